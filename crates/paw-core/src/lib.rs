@@ -1,0 +1,14 @@
+//! The words every other crate shares: names with their checks, the configuration, errors and exit codes.
+//!
+//! Nothing here reads a file, starts a program or asks for the time. Whatever does sits in `paw-host`.
+//!
+//! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`]
+//! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
+//! - [`error`]: [`PawError`] and the exit codes
+
+pub mod config;
+pub mod error;
+pub mod name;
+
+pub use error::PawError;
+pub use name::{AgentId, BranchName, NameError, ProjectName, SessionName};

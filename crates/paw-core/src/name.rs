@@ -1,0 +1,440 @@
+//! Names that come from people, files and agents: made once, checked once, then passed on as what they are.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// A text that is not a name of its kind. The message says which rule it breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    #[error("Invalid branch name: '{name}' {problem}")]
+    Branch { name: String, problem: String },
+    #[error("invalid agent id '{0}': only a-z, 0-9, '-' and '_' are allowed")]
+    Agent(String),
+    #[error("invalid session name '{0}': only letters, digits, '-' and '_' are allowed, and no leading '-'")]
+    Session(String),
+}
+
+macro_rules! text_newtype {
+    ($name:ident) => {
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+    };
+}
+
+macro_rules! checked_on_reading {
+    ($name:ident) => {
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::new(text)
+            }
+        }
+    };
+}
+
+/// A local branch as git would accept it: `feat/auth`, never `refs/heads/feat/auth`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BranchName(String);
+
+text_newtype!(BranchName);
+checked_on_reading!(BranchName);
+
+impl BranchName {
+    pub fn new(name: impl Into<String>) -> Result<Self, NameError> {
+        let name = name.into();
+        match branch_problem(&name) {
+            None => Ok(Self(name)),
+            Some(problem) => Err(NameError::Branch { name, problem }),
+        }
+    }
+
+    /// The full name of the ref, which git can never mistake for an option or a path.
+    pub fn full_ref(&self) -> String {
+        format!("refs/heads/{}", self.0)
+    }
+
+    /// What follows the last `/`: the short name a person would use for it.
+    pub fn last_segment(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The branch as part of a directory name: `/` becomes `-`, and what a file system or a shell could trip
+    /// over is dropped.
+    pub fn directory_part(&self) -> String {
+        let part: String = self
+            .0
+            .chars()
+            .map(|c| if c == '/' { '-' } else { c })
+            .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            .collect();
+        if part.chars().any(char::is_alphanumeric) { part } else { format!("branch-{}", short_hash(&self.0)) }
+    }
+}
+
+/// Which of git's rules for branch names a text breaks, or nothing.
+fn branch_problem(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("is empty".into());
+    }
+    for token in ["..", "@{", "//"] {
+        if name.contains(token) {
+            return Some(format!("contains '{token}'"));
+        }
+    }
+    if let Some(c) = name.chars().find(char::is_ascii_control) {
+        return Some(format!("contains the control character {}", c.escape_default()));
+    }
+    if let Some(c) = name.chars().find(|c| " ~^:?*[\\".contains(*c)) {
+        return Some(format!("contains '{c}'"));
+    }
+    for (bad, place) in [('-', "start"), ('/', "start")] {
+        if name.starts_with(bad) {
+            return Some(format!("{place}s with '{bad}'"));
+        }
+    }
+    for bad in ['/', '.'] {
+        if name.ends_with(bad) {
+            return Some(format!("ends with '{bad}'"));
+        }
+    }
+    if matches!(name, "@" | "HEAD") {
+        return Some("is reserved by git".into());
+    }
+    for part in name.split('/') {
+        if part.starts_with('.') {
+            return Some(format!("has a part that starts with '.': '{part}'"));
+        }
+        // git compares the letters as they are; this is no file name yet.
+        if part.strip_suffix(".lock").is_some() {
+            return Some(format!("has a part that ends with '.lock': '{part}'"));
+        }
+    }
+    None
+}
+
+/// Who sends and receives messages: the slug of the agent's branch, or one of the two reserved ids.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(String);
+
+text_newtype!(AgentId);
+checked_on_reading!(AgentId);
+
+impl AgentId {
+    pub const SUPERVISOR: &'static str = "supervisor";
+    /// The person at the keyboard.
+    pub const OPERATOR: &'static str = "operator";
+
+    pub fn new(id: impl Into<String>) -> Result<Self, NameError> {
+        let id = id.into();
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        if !id.is_empty() && id.chars().all(legal) { Ok(Self(id)) } else { Err(NameError::Agent(id)) }
+    }
+
+    /// The slug of a branch. Two branches may share one; [`AgentId::for_branch`] tells them apart.
+    pub fn slug(branch: &BranchName) -> Self {
+        let mut slug = String::with_capacity(branch.0.len());
+        for c in branch.0.chars() {
+            let c = c.to_ascii_lowercase();
+            if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' {
+                slug.push(c);
+            } else if !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let slug = slug.trim_matches('-');
+        Self(if slug.is_empty() { "agent" } else { slug }.to_owned())
+    }
+
+    /// The id of an agent on `branch` beside those that are `taken` already: its slug, with a short suffix made
+    /// from the branch when another branch or a reserved id has that slug.
+    pub fn for_branch(branch: &BranchName, taken: impl Fn(&AgentId) -> bool) -> Self {
+        let free = |id: &Self| !matches!(id.as_str(), Self::SUPERVISOR | Self::OPERATOR) && !taken(id);
+        let slug = Self::slug(branch);
+        if free(&slug) {
+            return slug;
+        }
+        let suffixed = Self(format!("{slug}-{}", short_hash(&branch.0)));
+        if free(&suffixed) {
+            return suffixed;
+        }
+        let mut number = 2_u32;
+        loop {
+            let numbered = Self(format!("{suffixed}-{number}"));
+            if free(&numbered) {
+                return numbered;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// What a repository is called: the name of its directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ProjectName(String);
+
+text_newtype!(ProjectName);
+
+impl ProjectName {
+    /// The last component of the repository's root, or `project` where there is none.
+    pub fn from_path(root: &Path) -> Self {
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self(name.unwrap_or_else(|| "project".to_owned()))
+    }
+
+    /// The directory of a session's worktree, beside the repository.
+    pub fn worktree_dir_name(&self, branch: &BranchName) -> String {
+        format!("{}-{}", self.0, branch.directory_part())
+    }
+}
+
+/// The name of a tmux session of ours; also the name of its receipt file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionName(String);
+
+text_newtype!(SessionName);
+checked_on_reading!(SessionName);
+
+impl SessionName {
+    pub fn new(name: impl Into<String>) -> Result<Self, NameError> {
+        let name = name.into();
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if !name.is_empty() && !name.starts_with('-') && name.chars().all(legal) {
+            Ok(Self(name))
+        } else {
+            Err(NameError::Session(name))
+        }
+    }
+
+    /// `paw-<project>`. tmux gives `.` and `:` a meaning, so whatever is not plain becomes `-`.
+    pub fn for_project(project: &ProjectName) -> Self {
+        let mut slug = String::from("paw-");
+        for c in project.0.chars() {
+            if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+                slug.push(c);
+            } else if !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let trimmed = slug.trim_end_matches('-');
+        Self(if trimmed == "paw" { "paw-project".to_owned() } else { trimmed.to_owned() })
+    }
+
+    /// The first of `name`, `name-2`, `name-3`, … that is not taken.
+    #[must_use]
+    pub fn first_free(self, taken: impl Fn(&SessionName) -> bool) -> Self {
+        if !taken(&self) {
+            return self;
+        }
+        let mut number = 2_u32;
+        loop {
+            let candidate = Self(format!("{}-{number}", self.0));
+            if !taken(&candidate) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Four hexadecimal digits that depend on the text alone (FNV-1a, folded), so an id is the same on every machine.
+fn short_hash(text: &str) -> String {
+    let hash =
+        text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{:04x}", (hash >> 16) ^ (hash & 0xffff))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn branch(name: &str) -> BranchName {
+        BranchName::new(name).unwrap()
+    }
+
+    fn problem(name: &str) -> String {
+        BranchName::new(name).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_branch_name_with_two_dots_is_refused_with_the_offending_token() {
+        assert_eq!(problem("feature/bad..name"), "Invalid branch name: 'feature/bad..name' contains '..'");
+    }
+
+    #[test]
+    fn branch_names_that_git_refuses_are_refused() {
+        let refused = [
+            "", "-x", "/x", "x/", "x.", ".x", "a/.b", "a.lock", "a.lock/b", "a//b", "a b", "a~b", "a^b",
+            "a:b", "a?b", "a*b", "a[b", "a\\b", "a@{b", "@", "HEAD", "a\tb", "a\nb", "a\u{7f}b",
+        ];
+        for name in refused {
+            assert!(BranchName::new(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn odd_but_legal_branch_names_are_accepted() {
+        for name in
+            ["feat/a;rm -rf".replace(' ', "_").as_str(), "$(x)", "`x`", "a'b\"c", "ünïcode/ß", "a@b", "x&y|z"]
+        {
+            assert!(BranchName::new(name).is_ok(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn project_name_from_a_normal_repository_path() {
+        assert_eq!(ProjectName::from_path(Path::new("/Users/jie/code/git-paw")).as_str(), "git-paw");
+    }
+
+    #[test]
+    fn project_name_falls_back_for_the_root_path() {
+        assert_eq!(ProjectName::from_path(Path::new("/")).as_str(), "project");
+    }
+
+    #[test]
+    fn worktree_dir_name_replaces_slashes_and_strips_unsafe_characters() {
+        let dir = |project: &str, name: &str| ProjectName(project.into()).worktree_dir_name(&branch(name));
+        assert_eq!(dir("git-paw", "feature/auth-flow"), "git-paw-feature-auth-flow");
+        assert_eq!(dir("git-paw", "feat/auth/v2"), "git-paw-feat-auth-v2");
+        assert_eq!(dir("my-proj", "fix/issue#42"), "my-proj-fix-issue42");
+        assert_eq!(dir("git-paw", "main"), "git-paw-main");
+        assert_eq!(dir("proj", "feat/special@chars!"), "proj-feat-specialchars");
+        assert_eq!(dir("proj", "feature/deep/nested/branch"), "proj-feature-deep-nested-branch");
+    }
+
+    #[test]
+    fn a_branch_of_unsafe_characters_alone_still_has_a_directory() {
+        let part = branch("###").directory_part();
+        assert!(part.starts_with("branch-"), "{part}");
+        assert_ne!(part, branch("##").directory_part());
+    }
+
+    #[test]
+    fn slugs_keep_underscores_and_collapse_the_rest() {
+        for (name, slug) in [
+            ("feat/auth", "feat-auth"),
+            ("Feat/My_Thing", "feat-my_thing"),
+            ("main", "main"),
+            ("a#/#b", "a-b"),
+            ("###", "agent"),
+            ("ünï", "n"),
+        ] {
+            assert_eq!(AgentId::slug(&branch(name)).as_str(), slug);
+        }
+    }
+
+    #[test]
+    fn two_branches_with_one_slug_are_told_apart() {
+        let first = AgentId::for_branch(&branch("feat/a"), |_| false);
+        let second = AgentId::for_branch(&branch("feat-a"), |id| *id == first);
+        assert_eq!(first.as_str(), "feat-a");
+        assert!(second.as_str().starts_with("feat-a-"), "{second}");
+    }
+
+    #[test]
+    fn a_branch_cannot_take_a_reserved_id() {
+        for reserved in [AgentId::SUPERVISOR, AgentId::OPERATOR] {
+            assert_ne!(AgentId::for_branch(&branch(reserved), |_| false).as_str(), reserved);
+        }
+    }
+
+    #[test]
+    fn session_is_named_after_project() {
+        let name = |project: &str| SessionName::for_project(&ProjectName(project.into()));
+        assert_eq!(name("my-project").as_str(), "paw-my-project");
+        assert_eq!(name("my.app: two").as_str(), "paw-my-app-two");
+        assert_eq!(name("日本").as_str(), "paw-project");
+    }
+
+    #[test]
+    fn session_name_collision_appends_a_number() {
+        let base = SessionName::new("paw-app").unwrap();
+        assert_eq!(base.clone().first_free(|_| false).as_str(), "paw-app");
+        let taken = |name: &SessionName| matches!(name.as_str(), "paw-app" | "paw-app-2");
+        assert_eq!(base.first_free(taken).as_str(), "paw-app-3");
+    }
+
+    #[test]
+    fn names_are_checked_when_they_are_read_back() {
+        #[derive(Deserialize)]
+        struct Read<T> {
+            name: T,
+        }
+        let read = |text: &str| toml::from_str::<Read<BranchName>>(text).map(|read| read.name);
+        assert_eq!(read("name = 'feat/x'").unwrap(), branch("feat/x"));
+        assert!(read("name = '-x'").unwrap_err().to_string().contains("starts with '-'"));
+        assert!(toml::from_str::<Read<SessionName>>("name = '../x'").map(|read| read.name).is_err());
+        assert!(toml::from_str::<Read<AgentId>>("name = 'A'").map(|read| read.name).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_branch_or_a_clear_error(text in "\\PC*") {
+            match BranchName::new(text.clone()) {
+                Ok(name) => prop_assert_eq!(name.as_str(), text),
+                Err(error) => prop_assert!(error.to_string().starts_with("Invalid branch name: '")),
+            }
+        }
+
+        #[test]
+        fn every_branch_has_a_legal_agent_id_and_directory(text in "[\\PC&&[^/ ]]{1,20}(/[\\PC&&[^/ ]]{1,20})?") {
+            let Ok(name) = BranchName::new(text) else { return Ok(()) };
+            let id = AgentId::slug(&name);
+            prop_assert!(AgentId::new(id.as_str()).is_ok());
+            let part = name.directory_part();
+            prop_assert!(!part.is_empty() && !part.contains('/') && part != "." && part != "..");
+        }
+
+        #[test]
+        fn ids_of_any_set_of_branches_are_distinct(names in proptest::collection::hash_set("[a-cA-C#/]{1,4}", 1..12)) {
+            let mut ids: Vec<AgentId> = Vec::new();
+            for name in names.into_iter().filter_map(|name| BranchName::new(name).ok()) {
+                let id = AgentId::for_branch(&name, |id| ids.contains(id));
+                prop_assert!(!ids.contains(&id));
+                ids.push(id);
+            }
+        }
+
+        #[test]
+        fn every_project_has_a_legal_session_name(text in "\\PC{0,30}") {
+            let name = SessionName::for_project(&ProjectName(text));
+            prop_assert!(SessionName::new(name.as_str()).is_ok());
+        }
+    }
+}
