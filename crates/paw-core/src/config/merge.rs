@@ -1,0 +1,77 @@
+//! Two layers to one configuration: key by key, the repository wins.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::{ConfigError, Layer, PawConfig, SpecType};
+
+/// Tables of named entries. An entry belongs together: half of one layer's CLI with half of another's is
+/// neither.
+const WHOLE_ENTRIES: [&str; 2] = ["clis", "presets"];
+
+/// The configuration that holds when the user's file says `user` and the repository's says `repo`.
+///
+/// `exists` answers for paths as they are written in the configuration: relative ones start at the
+/// repository's root.
+pub fn resolve(user: Layer, repo: Layer, exists: impl Fn(&Path) -> bool) -> Result<PawConfig, ConfigError> {
+    let merged = merge_layers(user.table, repo.table);
+    let mut config = PawConfig::deserialize(Value::Table(merged))
+        .map_err(|error| ConfigError::Mismatch { message: error.message().to_owned() })?;
+    adopt_constitution(&mut config, exists);
+    Ok(config)
+}
+
+fn merge_layers(mut user: Table, repo: Table) -> Table {
+    for section in WHOLE_ENTRIES {
+        if let (Some(Value::Table(user)), Some(Value::Table(repo))) =
+            (user.get_mut(section), repo.get(section))
+        {
+            user.retain(|name, _| !repo.contains_key(name));
+        }
+    }
+    merge(user, repo)
+}
+
+fn merge(mut under: Table, over: Table) -> Table {
+    for (key, value) in over {
+        let value = match (under.remove(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => Value::Table(merge(under, over)),
+            (_, value) => value,
+        };
+        under.insert(key, value);
+    }
+    under
+}
+
+/// Spec Kit keeps the project's principles beside its specs; nobody should have to say so.
+fn adopt_constitution(config: &mut PawConfig, exists: impl Fn(&Path) -> bool) {
+    if let Some(specs) = &config.specs
+        && specs.spec_type == SpecType::Speckit
+        && config.governance.constitution.is_none()
+    {
+        let path = tidy(&specs.dir().join("../memory/constitution.md"));
+        if exists(&path) {
+            config.governance.constitution = Some(path);
+        }
+    }
+}
+
+/// Resolves `.` and `..` by the words alone.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match (part, tidy.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => {
+                tidy.pop();
+            }
+            (part, _) => tidy.push(part),
+        }
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests;

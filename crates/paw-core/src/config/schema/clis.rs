@@ -1,0 +1,48 @@
+//! `[clis.<name>]` and `[presets.<name>]`: what users name themselves.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::config::section::{choice, entry};
+
+entry! {
+    /// A CLI of the user's own, or other settings for a known one.
+    CliConfig {
+        /// program to run, looked up on PATH
+        required command: String = "/usr/local/bin/my-agent",
+        /// name shown in lists
+        optional display_name: String = "My Agent",
+        /// wait between typing a prompt and submitting it
+        optional submit_delay_ms: u64 = 1500,
+        /// settings file the allowed commands are written to
+        optional settings_path: PathBuf = ".my-agent/settings.json",
+        /// arguments for the levels manual, auto and full-auto
+        optional approval_args: BTreeMap<Approval, String> = BTreeMap::from([(Approval::FullAuto, "--yolo")]),
+    }
+}
+
+entry! {
+    /// Branches and a CLI that are started together.
+    Preset {
+        /// branches to start
+        required branches: Vec<String> = ["feat/api", "feat/db"],
+        /// CLI for all of them
+        required cli: String = "claude",
+    }
+}
+
+choice! {
+    /// How much an agent may do without being asked.
+    Approval {
+        Manual = "manual",
+        Auto = "auto",
+        FullAuto = "full-auto",
+    }
+}
+
+impl CliConfig {
+    /// The arguments that start this CLI at `level`, where the configuration says them.
+    pub fn approval_args(&self, level: Approval) -> Option<&str> {
+        self.approval_args.as_ref()?.get(&level).map(String::as_str)
+    }
+}

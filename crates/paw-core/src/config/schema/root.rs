@@ -1,0 +1,153 @@
+//! The top of the file: its own keys, the map of its sections, and the sections of one key.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig, Preset,
+    SpecsConfig, SupervisorConfig, WorktreeConfig,
+};
+use crate::config::ConfigError;
+use crate::config::section::{choice, section};
+
+section! {
+    /// The whole configuration.
+    PawConfig {
+        /// CLI to start when none is named
+        optional default_cli: String = "claude",
+        /// CLI for specs that name none
+        optional default_spec_cli: String = "claude",
+        /// put before the branch of a spec
+        fallback branch_prefix: BranchPrefix = BranchPrefix::from("spec/"),
+        /// use the mouse inside the tmux session
+        fallback mouse: bool = true,
+        /// sibling: beside the repository; child: in .git-paw/worktrees
+        fallback worktree_placement: WorktreePlacement = WorktreePlacement::Sibling,
+        /// where agents find the documentation of git-paw
+        optional docs_base_url: String = "https://example.com/git-paw",
+        /// a CLI of your own, or other settings for a known one
+        entries clis: CliConfig = "my-agent",
+        /// branches and a CLI to start together: git paw start --preset backend
+        entries presets: Preset = "backend",
+        /// where specs are
+        maybe specs: SpecsConfig,
+        /// what agents print, kept in files
+        maybe logging: LoggingConfig,
+        /// the session's overview pane
+        section dashboard: DashboardConfig,
+        /// how panes look
+        section layout: LayoutConfig,
+        /// the tmux server
+        section tmux: TmuxConfig,
+        /// messages between agents
+        section broker: BrokerConfig,
+        /// an agent that watches, checks and merges the others
+        maybe supervisor: SupervisorConfig,
+        /// documents that work is held against
+        section governance: GovernanceConfig,
+        /// OpenSpec commands typed by agents
+        section opsx: OpsxConfig,
+        /// the MCP server, git paw mcp
+        section mcp: McpConfig,
+        /// how a new worktree is made ready
+        section worktree: WorktreeConfig,
+    }
+}
+
+section! {
+    /// The tmux server that sessions run in.
+    TmuxConfig {
+        /// run sessions on a tmux socket of this name, not the default one
+        optional socket: String = "paw",
+    }
+}
+
+section! {
+    /// What happens when an agent types an OpenSpec command that is not its job.
+    OpsxConfig {
+        /// an agent steps out of its role: warn, block or off
+        default role_gating: RoleGating = RoleGating::Warn,
+    }
+}
+
+section! {
+    /// How the MCP server presents itself.
+    McpConfig {
+        /// name of the server
+        default name: String = "git-paw".to_owned(),
+    }
+}
+
+choice! {
+    /// Where the worktrees of a session are made.
+    WorktreePlacement {
+        /// In the directory that holds the repository.
+        Sibling = "sibling",
+        /// Inside the repository, in `.git-paw/worktrees`.
+        Child = "child",
+    }
+}
+
+choice! {
+    /// What to do when an agent steps out of its role.
+    RoleGating {
+        Warn = "warn",
+        Block = "block",
+        Off = "off",
+    }
+}
+
+/// What is put before a spec's name to make its branch. Ends with a slash unless it is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct BranchPrefix(String);
+
+impl BranchPrefix {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The branch of the spec with this name.
+    pub fn branch(&self, spec: &str) -> String {
+        format!("{}{spec}", self.0)
+    }
+}
+
+impl From<String> for BranchPrefix {
+    fn from(mut prefix: String) -> Self {
+        if !prefix.is_empty() && !prefix.ends_with('/') {
+            prefix.push('/');
+        }
+        Self(prefix)
+    }
+}
+
+impl From<&str> for BranchPrefix {
+    fn from(prefix: &str) -> Self {
+        Self::from(prefix.to_owned())
+    }
+}
+
+impl From<BranchPrefix> for String {
+    fn from(prefix: BranchPrefix) -> Self {
+        prefix.0
+    }
+}
+
+impl fmt::Display for BranchPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl PawConfig {
+    pub fn get_preset(&self, name: &str) -> Option<&Preset> {
+        self.presets.get(name)
+    }
+
+    /// The configuration as a file that loads to the same values.
+    pub fn to_toml(&self) -> Result<String, ConfigError> {
+        toml::to_string_pretty(self).map_err(|error| ConfigError::Unwritable { message: error.to_string() })
+    }
+}

@@ -1,0 +1,201 @@
+//! A file's text: a parse that hostile input cannot turn into a stack overflow, and places in it for people
+//! to read.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::ConfigError;
+
+/// Far more than any key needs. The parser bounds brackets and dotted keys each by itself, but not their
+/// product, and whatever walks the result recurses.
+const MAX_DEPTH: usize = 64;
+
+/// How much of a long line is shown.
+const SNIPPET_WIDTH: usize = 96;
+
+/// The text of one file and the name it is shown under.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    pub(super) file: &'a str,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+        Self { text, file }
+    }
+
+    /// The whole file, every key and value with its place.
+    pub(super) fn spanned(self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
+        let (root, errors) = DeTable::parse_recoverable(self.text);
+        let depth_ok = depth_is_fine(root.get_ref());
+        if depth_ok && errors.is_empty() {
+            return Ok(root);
+        }
+        dismantle(root.into_inner());
+        Err(match errors.first() {
+            Some(error) => self.syntax_error(error.span().unwrap_or(0..0), &in_plain_words(error.message())),
+            None => self.syntax_error(0..0, "tables are nested too deeply"),
+        })
+    }
+
+    /// The whole file as plain values.
+    pub(super) fn values(self) -> Result<toml::Table, ConfigError> {
+        toml::Table::deserialize(Deserializer::from(self.spanned()?))
+            .map_err(|error| self.syntax_error(error.span().unwrap_or(0..0), error.message()))
+    }
+
+    /// The whole file with the places of its punctuation: headers, braces, dotted keys.
+    pub(super) fn document(self) -> Result<toml_edit::Document<&'a str>, ConfigError> {
+        drop(self.spanned()?);
+        toml_edit::Document::parse(self.text)
+            .map_err(|error| self.syntax_error(error.span().unwrap_or(0..0), error.message()))
+    }
+
+    pub(super) fn syntax_error(self, at: Range<usize>, message: &str) -> ConfigError {
+        let Place { line, column, snippet } = self.place(at);
+        ConfigError::Syntax { file: printable(self.file), line, column, snippet, message: printable(message) }
+    }
+
+    pub(super) fn value_error(self, at: Range<usize>, key: String, message: &str) -> ConfigError {
+        let Place { line, column, snippet } = self.place(at);
+        let message = printable(message);
+        ConfigError::Value { file: printable(self.file), line, column, snippet, key, message }
+    }
+
+    /// The number of the line that holds this byte.
+    pub(super) fn line_of(self, byte: usize) -> usize {
+        self.text[..self.text.floor_char_boundary(byte)].matches('\n').count() + 1
+    }
+
+    /// The numbers of the lines that hold these bytes, which must be sorted. Reads the text once, however
+    /// many they are.
+    pub(super) fn lines_of(self, bytes: impl Iterator<Item = usize>) -> Vec<usize> {
+        let (mut line, mut done) = (1, 0);
+        bytes
+            .map(|byte| {
+                let next = self.text.floor_char_boundary(byte);
+                line += self.text[done..next].matches('\n').count();
+                done = next;
+                line
+            })
+            .collect()
+    }
+
+    fn place(self, at: Range<usize>) -> Place {
+        let start = self.text.floor_char_boundary(at.start);
+        let (before, rest) = self.text.split_at(start);
+        let head = before.rsplit('\n').next().unwrap_or_default().trim_start_matches('\u{feff}');
+        let tail = rest.split('\n').next().unwrap_or_default().trim_end_matches('\r');
+        let end = self.text.floor_char_boundary(at.end.clamp(start, start + tail.len()));
+
+        let column = head.chars().count() + 1;
+        let marked = self.text[start..end].chars().count().max(1);
+        let line = self.line_of(start);
+        Place { line, column, snippet: snippet(line, &format!("{head}{tail}"), column, marked) }
+    }
+}
+
+struct Place {
+    line: usize,
+    column: usize,
+    snippet: String,
+}
+
+/// The line and, below it, a mark under the place; the neighbourhood only, if the line is long.
+fn snippet(number: usize, line: &str, column: usize, marked: usize) -> String {
+    let skipped = if column > SNIPPET_WIDTH * 3 / 4 { column - SNIPPET_WIDTH / 2 } else { 0 };
+    let shown: String = line.chars().skip(skipped).take(SNIPPET_WIDTH).collect();
+    let shown = if skipped > 0 { format!("…{}", printable(&shown)) } else { printable(&shown) };
+
+    let indent = column - 1 - skipped + usize::from(skipped > 0);
+    let room = shown.chars().count().saturating_sub(indent);
+    let marks = "^".repeat(marked.clamp(1, room.max(1)));
+    let gutter = " ".repeat(number.to_string().len());
+    format!("  {number} | {shown}\n  {gutter} | {:indent$}{marks}", "").replace(" \n", "\n")
+}
+
+/// Text that cannot move the cursor, change colours or reverse the reading order when it is printed.
+pub(super) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\t' => ' ',
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+/// A key in one line, quoted where TOML wants quotes. Unequal keys stay unequal.
+pub(super) fn key_text(key: &str) -> String {
+    let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if bare { key.to_owned() } else { format!("{key:?}") }
+}
+
+/// Keys joined by dots: `clis."my agent".command`.
+pub(super) fn dotted<S: AsRef<str>>(path: &[S]) -> String {
+    path.iter().map(|key| key_text(key.as_ref())).collect::<Vec<_>>().join(".")
+}
+
+/// The line ending of a text, taken from its first line.
+pub(super) fn newline_of(text: &str) -> &'static str {
+    if text.split_once('\n').is_some_and(|(line, _)| line.ends_with('\r')) { "\r\n" } else { "\n" }
+}
+
+/// Ends the last line and leaves an empty one, unless there is one already or nothing stands before it.
+pub(super) fn start_paragraph(text: &mut String, newline: &str) {
+    if text.trim_start_matches('\u{feff}').is_empty() {
+        return;
+    }
+    if !text.ends_with('\n') {
+        text.push_str(newline);
+    }
+    let last_line = text.trim_end_matches('\n').rsplit('\n').next();
+    if !text.ends_with("\n\n") && !last_line.is_some_and(|line| line.trim().is_empty()) {
+        text.push_str(newline);
+    }
+}
+
+fn in_plain_words(message: &str) -> String {
+    if message.starts_with("invalid float") || message.starts_with("string values must be quoted") {
+        "this is no value (text goes in quotes; true, false and numbers do not)".to_owned()
+    } else if message.contains("recursion limit") || message.contains("recursion depth") {
+        "tables are nested too deeply".to_owned()
+    } else {
+        message.to_owned()
+    }
+}
+
+fn depth_is_fine(root: &DeTable<'_>) -> bool {
+    let mut open: Vec<(&DeValue<'_>, usize)> = root.values().map(|value| (value.get_ref(), 1)).collect();
+    while let Some((value, depth)) = open.pop() {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        match value {
+            DeValue::Table(table) => open.extend(table.values().map(|value| (value.get_ref(), depth + 1))),
+            DeValue::Array(array) => open.extend(array.iter().map(|value| (value.get_ref(), depth + 1))),
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Drops a table level by level: the compiler's own drop recurses.
+fn dismantle(root: DeTable<'_>) {
+    let mut open: Vec<DeValue<'_>> = root.into_iter().map(|(_, value)| value.into_inner()).collect();
+    while let Some(value) = open.pop() {
+        match value {
+            DeValue::Table(table) => open.extend(table.into_iter().map(|(_, value)| value.into_inner())),
+            DeValue::Array(array) => open.extend(array.into_iter().map(Spanned::into_inner)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! What a repository's file would have us run or loosen. Its user approves that once, before any of it is
+//! used.
+
+use std::net::IpAddr;
+
+use toml::{Table, Value};
+
+use super::source::dotted;
+use super::{Approval, BrokerAuth, Layer};
+
+/// One such key and its value, in one line. Two layers that ask for the same have equal lists, in the same
+/// order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrustItem {
+    pub key: String,
+    pub value: String,
+}
+
+impl Layer {
+    /// The keys of this layer that run programs, grant permissions or open the broker, sorted by key.
+    ///
+    /// Values that cannot do harm, such as an empty list or a loopback address, are not among them.
+    pub fn needs_trust(&self) -> Vec<TrustItem> {
+        let mut items = Vec::new();
+        visit(&self.table, &mut Vec::new(), &mut items);
+        items.sort();
+        items
+    }
+}
+
+fn visit(table: &Table, path: &mut Vec<String>, items: &mut Vec<TrustItem>) {
+    for (key, value) in table {
+        path.push(key.clone());
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        match value {
+            Value::Table(inner) => visit(inner, path, items),
+            value if runs_or_loosens(&keys, value) && !is_empty(value) => {
+                items.push(TrustItem { key: dotted(path), value: exact(value) });
+            }
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
+    match path {
+        // Whatever else a CLI's entry may hold some day: only these are known to be harmless.
+        ["clis", _, key] => !matches!(*key, "display_name" | "submit_delay_ms"),
+        ["clis", _, _, ..]
+        | ["worktree", "setup_commands"]
+        | ["supervisor", "auto_approve", "safe_commands"]
+        | ["supervisor", "common_dev_allowlist", "extra"] => true,
+        ["supervisor", "agent_approval" | "approval"] => value.as_str() == Some(Approval::FullAuto.as_str()),
+        ["supervisor", key] => key.ends_with("_command"),
+        ["broker", "auth"] => value.as_str() == Some(BrokerAuth::None.as_str()),
+        ["broker", "bind"] => !value.as_str().is_some_and(is_loopback),
+        _ => false,
+    }
+}
+
+fn is_loopback(bind: &str) -> bool {
+    bind == "localhost" || bind.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The value in one line. Unequal values stay unequal, and nothing in it can disturb a terminal.
+fn exact(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(list) => format!("[{}]", list.iter().map(exact).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use crate::config::{PawConfig, Shape, SupervisorConfig, parse};
+
+fn items(text: &str) -> Vec<String> {
+    let layer = parse(text, "config.toml").unwrap();
+    layer.needs_trust().into_iter().map(|item| format!("{} = {}", item.key, item.value)).collect()
+}
+
+#[test]
+fn whatever_runs_or_loosens_needs_trust() {
+    let text = r#"
+[worktree]
+setup_commands = ["npm install", 'echo "hi"']
+[supervisor]
+enabled = true
+test_command = "just test"
+agent_approval = "full-auto"
+approval = "full-auto"
+[supervisor.auto_approve]
+safe_commands = ["just check"]
+[supervisor.common_dev_allowlist]
+extra = ["nox"]
+[broker]
+bind = "0.0.0.0"
+auth = "none"
+[clis.claude]
+command = "/tmp/claude"
+display_name = "Claude"
+submit_delay_ms = 1
+settings_path = "/etc/x"
+[clis."my agent".approval_args]
+auto = "--yes"
+[clis."my agent"]
+command = "a\tb"
+"#;
+    insta::assert_snapshot!(items(text).join("\n"), @r#"
+    broker.auth = "none"
+    broker.bind = "0.0.0.0"
+    clis."my agent".approval_args.auto = "--yes"
+    clis."my agent".command = "a\tb"
+    clis.claude.command = "/tmp/claude"
+    clis.claude.settings_path = "/etc/x"
+    supervisor.agent_approval = "full-auto"
+    supervisor.approval = "full-auto"
+    supervisor.auto_approve.safe_commands = ["just check"]
+    supervisor.common_dev_allowlist.extra = ["nox"]
+    supervisor.test_command = "just test"
+    worktree.setup_commands = ["npm install", "echo \"hi\""]
+    "#);
+}
+
+#[test]
+fn what_cannot_harm_needs_no_trust() {
+    let text = r#"
+default_cli = "claude"
+mouse = false
+[worktree]
+setup_commands = []
+setup_timeout_secs = 1
+[supervisor]
+enabled = true
+cli = "codex"
+test_command = " "
+agent_approval = "manual"
+[supervisor.auto_approve]
+safe_commands = []
+[broker]
+bind = "127.0.0.1"
+auth = "token"
+[presets.a]
+branches = ["x"]
+cli = "claude"
+"#;
+    assert_eq!(items(text), [""; 0]);
+    assert_eq!(items("broker.bind = \"::1\""), [""; 0]);
+    assert_eq!(items("broker.bind = \"localhost\""), [""; 0]);
+    assert_eq!(items("broker.bind = \"localhost.example.com\"").len(), 1);
+}
+
+#[test]
+fn the_list_does_not_depend_on_how_the_file_is_written() {
+    let headers = "[supervisor]\ntest_command = \"a\"\n[worktree]\nsetup_commands = [\"b\", \"c\"]\n";
+    let dotted =
+        "worktree.setup_commands = [ 'b', 'c', ]\nmouse = true\nsupervisor.test_command = \"\"\"a\"\"\"\n";
+    assert_eq!(items(headers), items(dotted));
+}
+
+#[test]
+fn different_values_are_never_shown_alike() {
+    let shown = ["a b", "a\\tb", "a\\nb", "a\\u0001b", "a\\u0002b", "a\\u202eb"].map(|command| {
+        let item = items(&format!("supervisor.test_command = \"{command}\"")).concat();
+        assert!(!item.contains(|c: char| c.is_control() || c == '\u{202e}'), "{item:?}");
+        item
+    });
+    let different: std::collections::BTreeSet<_> = shown.iter().collect();
+    assert_eq!(different.len(), shown.len());
+}
+
+#[test]
+fn every_command_of_the_supervisor_needs_trust() {
+    let commands = SupervisorConfig::KEYS.iter().filter(|key| key.help().starts_with("gate:"));
+    let mut count = 0;
+    for key in commands {
+        assert_eq!(items(&format!("supervisor.{} = \"x\"", key.name)).len(), 1, "{}", key.name);
+        count += 1;
+    }
+    assert_eq!(count, 8);
+}
+
+#[test]
+fn the_keys_named_here_exist_in_the_schema() {
+    for path in [
+        "worktree.setup_commands",
+        "supervisor.auto_approve.safe_commands",
+        "supervisor.common_dev_allowlist.extra",
+        "supervisor.agent_approval",
+        "supervisor.approval",
+        "broker.auth",
+        "broker.bind",
+        "clis.x.display_name",
+        "clis.x.submit_delay_ms",
+    ] {
+        let mut keys = PawConfig::KEYS;
+        let mut skip = false;
+        for name in path.split('.') {
+            if std::mem::take(&mut skip) {
+                continue;
+            }
+            let key = keys
+                .iter()
+                .find(|key| key.name == name)
+                .unwrap_or_else(|| panic!("{path} is not in the schema"));
+            match &key.shape {
+                Shape::Value { .. } => {}
+                Shape::Section(inner) => keys = inner,
+                Shape::Entries { keys: inner, .. } => (keys, skip) = (inner, true),
+            }
+        }
+    }
+}
