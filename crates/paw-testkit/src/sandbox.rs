@@ -1,0 +1,172 @@
+//! A machine of its own for one test.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::TestRepo;
+
+/// Programs a test may use besides the ones it installs itself. Whatever AI CLI this machine has stays invisible.
+const TOOLS: [&str; 34] = [
+    "awk", "basename", "bash", "cat", "chmod", "cp", "date", "dirname", "env", "false", "git", "grep",
+    "head", "kill", "less", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "ps", "pwd", "rm", "sed",
+    "setsid", "sh", "sleep", "tail", "tmux", "touch", "tr", "true", "uname",
+];
+
+/// A home, a PATH, a tmux server and a place for repositories, all thrown away at the end.
+#[derive(Debug)]
+pub struct Sandbox {
+    dir: TempDir,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+/// A program that ran in a sandbox. Paths of the sandbox read `[SANDBOX]`, so they can stand in a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "exit {}", self.code)?;
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !text.is_empty() {
+                writeln!(f, "--- {name}\n{}", text.trim_end_matches('\n'))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("paw-").tempdir().expect("a directory for the sandbox");
+        let root = dir.path().canonicalize().expect("the sandbox's real path");
+        for name in ["home", "bin", "tools", "tmux", "tmp"] {
+            fs::create_dir(root.join(name)).expect("a directory in the sandbox");
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        for tool in TOOLS {
+            let found = std::env::split_paths(&path).map(|dir| dir.join(tool)).find(|file| file.is_file());
+            if let Some(found) = found {
+                symlink(found, root.join("tools").join(tool)).expect("a link to a tool");
+            }
+        }
+        let config =
+            "[user]\n\tname = Paw Test\n\temail = paw@test.invalid\n[init]\n\tdefaultBranch = main\n";
+        fs::write(root.join("home/.gitconfig"), config).expect("git's configuration");
+        let own_path = std::env::join_paths([root.join("bin"), root.join("tools")]).expect("a PATH");
+        let variables = [
+            ("HOME", root.join("home").into_os_string()),
+            ("PATH", own_path),
+            ("TMPDIR", root.join("tmp").into_os_string()),
+            ("TMUX_TMPDIR", root.join("tmux").into_os_string()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("SHELL", "/bin/sh".into()),
+            ("TERM", "xterm-256color".into()),
+        ];
+        Self { dir, variables: variables.map(|(name, value)| (name.into(), value)).into_iter().collect() }
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().expect("the sandbox's real path")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The user's own configuration file of git-paw.
+    pub fn user_config(&self) -> PathBuf {
+        self.home().join(".config/git-paw/config.toml")
+    }
+
+    /// Sets a variable for every program this sandbox runs from now on.
+    pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
+    /// A repository with one commit, in a directory of the sandbox.
+    pub fn repo(&self, name: &str) -> TestRepo {
+        TestRepo::init(self.root().join(name))
+    }
+
+    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories for a file");
+        fs::write(&path, text).expect("a file in the sandbox");
+        path
+    }
+
+    /// Puts a program on the sandbox's PATH, before everything else.
+    pub fn install_program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.write(&format!("bin/{name}"), script);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("an executable program");
+        path
+    }
+
+    /// Takes a tool off the sandbox's PATH, as on a machine that does not have it.
+    pub fn uninstall_tool(&self, name: &str) {
+        fs::remove_file(self.root().join("tools").join(name)).expect("a tool that is there");
+    }
+
+    /// A command that sees the sandbox and nothing else of this machine's environment.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.variables).current_dir(self.root());
+        command
+    }
+
+    /// What the programs of this sandbox find in their environment.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// Runs a program to its end in one of the sandbox's directories.
+    pub fn run<A: AsRef<OsStr>>(
+        &self,
+        dir: &Path,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Ran {
+        let mut command = self.command(program);
+        command.current_dir(dir).args(args).stdin(std::process::Stdio::null());
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?} did not run: {error}"));
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: self.redact(&String::from_utf8_lossy(&output.stdout)),
+            stderr: self.redact(&String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+
+    /// A text with this sandbox's own path taken out.
+    pub fn redact(&self, text: &str) -> String {
+        text.replace(&self.root().display().to_string(), "[SANDBOX]")
+    }
+
+    /// Runs tmux on this sandbox's own server.
+    pub fn tmux<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        self.run(&self.root(), "tmux", args)
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // The server lives on this sandbox's own socket. There may be none.
+        let _ = self.command(self.root().join("tools/tmux")).arg("kill-server").output();
+    }
+}
