@@ -1,0 +1,167 @@
+//! Files that survive a crash, locks, and where our files live.
+
+mod dirs;
+mod lock;
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+pub use dirs::Dirs;
+pub use lock::Lock;
+use paw_core::PawError;
+
+/// A file that could not be read, written or locked: what was tried, on which one, and why not.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FileError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+impl FileError {
+    pub(crate) fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self { action, path, source }
+    }
+}
+
+impl From<FileError> for PawError {
+    fn from(error: FileError) -> Self {
+        Self::IoError(error.to_string())
+    }
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever the umask lets, and everybody who could before.
+    Usual,
+    /// The owner alone: it holds a token.
+    Private,
+    /// Usual, and it can be run.
+    Executable,
+}
+
+/// The text of a file, or nothing when it does not exist.
+pub fn load_text(path: &Path) -> Result<Option<String>, FileError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::when("read", path)(error)),
+    }
+}
+
+/// Puts `bytes` in the place of whatever was at `path`, in one step that a crash or a power cut cannot halve.
+///
+/// Missing directories are made. A symbolic link is followed, so a configuration that lives elsewhere stays there.
+pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), FileError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_dir(dir)?;
+    write_beside(&target, dir, bytes, access).map_err(FileError::when("write", path))
+}
+
+fn write_beside(target: &Path, dir: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+    let before = fs::metadata(target).ok().map(|metadata| metadata.permissions().mode() & 0o7777);
+    // The umask is taken off the mode a file is made with, not off one it is given later.
+    let (new, kept) = match access {
+        Access::Private => (0o600, None),
+        Access::Usual => (0o666, before),
+        Access::Executable => (0o777, before.map(|mode| mode | 0o111)),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".git-paw-")
+        .suffix(".tmp")
+        .permissions(fs::Permissions::from_mode(new))
+        .tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    if let Some(mode) = kept {
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    File::open(dir)?.sync_all()
+}
+
+/// Makes a directory and those above it.
+pub fn create_dir(dir: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(dir).map_err(FileError::when("create", dir))
+}
+
+/// Makes a directory that only the owner can enter.
+pub fn create_private_dir(dir: &Path) -> Result<(), FileError> {
+    create_dir(dir)?;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(FileError::when("protect", dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_write_makes_directories_and_leaves_no_temporary_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/file");
+        write_atomic(&path, b"one", Access::Usual).unwrap();
+        write_atomic(&path, b"two", Access::Usual).unwrap();
+        assert_eq!(load_text(&path).unwrap().as_deref(), Some("two"));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_secret_is_readable_by_its_owner_alone_even_over_an_open_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        write_atomic(&path, b"x", Access::Usual).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        write_atomic(&path, b"y", Access::Private).unwrap();
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn an_edit_keeps_the_permissions_a_file_had() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        write_atomic(&path, b"x", Access::Usual).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomic(&path, b"y", Access::Usual).unwrap();
+        assert_eq!(mode(&path), 0o640);
+        write_atomic(&path, b"z", Access::Executable).unwrap();
+        assert_eq!(mode(&path), 0o751);
+    }
+
+    #[test]
+    fn a_linked_file_is_changed_where_it_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        write_atomic(&real, b"x", Access::Usual).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_atomic(&link, b"y", Access::Usual).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(load_text(&real).unwrap().as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        write_atomic(&file, b"x", Access::Usual).unwrap();
+        let error = write_atomic(&file.join("below"), b"x", Access::Usual).unwrap_err();
+        assert!(error.to_string().contains(&file.display().to_string()), "{error}");
+        assert_eq!(load_text(&file).unwrap().as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_missing_file_is_nothing_and_a_directory_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load_text(&dir.path().join("no")).unwrap(), None);
+        assert!(load_text(dir.path()).is_err());
+    }
+}

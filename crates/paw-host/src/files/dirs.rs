@@ -1,0 +1,98 @@
+//! Where our files live: the XDG base directories, on every system.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use paw_core::PawError;
+
+/// Our own directories. Nothing here exists until somebody writes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    config: PathBuf,
+    data: PathBuf,
+    runtime: Option<PathBuf>,
+}
+
+impl Dirs {
+    /// From the environment of this process.
+    pub fn from_env() -> Result<Self, PawError> {
+        Self::from_variables(|name| std::env::var_os(name), std::env::home_dir())
+    }
+
+    /// The specification says that a relative path is to be ignored.
+    fn from_variables(
+        variable: impl Fn(&str) -> Option<OsString>,
+        home: Option<PathBuf>,
+    ) -> Result<Self, PawError> {
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = home.filter(|home| home.is_absolute());
+        let base = |name, below: &str| {
+            absolute(name).or_else(|| home.as_ref().map(|home| home.join(below))).ok_or_else(|| {
+                PawError::ConfigError(format!("no home directory: set HOME or {name} to an absolute path"))
+            })
+        };
+        Ok(Self {
+            config: base("XDG_CONFIG_HOME", ".config")?.join("git-paw"),
+            data: base("XDG_DATA_HOME", ".local/share")?.join("git-paw"),
+            runtime: absolute("XDG_RUNTIME_DIR").map(|dir| dir.join("git-paw")),
+        })
+    }
+
+    /// The user's own configuration file.
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    pub fn config_dir(&self) -> &Path {
+        &self.config
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    /// Session receipts, one JSON file each.
+    pub fn sessions_dir(&self) -> PathBuf {
+        self.data.join("sessions")
+    }
+
+    /// Sockets: the runtime directory where the system has one, else beside our data.
+    pub fn runtime_dir(&self) -> &Path {
+        self.runtime.as_deref().unwrap_or(&self.data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dirs(variables: &[(&str, &str)], home: Option<&str>) -> Result<Dirs, PawError> {
+        let find =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+        Dirs::from_variables(find, home.map(PathBuf::from))
+    }
+
+    #[test]
+    fn without_xdg_variables_everything_is_below_home() {
+        let dirs = dirs(&[], Some("/home/u")).unwrap();
+        assert_eq!(dirs.config_file(), Path::new("/home/u/.config/git-paw/config.toml"));
+        assert_eq!(dirs.sessions_dir(), Path::new("/home/u/.local/share/git-paw/sessions"));
+        assert_eq!(dirs.runtime_dir(), Path::new("/home/u/.local/share/git-paw"));
+    }
+
+    #[test]
+    fn xdg_variables_win_and_relative_ones_are_ignored() {
+        let set = [("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "relative"), ("XDG_RUNTIME_DIR", "/run/u")];
+        let dirs = dirs(&set, Some("/home/u")).unwrap();
+        assert_eq!(dirs.config_dir(), Path::new("/c/git-paw"));
+        assert_eq!(dirs.data_dir(), Path::new("/home/u/.local/share/git-paw"));
+        assert_eq!(dirs.runtime_dir(), Path::new("/run/u/git-paw"));
+    }
+
+    #[test]
+    fn no_home_at_all_is_a_clear_error() {
+        let error = dirs(&[], None).unwrap_err().to_string();
+        assert!(error.contains("set HOME or XDG_CONFIG_HOME"), "{error}");
+        assert!(dirs(&[("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "/d")], None).is_ok());
+    }
+}

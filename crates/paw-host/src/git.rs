@@ -1,0 +1,161 @@
+//! Every git call of the program.
+//!
+//! Locale, prompts, editor and pager are pinned, variables that would point git elsewhere are removed, paths and
+//! refs are passed so that no name can be taken for an option, and only NUL-separated or newline-free output is
+//! parsed. What git says in English is shown to people and never interpreted.
+
+mod refs;
+mod repo;
+mod status;
+mod version;
+mod worktree;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_core::PawError;
+
+pub use refs::BranchPlace;
+pub use repo::Repo;
+pub use status::{Change, StatusEntry};
+pub use version::{MINIMUM, Version};
+pub use worktree::{Head, Worktree};
+
+use crate::process::{Command, Exit, Output, ProcessError};
+
+/// A git call that did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("not a git repository: {}", .0.display())]
+    NotARepository(PathBuf),
+    #[error("git is not installed")]
+    NotInstalled,
+    #[error("`{command}` {exit}{}", said(stderr))]
+    Failed { command: String, exit: Exit, stderr: String },
+    #[error("`{command}` answered something git-paw does not understand: {answer}")]
+    Unexpected { command: String, answer: String },
+    #[error(transparent)]
+    Process(ProcessError),
+}
+
+fn said(stderr: &str) -> String {
+    let stderr = stderr.trim();
+    if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
+}
+
+impl From<ProcessError> for GitError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::NotFound(_) => Self::NotInstalled,
+            other => Self::Process(other),
+        }
+    }
+}
+
+impl From<GitError> for PawError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::NotARepository(_) => Self::NotAGitRepo,
+            GitError::NotInstalled => Self::GitNotInstalled,
+            GitError::Failed { .. } | GitError::Unexpected { .. } | GitError::Process(_) => {
+                Self::GitError(error.to_string())
+            }
+        }
+    }
+}
+
+/// Variables by which a surrounding git (a hook, an alias) would send ours to another repository.
+const ELSEWHERE: [&str; 11] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+];
+
+/// git, run in one directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    dir: PathBuf,
+}
+
+impl Git {
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A git command line with everything pinned, to run or to build upon.
+    pub fn command<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let pinned = Command::new("git")
+            .dir(&self.dir)
+            .env("LC_ALL", "C")
+            .env("LANGUAGE", "")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS_REQUIRE", "never")
+            .env("GIT_EDITOR", ":")
+            .env("GIT_SEQUENCE_EDITOR", ":")
+            .env("GIT_MERGE_AUTOEDIT", "no")
+            .env("GIT_PAGER", "cat");
+        ELSEWHERE.iter().fold(pinned, |command, name| command.env_remove(*name)).args(args)
+    }
+
+    /// Runs git and returns what it said, whatever its exit code.
+    pub fn output<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<Output, GitError> {
+        Ok(self.command(args).capture()?)
+    }
+
+    /// Runs git, which must succeed, and returns its standard output.
+    pub fn run<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<Vec<u8>, GitError> {
+        run(&self.command(args))
+    }
+
+    /// Like [`Git::run`], as text without the newline at its end.
+    pub fn line<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<String, GitError> {
+        Ok(text(&self.run(args)?))
+    }
+
+    /// Runs a query that answers with exit code 1 when there is nothing: `symbolic-ref -q`, `config --get`, …
+    pub fn find<A: Into<OsString>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> Result<Option<String>, GitError> {
+        let command = self.command(args);
+        let output = command.capture()?;
+        match output.exit {
+            Exit::Code(0) => Ok(Some(text(&output.stdout))),
+            Exit::Code(1) => Ok(None),
+            _ => Err(failed(&command, &output)),
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<Vec<u8>, GitError> {
+    let output = command.capture()?;
+    if output.exit.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
+}
+
+fn failed(command: &Command, output: &Output) -> GitError {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    GitError::Failed { command: command.to_string(), exit: output.exit, stderr }
+}
+
+fn text(stdout: &[u8]) -> String {
+    String::from_utf8_lossy(stdout.strip_suffix(b"\n").unwrap_or(stdout)).into_owned()
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}

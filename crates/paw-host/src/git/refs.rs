@@ -1,0 +1,116 @@
+//! Branches: which there are, where they live, and which one everything is merged into.
+
+use std::collections::BTreeSet;
+
+use paw_core::BranchName;
+
+use super::{Git, GitError};
+
+/// Where a branch exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchPlace {
+    Local,
+    /// Only as a remote-tracking branch of this remote.
+    Remote(String),
+    Nowhere,
+}
+
+impl Git {
+    /// All branches, local and remote, each once, sorted, without their remote's name.
+    pub fn branches(&self) -> Result<Vec<BranchName>, GitError> {
+        let remotes = self.remotes()?;
+        let names = self.run(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
+        let names = names.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
+        Ok(branch_names(names, &remotes).into_iter().collect())
+    }
+
+    pub fn remotes(&self) -> Result<Vec<String>, GitError> {
+        Ok(self.line(["remote"])?.lines().map(str::to_owned).collect())
+    }
+
+    pub fn has_ref(&self, full_ref: &str) -> Result<bool, GitError> {
+        Ok(self.find(["show-ref", "--verify", "--quiet", full_ref])?.is_some())
+    }
+
+    /// Local beats remote; among remotes `origin` beats the others.
+    pub fn find_branch(&self, branch: &BranchName) -> Result<BranchPlace, GitError> {
+        if self.has_ref(&branch.full_ref())? {
+            return Ok(BranchPlace::Local);
+        }
+        let mut remotes = self.remotes()?;
+        remotes.sort_by_key(|remote| remote != "origin");
+        for remote in remotes {
+            if self.has_ref(&format!("refs/remotes/{remote}/{branch}"))? {
+                return Ok(BranchPlace::Remote(remote));
+            }
+        }
+        Ok(BranchPlace::Nowhere)
+    }
+
+    /// The branch everything is merged into: what origin says, else `init.defaultBranch`, `main` or `master` where
+    /// they exist, else whatever is checked out here. Nothing when HEAD is detached as well.
+    pub fn find_default_branch(&self) -> Result<Option<BranchName>, GitError> {
+        let origin = self.find(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
+        if let Some(name) = origin.as_deref().and_then(|name| name.strip_prefix("refs/remotes/origin/")) {
+            return Ok(BranchName::new(name).ok());
+        }
+        let configured = self.find(["config", "--get", "init.defaultBranch"])?;
+        for name in configured.into_iter().chain(["main".to_owned(), "master".to_owned()]) {
+            if let Ok(branch) = BranchName::new(name)
+                && self.has_ref(&branch.full_ref())?
+            {
+                return Ok(Some(branch));
+            }
+        }
+        self.find_current_branch()
+    }
+
+    /// The branch that is checked out here, if HEAD is on one. It may have no commit yet.
+    pub fn find_current_branch(&self) -> Result<Option<BranchName>, GitError> {
+        let head = self.find(["symbolic-ref", "--quiet", "HEAD"])?;
+        Ok(head
+            .as_deref()
+            .and_then(|head| head.strip_prefix("refs/heads/"))
+            .and_then(|name| BranchName::new(name).ok()))
+    }
+}
+
+/// A name that is not UTF-8 is left out: nobody could type it, and nothing of ours could store it.
+fn branch_names<'a>(full_refs: impl Iterator<Item = &'a [u8]>, remotes: &[String]) -> BTreeSet<BranchName> {
+    full_refs
+        .filter_map(|name| std::str::from_utf8(name).ok())
+        .filter_map(|name| match name.strip_prefix("refs/remotes/") {
+            Some(tracking) => without_remote(tracking, remotes),
+            None => name.strip_prefix("refs/heads/"),
+        })
+        .filter_map(|name| BranchName::new(name).ok())
+        .collect()
+}
+
+/// A remote's own name may contain `/`, so the longest remote that fits is taken off. `HEAD` is no branch.
+fn without_remote<'a>(tracking: &'a str, remotes: &[String]) -> Option<&'a str> {
+    let of = |remote: &String| tracking.strip_prefix(remote.as_str())?.strip_prefix('/');
+    let branch = remotes.iter().filter_map(of).min_by_key(|rest| rest.len())?;
+    (branch != "HEAD").then_some(branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remote_names_are_stripped_even_with_a_slash_and_head_is_no_branch() {
+        let remotes = ["origin".to_owned(), "team/fork".to_owned(), "team".to_owned()];
+        let refs: [&[u8]; 7] = [
+            b"refs/heads/main",
+            b"refs/remotes/origin/main",
+            b"refs/remotes/origin/HEAD",
+            b"refs/remotes/team/fork/feat/x",
+            b"refs/remotes/team/feat/y",
+            b"refs/heads/\xff",
+            b"refs/remotes/gone/z",
+        ];
+        let names: Vec<_> = branch_names(refs.into_iter(), &remotes).into_iter().map(String::from).collect();
+        assert_eq!(names, ["feat/x", "feat/y", "main"]);
+    }
+}

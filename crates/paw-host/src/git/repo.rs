@@ -1,0 +1,84 @@
+//! Which repository a directory belongs to.
+
+use std::path::{Path, PathBuf};
+
+use super::{Git, GitError, path, run};
+
+/// A repository, seen from one of its worktrees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repo {
+    /// The main checkout, or the git directory itself when the repository is bare.
+    pub root: PathBuf,
+    /// Where we are: the main checkout or a linked worktree. Absent in a bare repository and inside `.git`.
+    pub worktree: Option<PathBuf>,
+    /// What all worktrees share.
+    pub common_dir: PathBuf,
+    pub bare: bool,
+}
+
+impl Repo {
+    /// The repository that owns `dir`: from a linked worktree that is its main checkout.
+    pub fn discover(dir: &Path) -> Result<Self, GitError> {
+        let git = Git::at(dir);
+        let command = git.command(
+            ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree"]
+                .into_iter()
+                .chain(["--git-dir", "--git-common-dir", "--show-toplevel"]),
+        );
+        let output = command.capture()?;
+        let answers: Vec<&[u8]> = output.stdout.split(|byte| *byte == b'\n').collect();
+        if answers.len() < 4 {
+            return Err(if has_repository_above(dir) {
+                super::failed(&command, &output)
+            } else {
+                GitError::NotARepository(dir.to_path_buf())
+            });
+        }
+        let (bare, inside) = (answers[0] == b"true", answers[1] == b"true");
+        // The last answer ends with a newline too. More lines than answers: a path holds one, so ask for each alone.
+        let (git_dir, common_dir, worktree) = match &answers[2..] {
+            [git_dir, common_dir, []] if !inside => (path(git_dir), path(common_dir), None),
+            [git_dir, common_dir, top, []] if inside => (path(git_dir), path(common_dir), Some(path(top))),
+            _ => (
+                one_path(&git, "--git-dir")?,
+                one_path(&git, "--git-common-dir")?,
+                if inside { Some(one_path(&git, "--show-toplevel")?) } else { None },
+            ),
+        };
+        let root = match &worktree {
+            Some(worktree) if git_dir == common_dir => worktree.clone(),
+            _ => main_checkout(&common_dir)?,
+        };
+        Ok(Self { bare: bare || root == common_dir, root, worktree, common_dir })
+    }
+
+    /// git in the main checkout.
+    pub fn git(&self) -> Git {
+        Git::at(&self.root)
+    }
+}
+
+fn one_path(git: &Git, question: &str) -> Result<PathBuf, GitError> {
+    let answer = run(&git.command(["rev-parse", "--path-format=absolute", question]))?;
+    Ok(path(answer.strip_suffix(b"\n").unwrap_or(&answer)))
+}
+
+/// Tells "there is none" from "git refuses this one" (another owner, a broken file) without reading git's prose.
+fn has_repository_above(dir: &Path) -> bool {
+    dir.ancestors()
+        .any(|dir| dir.join(".git").exists() || (dir.join("HEAD").exists() && dir.join("objects").exists()))
+}
+
+/// The checkout a git directory was made for. A submodule's is named in its configuration.
+fn main_checkout(common_dir: &Path) -> Result<PathBuf, GitError> {
+    let git = Git::at(common_dir);
+    if let Some(named) = git.find(["config", "--get", "core.worktree"])? {
+        let named = common_dir.join(named);
+        return Ok(named.canonicalize().unwrap_or(named));
+    }
+    let bare = git.find(["config", "--type=bool", "--get", "core.bare"])?.as_deref() == Some("true");
+    match common_dir.parent() {
+        Some(parent) if !bare && common_dir.ends_with(".git") => Ok(parent.to_path_buf()),
+        _ => Ok(common_dir.to_path_buf()),
+    }
+}

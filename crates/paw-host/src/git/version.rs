@@ -1,0 +1,72 @@
+//! Which git this is, and whether it is new enough.
+
+use std::fmt;
+
+use paw_core::PawError;
+
+use super::{Git, GitError};
+
+/// `git merge-tree --write-tree` came with this one.
+pub const MINIMUM: Version = Version { major: 2, minor: 38 };
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Version {
+    /// From `git version 2.39.5 (Apple Git-154)` and its like.
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.strip_prefix("git version ")?.split('.');
+        let number = |text: &str| text.trim().parse().ok();
+        Some(Self { major: number(numbers.next()?)?, minor: number(numbers.next()?)? })
+    }
+}
+
+impl Git {
+    pub fn version(&self) -> Result<Version, GitError> {
+        let answer = self.line(["version"])?;
+        Version::parse(&answer)
+            .ok_or_else(|| GitError::Unexpected { command: "git version".to_owned(), answer })
+    }
+
+    /// Fails with an install hint when git is missing or older than [`MINIMUM`].
+    pub fn require_minimum(&self) -> Result<Version, PawError> {
+        match self.version()? {
+            version if version < MINIMUM => {
+                Err(PawError::GitTooOld { found: version.to_string(), needed: MINIMUM.to_string() })
+            }
+            version => Ok(version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_all_makers_are_read() {
+        for (text, major, minor) in [
+            ("git version 2.47.3", 2, 47),
+            ("git version 2.39.5 (Apple Git-154)", 2, 39),
+            ("git version 2.45.GIT", 2, 45),
+            ("git version 3.0.1.windows.1", 3, 0),
+        ] {
+            assert_eq!(Version::parse(text), Some(Version { major, minor }), "{text}");
+        }
+        assert_eq!(Version::parse("hub version 1"), None);
+    }
+
+    #[test]
+    fn an_older_minor_is_older() {
+        assert!(Version { major: 2, minor: 9 } < MINIMUM && Version { major: 3, minor: 0 } > MINIMUM);
+    }
+}

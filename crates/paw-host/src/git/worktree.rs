@@ -1,0 +1,126 @@
+//! The worktrees git knows of.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+
+use super::{Git, GitError, path};
+
+/// One entry of `git worktree list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    pub path: PathBuf,
+    pub head: Head,
+    /// The reason somebody gave, which may be empty.
+    pub locked: Option<String>,
+    /// Why git would forget it: its directory is gone.
+    pub prunable: Option<String>,
+}
+
+/// What a worktree has checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    Branch(BranchName),
+    /// A branch whose name is not UTF-8, as git has it.
+    Unreadable(Vec<u8>),
+    Detached,
+    Bare,
+}
+
+impl Worktree {
+    pub fn branch(&self) -> Option<&BranchName> {
+        match &self.head {
+            Head::Branch(branch) => Some(branch),
+            Head::Unreadable(_) | Head::Detached | Head::Bare => None,
+        }
+    }
+}
+
+impl Git {
+    /// All worktrees; the main checkout comes first.
+    pub fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
+        Ok(parse(&self.run(["worktree", "list", "--porcelain", "-z"])?))
+    }
+
+    /// Makes a worktree with a new branch at `start`.
+    pub fn add_worktree(&self, dir: &Path, branch: &BranchName, start: &str) -> Result<(), GitError> {
+        let args: [OsString; 8] = [
+            "worktree".into(),
+            "add".into(),
+            "--quiet".into(),
+            "-b".into(),
+            branch.as_str().into(),
+            "--".into(),
+            dir.into(),
+            start.into(),
+        ];
+        self.run(args).map(drop)
+    }
+}
+
+/// Attributes end with NUL, entries with an empty one.
+fn parse(listing: &[u8]) -> Vec<Worktree> {
+    let mut worktrees: Vec<Worktree> = Vec::new();
+    for attribute in listing.split(|byte| *byte == 0) {
+        let (name, value) = match attribute.iter().position(|byte| *byte == b' ') {
+            Some(at) => (&attribute[..at], &attribute[at + 1..]),
+            None => (attribute, &b""[..]),
+        };
+        if name == b"worktree" {
+            worktrees.push(Worktree {
+                path: path(value),
+                head: Head::Detached,
+                locked: None,
+                prunable: None,
+            });
+        } else if let Some(current) = worktrees.last_mut() {
+            match name {
+                b"branch" => current.head = head(value),
+                b"bare" => current.head = Head::Bare,
+                b"locked" => current.locked = Some(String::from_utf8_lossy(value).into_owned()),
+                b"prunable" => current.prunable = Some(String::from_utf8_lossy(value).into_owned()),
+                _ => {}
+            }
+        }
+    }
+    worktrees
+}
+
+fn head(full_ref: &[u8]) -> Head {
+    let name = full_ref.strip_prefix(b"refs/heads/").unwrap_or(full_ref);
+    let readable = std::str::from_utf8(name).ok().and_then(|name| BranchName::new(name).ok());
+    readable.map_or_else(|| Head::Unreadable(name.to_vec()), Head::Branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_listing_with_every_attribute_is_read() {
+        let listing = b"worktree /a\nb\0HEAD 1234\0branch refs/heads/main\0\0\
+            worktree /w x\0HEAD 1234\0detached\0locked\0\0\
+            worktree /y\0HEAD 1234\0branch refs/heads/feat/y\0locked usb disk\0prunable gone\0\0\
+            worktree /z\0HEAD 1234\0branch refs/heads/\xff\0\0\
+            worktree /bare\0bare\0\0";
+        let found = parse(listing);
+        let branch = |name: &str| Head::Branch(BranchName::new(name).unwrap());
+        assert_eq!(found.len(), 5);
+        assert_eq!((found[0].path.as_path(), &found[0].head), (Path::new("/a\nb"), &branch("main")));
+        assert_eq!((found[1].head.clone(), found[1].locked.as_deref()), (Head::Detached, Some("")));
+        assert_eq!(found[2].locked.as_deref(), Some("usb disk"));
+        assert_eq!((found[2].prunable.as_deref(), &found[2].head), (Some("gone"), &branch("feat/y")));
+        assert_eq!(found[3].head, Head::Unreadable(b"\xff".to_vec()));
+        assert_eq!(found[4].head, Head::Bare);
+    }
+
+    proptest! {
+        #[test]
+        fn no_listing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            parse(&bytes);
+        }
+    }
+}

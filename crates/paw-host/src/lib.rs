@@ -1,0 +1,18 @@
+//! The only crate that touches the machine: one door to each outside thing, and no policy behind any of them.
+//!
+//! - [`process`]: run a program, stream it, time it out, end its whole tree
+//! - [`git`]: every git call of the program
+//! - [`tmux`]: every tmux call of the program
+//! - [`files`]: atomic durable writes, locks, and where our files live
+//! - [`config`]: the user's and the repository's configuration, read from disk
+//! - [`sqlite`]: open, pragmas, migrations
+//! - [`clock`] and [`disk`]: the time, and the space that is left
+
+pub mod clock;
+pub mod config;
+pub mod disk;
+pub mod files;
+pub mod git;
+pub mod process;
+pub mod sqlite;
+pub mod tmux;

@@ -1,0 +1,316 @@
+//! A program to run, as a value; and the only place that runs one.
+//!
+//! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects what it
+//! says, [`Command::stream`] hands over every line as it comes, [`Command::inherit`] gives it our terminal.
+//! A command with a time limit is ended with everything it started (`tree`).
+
+mod find;
+mod run;
+mod tree;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use find::{find_program, is_executable};
+pub use run::{Output, Stream};
+
+/// Why a program could not be run at all. A program that ran and failed is an [`Exit`], not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    #[error("program '{0}' not found on PATH")]
+    NotFound(String),
+    #[error("cannot run '{command}' in {}: the directory does not exist", dir.display())]
+    NoDirectory { command: String, dir: PathBuf },
+    #[error("cannot run '{command}': {source}")]
+    Spawn { command: String, source: io::Error },
+    #[error("lost contact with '{command}': {source}")]
+    Wait { command: String, source: io::Error },
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+    /// We ended it, with everything it had started, because it took longer than it was given.
+    TimedOut {
+        limit: Duration,
+    },
+}
+
+impl Exit {
+    pub fn success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exited with code {code}"),
+            Self::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Self::TimedOut { limit } => write!(f, "timed out after {}s", limit.as_secs()),
+        }
+    }
+}
+
+/// What a program finds on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Input {
+    #[default]
+    Nothing,
+    Bytes(Vec<u8>),
+}
+
+/// Which of our own variables a program gets to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Environment {
+    #[default]
+    Inherited,
+    /// Only what [`is_harmless_variable`] lets through: no keys, no tokens.
+    Harmless,
+}
+
+/// A program, its arguments, its directory and its environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    program: OsString,
+    args: Vec<OsString>,
+    dir: Option<PathBuf>,
+    environment: Environment,
+    set: Vec<(OsString, OsString)>,
+    removed: Vec<OsString>,
+    input: Input,
+    limit: Option<Duration>,
+}
+
+impl Command {
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            dir: None,
+            environment: Environment::default(),
+            set: Vec::new(),
+            removed: Vec::new(),
+            input: Input::default(),
+            limit: None,
+        }
+    }
+
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.set.push((name.into(), value.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        self.removed.push(name.into());
+        self
+    }
+
+    /// Keeps keys and tokens away from the program: only variables nobody stores a secret in are passed on.
+    #[must_use]
+    pub fn harmless_environment(mut self) -> Self {
+        self.environment = Environment::Harmless;
+        self
+    }
+
+    #[must_use]
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Input::Bytes(bytes.into());
+        self
+    }
+
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    pub fn directory(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// Runs it and collects what it says.
+    pub fn capture(&self) -> Result<Output, ProcessError> {
+        self.stream(|_, _| {})
+    }
+
+    /// Runs it, hands over each line as it comes (without its end), and collects everything as well.
+    pub fn stream(&self, on_line: impl FnMut(Stream, &[u8])) -> Result<Output, ProcessError> {
+        run::collect(self, on_line)
+    }
+
+    /// Runs it on our own terminal, until it ends.
+    pub fn inherit(&self) -> Result<Exit, ProcessError> {
+        run::inherit(self)
+    }
+}
+
+/// As a person would type it: quoted where a shell needs it. The environment is left out, it may hold secrets.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shell_quote(&self.program))?;
+        for arg in &self.args {
+            write!(f, " {}", shell_quote(arg))?;
+        }
+        Ok(())
+    }
+}
+
+/// The text as one word of a POSIX shell, whatever is in it.
+pub fn shell_quote(text: &OsStr) -> String {
+    let text = text.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Variables that programs need and that nobody keeps a secret in.
+pub fn is_harmless_variable(name: &OsStr) -> bool {
+    const HARMLESS: [&str; 10] =
+        ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR"];
+    name.to_str().is_some_and(|name| HARMLESS.contains(&name) || name.starts_with("LC_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        Command::new("sh").args(["-c", script])
+    }
+
+    #[test]
+    fn a_command_is_a_value_that_can_be_compared_and_printed() {
+        let command = Command::new("git").args(["log", "--format=%H", "it's"]).dir("/tmp");
+        assert_eq!(command, Command::new("git").args(["log", "--format=%H", "it's"]).dir("/tmp"));
+        assert_eq!(command.to_string(), r"git log --format=%H 'it'\''s'");
+    }
+
+    #[test]
+    fn captures_both_streams_and_the_exit_code() {
+        let output = sh("echo out; echo err >&2; exit 3").capture().unwrap();
+        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(output.exit, Exit::Code(3));
+    }
+
+    #[test]
+    fn streams_lines_as_they_come_and_the_last_one_without_its_end() {
+        let mut lines = Vec::new();
+        sh("printf 'a\\nb\\nc'")
+            .stream(|stream, line| lines.push((stream, String::from_utf8_lossy(line).into_owned())))
+            .unwrap();
+        assert_eq!(lines, ["a", "b", "c"].map(|line| (Stream::Out, line.to_owned())));
+    }
+
+    #[test]
+    fn input_larger_than_a_pipe_arrives_whole() {
+        let input = vec![b'x'; 1 << 20];
+        assert_eq!(Command::new("cat").input(input.clone()).capture().unwrap().stdout, input);
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_its_input_is_no_error() {
+        assert!(Command::new("true").input(vec![b'x'; 1 << 20]).capture().unwrap().exit.success());
+    }
+
+    #[test]
+    fn a_missing_program_and_a_missing_directory_are_told_apart() {
+        let error = Command::new("no-such-program-here").capture().unwrap_err();
+        assert!(matches!(error, ProcessError::NotFound(_)), "{error}");
+        let error = sh("true").dir("/no/such/dir").capture().unwrap_err();
+        assert!(matches!(error, ProcessError::NoDirectory { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_harmless_environment_hides_keys_and_keeps_path_and_home() {
+        let output = Command::new("env").harmless_environment().env("WORKTREE_PATH", "/w").capture().unwrap();
+        let names: Vec<_> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| line.split_once('=').map(|(name, _)| name.to_owned()))
+            .collect();
+        assert!(
+            names.contains(&"PATH".to_owned()) && names.contains(&"WORKTREE_PATH".to_owned()),
+            "{names:?}"
+        );
+        assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+    }
+
+    #[test]
+    fn a_killed_program_reports_its_signal() {
+        assert_eq!(sh("kill -9 $$").capture().unwrap().exit, Exit::Signal(9));
+    }
+
+    #[test]
+    fn a_background_child_that_keeps_the_pipe_does_not_hold_us() {
+        let output = sh("echo hello; sleep 600 & echo $!").capture().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let pid = text.lines().nth(1).unwrap().to_owned();
+        assert!(text.starts_with("hello\n"));
+        Command::new("kill").arg(pid).capture().unwrap();
+    }
+
+    #[test]
+    fn time_out_ends_the_whole_process_tree() {
+        let script = "trap '' TERM; (trap '' TERM; sleep 600 & echo $!; wait) & echo $!; \
+                      setsid sh -c 'trap \"\" TERM; echo $$; sleep 600' & wait";
+        let limit = Duration::from_millis(400);
+        let output = sh(script).time_limit(limit).capture().unwrap();
+        assert_eq!(output.exit, Exit::TimedOut { limit });
+        let pids = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(pids.lines().count(), 3, "{pids}");
+        for pid in pids.lines() {
+            assert!(!tree::is_running(pid.parse().unwrap()), "process {pid} is still there");
+        }
+    }
+
+    #[test]
+    fn a_polite_program_may_clean_up_when_its_time_is_over() {
+        let output = sh("trap 'echo bye; exit 0' TERM; sleep 600 & wait")
+            .time_limit(Duration::from_millis(300))
+            .capture()
+            .unwrap();
+        assert_eq!(output.stdout, b"bye\n");
+        assert!(matches!(output.exit, Exit::TimedOut { .. }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn quoting_survives_a_real_shell(words in proptest::collection::vec("[^\\x00]{0,12}", 1..4)) {
+            let quoted: Vec<_> = words.iter().map(|word| shell_quote(OsStr::new(word))).collect();
+            let output = sh(&format!("printf '%s\\0' {}", quoted.join(" "))).capture().unwrap();
+            let expected: Vec<u8> = words.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+            prop_assert_eq!(output.stdout, expected);
+        }
+    }
+}

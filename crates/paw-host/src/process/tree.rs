@@ -1,0 +1,142 @@
+//! A program and everything it started, found and ended.
+//!
+//! A child can leave its process group (`setsid`) and its parent can die, so neither group nor parentage finds
+//! them all. A program with a time limit therefore carries a cookie in its environment, which its children
+//! inherit; where `/proc` can be read, whoever has the cookie belongs to the tree.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, kill_process};
+
+#[derive(Debug)]
+pub(super) struct Cookie(String);
+
+impl Cookie {
+    pub(super) const VARIABLE: &str = "GIT_PAW_PROCESS_TREE";
+
+    pub(super) fn new() -> Self {
+        Self(uuid::Uuid::now_v7().simple().to_string())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Signal {
+    /// Please end.
+    End,
+    /// End.
+    Kill,
+}
+
+pub(super) fn signal(pids: &BTreeSet<u32>, signal: Signal) {
+    for pid in pids.iter().filter_map(|pid| i32::try_from(*pid).ok().and_then(Pid::from_raw)) {
+        let signal = match signal {
+            Signal::End => rustix::process::Signal::TERM,
+            Signal::Kill => rustix::process::Signal::KILL,
+        };
+        // It may have ended in the meantime: that is what we want.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Kills until nobody is left: a member may be starting another one while we look. `known` are the members seen
+/// before; one that is about to die can no longer be recognised, only waited for.
+pub(super) fn kill_all(root: u32, cookie: Option<&Cookie>, mut known: BTreeSet<u32>) {
+    known.remove(&root);
+    for _ in 0..200 {
+        let mut members = members(root, cookie);
+        members.remove(&root);
+        signal(&members, Signal::Kill);
+        known.extend(members);
+        if !table::all().iter().any(|process| known.contains(&process.pid) && !process.zombie) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The root, its descendants, and whoever carries the cookie.
+pub(super) fn members(root: u32, cookie: Option<&Cookie>) -> BTreeSet<u32> {
+    let processes = table::all();
+    let mut members = BTreeSet::from([root]);
+    members.extend(processes.iter().map(|process| process.pid).filter(|pid| table::carries(*pid, cookie)));
+    loop {
+        let before = members.len();
+        let children = processes.iter().filter(|process| members.contains(&process.parent));
+        members.extend(children.map(|process| process.pid).collect::<Vec<_>>());
+        if members.len() == before {
+            return members;
+        }
+    }
+}
+
+/// Whether a process exists and is more than a zombie that waits to be reaped.
+#[cfg(test)]
+pub(super) fn is_running(pid: u32) -> bool {
+    table::all().iter().any(|process| process.pid == pid && !process.zombie)
+}
+
+struct Process {
+    pid: u32,
+    parent: u32,
+    zombie: bool,
+}
+
+#[cfg(target_os = "linux")]
+mod table {
+    use std::fs;
+
+    use super::{Cookie, Process};
+
+    pub(super) fn all() -> Vec<Process> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter_map(|pid: u32| parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?))
+            .collect()
+    }
+
+    /// `pid (name) state parent …`, where the name may hold anything, parentheses included.
+    fn parse(pid: u32, stat: &str) -> Option<Process> {
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
+        let zombie = matches!(fields.next()?, "Z" | "X");
+        Some(Process { pid, parent: fields.next()?.parse().ok()?, zombie })
+    }
+
+    pub(super) fn carries(pid: u32, cookie: Option<&Cookie>) -> bool {
+        let Some(cookie) = cookie else { return false };
+        let wanted = format!("{}={}", Cookie::VARIABLE, cookie.as_str()).into_bytes();
+        fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|variable| variable == wanted))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod table {
+    use super::{Cookie, Process};
+    use crate::process::Command;
+
+    pub(super) fn all() -> Vec<Process> {
+        let Ok(output) = Command::new("ps").args(["-axo", "pid=,ppid=,state="]).capture() else {
+            return Vec::new();
+        };
+        String::from_utf8_lossy(&output.stdout).lines().filter_map(parse).collect()
+    }
+
+    fn parse(line: &str) -> Option<Process> {
+        let mut fields = line.split_whitespace();
+        let (pid, parent) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Some(Process { pid, parent, zombie: fields.next()?.starts_with('Z') })
+    }
+
+    /// Other processes' environments cannot be read here; descent has to do.
+    pub(super) fn carries(_pid: u32, _cookie: Option<&Cookie>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,242 @@
+//! Every tmux call of the program.
+//!
+//! A [`TmuxCommand`] is an argument list as a value; a [`Batch`] of them runs as one tmux process, fed through its
+//! standard input, so that neither the length of an argument list nor `ps` is a concern. Targets are exact.
+
+mod batch;
+mod version;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use paw_core::{PawError, SessionName};
+
+pub use batch::Batch;
+pub use version::{MINIMUM, Version};
+
+use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
+
+/// A tmux call that did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum TmuxError {
+    #[error("tmux is not installed")]
+    NotInstalled,
+    #[error("there is no tmux session '{0}'")]
+    NoSession(SessionName),
+    #[error("`{command}` {exit}: {}", stderr.trim())]
+    Failed { command: String, exit: Exit, stderr: String },
+    #[error("tmux answered something git-paw does not understand: {0}")]
+    Unexpected(String),
+    #[error(transparent)]
+    Process(ProcessError),
+}
+
+impl From<ProcessError> for TmuxError {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::NotFound(_) => Self::NotInstalled,
+            other => Self::Process(other),
+        }
+    }
+}
+
+impl From<TmuxError> for PawError {
+    fn from(error: TmuxError) -> Self {
+        match error {
+            TmuxError::NotInstalled => Self::TmuxNotInstalled,
+            TmuxError::NoSession(_)
+            | TmuxError::Failed { .. }
+            | TmuxError::Unexpected(_)
+            | TmuxError::Process(_) => Self::TmuxError(error.to_string()),
+        }
+    }
+}
+
+/// One tmux command: its name and arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TmuxCommand(Vec<OsString>);
+
+impl TmuxCommand {
+    pub fn new(name: &str) -> Self {
+        Self(vec![name.into()])
+    }
+
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.0.push(arg.into());
+        self
+    }
+
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.0.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        self.0.iter().map(OsString::as_os_str)
+    }
+}
+
+/// As a person would type it.
+impl fmt::Display for TmuxCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tmux")?;
+        self.0.iter().try_for_each(|word| write!(f, " {}", shell_quote(word)))
+    }
+}
+
+/// Exactly this session, never one whose name only begins alike. The colon makes `=` work with every command.
+pub fn session_target(session: &SessionName) -> String {
+    format!("={session}:")
+}
+
+/// A pane, as tmux describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pane {
+    /// `%7`: never reused while the server lives, so it is the pane's identity. An index is not.
+    pub id: String,
+    pub index: u32,
+    pub title: String,
+    pub current_path: PathBuf,
+    pub width: u32,
+    pub height: u32,
+    pub dead: bool,
+}
+
+/// The tmux server we talk to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tmux {
+    /// The name of another socket than the user's own.
+    socket: Option<String>,
+}
+
+impl Tmux {
+    pub fn on_socket(socket: Option<String>) -> Self {
+        Self { socket }
+    }
+
+    fn command<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let tmux = Command::new("tmux");
+        let tmux = match &self.socket {
+            Some(socket) => tmux.args(["-L", socket]),
+            None => tmux,
+        };
+        tmux.args(args)
+    }
+
+    fn output(&self, command: &TmuxCommand) -> Result<Output, TmuxError> {
+        Ok(self.command(command.words()).capture()?)
+    }
+
+    /// Runs one command and returns what it printed.
+    pub fn run(&self, command: &TmuxCommand) -> Result<String, TmuxError> {
+        said(command, &self.output(command)?)
+    }
+
+    /// Runs a whole batch as one process. tmux goes on after an error, so on failure something may exist: the
+    /// caller ends what it was building.
+    pub fn run_batch(&self, batch: &Batch) -> Result<String, TmuxError> {
+        let command = TmuxCommand::new("start-server").args([";", "source-file", "-"]);
+        let output = self.command(command.words()).input(batch.script()).capture()?;
+        said(&command, &output)
+    }
+
+    /// Whether exactly this session exists. No server at all means no.
+    pub fn has_session(&self, session: &SessionName) -> Result<bool, TmuxError> {
+        let command = TmuxCommand::new("has-session").arg("-t").arg(session_target(session));
+        Ok(self.output(&command)?.exit.success())
+    }
+
+    /// Ends the session and everything in its panes. One that is gone already is fine.
+    pub fn kill_session(&self, session: &SessionName) -> Result<(), TmuxError> {
+        if self.has_session(session)? {
+            self.run(&TmuxCommand::new("kill-session").arg("-t").arg(session_target(session)))?;
+        }
+        Ok(())
+    }
+
+    /// All panes of a session's first window, by index.
+    pub fn panes(&self, session: &SessionName) -> Result<Vec<Pane>, TmuxError> {
+        const FORMAT: &str = "#{pane_id}\t#{pane_index}\t#{pane_width}\t#{pane_height}\t#{pane_dead}\t\
+                              #{pane_current_path}\t#{pane_title}";
+        self.require_session(session)?;
+        let command = TmuxCommand::new("list-panes").args(["-t", &session_target(session), "-F", FORMAT]);
+        self.run(&command)?
+            .lines()
+            .map(|line| parse_pane(line).ok_or_else(|| TmuxError::Unexpected(line.to_owned())))
+            .collect()
+    }
+
+    /// What a pane shows now, as plain text.
+    pub fn capture_pane(&self, pane_id: &str) -> Result<String, TmuxError> {
+        self.run(&TmuxCommand::new("capture-pane").args(["-p", "-t", pane_id]))
+    }
+
+    /// Waits until somebody signals on the channel; a signal sent before is not missed.
+    pub fn wait_for(&self, channel: &str, limit: Duration) -> Result<(), TmuxError> {
+        let command = TmuxCommand::new("wait-for").arg(channel);
+        said(&command, &self.command(command.words()).time_limit(limit).capture()?).map(drop)
+    }
+
+    /// Puts the user's terminal into the session: by attaching, or inside tmux by switching to it.
+    pub fn attach(&self, session: &SessionName) -> Result<(), TmuxError> {
+        self.require_session(session)?;
+        let inside = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
+        let verb = if inside { "switch-client" } else { "attach-session" };
+        let command = TmuxCommand::new(verb).args(["-t", &session_target(session)]);
+        match self.command(command.words()).inherit()? {
+            Exit::Code(0) => Ok(()),
+            exit => {
+                Err(TmuxError::Failed { command: command.to_string(), exit, stderr: "see above".to_owned() })
+            }
+        }
+    }
+
+    fn require_session(&self, session: &SessionName) -> Result<(), TmuxError> {
+        if self.has_session(session)? { Ok(()) } else { Err(TmuxError::NoSession(session.clone())) }
+    }
+}
+
+fn said(command: &TmuxCommand, output: &Output) -> Result<String, TmuxError> {
+    if output.exit.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(TmuxError::Failed { command: command.to_string(), exit: output.exit, stderr })
+}
+
+/// The title comes last, because it is the one field that an agent chooses.
+fn parse_pane(line: &str) -> Option<Pane> {
+    let mut fields = line.splitn(7, '\t');
+    Some(Pane {
+        id: fields.next().filter(|id| id.starts_with('%'))?.to_owned(),
+        index: fields.next()?.parse().ok()?,
+        width: fields.next()?.parse().ok()?,
+        height: fields.next()?.parse().ok()?,
+        dead: fields.next()? == "1",
+        current_path: fields.next()?.into(),
+        title: fields.next()?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_line_is_read_whatever_its_title_says() {
+        let pane = parse_pane("%3\t2\t80\t24\t0\t/w t\tfeat/x → a\tb").unwrap();
+        assert_eq!((pane.id.as_str(), pane.index, pane.title.as_str()), ("%3", 2, "feat/x → a\tb"));
+        assert_eq!(pane.current_path, PathBuf::from("/w t"));
+        assert!(parse_pane("").is_none() && parse_pane("3\t2").is_none());
+    }
+
+    #[test]
+    fn a_command_prints_as_it_would_be_typed() {
+        let command = TmuxCommand::new("send-keys").args(["-t", "=paw-a:", "it's me", "Enter"]);
+        assert_eq!(command.to_string(), r"tmux send-keys -t =paw-a: 'it'\''s me' Enter");
+    }
+}

@@ -1,0 +1,83 @@
+//! Which tmux this is, and whether it is new enough.
+
+use std::fmt;
+
+use paw_core::PawError;
+
+use super::{Tmux, TmuxCommand, TmuxError};
+
+/// `new-session -e` and `split-window -l N%` without a client work from here on.
+pub const MINIMUM: Version = Version::Release { major: 3, minor: 2 };
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    Release {
+        major: u32,
+        minor: u32,
+    },
+    /// Built from the development branch, newer than every release.
+    Development,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Release { major, minor } => write!(f, "{major}.{minor}"),
+            Self::Development => f.write_str("(development)"),
+        }
+    }
+}
+
+impl Version {
+    /// From `tmux 3.3a`, `tmux next-3.5`, `tmux master`, `tmux openbsd-7.4`.
+    fn parse(text: &str) -> Option<Self> {
+        let version = text.trim().strip_prefix("tmux ")?;
+        if version == "master" || version.starts_with("openbsd") {
+            return Some(Self::Development);
+        }
+        let version = version.strip_prefix("next-").unwrap_or(version);
+        let (major, rest) = version.split_once('.')?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some(Self::Release { major: major.parse().ok()?, minor: rest[..digits].parse().ok()? })
+    }
+}
+
+impl Tmux {
+    pub fn version(&self) -> Result<Version, TmuxError> {
+        let answer = self.run(&TmuxCommand::new("-V"))?;
+        Version::parse(&answer).ok_or(TmuxError::Unexpected(answer))
+    }
+
+    /// Fails with an install hint when tmux is missing or older than [`MINIMUM`].
+    pub fn require_minimum(&self) -> Result<Version, PawError> {
+        match self.version()? {
+            version if version < MINIMUM => {
+                Err(PawError::TmuxTooOld { found: version.to_string(), needed: MINIMUM.to_string() })
+            }
+            version => Ok(version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        let release = |major, minor| Some(Version::Release { major, minor });
+        for (text, version) in [
+            ("tmux 3.3a\n", release(3, 3)),
+            ("tmux 2.6", release(2, 6)),
+            ("tmux next-3.5", release(3, 5)),
+            ("tmux 3.10-rc", release(3, 10)),
+            ("tmux master", Some(Version::Development)),
+            ("tmux openbsd-7.4", Some(Version::Development)),
+            ("screen 4", None),
+            ("tmux x.y", None),
+        ] {
+            assert_eq!(Version::parse(text), version, "{text}");
+        }
+        assert!(release(2, 9) < Some(MINIMUM) && Some(Version::Development) > release(3, 10));
+    }
+}
