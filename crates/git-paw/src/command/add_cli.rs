@@ -1,0 +1,65 @@
+//! `git paw add-cli`
+
+use clap::Args;
+use paw_agent::detect::resolve_command;
+use paw_core::PawError;
+use paw_core::config::{self, CliEntry};
+
+use crate::context::Context;
+
+/// Register an AI CLI of your own
+///
+/// It is written to your own configuration and can then be used in every repository. Comments, order and whatever
+/// else is in the file stay as they are.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw add-cli my-agent /usr/local/bin/my-agent
+  git paw add-cli my-agent my-agent --display-name \"My Agent\"")]
+pub(crate) struct AddCliArgs {
+    /// What you will call it
+    pub(crate) name: String,
+    /// The program: an absolute path, or a name on PATH
+    pub(crate) command: String,
+    /// How it is shown in lists
+    #[arg(long, value_name = "NAME")]
+    pub(crate) display_name: Option<String>,
+}
+
+pub(crate) fn run(args: &AddCliArgs, context: &Context) -> Result<(), PawError> {
+    let AddCliArgs { name, command, display_name } = args;
+    check_name(name)?;
+    let command = resolve(command, context)?;
+    let entry = CliEntry { command: command.clone(), display_name: display_name.clone() };
+    context.edit_user_config(|text, file| config::set_cli(text, file, name, &entry).map(Some))?;
+    context.output.say(&format!("added '{name}' ({command}) to {}", context.dirs.config_file().display()))
+}
+
+fn check_name(name: &str) -> Result<(), PawError> {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
+    if name.is_empty() || name.starts_with('-') || name.contains(odd) {
+        return Err(PawError::ConfigError(format!(
+            "'{name}' cannot be the name of a CLI: no spaces, no '/', no leading '-' (for example: my-agent)"
+        )));
+    }
+    Ok(())
+}
+
+/// The absolute path of the program. One that is given as a path is taken even before it exists.
+fn resolve(command: &str, context: &Context) -> Result<String, PawError> {
+    let path = if command.contains('/') {
+        let path = context.cwd.join(command);
+        if resolve_command(&path.to_string_lossy(), &context.search_path).is_none() {
+            context.output.warn(&format!("{} is not an executable file (yet)", path.display()));
+        }
+        path
+    } else {
+        resolve_command(command, &context.search_path).ok_or_else(|| {
+            PawError::ConfigError(format!(
+                "command '{command}' not found on PATH\nhint: install it first, or give its absolute path"
+            ))
+        })?
+    };
+    path.into_os_string().into_string().map_err(|path| {
+        PawError::ConfigError(format!("{} is not valid UTF-8 and cannot be stored", path.display()))
+    })
+}

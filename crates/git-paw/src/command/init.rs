@@ -1,0 +1,76 @@
+//! `git paw init`
+
+use std::path::Path;
+
+use paw_core::PawError;
+use paw_core::config;
+use paw_host::config::repo_config_path;
+use paw_host::files::{self, Access};
+
+use crate::context::Context;
+
+/// What we write into a repository stays out of its history, except what people share on purpose.
+const IGNORE_RULES: &str = "\
+# Everything here is local to this machine, except:
+*
+!/.gitignore
+!/config.toml
+!/scripts/
+!/scripts/**
+";
+
+pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    let repo = context.require_repo()?;
+    if repo.bare {
+        return Err(PawError::InitError(format!(
+            "{} is a bare repository: run this in one that has a checkout",
+            repo.root.display()
+        )));
+    }
+    let speckit = repo.root.join(".specify").is_dir();
+    let config = write_config(&repo.root, speckit)?;
+    let ignore = repo.root.join(".git-paw/.gitignore");
+    let ignored = files::load_text(&ignore)?.is_none();
+    if ignored {
+        files::write_atomic(&ignore, IGNORE_RULES.as_bytes(), Access::Usual)?;
+    }
+    files::create_dir(&repo.root.join(".git-paw/logs"))?;
+
+    let say = |line: &str| context.output.say(line);
+    match config {
+        Config::Created => {
+            say("created .git-paw/config.toml (every key is there, commented, with its default)")?;
+            if speckit {
+                say("found .specify: specs are read from .specify/specs")?;
+            }
+        }
+        Config::Extended => say("added the keys that were missing to .git-paw/config.toml, as comments")?,
+        Config::Complete => say("config.toml already has all default keys; no changes")?,
+    }
+    if ignored {
+        say("created .git-paw/.gitignore (config.toml and scripts/ can be committed, nothing else)")?;
+    }
+    if matches!(config, Config::Created) {
+        say("next: git paw doctor")?;
+    }
+    Ok(())
+}
+
+enum Config {
+    Created,
+    Extended,
+    Complete,
+}
+
+fn write_config(root: &Path, speckit: bool) -> Result<Config, PawError> {
+    let file = repo_config_path(root);
+    let (text, outcome) = match files::load_text(&file)? {
+        None => (config::default_file(speckit), Config::Created),
+        Some(existing) => match config::add_missing(&existing, &file.display().to_string())? {
+            Some(extended) => (extended, Config::Extended),
+            None => return Ok(Config::Complete),
+        },
+    };
+    files::write_atomic(&file, text.as_bytes(), Access::Usual)?;
+    Ok(outcome)
+}

@@ -1,0 +1,70 @@
+//! What every command is given: where it runs, where our files are, and how to speak.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use paw_core::PawError;
+use paw_core::config::ConfigError;
+use paw_host::config::{self, Layers};
+use paw_host::files::{self, Access, Dirs, Lock};
+use paw_host::git::{GitError, Repo};
+
+use crate::output::Output;
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) cwd: PathBuf,
+    pub(crate) dirs: Dirs,
+    pub(crate) search_path: OsString,
+    pub(crate) output: Output,
+}
+
+impl Context {
+    pub(crate) fn new(output: Output) -> Result<Self, PawError> {
+        let cwd = env::current_dir().map_err(|error| {
+            PawError::IoError(format!("cannot tell the current directory: {error} (cd to one that exists)"))
+        })?;
+        let search_path = env::var_os("PATH").unwrap_or_default();
+        Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
+    }
+
+    /// The repository of this command, or nothing outside of one.
+    pub(crate) fn find_repo(&self) -> Result<Option<Repo>, PawError> {
+        match Repo::discover(&self.cwd) {
+            Ok(repo) => Ok(Some(repo)),
+            Err(GitError::NotARepository(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn require_repo(&self) -> Result<Repo, PawError> {
+        Ok(Repo::discover(&self.cwd)?)
+    }
+
+    /// The user's configuration and, inside a repository, its own; keys nobody reads are said aloud.
+    pub(crate) fn load_config(&self) -> Result<Layers, PawError> {
+        let repo = self.find_repo()?;
+        let layers = config::load_layers(repo.as_ref().map(|repo| repo.root.as_path()), None)?;
+        for warning in layers.warnings() {
+            self.output.warn(&warning.to_string());
+        }
+        Ok(layers)
+    }
+
+    /// Changes the user's configuration file by `edit`, which gets its text and its name and returns the new text,
+    /// or nothing to leave it alone. Says whether it was changed. Two edits at once do not lose one of them.
+    pub(crate) fn edit_user_config(
+        &self,
+        edit: impl FnOnce(&str, &str) -> Result<Option<String>, ConfigError>,
+    ) -> Result<bool, PawError> {
+        let file = self.dirs.config_file();
+        let _lock = Lock::wait(&file.with_extension("lock"))?;
+        let before = files::load_text(&file)?.unwrap_or_default();
+        match edit(&before, &file.display().to_string())? {
+            Some(after) => files::write_atomic(&file, after.as_bytes(), Access::Usual).map(|()| true),
+            None => Ok(false),
+        }
+        .map_err(Into::into)
+    }
+}

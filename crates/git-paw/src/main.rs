@@ -1,0 +1,54 @@
+//! `git paw`: parse what was typed, run the command, turn its outcome into an exit code.
+//!
+//! - `cli`: the commands and their flags
+//! - `command`: one file per command
+//! - `output`: the only way to stdout and stderr
+//! - `context`: what every command is given
+
+mod cli;
+mod command;
+mod context;
+mod output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use paw_core::error::{EXIT_CANCELLED, EXIT_FAILURE};
+
+use cli::Cli;
+use context::Context;
+use output::Output;
+
+fn main() -> ExitCode {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&typed) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error, &typed),
+    };
+    output::start_trace(cli.verbose);
+    let output = Output::new(cli.wants_json());
+    let outcome = Context::new(output).and_then(|context| command::run(cli.command, &context));
+    match outcome {
+        Ok(code) => code,
+        Err(error) => ExitCode::from(output.fail(&error)),
+    }
+}
+
+/// Help and version are answers; anything else is a mistake in what was typed.
+fn refuse(error: &clap::Error, typed: &[OsString]) -> ExitCode {
+    let answer = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if !answer && typed.iter().any(|word| word == "--json") {
+        let written = Output::new(true).fail_with("INVALID_ARGUMENT", error.render().to_string().trim());
+        return ExitCode::from(if written { EXIT_CANCELLED } else { EXIT_FAILURE });
+    }
+    // A closed pipe is the reader's choice.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE))
+}

@@ -1,0 +1,124 @@
+//! `git paw doctor`
+
+use std::net::TcpListener;
+
+use paw_testkit::Sandbox;
+use serde_json::Value;
+
+use crate::paw::{document, paw};
+
+fn find<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let checks = report["checks"].as_array().unwrap();
+    checks
+        .iter()
+        .find(|check| check["name"] == name)
+        .unwrap_or_else(|| panic!("no check '{name}' in {report:#}"))
+}
+
+/// A port that nobody uses, so that what else runs on this machine does not matter.
+fn use_free_port(sandbox: &Sandbox, more: &str) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    sandbox.write("home/.config/git-paw/config.toml", &format!("{more}[broker]\nport = {port}\n"));
+}
+
+#[test]
+fn a_machine_with_everything_is_fine() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    sandbox.install_program("claude", "#!/bin/sh\n");
+    use_free_port(&sandbox, "");
+    let ran = paw(&sandbox, &repo.root, &["doctor"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.ends_with("everything is fine\n"), "{ran}");
+    assert_eq!(document(&paw(&sandbox, &repo.root, &["doctor", "--json"]))["status"], "ok");
+}
+
+#[test]
+fn a_missing_tmux_fails_with_its_remedy() {
+    let sandbox = Sandbox::new();
+    sandbox.uninstall_tool("tmux");
+    let ran = paw(&sandbox, &sandbox.root(), &["doctor", "--json"]);
+    let report = document(&ran);
+    assert_eq!((ran.code, &report["status"]), (1, &Value::from("fail")));
+    assert!(find(&report, "tmux")["remedy"].as_str().unwrap().contains("apt install tmux"));
+}
+
+#[test]
+fn a_tmux_that_is_too_old_fails() {
+    let sandbox = Sandbox::new();
+    sandbox.install_program("tmux", "#!/bin/sh\necho tmux 2.6\n");
+    sandbox.install_program("git", "#!/bin/sh\necho git version 2.30.2\n");
+    let ran = paw(&sandbox, &sandbox.root(), &["doctor", "--json"]);
+    let report = document(&ran);
+    assert_eq!((ran.code, &find(&report, "tmux")["detail"]), (1, &Value::from("2.6, older than 3.2")));
+    assert_eq!(find(&report, "git")["detail"], "2.30, older than 2.38");
+}
+
+#[test]
+fn unknown_keys_warn_with_the_nearest_name_and_do_not_fail() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    use_free_port(&sandbox, "");
+    repo.write(".git-paw/config.toml", "[brokr]\nport = 1\n\n[supervisor]\ntest_comand = \"x\"\n");
+    let ran = paw(&sandbox, &repo.root, &["doctor"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("broker") && ran.stdout.contains("test_command"), "{ran}");
+}
+
+#[test]
+fn a_malformed_config_fails_and_the_other_checks_still_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write("home/.config/git-paw/config.toml", "mouse = maybe\n");
+    sandbox.install_program("claude", "#!/bin/sh\n");
+    let ran = paw(&sandbox, &sandbox.root(), &["doctor", "--json"]);
+    let report = document(&ran);
+    assert_eq!((ran.code, &find(&report, "user")["status"]), (1, &Value::from("fail")));
+    assert!(find(&report, "user")["detail"].as_str().unwrap().contains("config.toml:1:"));
+    assert_eq!(find(&report, "claude")["status"], "ok");
+}
+
+#[test]
+fn a_port_in_use_is_a_warning() {
+    let sandbox = Sandbox::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    sandbox.write("home/.config/git-paw/config.toml", &format!("[broker]\nport = {port}\n"));
+    let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
+    assert_eq!(find(&report, "broker port")["detail"], format!("127.0.0.1:{port} is in use"));
+    assert_eq!(find(&report, "broker port")["status"], "warn");
+}
+
+#[test]
+fn leftovers_are_named_with_their_remedy() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let receipt = |name: &str, repo: &str, status: &str| {
+        let text = format!(r#"{{"session_name":"{name}","repo_path":"{repo}","status":"{status}"}}"#);
+        sandbox.write(&format!("home/.local/share/git-paw/sessions/{name}.json"), &text);
+    };
+    let here = repo.root.to_str().unwrap();
+    receipt("paw-gone", "/no/such/repository", "stopped");
+    receipt("paw-dead", here, "active");
+    receipt("paw-kept", here, "stopped");
+    sandbox.write("home/.local/share/git-paw/sessions/paw-cut.json", "{\"session_name\":");
+    let lost = sandbox.root().join("lost");
+    repo.git(["worktree", "add", "--quiet", "-b", "x", lost.to_str().unwrap()]);
+    std::fs::remove_dir_all(&lost).unwrap();
+
+    let report = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
+    assert!(find(&report, "paw-gone")["detail"].as_str().unwrap().contains("/no/such/repository is gone"));
+    assert!(find(&report, "paw-dead")["detail"].as_str().unwrap().contains("tmux does not know the session"));
+    assert!(find(&report, "paw-cut")["detail"].as_str().unwrap().contains("is damaged"));
+    assert!(find(&report, "paw-cut")["remedy"].as_str().unwrap().contains("rm [SANDBOX]/home/.local"));
+    assert!(find(&report, "worktree")["detail"].as_str().unwrap().contains("[SANDBOX]/lost"));
+    assert!(!report["checks"].as_array().unwrap().iter().any(|check| check["name"] == "paw-kept"));
+    assert_eq!(report["status"], "warn");
+}
+
+#[test]
+fn a_cli_that_the_configuration_names_but_nobody_has_is_said() {
+    let sandbox = Sandbox::new();
+    use_free_port(&sandbox, "default_cli = \"claude\"\n");
+    let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
+    assert_eq!(find(&report, "default_cli")["detail"], "names 'claude', which was not found");
+}

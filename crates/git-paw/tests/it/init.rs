@@ -1,0 +1,146 @@
+//! `git paw init`
+
+use std::fs;
+
+use paw_testkit::{Sandbox, TestRepo};
+
+use crate::paw::{document, paw};
+
+fn config(repo: &TestRepo) -> String {
+    fs::read_to_string(repo.root.join(".git-paw/config.toml")).unwrap()
+}
+
+#[test]
+fn first_init_writes_a_complete_commented_default_config() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    insta::assert_snapshot!(paw(&sandbox, &repo.root, &["init"]), @"
+    exit 0
+    --- stdout
+    created .git-paw/config.toml (every key is there, commented, with its default)
+    created .git-paw/.gitignore (config.toml and scripts/ can be committed, nothing else)
+    next: git paw doctor
+    ");
+    let text = config(&repo);
+    assert_eq!(toml::from_str::<toml::Table>(&text).unwrap(), toml::Table::new());
+    for section in ["specs", "logging", "broker", "dashboard", "supervisor", "governance", "worktree"] {
+        assert!(text.contains(&format!("# [{section}]")), "{section}\n{text}");
+    }
+}
+
+#[test]
+fn second_init_on_the_just_written_file_is_a_no_op() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    paw(&sandbox, &repo.root, &["init"]);
+    let first = config(&repo);
+    insta::assert_snapshot!(paw(&sandbox, &repo.root, &["init"]), @"
+    exit 0
+    --- stdout
+    config.toml already has all default keys; no changes
+    ");
+    assert_eq!(config(&repo), first);
+}
+
+#[test]
+fn init_preserves_a_user_authored_supervisor_block() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let before = "[supervisor]\nenabled = true\ncli = \"claude-oss\"\n";
+    repo.write(".git-paw/config.toml", before);
+    assert_eq!(paw(&sandbox, &repo.root, &["init"]).code, 0);
+    let after = config(&repo);
+    assert!(after.contains(before), "{after}");
+    assert_eq!(after.matches("[supervisor]").count(), 1, "{after}");
+    assert!(toml::from_str::<toml::Table>(&after).is_ok());
+}
+
+#[test]
+fn init_appends_missing_top_level_sections() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".git-paw/config.toml", "branch_prefix = \"feat/\"\n");
+    paw(&sandbox, &repo.root, &["init"]);
+    let after = config(&repo);
+    assert!(after.contains("branch_prefix = \"feat/\"\n"));
+    for section in ["[broker]", "[dashboard]", "[supervisor]"] {
+        assert!(after.contains(&format!("# {section}")), "{section}\n{after}");
+    }
+    assert_eq!(toml::from_str::<toml::Table>(&after).unwrap().len(), 1);
+}
+
+#[test]
+fn init_never_modifies_existing_user_values() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".git-paw/config.toml", "[broker]\nport = 9200\n");
+    paw(&sandbox, &repo.root, &["init"]);
+    let after = config(&repo);
+    assert!(after.contains("port = 9200") && !after.contains("port = 9119"), "{after}");
+}
+
+#[test]
+fn init_finds_spec_kit() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".specify/specs/001-x/tasks.md", "");
+    let ran = paw(&sandbox, &repo.root, &["init"]);
+    assert!(ran.stdout.contains("found .specify: specs are read from .specify/specs"), "{ran}");
+    let table: toml::Table = toml::from_str(&config(&repo)).unwrap();
+    assert_eq!(table["specs"]["type"].as_str(), Some("speckit"));
+}
+
+#[test]
+fn init_in_a_linked_worktree_prepares_the_main_checkout() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let linked = sandbox.root().join("linked");
+    repo.git(["worktree", "add", "--quiet", "-b", "x", linked.to_str().unwrap()]);
+    paw(&sandbox, &linked, &["init"]);
+    assert!(repo.root.join(".git-paw/config.toml").exists() && !linked.join(".git-paw").exists());
+}
+
+#[test]
+fn only_what_people_share_can_be_committed() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    paw(&sandbox, &repo.root, &["init"]);
+    for file in
+        ["broker.log", "logs/x/y.log", "worktrees/a/file", "session-learnings.md", "scripts/deep/sweep.sh"]
+    {
+        repo.write(&format!(".git-paw/{file}"), "x");
+    }
+    repo.git(["add", "--all"]);
+    assert_eq!(
+        repo.git(["diff", "--cached", "--name-only"]).lines().collect::<Vec<_>>(),
+        [".git-paw/.gitignore", ".git-paw/config.toml", ".git-paw/scripts/deep/sweep.sh"]
+    );
+}
+
+#[test]
+fn init_outside_a_repository_or_in_a_bare_one_is_refused() {
+    let sandbox = Sandbox::new();
+    let ran = paw(&sandbox, &sandbox.root(), &["init"]);
+    assert!(ran.code == 1 && ran.stderr.contains("Not a git repository"), "{ran}");
+    let bare = sandbox.root().join("bare.git");
+    sandbox.repo("app").git(["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let ran = paw(&sandbox, &bare, &["init"]);
+    assert!(ran.code == 1 && ran.stderr.contains("is a bare repository"), "{ran}");
+    assert!(!bare.join(".git-paw").exists());
+}
+
+#[test]
+fn malformed_config_is_shown_with_its_place_and_left_alone() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let broken = "mouse = true\n[broker\nport = 1\n";
+    repo.write(".git-paw/config.toml", broken);
+    for command in ["init", "list-clis"] {
+        let ran = paw(&sandbox, &repo.root, &[command]);
+        assert_eq!(ran.code, 1, "{ran}");
+        assert!(ran.stderr.contains(".git-paw/config.toml:2:") && ran.stderr.contains("[broker"), "{ran}");
+    }
+    assert_eq!(config(&repo), broken);
+    let ran = paw(&sandbox, &repo.root, &["list-clis", "--json"]);
+    assert!(ran.code == 1 && document(&ran)["error"]["message"].as_str().unwrap().contains(":2:"), "{ran}");
+}
