@@ -4,9 +4,17 @@
 //! refs are passed so that no name can be taken for an option, and only NUL-separated or newline-free output is
 //! parsed. What git says in English is shown to people and never interpreted.
 
+mod admin;
+mod checkout;
+mod losses;
+mod merged;
+mod plumbing;
+mod rebase;
 mod refs;
 mod repo;
 mod status;
+mod submodule;
+mod tree_size;
 mod version;
 mod worktree;
 
@@ -16,9 +24,15 @@ use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
 
+pub use admin::{admin_dir_named_in, find_admin_dir, worktree_of};
+pub use checkout::{BranchSource, BranchState, CheckoutSettings};
+pub use losses::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
+pub use plumbing::{NewCommit, TreeEntry};
 pub use refs::BranchPlace;
 pub use repo::Repo;
 pub use status::{Change, StatusEntry};
+pub use submodule::fill_submodules;
+pub use tree_size::find_checkout_bytes;
 pub use version::{MINIMUM, Version};
 pub use worktree::{Head, Worktree};
 

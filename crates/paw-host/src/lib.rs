@@ -5,6 +5,7 @@
 //! - [`tmux`]: every tmux call of the program
 //! - [`files`]: atomic durable writes, locks, and where our files live
 //! - [`config`]: the user's and the repository's configuration, read from disk
+//! - [`trust`]: what the user has approved, by content hash
 //! - [`sqlite`]: open, pragmas, migrations
 //! - [`clock`] and [`disk`]: the time, and the space that is left
 
@@ -16,3 +17,4 @@ pub mod git;
 pub mod process;
 pub mod sqlite;
 pub mod tmux;
+pub mod trust;

@@ -1,10 +1,13 @@
 //! A program to run, as a value; and the only place that runs one.
 //!
 //! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects what it
-//! says, [`Command::stream`] hands over every line as it comes, [`Command::inherit`] gives it our terminal.
+//! says, [`Command::stream`] hands over every line as it comes, [`Command::inherit`] gives it our terminal,
+//! [`Command::start`] leaves it running until it ends or somebody stops it.
 //! A command with a time limit is ended with everything it started (`tree`).
 
 mod find;
+mod left;
+mod living;
 mod run;
 mod tree;
 
@@ -15,7 +18,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use find::{find_program, is_executable};
-pub use run::{Output, Stream};
+pub use left::{end_children, end_marked};
+pub use living::{LivingProcess, end, living_in};
+pub use run::{Followed, Output, Running, Stopper, Stream};
 
 /// Why a program could not be run at all. A program that ran and failed is an [`Exit`], not an error.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,8 @@ use super::{Git, GitError, path};
 pub struct Worktree {
     pub path: PathBuf,
     pub head: Head,
+    /// The commit that is checked out, unless there is none yet.
+    pub commit: Option<String>,
     /// The reason somebody gave, which may be empty.
     pub locked: Option<String>,
     /// Why git would forget it: its directory is gone.
@@ -57,6 +59,28 @@ impl Git {
         ];
         self.run(args).map(drop)
     }
+
+    /// Deletes a worktree with everything in it, locked or not, and forgets it.
+    pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
+        let args: [OsString; 6] =
+            ["worktree".into(), "remove".into(), "--force".into(), "--force".into(), "--".into(), dir.into()];
+        self.run(args).map(drop)
+    }
+
+    /// Forgets every worktree whose directory is gone, except locked ones.
+    pub fn prune_worktrees(&self) -> Result<(), GitError> {
+        self.run(["worktree", "prune"]).map(drop)
+    }
+
+    pub fn unlock_worktree(&self, dir: &Path) -> Result<(), GitError> {
+        let args: [OsString; 4] = ["worktree".into(), "unlock".into(), "--".into(), dir.into()];
+        self.run(args).map(drop)
+    }
+
+    /// Deletes a branch with its configuration, whatever is on it.
+    pub fn delete_branch(&self, branch: &BranchName) -> Result<(), GitError> {
+        self.run(["branch", "--quiet", "-D", "--", branch.as_str()]).map(drop)
+    }
 }
 
 /// Attributes end with NUL, entries with an empty one.
@@ -71,11 +95,13 @@ fn parse(listing: &[u8]) -> Vec<Worktree> {
             worktrees.push(Worktree {
                 path: path(value),
                 head: Head::Detached,
+                commit: None,
                 locked: None,
                 prunable: None,
             });
         } else if let Some(current) = worktrees.last_mut() {
             match name {
+                b"HEAD" => current.commit = commit(value),
                 b"branch" => current.head = head(value),
                 b"bare" => current.head = Head::Bare,
                 b"locked" => current.locked = Some(String::from_utf8_lossy(value).into_owned()),
@@ -85,6 +111,11 @@ fn parse(listing: &[u8]) -> Vec<Worktree> {
         }
     }
     worktrees
+}
+
+fn commit(oid: &[u8]) -> Option<String> {
+    let unborn = oid.iter().all(|digit| *digit == b'0');
+    (!unborn).then(|| String::from_utf8_lossy(oid).into_owned())
 }
 
 fn head(full_ref: &[u8]) -> Head {
@@ -108,7 +139,7 @@ mod tests {
             worktree /bare\0bare\0\0";
         let found = parse(listing);
         let branch = |name: &str| Head::Branch(BranchName::new(name).unwrap());
-        assert_eq!(found.len(), 5);
+        assert_eq!((found.len(), found[0].commit.as_deref()), (5, Some("1234")));
         assert_eq!((found[0].path.as_path(), &found[0].head), (Path::new("/a\nb"), &branch("main")));
         assert_eq!((found[1].head.clone(), found[1].locked.as_deref()), (Head::Detached, Some("")));
         assert_eq!(found[2].locked.as_deref(), Some("usb disk"));

@@ -1,6 +1,8 @@
 //! Starting a program and following it to its end: one loop over what its pipes say and when it ends.
 #![expect(clippy::disallowed_methods, reason = "this is the door through which programs are started")]
 
+mod follow;
+
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,6 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+pub use follow::{Followed, Running, Stopper};
 
 use super::{Command, Environment, Exit, Input, ProcessError, is_harmless_variable, tree};
 use crate::clock::Stopwatch;
@@ -200,21 +204,25 @@ fn feed(child: &mut Child, input: &Input) {
     }
 }
 
-/// Says when the child has ended but leaves it unreaped, so that its process id cannot become somebody else's
-/// while we may still want to signal it.
+/// Says when the child has ended.
 fn announce_end(child: &Child, events: Sender<Event>) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = child.id();
     thread::spawn(move || {
-        let Some(pid) = pid else { return };
-        let ended = loop {
-            match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-                Ok(_) => break Ok(()),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => break Err(error.into()),
-            }
-        };
-        let _ = events.send(Event::Ended(ended));
+        let _ = events.send(Event::Ended(wait_without_reaping(pid)));
     });
+}
+
+/// Waits for the end of a child but leaves it unreaped, so that its process id cannot become somebody else's while we
+/// may still want to signal it.
+fn wait_without_reaping(pid: u32) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    loop {
+        match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 struct Deadline(Option<(Stopwatch, Duration)>);

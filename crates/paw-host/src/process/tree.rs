@@ -20,6 +20,11 @@ impl Cookie {
         Self(uuid::Uuid::now_v7().simple().to_string())
     }
 
+    /// A cookie that whoever knows its name can look for again, after we are gone.
+    pub(super) fn named(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -62,9 +67,18 @@ pub(super) fn kill_all(root: u32, cookie: Option<&Cookie>, mut known: BTreeSet<u
 
 /// The root, its descendants, and whoever carries the cookie.
 pub(super) fn members(root: u32, cookie: Option<&Cookie>) -> BTreeSet<u32> {
+    let mut members = carriers(cookie);
+    members.insert(root);
+    with_descendants(members)
+}
+
+/// Whoever carries the cookie.
+pub(super) fn carriers(cookie: Option<&Cookie>) -> BTreeSet<u32> {
+    table::all().iter().map(|process| process.pid).filter(|pid| table::carries(*pid, cookie)).collect()
+}
+
+pub(super) fn with_descendants(mut members: BTreeSet<u32>) -> BTreeSet<u32> {
     let processes = table::all();
-    let mut members = BTreeSet::from([root]);
-    members.extend(processes.iter().map(|process| process.pid).filter(|pid| table::carries(*pid, cookie)));
     loop {
         let before = members.len();
         let children = processes.iter().filter(|process| members.contains(&process.parent));
@@ -76,7 +90,6 @@ pub(super) fn members(root: u32, cookie: Option<&Cookie>) -> BTreeSet<u32> {
 }
 
 /// Whether a process exists and is more than a zombie that waits to be reaped.
-#[cfg(test)]
 pub(super) fn is_running(pid: u32) -> bool {
     table::all().iter().any(|process| process.pid == pid && !process.zombie)
 }

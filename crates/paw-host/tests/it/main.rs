@@ -7,6 +7,7 @@
     reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
 )]
 
+mod checkout;
 mod config;
 mod git;
 mod tmux;

@@ -1,0 +1,220 @@
+//! What the user has approved: commands of a repository, by the fingerprint of their content.
+//!
+//! Approvals are kept per repository in one file of the user's data directory. A file that cannot be understood
+//! approves nothing and is never written over. What needs an approval, and asking for it, is not decided here.
+
+mod subject;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_core::PawError;
+use serde::{Deserialize, Serialize};
+
+pub use subject::{Fingerprint, Subject};
+
+use crate::clock;
+use crate::files::{self, Access, Dirs, FileError, Lock};
+use crate::git::Repo;
+
+/// The layout of the file that this program writes, and the newest it can read.
+const FORMAT: u32 = 1;
+
+/// The variable that every pane of an agent has.
+const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
+
+/// Approvals that cannot be read, kept or given.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error(
+        "{} is damaged, so nothing is trusted: {reason}\n\
+         hint: repair it, or move it away and approve again with `git paw trust`",
+        path.display()
+    )]
+    Damaged { path: PathBuf, reason: String },
+    #[error(
+        "{} was written by a newer git-paw (format {found}, this one knows {FORMAT})\nhint: update git-paw",
+        path.display()
+    )]
+    Newer { path: PathBuf, found: u32 },
+    #[error(
+        "an agent cannot approve what a repository wants to run ({AGENT_VARIABLE} is set here)\n\
+         hint: run `git paw trust` in a terminal of your own, outside of the agents' panes"
+    )]
+    InsideAgentPane,
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl From<TrustError> for PawError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::File(error) => error.into(),
+            TrustError::Damaged { .. } | TrustError::Newer { .. } | TrustError::InsideAgentPane => {
+                Self::ConfigError(error.to_string())
+            }
+        }
+    }
+}
+
+/// One thing the user said yes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The git directory that all worktrees of the repository share; a backslash is doubled and what is not UTF-8
+    /// is written `\xNN`.
+    pub repository: String,
+    /// The kind of the approved [`Subject`].
+    pub subject: String,
+    pub hash: Fingerprint,
+    pub approved_at: Timestamp,
+    /// What it was, for people; the hash alone decides.
+    pub what: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    format: u32,
+    approvals: Vec<Approval>,
+}
+
+/// Somebody who may approve: a command that does not run in an agent's pane.
+///
+/// This keeps an agent from saying yes on its user's behalf by mistake or on request. It is no wall against a
+/// program that runs as the user and means harm: that could write the file itself.
+#[derive(Debug)]
+pub struct Approver(());
+
+impl Approver {
+    /// From the environment of this process.
+    pub fn from_env() -> Result<Self, TrustError> {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
+        if inside_agent_pane(variable) { Err(TrustError::InsideAgentPane) } else { Ok(Self(())) }
+    }
+}
+
+/// Whether these variables are those of an agent's pane: its id is set, to whatever value. The supervisor is an
+/// agent too, and an empty id is none that a user's own terminal would have.
+pub fn inside_agent_pane(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable(AGENT_VARIABLE).is_some()
+}
+
+/// The user's approvals on disk. Every question reads the file anew: another process may just have changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustStore {
+    path: PathBuf,
+}
+
+impl TrustStore {
+    pub fn open(dirs: &Dirs) -> Self {
+        Self::at(dirs.data_dir().join("trust.json"))
+    }
+
+    /// A store in a file of the caller's choice.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether exactly this was approved for this repository.
+    pub fn is_approved(&self, repo: &Repo, subject: &Subject) -> Result<bool, TrustError> {
+        let (repository, hash) = (repository_key(repo), subject.fingerprint());
+        let approved = self.list()?.into_iter().any(|approval| {
+            approval.repository == repository && approval.subject == subject.kind() && approval.hash == hash
+        });
+        Ok(approved)
+    }
+
+    /// Remembers that the user approved this, until it is revoked. Approving it again changes nothing.
+    pub fn approve(&self, _by: &Approver, repo: &Repo, subject: &Subject) -> Result<(), TrustError> {
+        let _lock = self.lock()?;
+        if self.is_approved(repo, subject)? {
+            return Ok(());
+        }
+        let mut approvals = self.list()?;
+        approvals.push(Approval {
+            repository: repository_key(repo),
+            subject: subject.kind().to_owned(),
+            hash: subject.fingerprint(),
+            approved_at: clock::now(),
+            what: subject.summary(),
+        });
+        self.save(approvals)
+    }
+
+    /// Forgets everything that was approved for one repository, and says how many approvals that were.
+    pub fn revoke(&self, repo: &Repo) -> Result<usize, TrustError> {
+        let repository = repository_key(repo);
+        self.keep(|approval| approval.repository != repository)
+    }
+
+    /// Forgets every approval of every repository.
+    pub fn revoke_all(&self) -> Result<usize, TrustError> {
+        self.keep(|_| false)
+    }
+
+    /// Every approval, in the order in which they were given.
+    pub fn list(&self) -> Result<Vec<Approval>, TrustError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let Some(text) = files::load_text(&self.path)? else { return Ok(Vec::new()) };
+        let damaged = |error: serde_json::Error| TrustError::Damaged {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        };
+        let Format { format } = serde_json::from_str(&text).map_err(damaged)?;
+        if format > FORMAT {
+            return Err(TrustError::Newer { path: self.path.clone(), found: format });
+        }
+        Ok(serde_json::from_str::<Stored>(&text).map_err(damaged)?.approvals)
+    }
+
+    fn keep(&self, wanted: impl Fn(&Approval) -> bool) -> Result<usize, TrustError> {
+        let _lock = self.lock()?;
+        let approvals = self.list()?;
+        let before = approvals.len();
+        let kept: Vec<_> = approvals.into_iter().filter(wanted).collect();
+        let revoked = before - kept.len();
+        if revoked > 0 {
+            self.save(kept)?;
+        }
+        Ok(revoked)
+    }
+
+    fn lock(&self) -> Result<Lock, TrustError> {
+        Ok(Lock::wait(&self.path.with_extension("lock"))?)
+    }
+
+    fn save(&self, approvals: Vec<Approval>) -> Result<(), TrustError> {
+        let stored = Stored { format: FORMAT, approvals };
+        let mut text = serde_json::to_string_pretty(&stored)
+            .map_err(|error| TrustError::Damaged { path: self.path.clone(), reason: error.to_string() })?;
+        text.push('\n');
+        Ok(files::write_atomic(&self.path, text.as_bytes(), Access::Private)?)
+    }
+}
+
+/// The repository by the directory all its worktrees share, however it was reached. Unequal paths stay unequal.
+fn repository_key(repo: &Repo) -> String {
+    let path = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
+    let mut key = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        key.push_str(&chunk.valid().replace('\\', r"\\"));
+        key.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! What is approved: fields of text, a fingerprint that no rearranging keeps, and lines for the person who decides.
+
+use std::fmt::{self, Write as _};
+
+use sha2::{Digest as _, Sha256};
+
+/// What somebody is asked to approve, field by field and in order, such as every setup command of a repository.
+///
+/// Two subjects have the same fingerprint only if kind, number, order, keys and values of their fields are equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    kind: String,
+    fields: Vec<(String, Vec<u8>)>,
+}
+
+impl Subject {
+    /// Nothing yet, of this kind: `setup`, `config`, …
+    pub fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), fields: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
+        self.fields.push((key.into(), value.into()));
+        self
+    }
+
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Every part is hashed behind its length, so that nothing can be moved from one field into the next.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hash = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            hash.update(length(bytes.len()));
+            hash.update(bytes);
+        };
+        part(b"git-paw trust 1");
+        part(self.kind.as_bytes());
+        for (key, value) in &self.fields {
+            part(key.as_bytes());
+            part(value);
+        }
+        Fingerprint(hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        }))
+    }
+
+    /// Everything there is to approve, for a terminal: a value of several lines stands below its key.
+    pub fn details(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (key, value) in &self.fields {
+            let text = String::from_utf8_lossy(value);
+            let key = visible(key);
+            match text.trim_end_matches('\n') {
+                one if !one.contains('\n') => lines.push(format!("{key}: {}", visible(one))),
+                many => {
+                    lines.push(format!("{key}:"));
+                    lines.extend(many.split('\n').map(|line| format!("  | {}", visible(line))));
+                }
+            }
+        }
+        lines
+    }
+
+    /// One line for each field, to be kept as a reminder of what was approved.
+    pub fn summary(&self) -> Vec<String> {
+        let line = |(key, value): &(String, Vec<u8>)| {
+            let text = String::from_utf8_lossy(value);
+            let mut lines = text.trim_end_matches('\n').split('\n');
+            let first = visible(lines.next().unwrap_or_default());
+            match lines.count() {
+                0 => format!("{}: {first}", visible(key)),
+                more => format!("{}: {first} (and {more} more lines)", visible(key)),
+            }
+        };
+        self.fields.iter().map(line).collect()
+    }
+}
+
+fn length(bytes: usize) -> [u8; 8] {
+    u64::try_from(bytes).unwrap_or(u64::MAX).to_be_bytes()
+}
+
+/// What a terminal would swallow or obey is shown instead: nobody approves what they cannot see.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\t' {
+            shown.push_str("    ");
+        } else if c.is_control() || hides(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Characters without a width of their own, and those that turn the reading direction.
+fn hides(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A SHA-256 sum, in lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if text.len() == 64 && text.bytes().all(digit) {
+            Ok(Self(text))
+        } else {
+            Err(format!("'{}' is no SHA-256 sum", visible(&text)))
+        }
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        fingerprint.0
+    }
+}

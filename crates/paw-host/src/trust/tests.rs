@@ -1,0 +1,262 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Barrier;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+struct Scene {
+    dir: TempDir,
+    store: TrustStore,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = TrustStore::at(dir.path().join("data/trust.json"));
+        Self { dir, store }
+    }
+
+    fn repo(&self, name: impl AsRef<OsStr>) -> Repo {
+        let root = self.dir.path().join(name.as_ref());
+        let common_dir = root.join(".git");
+        fs::create_dir_all(&common_dir).unwrap();
+        Repo { worktree: Some(root.clone()), root, common_dir, bare: false }
+    }
+
+    fn put(&self, text: &str) {
+        files::write_atomic(self.store.path(), text.as_bytes(), Access::Usual).unwrap();
+    }
+}
+
+fn user() -> Approver {
+    Approver::from_variables(|_| None).unwrap()
+}
+
+fn setup(commands: &[&str]) -> Subject {
+    commands.iter().fold(Subject::new("setup"), |subject, command| subject.with("command", *command))
+}
+
+#[test]
+fn nothing_is_approved_before_somebody_says_so() {
+    let scene = Scene::new();
+    assert!(!scene.store.is_approved(&scene.repo("app"), &setup(&["npm install"])).unwrap());
+    assert!(!scene.store.path().exists());
+}
+
+#[test]
+fn an_approval_holds_for_this_content_in_this_repository_alone() {
+    let scene = Scene::new();
+    let (app, other) = (scene.repo("app"), scene.repo("other"));
+    scene.store.approve(&user(), &app, &setup(&["npm install"])).unwrap();
+    let approved = |repo, subject: &Subject| scene.store.is_approved(repo, subject).unwrap();
+    assert!(approved(&app, &setup(&["npm install"])));
+    assert!(!approved(&app, &setup(&["npm install "])), "one more byte");
+    assert!(!approved(&app, &setup(&["npm install", "make"])), "one more command");
+    assert!(!approved(&app, &Subject::new("config").with("command", "npm install")), "another kind");
+    assert!(!approved(&other, &setup(&["npm install"])), "another repository");
+}
+
+#[test]
+fn a_repository_is_the_same_by_whatever_path_it_is_reached() {
+    let scene = Scene::new();
+    let app = scene.repo("app");
+    symlink(&app.root, scene.dir.path().join("link")).unwrap();
+    let linked = Repo { common_dir: scene.dir.path().join("link/.git"), ..app.clone() };
+    scene.store.approve(&user(), &linked, &setup(&["make"])).unwrap();
+    assert!(scene.store.is_approved(&app, &setup(&["make"])).unwrap());
+}
+
+#[test]
+fn repositories_with_names_that_are_not_utf8_are_told_apart() {
+    let scene = Scene::new();
+    let (odd, other, literal) = (
+        scene.repo(OsStr::from_bytes(b"a\xff")),
+        scene.repo(OsStr::from_bytes(b"a\xfe")),
+        scene.repo(r"a\xff"),
+    );
+    scene.store.approve(&user(), &odd, &setup(&["make"])).unwrap();
+    assert!(scene.store.is_approved(&odd, &setup(&["make"])).unwrap());
+    assert!(!scene.store.is_approved(&other, &setup(&["make"])).unwrap());
+    assert!(!scene.store.is_approved(&literal, &setup(&["make"])).unwrap());
+}
+
+#[test]
+fn approvals_are_listed_with_what_was_approved_and_only_the_owner_can_read_them() {
+    let scene = Scene::new();
+    let subject = setup(&["npm install"]).with("script", "#!/bin/sh\nmake\nmake test\n");
+    scene.store.approve(&user(), &scene.repo("app"), &subject).unwrap();
+    scene.store.approve(&user(), &scene.repo("app"), &subject).unwrap();
+    let [approval] = &scene.store.list().unwrap()[..] else { panic!("one approval") };
+    assert_eq!(approval.what, ["command: npm install", "script: #!/bin/sh (and 2 more lines)"]);
+    assert_eq!((approval.subject.as_str(), &approval.hash), ("setup", &subject.fingerprint()));
+    assert_eq!(fs::metadata(scene.store.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_revoked_approval_is_gone_and_the_other_repositories_keep_theirs() {
+    let scene = Scene::new();
+    let (app, other) = (scene.repo("app"), scene.repo("other"));
+    for subject in [setup(&["a"]), setup(&["b"])] {
+        scene.store.approve(&user(), &app, &subject).unwrap();
+    }
+    scene.store.approve(&user(), &other, &setup(&["a"])).unwrap();
+    assert_eq!(scene.store.revoke(&app).unwrap(), 2);
+    assert!(!scene.store.is_approved(&app, &setup(&["a"])).unwrap());
+    assert!(scene.store.is_approved(&other, &setup(&["a"])).unwrap());
+    assert_eq!(scene.store.revoke_all().unwrap(), 1);
+    assert_eq!(scene.store.revoke_all().unwrap(), 0);
+    assert_eq!(scene.store.list().unwrap(), []);
+}
+
+#[test]
+fn a_file_that_is_damaged_or_newer_approves_nothing_and_is_left_alone() {
+    let scene = Scene::new();
+    let app = scene.repo("app");
+    let entry = |hash: &str| {
+        format!(
+            r#"{{"format":1,"approvals":[{{"repository":"/x","subject":"setup","hash":"{hash}","approved_at":"2026-01-01T00:00:00Z","what":[]}}]}}"#
+        )
+    };
+    let damaged = [
+        String::new(),
+        "{".to_owned(),
+        "[]".to_owned(),
+        r#"{"format":1}"#.to_owned(),
+        r#"{"format":-1,"approvals":[]}"#.to_owned(),
+        r#"{"format":1,"approvals":[],"more":1}"#.to_owned(),
+        entry("abc"),
+        entry(&"G".repeat(64)),
+    ];
+    for text in damaged {
+        scene.put(&text);
+        let error = scene.store.is_approved(&app, &setup(&["a"])).unwrap_err();
+        assert!(matches!(error, TrustError::Damaged { .. }), "{text}: {error}");
+        assert!(scene.store.approve(&user(), &app, &setup(&["a"])).is_err(), "{text}");
+        assert!(scene.store.revoke_all().is_err(), "{text}");
+        assert_eq!(fs::read_to_string(scene.store.path()).unwrap(), text);
+    }
+    scene.put(&entry(&"0".repeat(64)));
+    assert_eq!(scene.store.list().unwrap().len(), 1);
+    scene.put(r#"{"format":2,"approvals":{}}"#);
+    let error = scene.store.approve(&user(), &app, &setup(&["a"])).unwrap_err();
+    assert!(matches!(error, TrustError::Newer { found: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_file_is_named_with_the_way_out() {
+    let error =
+        TrustError::Damaged { path: "/data/trust.json".into(), reason: "expected value at line 1".into() };
+    insta::assert_snapshot!(error, @"
+    /data/trust.json is damaged, so nothing is trusted: expected value at line 1
+    hint: repair it, or move it away and approve again with `git paw trust`
+    ");
+    insta::assert_snapshot!(TrustError::InsideAgentPane, @"
+    an agent cannot approve what a repository wants to run (GIT_PAW_AGENT_ID is set here)
+    hint: run `git paw trust` in a terminal of your own, outside of the agents' panes
+    ");
+}
+
+#[test]
+fn an_agents_pane_cannot_approve_whoever_the_agent_is() {
+    for id in ["feat-x", "supervisor", "operator", ""] {
+        let pane = |name: &str| (name == "GIT_PAW_AGENT_ID").then(|| id.into());
+        assert!(inside_agent_pane(pane));
+        assert!(matches!(Approver::from_variables(pane), Err(TrustError::InsideAgentPane)));
+    }
+    assert!(!inside_agent_pane(|name| (name == "GIT_PAW_BROKER_URL").then(|| "http://127.0.0.1:1".into())));
+}
+
+#[test]
+fn approvals_given_at_the_same_moment_are_all_kept() {
+    let scene = Scene::new();
+    let app = scene.repo("app");
+    let start = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let (scene, app, start) = (&scene, &app, &start);
+            scope.spawn(move || {
+                start.wait();
+                scene.store.approve(&user(), app, &setup(&[&format!("make {number}")])).unwrap();
+            });
+        }
+    });
+    assert_eq!(scene.store.list().unwrap().len(), 8);
+}
+
+#[test]
+fn the_details_show_what_a_terminal_would_hide() {
+    let subject = setup(&["echo \u{1b}[8mhidden\u{202e}"]).with("script", "a\n\tb\r\n");
+    insta::assert_snapshot!(subject.details().join("\n"), @r"
+    command: echo \u{1b}[8mhidden\u{202e}
+    script:
+      | a
+      |     b\u{d}
+    ");
+}
+
+#[test]
+fn the_fingerprint_stays_the_same_in_every_version() {
+    let fingerprint = setup(&["npm install"]).fingerprint();
+    insta::assert_snapshot!(fingerprint, @"6d5cc0e26d36190dc0a14179a0e28300ab6cac4441d7b19b66b425ee9c869ceb");
+}
+
+type Fields = Vec<(String, Vec<u8>)>;
+
+fn subject(kind: &str, fields: &Fields) -> Subject {
+    fields.iter().fold(Subject::new(kind), |subject, (key, value)| subject.with(key.clone(), value.clone()))
+}
+
+fn fields() -> impl Strategy<Value = Fields> {
+    proptest::collection::vec(("[ab\\x00]{0,3}", proptest::collection::vec(0u8..3, 0..4)), 0..4)
+}
+
+/// The same bytes in the same order, cut into fields at other places.
+fn recut(fields: &Fields, cuts: &[usize]) -> Fields {
+    let all: Vec<u8> = fields.iter().flat_map(|(key, value)| [key.as_bytes(), value].concat()).collect();
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (all.len() + 1)).collect();
+    cuts.sort_unstable();
+    cuts.push(all.len());
+    let mut from = 0;
+    let pieces: Vec<Vec<u8>> =
+        cuts.into_iter().map(|to| all[std::mem::replace(&mut from, to)..to].to_vec()).collect();
+    pieces
+        .chunks(2)
+        .map(|pair| {
+            (String::from_utf8_lossy(&pair[0]).into_owned(), pair.get(1).cloned().unwrap_or_default())
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn fingerprints_are_equal_only_for_equal_fields(
+        one in fields(), other in fields(), kinds in ("[ab]{0,2}", "[ab]{0,2}"),
+    ) {
+        let (left, right) = (subject(&kinds.0, &one), subject(&kinds.1, &other));
+        prop_assert_eq!(left.fingerprint() == right.fingerprint(), left == right);
+    }
+
+    #[test]
+    fn nothing_can_be_shifted_between_fields(one in fields(), cuts in proptest::collection::vec(0usize..32, 0..8)) {
+        let other = recut(&one, &cuts);
+        let same = subject("setup", &one).fingerprint() == subject("setup", &other).fingerprint();
+        prop_assert_eq!(same, one == other);
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_bytes_in_the_file_are_approvals_or_a_clear_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let scene = Scene::new();
+        files::write_atomic(scene.store.path(), &bytes, Access::Usual).unwrap();
+        prop_assert!(scene.store.list().is_err());
+        prop_assert!(scene.store.approve(&user(), &scene.repo("app"), &setup(&["a"])).is_err());
+        prop_assert_eq!(fs::read(scene.store.path()).unwrap(), bytes);
+    }
+}

@@ -1,0 +1,90 @@
+//! The steps of making a worktree, against what git says itself.
+
+use std::path::Path;
+
+use paw_core::BranchName;
+use paw_host::git::{self, BranchSource, Git};
+use paw_testkit::Sandbox;
+
+fn branch(name: &str) -> BranchName {
+    BranchName::new(name).unwrap()
+}
+
+#[test]
+fn the_bytes_of_a_checkout_are_read_from_every_kind_of_index() {
+    let sandbox = Sandbox::new();
+    for (name, format, version) in
+        [("two", "sha1", "2"), ("four", "sha1", "4"), ("long", "sha256", "2"), ("both", "sha256", "4")]
+    {
+        let repo = sandbox.root().join(name);
+        sandbox.repo("seed").git([
+            "init",
+            "--quiet",
+            &format!("--object-format={format}"),
+            repo.to_str().unwrap(),
+        ]);
+        let run = |args: &[&str]| paw_testkit::git(&repo, args);
+        for (file, bytes) in [("a", 10), ("dir/longer name", 200), ("dir/other", 3000)] {
+            sandbox.write(&format!("{name}/{file}"), &"x".repeat(bytes));
+        }
+        run(&["add", "."]);
+        run(&["commit", "--quiet", "--message", "files"]);
+        run(&["update-index", "--index-version", version, "--refresh"]);
+        let index = repo.join(".git/index");
+        assert_eq!(git::find_checkout_bytes(&index), Some(3210), "{name}");
+        assert_eq!(Git::at(&repo).tree_bytes("HEAD").unwrap(), 3210, "{name}");
+        run(&["update-index", "--split-index"]);
+        sandbox.write(&format!("{name}/new"), "x");
+        run(&["add", "new"]);
+        assert_eq!(git::find_checkout_bytes(&index), None, "{name}: most of a split index is elsewhere");
+    }
+}
+
+#[test]
+fn registration_and_checkout_are_two_steps() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let git = Git::at(&repo.root);
+    let head = repo.git(["rev-parse", "HEAD"]);
+    let dir = sandbox.root().join("linked");
+    git.register_worktree(&dir, &branch("topic"), &BranchSource::NewAt(head.clone())).unwrap();
+    assert!(!dir.join("README.md").exists());
+    let state = git.branch_state(&branch("topic")).unwrap();
+    assert_eq!(
+        (state.commit.as_deref(), state.checked_out_at.as_deref()),
+        (Some(head.as_str()), Some(dir.as_path()))
+    );
+    let linked = Git::at(&dir);
+    linked.check_out_files(2, linked.checkout_settings().unwrap()).unwrap();
+    assert!(dir.join("README.md").exists() && linked.status().unwrap().is_empty());
+
+    let admin = repo.root.join(".git/worktrees/linked");
+    let common = repo.root.join(".git");
+    assert_eq!(git::admin_dir_named_in(&dir).as_deref(), Some(admin.as_path()));
+    assert_eq!(git::find_admin_dir(&common, &dir).as_deref(), Some(admin.as_path()));
+    assert_eq!(git::worktree_of(&admin).as_deref(), Some(dir.as_path()));
+    assert_eq!(git::find_admin_dir(&common, Path::new("/else/where")), None);
+    git.remove_worktree(&dir).unwrap();
+    git.delete_branch(&branch("topic")).unwrap();
+    assert_eq!(git.branch_state(&branch("topic")).unwrap().commit, None);
+}
+
+#[test]
+fn a_rebase_that_fails_leaves_everything_as_it_was_and_says_why() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.git(["checkout", "--quiet", "-b", "topic"]);
+    let tip = repo.commit_file("README.md", "theirs\n", "theirs");
+    repo.git(["checkout", "--quiet", "main"]);
+    repo.commit_file("README.md", "ours\n", "ours");
+    repo.git(["checkout", "--quiet", "topic"]);
+    let git = Git::at(&repo.root);
+    let error = git.rebase_onto(&branch("main")).unwrap_err().to_string();
+    assert!(error.contains("README.md") || error.contains("could not apply"), "{error}");
+    assert_eq!(repo.git(["rev-parse", "HEAD"]), tip);
+    assert_eq!(git.find_current_branch().unwrap(), Some(branch("topic")));
+    assert!(git.status().unwrap().is_empty());
+    repo.git(["checkout", "--quiet", "-b", "behind", "main~1"]);
+    git.rebase_onto(&branch("main")).unwrap();
+    assert_eq!(repo.git(["rev-parse", "HEAD"]), repo.git(["rev-parse", "main"]));
+}
