@@ -1,0 +1,157 @@
+//! What the main checkout has of the wanted files.
+
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::GitError;
+
+use super::patterns::Patterns;
+use super::{SkipReason, ignored};
+
+/// What a path is, its links not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directory,
+    File,
+    Link,
+}
+
+/// One thing to copy, by its path in the checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+}
+
+impl Item {
+    /// The directory that must be there for it.
+    pub(super) fn dir(&self) -> &Path {
+        dir_for(&self.path, self.kind)
+    }
+}
+
+fn dir_for(path: &Path, kind: Kind) -> &Path {
+    if kind == Kind::Directory { path } else { path.parent().unwrap_or(Path::new("")) }
+}
+
+/// Something that git ignores as a whole, and what is wanted of it.
+#[derive(Debug)]
+pub(super) struct Top {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) items: Vec<Item>,
+}
+
+impl Top {
+    /// The directory that must be there for it.
+    pub(super) fn dir(&self) -> &Path {
+        dir_for(&self.path, self.kind)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) tops: Vec<Top>,
+    pub(super) skipped: Vec<(PathBuf, SkipReason)>,
+}
+
+/// What `patterns` select of the ignored files below `from`, without the worktree `to` where it lies inside.
+pub(super) fn gather(patterns: &Patterns, from: &Path, to: &Path) -> Result<Gathered, GitError> {
+    let mut entries = ignored::list(from)?;
+    entries.retain(|(path, kind)| {
+        let is_dir = *kind == Kind::Directory;
+        patterns.select(path, is_dir) || (is_dir && patterns.may_reach_into(path))
+    });
+    // git also lists directories that merely hold ignored files, and then those files.
+    let dirs = entries.iter().filter(|(_, kind)| *kind == Kind::Directory);
+    let whole = ignored::covered(from, dirs.map(|(path, _)| path.as_path()))?;
+    entries.retain(|(path, kind)| *kind != Kind::Directory || whole.contains(path));
+
+    let mut walk = Walk { patterns, from, to: to.canonicalize().ok(), found: Gathered::default() };
+    for (path, kind) in entries {
+        walk.top(path, kind);
+    }
+    Ok(walk.found)
+}
+
+struct Walk<'a> {
+    patterns: &'a Patterns,
+    from: &'a Path,
+    /// The new worktree, which may lie inside the checkout.
+    to: Option<PathBuf>,
+    found: Gathered,
+}
+
+impl Walk<'_> {
+    fn top(&mut self, path: PathBuf, kind: Kind) {
+        let wanted = self.patterns.select(&path, kind == Kind::Directory);
+        let mut items = Vec::new();
+        if path.starts_with(".git-paw") {
+            self.skip(wanted, &path, SkipReason::Ours);
+        } else if kind == Kind::Directory {
+            self.enter(wanted, wanted, &path, &mut items);
+        } else {
+            match fs::symlink_metadata(self.from.join(&path)) {
+                Ok(metadata) => self.leaf(true, &path, metadata.file_type(), &mut items),
+                Err(error) => self.skip(true, &path, SkipReason::Failed(error.to_string())),
+            }
+        }
+        if !items.is_empty() {
+            self.found.tops.push(Top { path, kind, items });
+        }
+    }
+
+    /// `whole`: the outermost ignored directory is wanted; `wanted`: this one is.
+    fn enter(&mut self, whole: bool, wanted: bool, dir: &Path, items: &mut Vec<Item>) {
+        let place = self.from.join(dir);
+        if fs::symlink_metadata(place.join(".git")).is_ok() {
+            return self.skip(wanted, dir, SkipReason::OtherCheckout);
+        }
+        if self.to.is_some() && place.canonicalize().ok() == self.to {
+            return;
+        }
+        let entries = fs::read_dir(&place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return self.skip(wanted, dir, SkipReason::Failed(error.to_string())),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        if wanted {
+            items.push(Item { path: dir.to_path_buf(), kind: Kind::Directory });
+        }
+        for entry in entries {
+            let path = dir.join(entry.file_name());
+            match entry.file_type() {
+                Ok(file_type) => self.below(whole, &path, file_type, items),
+                Err(error) => self.skip(wanted, &path, SkipReason::Failed(error.to_string())),
+            }
+        }
+    }
+
+    fn below(&mut self, whole: bool, path: &Path, file_type: FileType, items: &mut Vec<Item>) {
+        let wanted = self.patterns.select_below(whole, path, file_type.is_dir());
+        if !file_type.is_dir() {
+            self.leaf(wanted, path, file_type, items);
+        } else if wanted || whole || self.patterns.may_reach_into(path) {
+            self.enter(whole, wanted, path, items);
+        }
+    }
+
+    fn leaf(&mut self, wanted: bool, path: &Path, file_type: FileType, items: &mut Vec<Item>) {
+        if !wanted {
+        } else if file_type.is_symlink() {
+            items.push(Item { path: path.to_path_buf(), kind: Kind::Link });
+        } else if file_type.is_file() {
+            items.push(Item { path: path.to_path_buf(), kind: Kind::File });
+        } else {
+            self.skip(true, path, SkipReason::Special);
+        }
+    }
+
+    fn skip(&mut self, wanted: bool, path: &Path, reason: SkipReason) {
+        if wanted {
+            self.found.skipped.push((path.to_path_buf(), reason));
+        }
+    }
+}

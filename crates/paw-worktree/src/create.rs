@@ -1,0 +1,362 @@
+//! Making worktrees: all of it or nothing.
+//!
+//! A row says what is about to be made before git is touched. Registration happens one at a time per repository, the
+//! checkout beside others. Whatever fails is undone (`rollback`), whatever a crash interrupts is undone by the next
+//! process (`recover`).
+
+mod batch;
+mod order;
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use paw_core::BranchName;
+use paw_host::git::{self, BranchSource, BranchState, Git, GitError, Repo};
+
+pub(crate) use order::{BranchRule, Order, real_path};
+
+use crate::check;
+use crate::copy::{self, CopyReport};
+use crate::crash;
+use crate::error::WorktreeError;
+use crate::id::WorktreeId;
+use crate::registry::{Status, Worktree};
+use crate::rescue;
+use crate::service::{Operation, RepositoryLock, Worktrees, now, repository_name, require_repository};
+use crate::setup::{self, SetupOutcome, SetupPlan, SetupStatus};
+
+/// What somebody asks for, as they wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateRequest {
+    /// The repository, or any directory in it.
+    pub repo_path: PathBuf,
+    pub branch: String,
+    /// Without it, the last part of the branch.
+    pub name: Option<String>,
+    /// Without it, `<project>-<name>` beside the repository. A relative one starts at `repo_path`.
+    pub path: Option<PathBuf>,
+    /// Make the branch, at the commit that the main checkout has. Without it the branch must exist.
+    pub create_branch: bool,
+}
+
+impl CreateRequest {
+    pub fn new(repo_path: impl Into<PathBuf>, branch: impl Into<String>) -> Self {
+        Self {
+            repo_path: repo_path.into(),
+            branch: branch.into(),
+            name: None,
+            path: None,
+            create_branch: false,
+        }
+    }
+}
+
+/// How far a creation has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    CheckingOut,
+    FillingSubmodules,
+    Rebasing,
+}
+
+/// A worktree that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    pub worktree: Worktree,
+    pub repo: Repo,
+    /// What did not work and does not matter enough to undo everything, such as a submodule that cannot be fetched.
+    pub notes: Vec<String>,
+}
+
+/// What makes a fresh worktree ready, decided by whoever knows the configuration and what the user trusts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preparation {
+    /// Patterns of ignored files to bring along.
+    pub copy: Vec<String>,
+    pub setup: SetupPlan,
+}
+
+/// A worktree that was made ready, as far as that worked.
+#[derive(Debug)]
+pub struct Prepared {
+    pub worktree: Worktree,
+    pub copy: CopyReport,
+    pub setup: SetupOutcome,
+    /// What could not be brought along.
+    pub notes: Vec<String>,
+}
+
+impl Worktrees {
+    /// Checks everything, then makes the worktree. Setup and copied files come with [`Worktrees::prepare`].
+    pub fn create(
+        &self,
+        request: &CreateRequest,
+        on_step: &mut dyn FnMut(Step),
+    ) -> Result<Created, WorktreeError> {
+        let order = order(request)?;
+        let half = self.register(&order, 1)?;
+        self.complete(half, processors(), on_step)
+    }
+
+    /// Several at once, each of them made or refused by itself: registered one after the other, checked out side by side.
+    pub fn create_many(&self, requests: &[CreateRequest]) -> Vec<Result<Created, WorktreeError>> {
+        self.complete_all(requests.iter().map(order))
+    }
+
+    /// Brings ignored files along and runs the setup. A setup that fails is remembered; the worktree stays.
+    pub fn prepare(
+        &self,
+        created: &Created,
+        preparation: &Preparation,
+        on_line: impl FnMut(&str),
+    ) -> Result<Prepared, WorktreeError> {
+        let row = &created.worktree;
+        let mut notes = Vec::new();
+        let copy = if preparation.copy.is_empty() || created.repo.bare {
+            CopyReport::default()
+        } else {
+            copy::copy_along(&preparation.copy, &created.repo.root, &row.path).unwrap_or_else(|error| {
+                tracing::warn!("{error}");
+                notes.push(error.to_string());
+                CopyReport::default()
+            })
+        };
+        let setup = if preparation.setup.is_empty() {
+            SetupOutcome { status: SetupStatus::None, error: None }
+        } else {
+            // Read by others only if we die before it is over.
+            let interrupted = Some("Setup was interrupted".to_owned());
+            self.registry
+                .set_setup(&row.id, &SetupOutcome { status: SetupStatus::Failed, error: interrupted })?;
+            let outcome = setup::run(&preparation.setup, &row.path, &row.branch, on_line);
+            self.registry.set_setup(&row.id, &outcome)?;
+            outcome
+        };
+        Ok(Prepared { worktree: Worktree { setup: setup.clone(), ..row.clone() }, copy, setup, notes })
+    }
+
+    /// Branch, path and disk; then the row, the branch and git's registration. `pending` worktrees, this one included,
+    /// still have to find room on the disk.
+    pub(crate) fn register(&self, order: &Order, pending: u64) -> Result<Half, WorktreeError> {
+        self.recover()?;
+        let lock = RepositoryLock::wait(&order.repo.common_dir)?;
+        let git = order.repo.git();
+        let state = self.free_branch(order, git.branch_state(&order.branch)?, &lock)?;
+        let (source, start) = order.source(&git, &state)?;
+        if order.path.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathExists(order.path.clone()));
+        }
+        self.require_space(order, &start, pending)?;
+
+        let row = order.row(&source, start, now());
+        let operation = self.begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
+        self.registry.insert(&row)?;
+        crash::point("create:row");
+        let mut half = Half {
+            row,
+            repo: order.repo.clone(),
+            rebase_onto: order.rebase_onto.clone().filter(|_| source == BranchSource::Existing),
+            operation,
+        };
+        if let Err(error) = git.register_worktree(&order.path, &order.branch, &source) {
+            self.undo_creation(&half.row, &lock);
+            return Err(creation_failed(error));
+        }
+        crash::point("create:registered");
+        half.row.admin_dir = git::admin_dir_named_in(&order.path);
+        if let Some(admin_dir) = &half.row.admin_dir {
+            self.registry.set_admin_dir(&half.row.id, admin_dir)?;
+        }
+        Ok(half)
+    }
+
+    /// Fills a registered worktree, or takes the registration back.
+    pub(crate) fn complete(
+        &self,
+        half: Half,
+        workers: usize,
+        on_step: &mut dyn FnMut(Step),
+    ) -> Result<Created, WorktreeError> {
+        let Half { row, repo, rebase_onto, operation } = half;
+        match fill(&row, &repo, rebase_onto.as_ref(), workers, on_step) {
+            Ok(notes) => {
+                crash::point("create:filled");
+                let now = now();
+                self.registry.change_status(&row.id, Status::Creating, Status::Active, None, now)?;
+                crash::point("create:active");
+                drop(operation);
+                Ok(Created {
+                    worktree: Worktree { status: Status::Active, updated_at: now, ..row },
+                    repo,
+                    notes,
+                })
+            }
+            Err(error) => {
+                let lock = RepositoryLock::wait(&repo.common_dir)?;
+                self.undo_creation(&row, &lock);
+                Err(error)
+            }
+        }
+    }
+
+    /// A worktree whose directory is gone keeps its branch reserved until git forgets it.
+    fn free_branch(
+        &self,
+        order: &Order,
+        state: BranchState,
+        lock: &RepositoryLock,
+    ) -> Result<BranchState, WorktreeError> {
+        let gone = state.checked_out_at.as_ref().is_some_and(|place| !place.exists());
+        if !gone || order.rule == BranchRule::New {
+            return Ok(state);
+        }
+        let listed = order.repo.git().worktrees()?;
+        let rows = self.registry.rows(Some(&repository_name(&order.repo.common_dir)))?;
+        self.retire_missing(&rows, &listed, &order.repo, lock)?;
+        Ok(order.repo.git().branch_state(&order.branch)?)
+    }
+
+    fn require_space(&self, order: &Order, tree: &str, pending: u64) -> Result<(), WorktreeError> {
+        let available_bytes = self.free_bytes(&order.path);
+        let checkout_bytes = git::find_checkout_bytes(&order.repo.common_dir.join("index"));
+        if check::is_plenty(available_bytes, checkout_bytes, pending) {
+            return Ok(());
+        }
+        let required_bytes =
+            check::required_bytes(order.repo.git().tree_bytes(tree)?).saturating_mul(pending);
+        if required_bytes > available_bytes {
+            return Err(WorktreeError::DiskFull { required_bytes, available_bytes });
+        }
+        Ok(())
+    }
+}
+
+/// Arguments and repository: what can be checked without anybody else having to wait.
+fn order(request: &CreateRequest) -> Result<Order, WorktreeError> {
+    let arguments = check::arguments(request)?;
+    let repo = require_repository(&request.repo_path)?;
+    let path = match &request.path {
+        None => check::directory(&repo, &arguments.name),
+        Some(path) => request.repo_path.join(path),
+    };
+    let rule = if request.create_branch { BranchRule::New } else { BranchRule::Existing };
+    Ok(Order {
+        path: real_path(&path, &repo)?,
+        repo,
+        branch: arguments.branch,
+        name: arguments.name,
+        rule,
+        rebase_onto: None,
+    })
+}
+
+/// A worktree that git knows and that holds no file yet.
+#[derive(Debug)]
+pub(crate) struct Half {
+    pub(crate) row: Worktree,
+    repo: Repo,
+    rebase_onto: Option<BranchName>,
+    operation: Operation,
+}
+
+fn fill(
+    row: &Worktree,
+    repo: &Repo,
+    rebase_onto: Option<&BranchName>,
+    workers: usize,
+    on_step: &mut dyn FnMut(Step),
+) -> Result<Vec<String>, WorktreeError> {
+    let git = Git::at(&row.path);
+    on_step(Step::CheckingOut);
+    let settings = git.checkout_settings()?;
+    git.check_out_files(workers, settings).map_err(creation_failed)?;
+    crash::point("create:checked-out");
+    git.run_post_checkout(&row.start, &repo.common_dir, settings).map_err(creation_failed)?;
+    crash::point("create:hook-ran");
+    let mut notes = Vec::new();
+    if let Some(onto) = rebase_onto {
+        on_step(Step::Rebasing);
+        notes.extend(rebase(repo, &git, &row.branch, onto)?);
+    }
+    if !repo.bare && row.path.join(".gitmodules").is_file() {
+        on_step(Step::FillingSubmodules);
+        let problems = git::fill_submodules(&repo.root, &row.path).map_err(creation_failed)?;
+        notes.extend(problems.iter().map(|problem| format!("submodule not filled: {problem}")));
+    }
+    Ok(notes)
+}
+
+/// Rebases the branch that is checked out where `git` runs, and keeps its old tip when commits were rewritten.
+pub(crate) fn rebase(
+    repo: &Repo,
+    git: &Git,
+    branch: &BranchName,
+    onto: &BranchName,
+) -> Result<Option<String>, WorktreeError> {
+    if git.find(["merge-base", "--is-ancestor", &onto.full_ref(), &branch.full_ref()])?.is_some() {
+        return Ok(None);
+    }
+    let forward = git.find(["merge-base", "--is-ancestor", &branch.full_ref(), &onto.full_ref()])?.is_some();
+    let kept = if forward { None } else { Some(rescue::store_tip(repo, branch, "before rebase")?) };
+    match git.rebase_onto(onto) {
+        Ok(()) => {
+            Ok(kept.map(|kept| format!("rebased {branch} onto {onto}; its old tip is {}", kept.reference)))
+        }
+        Err(error) => {
+            // The branch is where it was, so there is nothing to keep.
+            if let Some(kept) = kept {
+                let _ = rescue::forget(repo, &kept.id);
+            }
+            Err(WorktreeError::RebaseFailed { stderr: said(error) })
+        }
+    }
+}
+
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).min(8)
+}
+
+fn creation_failed(error: GitError) -> WorktreeError {
+    match error {
+        GitError::NotInstalled => error.into(),
+        other => WorktreeError::CreationFailed { stderr: said(other) },
+    }
+}
+
+/// What git itself said where it said something, else what we know.
+pub(crate) fn said(error: GitError) -> String {
+    match error {
+        GitError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr.trim().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+impl Order {
+    /// The row of a worktree that is about to be made.
+    fn row(&self, source: &BranchSource, start: String, now: jiff::Timestamp) -> Worktree {
+        Worktree {
+            id: WorktreeId::generate(),
+            name: self.name.clone(),
+            path: self.path.clone(),
+            repo: repository_name(&self.repo.common_dir),
+            common_dir: self.repo.common_dir.clone(),
+            branch: self.branch.clone(),
+            status: Status::Creating,
+            message: None,
+            created_branch: *source != BranchSource::Existing,
+            start,
+            admin_dir: None,
+            topmost_made: topmost_missing(&self.path),
+            setup: SetupOutcome { status: SetupStatus::None, error: None },
+            adopted: false,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// The first directory on the way to `path` that does not exist yet.
+fn topmost_missing(path: &Path) -> PathBuf {
+    path.ancestors().take_while(|dir| !dir.exists()).last().unwrap_or(path).to_path_buf()
+}

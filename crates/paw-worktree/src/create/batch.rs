@@ -1,0 +1,58 @@
+//! Several worktrees at once. Git cannot register two at a time, but files can be written side by side.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use super::{Created, Half, Order, processors};
+use crate::error::WorktreeError;
+use crate::service::Worktrees;
+
+impl Worktrees {
+    /// Makes all that can be made and answers for each, in the order of the orders.
+    pub(crate) fn complete_all(
+        &self,
+        orders: impl Iterator<Item = Result<Order, WorktreeError>>,
+    ) -> Vec<Result<Created, WorktreeError>> {
+        let orders: Vec<_> = orders.collect();
+        let answers: Mutex<Vec<Option<Result<Created, WorktreeError>>>> =
+            Mutex::new(orders.iter().map(|_| None).collect());
+        let answer = |at: usize, result: Result<Created, WorktreeError>| {
+            let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            answers[at] = Some(result);
+        };
+        let (registered, waiting) = mpsc::channel::<(usize, Half)>();
+        let waiting = Mutex::new(waiting);
+        // Registered worktrees whose files still need room on the disk.
+        let unfilled = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..processors().clamp(2, 8).min(orders.len()) {
+                scope.spawn(|| {
+                    while let Some((at, half)) = next(&waiting) {
+                        answer(at, self.complete(half, 1, &mut |_| {}));
+                        unfilled.fetch_sub(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for (at, order) in orders.into_iter().enumerate() {
+                let pending = unfilled.load(Ordering::Relaxed) + 1;
+                match order.and_then(|order| self.register(&order, pending)) {
+                    Ok(half) => {
+                        unfilled.fetch_add(1, Ordering::Relaxed);
+                        // The receiver lives as long as this scope.
+                        drop(registered.send((at, half)));
+                    }
+                    Err(error) => answer(at, Err(error)),
+                }
+            }
+            drop(registered);
+        });
+        let answers = answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        answers.into_iter().flatten().collect()
+    }
+}
+
+fn next(waiting: &Mutex<mpsc::Receiver<(usize, Half)>>) -> Option<(usize, Half)> {
+    waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv().ok()
+}

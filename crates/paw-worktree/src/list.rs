@@ -1,0 +1,135 @@
+//! Which worktrees there are: our rows, compared with the disk and with git's own list.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+use paw_host::git::{self, Git, GitError};
+
+use crate::error::WorktreeError;
+use crate::registry::Worktree;
+use crate::service::{RepositoryLock, Worktrees, require_repository};
+
+/// Worktrees of one repository, or of all that the registry knows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// By age, oldest first.
+    pub worktrees: Vec<Worktree>,
+    /// Made by plain git, in git's order. [`Worktrees::adopt`] takes them in.
+    pub unmanaged: Vec<Unmanaged>,
+}
+
+/// A linked worktree that is not in the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmanaged {
+    pub name: String,
+    pub path: PathBuf,
+    pub repo: PathBuf,
+    /// Nothing when HEAD is detached.
+    pub branch: Option<BranchName>,
+    pub missing: bool,
+    pub locked: Option<String>,
+}
+
+impl Worktrees {
+    /// The worktrees of the repository that `repo` lies in, or of every repository that has rows. The main checkout
+    /// is not among them. Whoever finds a directory gone or back says so, once, and tells git.
+    pub fn list(&self, repo: Option<&Path>) -> Result<Listing, WorktreeError> {
+        self.recover()?;
+        match repo {
+            Some(dir) => {
+                let listed = listed_from(dir)?;
+                let rows = self.registry.rows(listed.first().map(|main| main.path.as_path()))?;
+                self.merge(rows, &listed)
+            }
+            None => self.list_all(),
+        }
+    }
+
+    fn list_all(&self) -> Result<Listing, WorktreeError> {
+        let mut repositories: BTreeMap<PathBuf, Vec<Worktree>> = BTreeMap::new();
+        for row in self.registry.rows(None)? {
+            repositories.entry(row.common_dir.clone()).or_default().push(row);
+        }
+        let mut listing = Listing::default();
+        for (common_dir, rows) in repositories {
+            let part = if common_dir.exists() {
+                let listed = worktrees_patiently(&Git::at(&common_dir), &common_dir)?;
+                self.merge(rows, &listed)?
+            } else {
+                Listing { worktrees: self.without_repository(rows)?, unmanaged: Vec::new() }
+            };
+            listing.worktrees.extend(part.worktrees);
+            listing.unmanaged.extend(part.unmanaged);
+        }
+        listing.worktrees.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(listing)
+    }
+
+    fn merge(&self, rows: Vec<Worktree>, listed: &[git::Worktree]) -> Result<Listing, WorktreeError> {
+        let worktrees = self.compare(rows, listed)?;
+        let Some((main, linked)) = listed.split_first() else {
+            return Ok(Listing { worktrees, unmanaged: Vec::new() });
+        };
+        let ours: HashSet<&OsStr> = worktrees.iter().map(|row| row.path.as_os_str()).collect();
+        let unmanaged = linked.iter().filter(|entry| !ours.contains(entry.path.as_os_str()));
+        let unmanaged = unmanaged.map(|entry| Unmanaged::new(entry, &main.path)).collect();
+        Ok(Listing { worktrees, unmanaged })
+    }
+}
+
+impl Unmanaged {
+    fn new(entry: &git::Worktree, repo: &Path) -> Self {
+        Self {
+            name: name_of(&entry.path, repo),
+            path: entry.path.clone(),
+            repo: repo.to_path_buf(),
+            branch: entry.branch().cloned(),
+            missing: entry.prunable.is_some() || !entry.path.exists(),
+            locked: entry.locked.clone(),
+        }
+    }
+}
+
+/// The directory's name without the project's in front, as we would have named it.
+pub(crate) fn name_of(path: &Path, repo: &Path) -> String {
+    let last =
+        |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = last(path);
+    match name.strip_prefix(&format!("{}-", last(repo).trim_end_matches(".git"))) {
+        Some(rest) if !rest.is_empty() => rest.to_owned(),
+        _ => name,
+    }
+}
+
+fn listed_from(dir: &Path) -> Result<Vec<git::Worktree>, WorktreeError> {
+    if let Ok(listed) = Git::at(dir).worktrees() {
+        return Ok(listed);
+    }
+    // Slow and thorough: is it a repository at all, and is somebody registering a worktree right now?
+    let repo = require_repository(dir)?;
+    Ok(worktrees_patiently(&repo.git(), &repo.common_dir)?)
+}
+
+/// Git's list fails while a worktree is being registered; then it is asked again when that is over.
+pub(crate) fn worktrees_patiently(git: &Git, common_dir: &Path) -> Result<Vec<git::Worktree>, GitError> {
+    git.worktrees().or_else(|_| {
+        let _lock = RepositoryLock::wait(common_dir);
+        git.worktrees()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unmanaged_worktree_is_named_as_we_would_have_named_it() {
+        let name = |path: &str| name_of(Path::new(path), Path::new("/home/app"));
+        assert_eq!(
+            (name("/home/app-x"), name("/tmp/other"), name("/tmp/app-")),
+            ("x".into(), "other".into(), "app-".into())
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! What a process left half done when it died: undone if it was making a worktree, finished if it was removing one.
+
+use paw_host::git::Git;
+use paw_host::process;
+
+use crate::error::WorktreeError;
+use crate::registry::{Status, Worktree};
+use crate::rollback::{delete_files, remove_made_parents};
+use crate::service::{RepositoryLock, Worktrees, now};
+
+impl Worktrees {
+    /// Repairs every unfinished row whose owner is dead. Costs one query when there is none.
+    pub(crate) fn recover(&self) -> Result<(), WorktreeError> {
+        for row in self.registry.unfinished()? {
+            let Some(_operation) = self.begin(&row.id)? else { continue };
+            // Its owner may have finished between the two looks.
+            let Some(row) = self.registry.find(&row.id)? else { continue };
+            let repaired = match row.status {
+                Status::Creating => self.settle_creation(&row),
+                Status::Removing => self.finish_removal(&row),
+                Status::Active | Status::Stale | Status::Broken => Ok(()),
+            };
+            // One repository that cannot be repaired, on a disk that is gone perhaps, must not stop the others.
+            if let Err(error) = repaired {
+                tracing::warn!("cannot repair worktree {} at {}: {error}", row.id, row.path.display());
+            }
+        }
+        Ok(())
+    }
+
+    fn settle_creation(&self, row: &Worktree) -> Result<(), WorktreeError> {
+        if !row.common_dir.exists() {
+            self.registry.delete(&row.id, now())?;
+            return Ok(());
+        }
+        // What the dead process had started may still be writing.
+        process::end(&process::living_in(&row.path));
+        let lock = RepositoryLock::wait(&row.common_dir)?;
+        if holds_work(row) {
+            self.registry.change_status(&row.id, Status::Creating, Status::Active, None, now())?;
+            return Ok(());
+        }
+        tracing::warn!(
+            "removing worktree {} at {}: its creation was interrupted",
+            row.id,
+            row.path.display()
+        );
+        self.try_undo_creation(row, &lock)
+    }
+
+    /// What would have been lost was stored before the row said `removing`.
+    fn finish_removal(&self, row: &Worktree) -> Result<(), WorktreeError> {
+        if row.common_dir.exists() {
+            let lock = RepositoryLock::wait(&row.common_dir)?;
+            delete_files(row, &lock)?;
+            remove_made_parents(row);
+        }
+        self.registry.delete(&row.id, now())?;
+        Ok(())
+    }
+}
+
+/// Whether somebody has used the half: it was checked out to the end (git writes the index last) and then changed.
+/// Commits need no care, the branch keeps them; a rebase in progress is ours.
+fn holds_work(row: &Worktree) -> bool {
+    let Some(admin) = &row.admin_dir else { return false };
+    let rebasing = ["rebase-merge", "rebase-apply"].iter().any(|name| admin.join(name).exists());
+    let complete = admin.join("index").exists() && row.path.exists();
+    complete && !rebasing && Git::at(&row.path).status().is_ok_and(|changes| !changes.is_empty())
+}

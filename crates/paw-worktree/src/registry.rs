@@ -1,0 +1,294 @@
+//! The rows: which worktrees there are, in which state, and which conversations belong to them.
+//!
+//! One SQLite file that the command line and the daemon use at the same time. Nothing here touches git.
+
+mod conversation;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use paw_core::BranchName;
+use paw_host::sqlite::{self, Durability};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+pub use conversation::{Conversation, ConversationStatus};
+
+use crate::error::WorktreeError;
+use crate::id::WorktreeId;
+use crate::setup::{SetupOutcome, SetupStatus};
+
+const MIGRATIONS: [&str; 1] = [include_str!("registry/1.sql")];
+
+/// In which state a worktree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Somebody is making it, or died over it.
+    Creating,
+    Active,
+    /// Its directory is gone.
+    Stale,
+    /// Its directory is there, but git does not take it for this worktree. The message says what to do.
+    Broken,
+    /// Somebody is removing it, or died over it.
+    Removing,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Active => "active",
+            Self::Stale => "stale",
+            Self::Broken => "broken",
+            Self::Removing => "removing",
+        }
+    }
+
+    /// The schema lets no other word in.
+    fn stored(text: &str) -> Self {
+        match text {
+            "creating" => Self::Creating,
+            "stale" => Self::Stale,
+            "broken" => Self::Broken,
+            "removing" => Self::Removing,
+            _ => Self::Active,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    pub id: WorktreeId,
+    pub name: String,
+    pub path: PathBuf,
+    /// The main checkout, or the bare repository.
+    pub repo: PathBuf,
+    /// What all worktrees of the repository share.
+    pub common_dir: PathBuf,
+    pub branch: BranchName,
+    pub status: Status,
+    /// What is wrong, when something is.
+    pub message: Option<String>,
+    /// The branch did not exist before this worktree was made.
+    pub created_branch: bool,
+    /// Where the branch was when the worktree was made.
+    pub start: String,
+    /// The directory git keeps about it, below the common directory.
+    pub admin_dir: Option<PathBuf>,
+    /// The topmost directory that had to be made for it.
+    pub topmost_made: PathBuf,
+    pub setup: SetupOutcome,
+    /// Made by plain git and taken in later.
+    pub adopted: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The registry file. Clones share one connection.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    connection: Arc<Mutex<Connection>>,
+}
+
+const COLUMNS: &str = "id, name, path, repo, common_dir, branch, status, message, created_branch, start, admin_dir, \
+                       topmost_made, setup_status, setup_error, adopted, created_at, updated_at";
+
+impl Registry {
+    pub fn open(file: &Path) -> Result<Self, WorktreeError> {
+        let connection = sqlite::open(file, &MIGRATIONS, Durability::Process)?;
+        // Folding the log into the file waits for the disk; whoever writes the log full does it, not everybody who ends.
+        connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a row. Rows of directories that are gone make room for a new worktree at the same place.
+    pub(crate) fn insert(&self, row: &Worktree) -> Result<(), WorktreeError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let path = row.path.as_os_str().as_bytes();
+        transaction
+            .execute("DELETE FROM worktrees WHERE path = ?1 AND status IN ('stale', 'broken')", [path])?;
+        let sql = format!(
+            "INSERT INTO worktrees ({COLUMNS}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) \
+             ON CONFLICT (path) DO NOTHING"
+        );
+        let inserted = transaction.execute(
+            &sql,
+            params![
+                row.id.as_str(),
+                row.name,
+                path,
+                row.repo.as_os_str().as_bytes(),
+                row.common_dir.as_os_str().as_bytes(),
+                row.branch.as_str(),
+                row.status.as_str(),
+                row.message,
+                row.created_branch,
+                row.start,
+                row.admin_dir.as_ref().map(|dir| dir.as_os_str().as_bytes()),
+                row.topmost_made.as_os_str().as_bytes(),
+                setup_word(row.setup.status),
+                row.setup.error,
+                row.adopted,
+                row.created_at.as_millisecond(),
+                row.updated_at.as_millisecond(),
+            ],
+        )?;
+        if inserted == 0 {
+            return Err(WorktreeError::PathExists(row.path.clone()));
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Rows of one repository, or all, oldest first.
+    pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<Worktree>, WorktreeError> {
+        let connection = self.lock();
+        let filter = if repo.is_some() { "WHERE repo = ?1" } else { "WHERE ?1 IS NULL" };
+        let mut statement =
+            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM worktrees {filter} ORDER BY id"))?;
+        let rows = statement.query_map([repo.map(|repo| repo.as_os_str().as_bytes())], worktree)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Rows that somebody was working on when they were written.
+    pub(crate) fn unfinished(&self) -> Result<Vec<Worktree>, WorktreeError> {
+        let connection = self.lock();
+        let sql =
+            format!("SELECT {COLUMNS} FROM worktrees WHERE status IN ('creating', 'removing') ORDER BY id");
+        let mut statement = connection.prepare_cached(&sql)?;
+        Ok(statement.query_map([], worktree)?.collect::<Result<_, _>>()?)
+    }
+
+    pub fn find(&self, id: &WorktreeId) -> Result<Option<Worktree>, WorktreeError> {
+        let sql = format!("SELECT {COLUMNS} FROM worktrees WHERE id = ?1");
+        Ok(self.lock().query_row(&sql, [id.as_str()], worktree).optional()?)
+    }
+
+    /// Moves a row on, unless somebody else moved it first. Says whether it did.
+    pub(crate) fn change_status(
+        &self,
+        id: &WorktreeId,
+        from: Status,
+        to: Status,
+        message: Option<&str>,
+        now: Timestamp,
+    ) -> Result<bool, WorktreeError> {
+        let sql =
+            "UPDATE worktrees SET status = ?3, message = ?4, updated_at = ?5 WHERE id = ?1 AND status = ?2";
+        let values = params![id.as_str(), from.as_str(), to.as_str(), message, now.as_millisecond()];
+        Ok(self.lock().execute(sql, values)? == 1)
+    }
+
+    pub(crate) fn set_admin_dir(&self, id: &WorktreeId, dir: &Path) -> Result<(), WorktreeError> {
+        let sql = "UPDATE worktrees SET admin_dir = ?2 WHERE id = ?1";
+        self.lock().execute(sql, params![id.as_str(), dir.as_os_str().as_bytes()])?;
+        Ok(())
+    }
+
+    pub(crate) fn set_path(&self, id: &WorktreeId, path: &Path) -> Result<(), WorktreeError> {
+        let sql = "UPDATE OR IGNORE worktrees SET path = ?2 WHERE id = ?1";
+        self.lock().execute(sql, params![id.as_str(), path.as_os_str().as_bytes()])?;
+        Ok(())
+    }
+
+    pub(crate) fn set_setup(&self, id: &WorktreeId, setup: &SetupOutcome) -> Result<(), WorktreeError> {
+        let sql = "UPDATE worktrees SET setup_status = ?2, setup_error = ?3 WHERE id = ?1";
+        self.lock().execute(sql, params![id.as_str(), setup_word(setup.status), setup.error])?;
+        Ok(())
+    }
+
+    /// Forgets a worktree and closes its conversations. Says how many were open.
+    pub(crate) fn delete(&self, id: &WorktreeId, now: Timestamp) -> Result<u32, WorktreeError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let closed = conversation::close_all_of(&transaction, id, now)?;
+        transaction.execute("DELETE FROM worktrees WHERE id = ?1", [id.as_str()])?;
+        transaction.commit()?;
+        Ok(closed)
+    }
+
+    /// Remembers which worktree of a repository was entered last, and returns the one before.
+    pub(crate) fn switch_to(&self, row: &Worktree) -> Result<Option<WorktreeId>, WorktreeError> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let repo = row.repo.as_os_str().as_bytes();
+        let previous: Option<String> = transaction
+            .query_row("SELECT worktree_id FROM switched WHERE repo = ?1", [repo], |row| row.get(0))
+            .optional()?;
+        transaction.execute(
+            "INSERT INTO switched (repo, worktree_id) VALUES (?1, ?2) \
+             ON CONFLICT (repo) DO UPDATE SET worktree_id = excluded.worktree_id",
+            params![repo, row.id.as_str()],
+        )?;
+        transaction.commit()?;
+        Ok(previous.map(WorktreeId::stored))
+    }
+}
+
+fn worktree(row: &Row<'_>) -> rusqlite::Result<Worktree> {
+    let path = |bytes: Vec<u8>| PathBuf::from(OsStr::from_bytes(&bytes));
+    let branch: String = row.get("branch")?;
+    let unreadable =
+        |error| rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Text, Box::new(error));
+    Ok(Worktree {
+        id: WorktreeId::stored(row.get("id")?),
+        name: row.get("name")?,
+        path: path(row.get("path")?),
+        repo: path(row.get("repo")?),
+        common_dir: path(row.get("common_dir")?),
+        branch: BranchName::new(branch).map_err(unreadable)?,
+        status: Status::stored(&row.get::<_, String>("status")?),
+        message: row.get("message")?,
+        created_branch: row.get("created_branch")?,
+        start: row.get("start")?,
+        admin_dir: row.get::<_, Option<Vec<u8>>>("admin_dir")?.map(path),
+        topmost_made: path(row.get("topmost_made")?),
+        setup: SetupOutcome {
+            status: setup_status(&row.get::<_, String>("setup_status")?),
+            error: row.get("setup_error")?,
+        },
+        adopted: row.get("adopted")?,
+        created_at: moment(row.get("created_at")?),
+        updated_at: moment(row.get("updated_at")?),
+    })
+}
+
+fn moment(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap_or_default()
+}
+
+fn setup_word(status: SetupStatus) -> &'static str {
+    match status {
+        SetupStatus::None => "none",
+        SetupStatus::Success => "success",
+        SetupStatus::Failed => "failed",
+        SetupStatus::Timeout => "timeout",
+        SetupStatus::Untrusted => "untrusted",
+    }
+}
+
+fn setup_status(word: &str) -> SetupStatus {
+    match word {
+        "success" => SetupStatus::Success,
+        "failed" => SetupStatus::Failed,
+        "timeout" => SetupStatus::Timeout,
+        "untrusted" => SetupStatus::Untrusted,
+        _ => SetupStatus::None,
+    }
+}

@@ -1,0 +1,47 @@
+//! The files of a rescue, read back.
+
+use paw_host::git::{Git, Repo};
+
+use super::RescueError;
+use super::list::Stored;
+use super::manifest::{self, Item};
+
+/// How much is read at a time: a rescue may be larger than memory, one file hardly is.
+const AT_ONCE: u64 = 32 * 1024 * 1024;
+
+/// What the rescue holds beyond commits. A branch's tip holds nothing else.
+pub(super) fn load_items(repo: &Repo, stored: &Stored) -> Result<Vec<Item>, RescueError> {
+    let Some(state) = &stored.header.state else { return Ok(Vec::new()) };
+    let unreadable = |problem| RescueError::Unreadable {
+        id: stored.rescue.id.clone(),
+        commit: stored.rescue.commit.clone(),
+        problem,
+    };
+    let manifest = repo.git().run(["cat-file", "blob", &format!("{state}:manifest")]);
+    let manifest = manifest.map_err(|_| unreadable("its list of files is missing"))?;
+    manifest::from_bytes(&manifest).ok_or_else(|| unreadable("its list of files is damaged"))
+}
+
+/// Hands over each item with its bytes, a bounded number of them in memory.
+pub(super) fn for_each(
+    git: &Git,
+    items: &[&Item],
+    mut with: impl FnMut(&Item, &[u8]) -> Result<(), RescueError>,
+) -> Result<(), RescueError> {
+    let oids: Vec<String> = items.iter().map(|item| item.oid.clone()).collect();
+    let sizes = git.object_sizes(&oids)?;
+    let mut start = 0;
+    while start < items.len() {
+        let mut end = start + 1;
+        let mut size = sizes[start];
+        while end < items.len() && size + sizes[end] <= AT_ONCE {
+            size += sizes[end];
+            end += 1;
+        }
+        for (item, bytes) in items[start..end].iter().zip(git.read_objects(&oids[start..end])?) {
+            with(item, &bytes)?;
+        }
+        start = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! What a rescue's commit message says: a line for people, then one JSON object for us.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use paw_core::BranchName;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::RescueKind;
+
+/// A reader that knows less must not guess.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) version: u32,
+    pub(super) kind: RescueKind,
+    pub(super) reason: String,
+    pub(super) created_at: Timestamp,
+    pub(super) branch: Option<BranchName>,
+    /// Whether HEAD was on that branch; a rebase in progress, for one, is not.
+    pub(super) on_branch: bool,
+    pub(super) worktree: Option<PathText>,
+    /// The directory in which git kept HEAD and index of that worktree.
+    pub(super) admin_dir: Option<PathText>,
+    /// The commit that was checked out, unless there was none yet.
+    pub(super) head: Option<String>,
+    /// Where the branch pointed.
+    pub(super) tip: Option<String>,
+    /// The tree that the index stood for.
+    pub(super) index_tree: Option<String>,
+    /// The commit with the manifest and everything it names.
+    pub(super) state: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) ignored_left_behind: Vec<PathText>,
+}
+
+impl Header {
+    pub(super) fn new(kind: RescueKind, reason: &str, created_at: Timestamp) -> Self {
+        Self {
+            version: VERSION,
+            kind,
+            reason: reason.to_owned(),
+            created_at,
+            branch: None,
+            on_branch: false,
+            worktree: None,
+            admin_dir: None,
+            head: None,
+            tip: None,
+            index_tree: None,
+            state: None,
+            ignored_left_behind: Vec::new(),
+        }
+    }
+
+    pub(super) fn to_message(&self) -> Result<String, serde_json::Error> {
+        let reason = self.reason.lines().next().unwrap_or_default();
+        Ok(format!("rescue: {reason}\n\n{}\n", serde_json::to_string(self)?))
+    }
+
+    /// Nothing when somebody else wrote the message, or a later version did.
+    pub(super) fn from_message(message: &str) -> Option<Self> {
+        let json = message.lines().find(|line| line.starts_with('{'))?;
+        serde_json::from_str(json).ok().filter(|header: &Self| header.version == VERSION)
+    }
+}
+
+/// A path in JSON: text where it is text, else its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathText(pub(super) PathBuf);
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum TextOrBytes {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Serialize for PathText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let path = match self.0.to_str() {
+            Some(text) => TextOrBytes::Text(text.to_owned()),
+            None => TextOrBytes::Bytes(self.0.as_os_str().as_bytes().to_vec()),
+        };
+        path.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PathText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match TextOrBytes::deserialize(deserializer)? {
+            TextOrBytes::Text(text) => PathBuf::from(text),
+            TextOrBytes::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_header_survives_its_message(reason in ".*", bytes in proptest::collection::vec(1_u8.., 0..20)) {
+            let at = Timestamp::from_second(1_800_000_000).unwrap();
+            let mut header = Header::new(RescueKind::Worktree, &reason, at);
+            header.worktree = Some(PathText(PathBuf::from(OsString::from_vec(bytes))));
+            header.branch = Some(BranchName::new("feat/x").unwrap());
+            let message = header.to_message().unwrap();
+            prop_assume!(!message.starts_with("rescue: {"));
+            prop_assert_eq!(Header::from_message(&message), Some(header));
+        }
+
+        #[test]
+        fn no_message_makes_it_panic(message in ".*") {
+            Header::from_message(&message);
+        }
+    }
+
+    #[test]
+    fn a_message_of_a_later_version_or_of_somebody_else_is_not_read() {
+        assert_eq!(Header::from_message("fix: {thing}\n\n{not json"), None);
+        let later = r#"{"version":2,"kind":"tip","reason":"","created_at":"2026-11-15T08:15:00Z"}"#;
+        assert_eq!(Header::from_message(later), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! The rescues there are, found by one question to git.
+
+use std::path::{Path, PathBuf};
+
+use paw_host::git::Repo;
+
+use super::header::{Header, PathText};
+use super::id::{Meant, PREFIX, meant};
+use super::{Rescue, RescueError, RescueKind};
+
+/// Every rescue of the repository, newest first.
+pub fn list(repo: &Repo) -> Result<Vec<Rescue>, RescueError> {
+    Ok(load(repo)?.into_iter().map(|stored| stored.rescue).collect())
+}
+
+/// The rescue that is meant by an id, the beginning of one that fits no other, or a full ref.
+pub fn require(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
+    Ok(require_stored(repo, id)?.rescue)
+}
+
+/// The newest record of the worktree that was at `worktree`.
+pub fn find_record(repo: &Repo, worktree: &Path) -> Result<Option<Rescue>, RescueError> {
+    let is_it = |rescue: &Rescue| {
+        rescue.kind == RescueKind::Record
+            && rescue.worktree.as_deref().is_some_and(|was| same_place(was, worktree))
+    };
+    Ok(list(repo)?.into_iter().find(is_it))
+}
+
+/// Drops a rescue. Git cleans up what nothing else refers to, in its own time.
+pub fn forget(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
+    let rescue = require(repo, id)?;
+    repo.git().delete_ref(&rescue.reference, &rescue.commit)?;
+    Ok(rescue)
+}
+
+/// A rescue with the facts only we need.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) rescue: Rescue,
+    pub(super) header: Header,
+}
+
+pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<Stored, RescueError> {
+    let mut all = load(repo)?;
+    match meant(id, all.iter().map(|stored| stored.rescue.id.as_str())) {
+        Meant::One(one) => {
+            let at = all.iter().position(|stored| stored.rescue.id == one);
+            at.map(|at| all.swap_remove(at)).ok_or_else(|| RescueError::NotFound(id.to_owned()))
+        }
+        Meant::Nobody => Err(RescueError::NotFound(id.to_owned())),
+        Meant::Several(ids) => Err(RescueError::Ambiguous {
+            typed: id.to_owned(),
+            matching: ids.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+fn load(repo: &Repo) -> Result<Vec<Stored>, RescueError> {
+    let format = "--format=%(refname)%00%(objectname)%00%(contents)%00";
+    let listing = repo.git().run(["for-each-ref", format, PREFIX])?;
+    let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
+    let mut all: Vec<Stored> =
+        fields.chunks_exact(3).filter_map(|fields| stored(fields[0], fields[1], fields[2])).collect();
+    all.sort_by(|a, b| (b.header.created_at, &b.rescue.id).cmp(&(a.header.created_at, &a.rescue.id)));
+    Ok(all)
+}
+
+/// A ref that somebody else put there is not ours to show.
+fn stored(reference: &[u8], commit: &[u8], message: &[u8]) -> Option<Stored> {
+    let reference = std::str::from_utf8(reference).ok()?.trim_start_matches('\n');
+    let id = reference.strip_prefix(PREFIX)?.to_owned();
+    let commit = std::str::from_utf8(commit).ok()?.to_owned();
+    let header = Header::from_message(&String::from_utf8_lossy(message))?;
+    Some(Stored { rescue: rescue(id, commit, header.clone()), header })
+}
+
+pub(super) fn rescue(id: String, commit: String, header: Header) -> Rescue {
+    let path = |PathText(path): PathText| path;
+    Rescue {
+        reference: format!("{PREFIX}{id}"),
+        id,
+        commit,
+        kind: header.kind,
+        branch: header.branch,
+        worktree: header.worktree.map(path),
+        reason: header.reason,
+        created_at: header.created_at,
+        head: header.head,
+        ignored_left_behind: header.ignored_left_behind.into_iter().map(path).collect(),
+    }
+}
+
+/// The directory may be gone, so only what is above it can be resolved.
+fn same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| -> PathBuf {
+        match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => path.to_path_buf(),
+        }
+    };
+    one == other || real(one) == real(other)
+}

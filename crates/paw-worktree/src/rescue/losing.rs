@@ -1,0 +1,125 @@
+//! Which commits a removal would lose.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+use paw_host::git::{Git, GitError};
+
+/// Whether a branch's work has arrived in `into`: merged, rebased, picked or squashed.
+pub fn is_merged(git: &Git, branch: &BranchName, into: &BranchName) -> Result<bool, GitError> {
+    git.is_merged(&branch.full_ref(), &into.full_ref())
+}
+
+/// Whether nothing else would hold the commits of `tip` once `leaving` is deleted: no branch, no tag, no remote, and
+/// its changes have not arrived in the default branch either.
+pub(super) fn would_be_lost(git: &Git, tip: &str, leaving: Option<&BranchName>) -> Result<bool, GitError> {
+    let exclude = leaving.map(|branch| format!("--exclude={branch}"));
+    let args = ["rev-list", "--max-count=1", tip, "--not"].map(str::to_owned);
+    let others = ["--branches", "--tags", "--remotes"].map(str::to_owned);
+    if git.line(args.into_iter().chain(exclude).chain(others))?.is_empty() {
+        return Ok(false);
+    }
+    let Some(default) = git.find_default_branch()? else { return Ok(true) };
+    if leaving != Some(&default) && git.is_merged(tip, &default.full_ref())? {
+        return Ok(false);
+    }
+    Ok(!git.is_merged(tip, &format!("refs/remotes/origin/{default}"))?)
+}
+
+/// Commits that only this worktree remembers: its own reflog and refs, and what a merge or rebase in progress names.
+/// Only the newest of each line, their ancestors come along.
+pub(super) fn remembered_only_here(git: &Git, admin_dir: &Path) -> Result<Vec<String>, GitError> {
+    let remembered = remembered(admin_dir);
+    if remembered.is_empty() {
+        return Ok(remembered);
+    }
+    let question = [
+        "rev-list",
+        "--ignore-missing",
+        "--parents",
+        "--stdin",
+        "--not",
+        "--branches",
+        "--tags",
+        "--remotes",
+    ];
+    // What is read from standard input stands outside the `--not` of the command line.
+    let command = git.plumbing(None, question).input(remembered.join("\n") + "\n");
+    let output = command.capture()?;
+    // A name that is no commit spoils the question; what it asked about was a courtesy.
+    Ok(newest(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// From lines of `commit parent…`: the commits that are nobody's parent.
+pub(super) fn newest(listing: &str) -> Vec<String> {
+    let parents: std::collections::HashSet<&str> =
+        listing.lines().flat_map(|line| line.split(' ').skip(1)).collect();
+    listing
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|commit| !commit.is_empty() && !parents.contains(commit))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn remembered(admin_dir: &Path) -> Vec<String> {
+    const NEWEST_REFLOG_LINES: usize = 200;
+    const NAMED_IN: [&str; 9] = [
+        "HEAD",
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "REBASE_HEAD",
+        "rebase-merge/orig-head",
+        "rebase-merge/stopped-sha",
+        "rebase-apply/orig-head",
+        "rebase-merge/onto",
+    ];
+    let read = |name: &str| fs::read_to_string(admin_dir.join(name)).unwrap_or_default();
+    let mut found: Vec<String> =
+        NAMED_IN.iter().flat_map(|name| read(name).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let reflog = fs::read(admin_dir.join("logs/HEAD")).unwrap_or_default();
+    let reflog = String::from_utf8_lossy(&reflog);
+    found.extend(
+        reflog
+            .lines()
+            .rev()
+            .take(NEWEST_REFLOG_LINES)
+            .filter_map(|line| line.split(' ').nth(1))
+            .map(str::to_owned),
+    );
+    found.extend(own_refs(&admin_dir.join("refs")));
+    let is_oid =
+        |text: &String| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    found.retain(|text| is_oid(text) && text.bytes().any(|byte| byte != b'0'));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Refs that belong to one worktree alone: bisection, `refs/worktree/…`.
+fn own_refs(dir: &Path) -> Vec<String> {
+    let none = std::collections::HashSet::new();
+    let files: Vec<PathBuf> = ["bisect", "worktree", "rewritten"]
+        .iter()
+        .filter_map(|name| super::walk::walk(dir, Path::new(name), &none).ok())
+        .flat_map(|walked| walked.files)
+        .collect();
+    files
+        .iter()
+        .filter_map(|file| fs::read_to_string(dir.join(file)).ok())
+        .map(|text| text.trim().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_newest_of_each_line_is_named() {
+        assert_eq!(newest("c b\nb a\nd a\n"), ["c", "d"]);
+        assert!(newest("").is_empty());
+    }
+}

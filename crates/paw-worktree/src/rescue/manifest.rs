@@ -1,0 +1,209 @@
+//! The list of everything a rescue holds beyond commits: kind, mode, blob and path of each file.
+//!
+//! The same blobs also lie in a tree, so that git keeps them and people can look at them without us. A tree cannot
+//! hold every name a disk can (`.git`, for one), so the paths are read from here and the tree's are only similar.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use paw_host::git::TreeEntry;
+
+use super::bytes_path;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    /// Of git's own directory for the worktree: the index, a merge in progress, …
+    Admin,
+    AdminDirectory,
+    /// Tracked, and no longer on disk.
+    Deleted,
+    /// A directory, where an empty one matters.
+    Directory,
+    /// Tracked and unchanged, with permissions that git does not keep.
+    Permissions,
+    /// Tracked, with what is on disk.
+    Changed,
+    Untracked,
+    /// Of a repository inside the worktree: a submodule, or one that somebody made or cloned there.
+    Nested,
+    Ignored,
+}
+
+impl Kind {
+    const ALL: [Self; 9] = [
+        Self::Admin,
+        Self::AdminDirectory,
+        Self::Deleted,
+        Self::Directory,
+        Self::Permissions,
+        Self::Changed,
+        Self::Untracked,
+        Self::Nested,
+        Self::Ignored,
+    ];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::AdminDirectory => "admin-directory",
+            Self::Deleted => "deleted",
+            Self::Directory => "directory",
+            Self::Permissions => "permissions",
+            Self::Changed => "changed",
+            Self::Untracked => "untracked",
+            Self::Nested => "nested",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
+/// One path of a rescue, relative to the worktree (or to git's own directory for it).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    /// As `stat` has it, type and permissions. Zero for what is deleted.
+    pub(super) mode: u32,
+    /// Empty for what has no content.
+    pub(super) oid: String,
+    pub(super) path: PathBuf,
+}
+
+impl Item {
+    pub(super) fn is_symlink(&self) -> bool {
+        self.mode & 0o170_000 == 0o120_000
+    }
+
+    pub(super) fn permissions(&self) -> u32 {
+        self.mode & 0o7777
+    }
+
+    /// The mode git would give it in a tree.
+    pub(super) fn tree_mode(&self) -> &'static str {
+        match self.mode {
+            _ if self.is_symlink() => "120000",
+            mode if mode & 0o100 != 0 => "100755",
+            _ => "100644",
+        }
+    }
+
+    /// Its place in the tree that keeps it, under its kind's name.
+    pub(super) fn tree_entry(&self) -> Option<TreeEntry> {
+        let path = Path::new(self.kind.as_str()).join(presentable(&self.path, self.is_symlink()));
+        let has_content = !self.oid.is_empty();
+        has_content.then(|| TreeEntry { mode: self.tree_mode().to_owned(), oid: self.oid.clone(), path })
+    }
+}
+
+pub(super) fn to_bytes(items: &[Item]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for item in items {
+        let oid = if item.oid.is_empty() { "-" } else { &item.oid };
+        bytes.extend_from_slice(format!("{} {:o} {oid} ", item.kind.as_str(), item.mode).as_bytes());
+        bytes.extend_from_slice(item.path.as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// Nothing when a line is not ours, or when a path could lead out of the worktree.
+pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<Item>> {
+    bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(item).collect()
+}
+
+fn item(line: &[u8]) -> Option<Item> {
+    let mut fields = line.splitn(4, |byte| *byte == b' ');
+    let mut text = || fields.next().and_then(|field| std::str::from_utf8(field).ok());
+    let (kind, mode, oid) = (text()?, text()?, text()?);
+    let path = bytes_path(fields.next()?);
+    let inside = path.components().all(|part| matches!(part, Component::Normal(_))) && path.is_relative();
+    let known = oid == "-" || oid.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (inside && known && path.file_name().is_some()).then_some(())?;
+    Some(Item {
+        kind: Kind::ALL.into_iter().find(|known| known.as_str() == kind)?,
+        mode: u32::from_str_radix(mode, 8).ok()?,
+        oid: if oid == "-" { String::new() } else { oid.to_owned() },
+        path,
+    })
+}
+
+/// The path with every part renamed that git refuses in a tree on some system.
+pub(super) fn presentable(path: &Path, symlink: bool) -> PathBuf {
+    let mut shown = PathBuf::new();
+    for part in path {
+        let part = part.as_bytes();
+        if is_refused(part, symlink) || part.starts_with(b"%") {
+            shown.push(bytes_path(&[b"%", part].concat()));
+        } else {
+            shown.push(bytes_path(part));
+        }
+    }
+    shown
+}
+
+/// Wider than git's own rule: other systems ignore case, some letters, and what follows a dot, space or colon.
+fn is_refused(part: &[u8], symlink: bool) -> bool {
+    let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii()).map(u8::to_ascii_lowercase).collect();
+    let begins = plain.strip_prefix(b".git").map(|rest| rest.first().copied());
+    let like_git =
+        matches!(begins, Some(None | Some(b'.' | b' ' | b':' | b'\\'))) || plain.starts_with(b"git~");
+    like_git || (symlink && (begins.is_some() || plain.contains(&b'~') || plain.starts_with(b".mailmap")))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path() -> impl Strategy<Value = PathBuf> {
+        proptest::collection::vec(proptest::collection::vec(1_u8.., 1..6), 1..4).prop_map(|parts| {
+            let parts = parts.into_iter().map(|mut part| {
+                part.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'_');
+                if part == b"." || part == b".." { b"dots".to_vec() } else { part }
+            });
+            parts.map(|part| bytes_path(&part)).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_manifest_with_any_names_is_read_back(paths in proptest::collection::vec(path(), 0..6)) {
+            let items: Vec<Item> = paths
+                .into_iter()
+                .enumerate()
+                .map(|(at, path)| Item {
+                    kind: Kind::ALL[at % Kind::ALL.len()],
+                    mode: if at % 2 == 0 { 0o100_644 } else { 0 },
+                    oid: if at % 3 == 0 { "ab12".to_owned() } else { String::new() },
+                    path,
+                })
+                .collect();
+            prop_assert_eq!(from_bytes(&to_bytes(&items)), Some(items));
+        }
+
+        #[test]
+        fn no_manifest_makes_it_panic_or_leads_outside(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            for item in from_bytes(&bytes).unwrap_or_default() {
+                prop_assert!(item.path.components().all(|part| matches!(part, Component::Normal(_))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_outside_is_refused() {
+        for path in ["/etc/passwd", "../x", "a/../../x", "./x"] {
+            assert_eq!(from_bytes(format!("untracked 100644 ab {path}\0").as_bytes()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_git_refuses_are_changed_in_the_tree() {
+        let shown = |path: &str| presentable(Path::new(path), false).display().to_string();
+        assert_eq!(shown("a/.git/config"), "a/%.git/config");
+        assert_eq!(shown(".GIT"), "%.GIT");
+        assert_eq!(shown("git~1"), "%git~1");
+        assert_eq!(shown("%x"), "%%x");
+        assert_eq!(shown("src/.gitignore"), "src/.gitignore");
+        assert_eq!(presentable(Path::new(".gitmodules"), true), Path::new("%.gitmodules"));
+    }
+}

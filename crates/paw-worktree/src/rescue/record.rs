@@ -1,0 +1,215 @@
+//! Git's record of a worktree whose directory is gone: kept before it is pruned, and put back when the directory
+//! returns.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+use paw_host::clock;
+use paw_host::files::{Access, write_atomic};
+use paw_host::git::{Git, GitError, IndexEntry, Repo};
+use paw_host::process::Command;
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::branch::{BranchOutcome, bring_back};
+use super::contents::{for_each, load_items};
+use super::header::{Header, PathText};
+use super::list::{Stored, require_stored};
+use super::manifest::{Item, Kind};
+use super::place::{self, Content};
+use super::restore_worktree::{link_module, resolved};
+use super::store::Workshop;
+use super::survey::{Site, git_dir};
+use super::{Rescue, RescueError, RescueKind, bytes_path};
+
+/// A directory that git knows again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Relinked {
+    pub rescue: Rescue,
+    #[serde(serialize_with = "super::lossy")]
+    pub worktree: PathBuf,
+    /// `.git/worktrees/<name>`
+    #[serde(serialize_with = "super::lossy")]
+    pub admin_dir: PathBuf,
+    pub branch: BranchOutcome,
+}
+
+/// Keeps HEAD, index and everything else git knows of a worktree, from its directory under `.git/worktrees`. Its
+/// submodules' git directories are kept as well when they are there.
+pub fn store_record(
+    repo: &Repo,
+    admin_dir: &Path,
+    branch: Option<&BranchName>,
+    reason: &str,
+) -> Result<Rescue, RescueError> {
+    let admin_dir = admin_dir.canonicalize().map_err(RescueError::when("find", admin_dir))?;
+    let site = Site {
+        git: repo.git(),
+        worktree: PathBuf::new(),
+        common_dir: repo.common_dir.clone(),
+        admin_dir: admin_dir.clone(),
+    };
+    let head = answer(&asked(&admin_dir, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]))?;
+    let current = answer(&asked(&admin_dir, ["symbolic-ref", "--quiet", "HEAD"]))?
+        .and_then(|name| BranchName::new(name.strip_prefix("refs/heads/")?).ok());
+    let branch = branch.cloned().or_else(|| current.clone());
+    let mut header = Header::new(RescueKind::Record, reason, clock::now());
+    header.tip = match &branch {
+        Some(branch) => site.git.find_object(&branch.full_ref(), "commit")?,
+        None => None,
+    };
+    header.on_branch = current.is_some() && current == branch;
+    header.branch = branch;
+    header.worktree = recorded_worktree(&admin_dir).map(PathText);
+    header.admin_dir = Some(PathText(admin_dir.clone()));
+    header.head = head;
+    Workshop::open(&site)?.store_record(header)
+}
+
+impl Workshop<'_> {
+    fn store_record(mut self, header: Header) -> Result<Rescue, RescueError> {
+        let passing = ["index", "locked", "index.lock", "HEAD.lock"].map(PathBuf::from);
+        self.add_admin_dir(Path::new(""), &HashSet::from(passing))?;
+        let unmerged = load_unmerged(&self.site().admin_dir)?;
+        let (_, tree) = self.add_index(&unmerged)?;
+        self.write_contents()?;
+        self.finish(header, &tree.clone(), tree, &unmerged)
+    }
+}
+
+fn load_unmerged(admin_dir: &Path) -> Result<Vec<IndexEntry>, RescueError> {
+    let listing = asked(admin_dir, ["ls-files", "-z", "-v", "--stage"]).env("GIT_WORK_TREE", admin_dir);
+    let output = listing.capture().map_err(GitError::from)?;
+    let entries = paw_host::git::parse_index_entries(&output.stdout);
+    Ok(entries.into_iter().filter(|entry| entry.stage != 0).collect())
+}
+
+/// Links a directory that has returned, from a record. HEAD goes back to its branch unless another worktree has it
+/// by now, or it points elsewhere.
+pub fn restore_record(repo: &Repo, id: &str, worktree: &Path) -> Result<Relinked, RescueError> {
+    let stored = require_stored(repo, id)?;
+    if stored.rescue.kind != RescueKind::Record {
+        return Err(RescueError::NotARecord(stored.rescue.id));
+    }
+    let worktree = worktree.canonicalize().map_err(RescueError::when("find", worktree))?;
+    let refused =
+        |problem: &str| RescueError::CannotRelink { dir: worktree.clone(), problem: problem.to_owned() };
+    if worktree.join(".git").is_dir() {
+        return Err(refused("it has a repository of its own"));
+    }
+    let is_recorded_here = |admin_dir: PathBuf| recorded_worktree(&admin_dir).as_ref() == Some(&worktree);
+    if git_dir(&worktree).is_some_and(is_recorded_here) {
+        return Err(refused("git knows it already"));
+    }
+    let items = load_items(repo, &stored)?;
+    let prepared = prepare(repo, &stored, &items, &worktree)?;
+    let branch = bring_back(&repo.git(), &stored.header, Some(&worktree))?;
+    let admin_dir = install(repo, &stored, prepared)?;
+    let dot_git = worktree.join(".git");
+    let link = [b"gitdir: ", admin_dir.as_os_str().as_bytes(), b"\n"].concat();
+    write_atomic(&dot_git, &link, Access::Usual)
+        .map_err(|error| RescueError::when("write", &dot_git)(error.source))?;
+    let git = Git::at(&worktree);
+    if let (true, None, Some(head)) = (stored.header.on_branch, branch.usable(), &stored.header.head) {
+        git.plumb(None, ["update-ref", "--no-deref", "HEAD", head])?;
+    }
+    relink_modules(&worktree, &admin_dir, &stored.header, &items)?;
+    git.plumb(None, ["rev-parse", "--git-dir"])?;
+    Ok(Relinked { rescue: stored.rescue, worktree, admin_dir, branch })
+}
+
+/// Everything in a directory that git does not look at yet.
+fn prepare(repo: &Repo, stored: &Stored, items: &[Item], worktree: &Path) -> Result<TempDir, RescueError> {
+    let workplace = repo.common_dir.join("paw");
+    fs::create_dir_all(&workplace).map_err(RescueError::when("create", &workplace))?;
+    let prepared = tempfile::Builder::new()
+        .prefix("relink-")
+        .tempdir_in(&workplace)
+        .map_err(RescueError::when("create a directory in", &workplace))?;
+    for item in items.iter().filter(|item| item.kind == Kind::AdminDirectory) {
+        place::make_dir(prepared.path(), &item.path)?;
+    }
+    let files: Vec<&Item> = items.iter().filter(|item| item.kind == Kind::Admin).collect();
+    if !files.iter().any(|item| item.path == Path::new("HEAD")) {
+        return Err(RescueError::NotARecord(stored.rescue.id.clone()));
+    }
+    for_each(&repo.git(), &files, |item, bytes| {
+        place::put(prepared.path(), &item.path, &Content::of(item, bytes))
+    })?;
+    let gitdir = [worktree.join(".git").as_os_str().as_bytes(), b"\n"].concat();
+    for (name, bytes) in [("gitdir", gitdir.as_slice()), ("commondir", b"../..\n")] {
+        place::put(prepared.path(), Path::new(name), &Content::File { bytes, permissions: 0o644 })?;
+    }
+    Ok(prepared)
+}
+
+/// Moves it where git looks, in one step, under its old name or one like it.
+fn install(repo: &Repo, stored: &Stored, prepared: TempDir) -> Result<PathBuf, RescueError> {
+    let records = repo.common_dir.join("worktrees");
+    fs::create_dir_all(&records).map_err(RescueError::when("create", &records))?;
+    let old = stored.header.admin_dir.as_ref().and_then(|PathText(dir)| dir.file_name());
+    let name = old.map_or_else(|| OsString::from("worktree"), OsString::from);
+    let mut number = 1_u32;
+    loop {
+        let mut candidate = name.clone();
+        if number > 1 {
+            candidate.push(format!("-{number}"));
+        }
+        let target = records.join(candidate);
+        if fs::symlink_metadata(&target).is_err() {
+            let prepared = prepared.keep();
+            fs::rename(&prepared, &target).map_err(RescueError::when("create", &target))?;
+            return Ok(target);
+        }
+        number += 1;
+    }
+}
+
+/// Submodules' git directories came back with the record; their checkouts may name them by another path.
+fn relink_modules(
+    worktree: &Path,
+    admin_dir: &Path,
+    header: &Header,
+    items: &[Item],
+) -> Result<(), RescueError> {
+    let is_config = |item: &&Item| {
+        item.kind == Kind::Admin && item.path.starts_with("modules") && item.path.ends_with("config")
+    };
+    for item in items.iter().filter(is_config) {
+        let Some(module) = item.path.parent() else { continue };
+        let config = admin_dir.join(&item.path);
+        let get = ["config", "-f"].map(OsString::from).into_iter().chain([config.into()]);
+        let named = Git::at("/").find(get.chain(["--get", "core.worktree"].map(OsString::from)))?;
+        let old_admin = header.admin_dir.as_ref().map(|PathText(dir)| dir.clone()).unwrap_or_default();
+        let old = named.map(|named| resolved(&old_admin.join(module), Path::new(&named)));
+        let old_worktree = header.worktree.as_ref().map(|PathText(dir)| dir.clone()).unwrap_or_default();
+        if let Some(checkout) = old.as_deref().and_then(|old| old.strip_prefix(old_worktree).ok())
+            && worktree.join(checkout).join(".git").is_file()
+        {
+            link_module(&worktree.join(checkout), &admin_dir.join(module))?;
+        }
+    }
+    Ok(())
+}
+
+/// git as the worktree would have run it.
+fn asked<A: Into<OsString>>(admin_dir: &Path, args: impl IntoIterator<Item = A>) -> Command {
+    Git::at(admin_dir).plumbing(None, args).env("GIT_DIR", admin_dir)
+}
+
+fn answer(command: &Command) -> Result<Option<String>, RescueError> {
+    let output = command.capture().map_err(GitError::from)?;
+    let text = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
+    Ok(Some(text).filter(|text| output.exit.success() && !text.is_empty()))
+}
+
+/// Where the worktree was: beside the `.git` file that git recorded, which may be relative.
+fn recorded_worktree(admin_dir: &Path) -> Option<PathBuf> {
+    let text = fs::read(admin_dir.join("gitdir")).ok()?;
+    let dot_git = resolved(admin_dir, &bytes_path(text.trim_ascii_end()));
+    dot_git.parent().map(Path::to_path_buf)
+}

@@ -1,0 +1,64 @@
+//! Bringing a rescue back: into a worktree made for it, or into a directory that is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::Repo;
+use serde::Serialize;
+
+use super::branch::BranchOutcome;
+use super::list::require_stored;
+use super::{Rescue, RescueError, restore_files, restore_worktree};
+
+/// Where to.
+#[derive(Debug, Clone, Copy)]
+pub enum RestoreInto<'a> {
+    /// A worktree that is made there: files, index and an unfinished merge or rebase, exactly as they were.
+    NewWorktree(&'a Path),
+    /// A directory, usually another worktree: files, and what was staged. Conflicts and unfinished merges stay out.
+    Existing(&'a Path),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RestoreOptions<'a> {
+    /// Only these files and directories, relative to the worktree. Empty: everything.
+    pub paths: &'a [PathBuf],
+    /// Overwrite changes in an existing directory.
+    pub force: bool,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    pub rescue: Rescue,
+    #[serde(serialize_with = "super::lossy")]
+    pub dir: PathBuf,
+    pub branch: BranchOutcome,
+    /// Files that were written, links included, and files that were deleted again.
+    #[serde(serialize_with = "super::lossy_list")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Brings back what a rescue holds. The rescue itself stays.
+pub fn restore(
+    repo: &Repo,
+    id: &str,
+    into: RestoreInto<'_>,
+    options: RestoreOptions<'_>,
+) -> Result<Restored, RescueError> {
+    let stored = require_stored(repo, id)?;
+    match into {
+        RestoreInto::NewWorktree(dir) => {
+            if fs::symlink_metadata(dir).is_ok() && !is_empty_dir(dir) {
+                return Err(RescueError::TargetExists(dir.to_path_buf()));
+            }
+            restore_worktree::restore(repo, stored, dir, options)
+        }
+        RestoreInto::Existing(dir) if dir.is_dir() => restore_files::restore(repo, stored, dir, options),
+        RestoreInto::Existing(dir) => Err(RescueError::NoTarget(dir.to_path_buf())),
+    }
+}
+
+fn is_empty_dir(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+}

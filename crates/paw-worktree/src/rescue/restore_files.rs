@@ -1,0 +1,278 @@
+//! Files of a rescue brought back into a directory that is there, without harm to what is in it.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::{DifferenceKind, Git, GitError, Repo, TreeEntry};
+
+use super::RescueError;
+use super::branch::bring_back;
+use super::contents::{for_each, load_items};
+use super::list::Stored;
+use super::manifest::{Item, Kind};
+use super::place::{self, Content};
+use super::restore::{RestoreOptions, Restored};
+use super::survey::git_dir;
+
+pub(super) fn restore(
+    repo: &Repo,
+    stored: Stored,
+    dir: &Path,
+    options: RestoreOptions<'_>,
+) -> Result<Restored, RescueError> {
+    let items = load_items(repo, &stored)?;
+    let dir = dir.canonicalize().map_err(RescueError::when("find", dir))?;
+    let files = write(repo, &stored, &dir, &items, options)?;
+    let branch = bring_back(&repo.git(), &stored.header, None)?;
+    Ok(Restored { rescue: stored.rescue, dir, branch, files })
+}
+
+/// Whether it is a file of the worktree, with content.
+pub(super) fn is_file(item: &Item) -> bool {
+    matches!(item.kind, Kind::Changed | Kind::Untracked | Kind::Nested | Kind::Ignored)
+}
+
+pub(super) fn write(
+    repo: &Repo,
+    stored: &Stored,
+    dir: &Path,
+    items: &[Item],
+    options: RestoreOptions<'_>,
+) -> Result<Vec<PathBuf>, RescueError> {
+    let git = repo.git();
+    let wanted =
+        |path: &Path| options.paths.is_empty() || options.paths.iter().any(|only| path.starts_with(only));
+    let files: Vec<&Item> = items.iter().filter(|item| is_file(item) && wanted(&item.path)).collect();
+    let of = |kind| items.iter().filter(move |item| item.kind == kind && wanted(&item.path));
+    let (deleted, directories): (Vec<_>, Vec<_>) =
+        (of(Kind::Deleted).collect(), of(Kind::Directory).collect());
+    let committed =
+        if options.paths.is_empty() { Vec::new() } else { committed(&git, stored, items, &wanted)? };
+    let staged: Vec<Staged> =
+        load_staged(&git, stored)?.into_iter().filter(|change| wanted(&change.path)).collect();
+    require_all_named(stored, options.paths, |only| {
+        let below = |path: &Path| path.starts_with(only);
+        items.iter().any(|item| (is_file(item) || item.kind == Kind::Deleted) && below(&item.path))
+            || committed.iter().any(|entry| below(&entry.path))
+    })?;
+
+    let target = Target::load(repo, dir)?;
+    if !options.force {
+        let mut in_the_way: Vec<PathBuf> = deleted
+            .iter()
+            .filter(|item| {
+                fs::symlink_metadata(dir.join(&item.path)).is_ok() && !target.is_unchanged(&item.path)
+            })
+            .map(|item| item.path.clone())
+            .collect();
+        for_each(&git, &files, |item, bytes| {
+            in_the_way.extend(target.in_the_way(&item.path, &Content::of(item, bytes)));
+            Ok(())
+        })?;
+        for entry in &committed {
+            let bytes = filtered(&target.git, entry)?;
+            in_the_way.extend(target.in_the_way(&entry.path, &content(entry, &bytes)));
+        }
+        in_the_way.extend(
+            staged.iter().filter(|change| target.is_staged_otherwise(change)).map(|c| c.path.clone()),
+        );
+        in_the_way.sort();
+        in_the_way.dedup();
+        if !in_the_way.is_empty() {
+            return Err(RescueError::WouldOverwrite { dir: dir.to_path_buf(), paths: in_the_way });
+        }
+    }
+
+    let mut done = Vec::new();
+    for item in deleted {
+        place::delete(dir, &item.path)?;
+        done.push(item.path.clone());
+    }
+    for item in directories {
+        place::make_dir(dir, &item.path)?;
+    }
+    for_each(&git, &files, |item, bytes| {
+        done.push(item.path.clone());
+        place::put(dir, &item.path, &Content::of(item, bytes))
+    })?;
+    for entry in &committed {
+        let bytes = filtered(&target.git, entry)?;
+        done.push(entry.path.clone());
+        place::put(dir, &entry.path, &content(entry, &bytes))?;
+    }
+    target.stage(&staged)?;
+    done.sort();
+    Ok(done)
+}
+
+fn require_all_named(
+    stored: &Stored,
+    paths: &[PathBuf],
+    is_known: impl Fn(&Path) -> bool,
+) -> Result<(), RescueError> {
+    let unknown: Vec<PathBuf> = paths.iter().filter(|path| !is_known(path)).cloned().collect();
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(RescueError::NoSuchPath { id: stored.rescue.id.clone(), paths: unknown })
+    }
+}
+
+/// Files asked for that were unchanged in the worktree: the commit has them.
+fn committed(
+    git: &Git,
+    stored: &Stored,
+    items: &[Item],
+    wanted: &impl Fn(&Path) -> bool,
+) -> Result<Vec<TreeEntry>, RescueError> {
+    let known: HashSet<&Path> = items.iter().map(|item| item.path.as_path()).collect();
+    let shown: HashSet<PathBuf> =
+        items.iter().map(|item| super::manifest::presentable(&item.path, item.is_symlink())).collect();
+    let entries = git.tree_entries(&stored.rescue.commit)?.into_iter();
+    Ok(entries
+        .filter(|entry| wanted(&entry.path) && entry.mode != "160000")
+        .filter(|entry| !known.contains(entry.path.as_path()) && !shown.contains(&entry.path))
+        .collect())
+}
+
+/// A committed file as a checkout would write it.
+fn filtered(git: &Git, entry: &TreeEntry) -> Result<Vec<u8>, GitError> {
+    if entry.mode == "120000" {
+        return git.run(["cat-file", "blob", &entry.oid]);
+    }
+    let mut path = std::ffi::OsString::from("--path=");
+    path.push(&entry.path);
+    git.run(["cat-file".into(), "--filters".into(), path, (&entry.oid).into()])
+}
+
+fn content<'a>(entry: &TreeEntry, bytes: &'a [u8]) -> Content<'a> {
+    match entry.mode.as_str() {
+        "120000" => Content::Link { target: bytes },
+        "100755" => Content::File { bytes, permissions: 0o755 },
+        _ => Content::File { bytes, permissions: 0o644 },
+    }
+}
+
+/// One difference between the last commit and the index.
+struct Staged {
+    path: PathBuf,
+    /// Mode and blob; nothing when it was deleted.
+    entry: Option<(String, String)>,
+}
+
+fn load_staged(git: &Git, stored: &Stored) -> Result<Vec<Staged>, RescueError> {
+    let Some(tree) = &stored.header.index_tree else { return Ok(Vec::new()) };
+    let Some(head) = &stored.header.head else {
+        let entries = git.tree_entries(tree)?.into_iter();
+        return Ok(entries
+            .map(|entry| Staged { path: entry.path, entry: Some((entry.mode, entry.oid)) })
+            .collect());
+    };
+    let listing = git.plumb(None, ["diff-tree", "-r", "-z", "--no-renames", "--full-index", head, tree])?;
+    let mut fields = listing.split(|byte| *byte == 0);
+    let mut changes = Vec::new();
+    while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+        let change = String::from_utf8_lossy(change).into_owned();
+        let parts: Vec<&str> = change.split(' ').collect();
+        if let [_, mode, _, oid, letter] = parts.as_slice() {
+            let entry = (*letter != "D").then(|| ((*mode).to_owned(), (*oid).to_owned()));
+            changes.push(Staged { path: super::bytes_path(path), entry });
+        }
+    }
+    let conflicted = load_conflicted(git, stored)?;
+    changes.retain(|change| !conflicted.contains(&change.path));
+    Ok(changes)
+}
+
+/// Paths whose conflict was not solved. The tree of the index has none of their sides.
+pub(super) fn load_conflicted(git: &Git, stored: &Stored) -> Result<HashSet<PathBuf>, RescueError> {
+    let Some(state) = &stored.header.state else { return Ok(HashSet::new()) };
+    let below_side =
+        |path: &Path| Some(path.strip_prefix("conflict").ok()?.iter().skip(1).collect::<PathBuf>());
+    Ok(git.tree_entries(state)?.iter().filter_map(|entry| below_side(&entry.path)).collect())
+}
+
+/// The directory that is written to, and what git knows of it.
+struct Target {
+    dir: PathBuf,
+    git: Git,
+    /// Present when it is a worktree of the same repository.
+    tracked: Option<Tracked>,
+}
+
+struct Tracked {
+    index: PathBuf,
+    entries: HashMap<PathBuf, (String, String)>,
+    changed: HashSet<PathBuf>,
+    staged: HashSet<PathBuf>,
+}
+
+impl Target {
+    fn load(repo: &Repo, dir: &Path) -> Result<Self, RescueError> {
+        let git = Git::at(dir);
+        let owner = Repo::discover(dir).ok();
+        let is_ours = owner.is_some_and(|owner| {
+            owner.common_dir == repo.common_dir && owner.worktree.is_some_and(|top| top == dir)
+        });
+        let admin_dir = git_dir(dir).filter(|_| is_ours);
+        let tracked = match admin_dir {
+            None => None,
+            Some(admin_dir) => {
+                let differences = git.differences()?;
+                let staged = |kind| !matches!(kind, DifferenceKind::Tracked { staged: false, .. });
+                let entries = git.index_entries()?.into_iter();
+                Some(Tracked {
+                    index: admin_dir.join("index"),
+                    entries: entries.map(|entry| (entry.path, (entry.mode, entry.oid))).collect(),
+                    staged: differences.iter().filter(|d| staged(d.kind)).map(|d| d.path.clone()).collect(),
+                    changed: differences.into_iter().map(|difference| difference.path).collect(),
+                })
+            }
+        };
+        Ok(Self { dir: dir.to_path_buf(), git, tracked })
+    }
+
+    /// Whether git could bring this file back by itself.
+    fn is_unchanged(&self, path: &Path) -> bool {
+        let unchanged = |known: &Tracked| known.entries.contains_key(path) && !known.changed.contains(path);
+        self.tracked.as_ref().is_some_and(unchanged)
+    }
+
+    /// What would be harmed by writing there, if anything.
+    fn in_the_way(&self, path: &Path, content: &Content<'_>) -> Option<PathBuf> {
+        if let Some(above) = place::obstacle(&self.dir, path) {
+            return Some(above).filter(|above| !self.is_unchanged(above));
+        }
+        let absolute = self.dir.join(path);
+        let harmless =
+            fs::symlink_metadata(&absolute).is_err() || content.is_at(&absolute) || self.is_unchanged(path);
+        (!harmless).then(|| path.to_path_buf())
+    }
+
+    fn is_staged_otherwise(&self, change: &Staged) -> bool {
+        self.tracked.as_ref().is_some_and(|known| {
+            known.staged.contains(&change.path) && known.entries.get(&change.path) != change.entry.as_ref()
+        })
+    }
+
+    fn stage(&self, changes: &[Staged]) -> Result<(), RescueError> {
+        let Some(known) = &self.tracked else { return Ok(()) };
+        let removed: Vec<PathBuf> = changes
+            .iter()
+            .filter(|change| change.entry.is_none())
+            .map(|change| change.path.clone())
+            .collect();
+        let added: Vec<TreeEntry> = changes
+            .iter()
+            .filter_map(|change| {
+                let (mode, oid) = change.entry.clone()?;
+                Some(TreeEntry { mode, oid, path: change.path.clone() })
+            })
+            .collect();
+        self.git.edit_index(&known.index, &removed, &added)?;
+        let _ =
+            self.git.plumbing(None, ["update-index", "-q", "--refresh"]).capture().map_err(GitError::from)?;
+        Ok(())
+    }
+}

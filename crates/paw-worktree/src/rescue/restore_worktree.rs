@@ -1,0 +1,215 @@
+//! A rescue brought back as a worktree of its own, as if it had never been removed.
+
+use std::collections::HashSet;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use paw_host::files::{Access, write_atomic};
+use paw_host::git::{Git, GitError, Repo};
+
+use super::branch::{BranchOutcome, bring_back};
+use super::contents::{for_each, load_items};
+use super::header::{Header, PathText};
+use super::list::Stored;
+use super::manifest::{Item, Kind};
+use super::place::{self, Content};
+use super::restore::{RestoreOptions, Restored};
+use super::survey::git_dir;
+use super::{RescueError, bytes_path, restore_files};
+
+pub(super) fn restore(
+    repo: &Repo,
+    stored: Stored,
+    dir: &Path,
+    options: RestoreOptions<'_>,
+) -> Result<Restored, RescueError> {
+    let git = repo.git();
+    let items = load_items(repo, &stored)?;
+    let branch = bring_back(&git, &stored.header, None)?;
+    let start = stored.header.head.as_ref().unwrap_or(&stored.rescue.commit);
+    let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--"].map(std::ffi::OsString::from);
+    git.plumb(None, add.into_iter().chain([dir.into(), start.into()]))?;
+    let filled = fill(repo, &stored, dir, &items, &branch, options);
+    if filled.is_err() {
+        // Half a worktree would look like a whole one. What it held is still in the rescue.
+        let remove = ["worktree", "remove", "--force", "--force", "--"].map(std::ffi::OsString::from);
+        let _ = git.output(remove.into_iter().chain([dir.into()]));
+    }
+    let files = filled?;
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+    Ok(Restored { rescue: stored.rescue, dir, branch, files })
+}
+
+fn fill(
+    repo: &Repo,
+    stored: &Stored,
+    dir: &Path,
+    items: &[Item],
+    branch: &BranchOutcome,
+    options: RestoreOptions<'_>,
+) -> Result<Vec<PathBuf>, RescueError> {
+    let dir = &dir.canonicalize().map_err(RescueError::when("find", dir))?;
+    let git = Git::at(dir);
+    let admin_dir = git_dir(dir).ok_or_else(|| RescueError::NoTarget(dir.clone()))?;
+    if let Some(branch) = branch.usable().filter(|_| stored.header.on_branch || items.is_empty()) {
+        git.plumb(None, ["symbolic-ref", "HEAD", &branch.full_ref()])?;
+    }
+    if !options.paths.is_empty() {
+        git.plumb(None, ["reset", "--hard", "--quiet"])?;
+        return restore_files::write(repo, stored, dir, items, options);
+    }
+    if items.is_empty() {
+        git.plumb(None, ["reset", "--hard", "--quiet"])?;
+        return Ok(Vec::new());
+    }
+    put_admin_files(&git, &admin_dir, items)?;
+    check_out_unchanged(&git, dir, items)?;
+    let files = put_files(&git, dir, items)?;
+    relink_modules(dir, &admin_dir, &stored.header, items)?;
+    // Says with its exit code that there are changes, which is the point.
+    let _ = git.plumbing(None, ["update-index", "-q", "--refresh"]).capture().map_err(GitError::from)?;
+    Ok(files)
+}
+
+/// Files that the rescue does not hold because they were as the index has them.
+fn check_out_unchanged(git: &Git, dir: &Path, items: &[Item]) -> Result<(), RescueError> {
+    let held: HashSet<&Path> = items
+        .iter()
+        .filter(|item| restore_files::is_file(item) || item.kind == Kind::Deleted)
+        .map(|item| item.path.as_path())
+        .collect();
+    let mut entries = git.index_entries()?;
+    entries.retain(|entry| entry.stage == 0 && !entry.skipped && !held.contains(entry.path.as_path()));
+    let names: Vec<&[u8]> = entries.iter().map(|entry| entry.path.as_os_str().as_bytes()).collect();
+    let check_out = git.plumbing(None, ["checkout-index", "--force", "--quiet", "-z", "--stdin"]);
+    let done = check_out.input(names.join(&0)).capture().map_err(GitError::from)?;
+    if done.exit.success() {
+        return Ok(());
+    }
+    // A filter that cannot run here must not keep the rest away: its files come as git stores them.
+    tracing::warn!("{}", String::from_utf8_lossy(&done.stderr).trim());
+    let missing: Vec<Item> = entries
+        .into_iter()
+        .filter(|entry| !entry.is_submodule() && fs::symlink_metadata(dir.join(&entry.path)).is_err())
+        .map(|entry| Item {
+            kind: Kind::Changed,
+            mode: u32::from_str_radix(&entry.mode, 8).unwrap_or(0o100_644),
+            oid: entry.oid,
+            path: entry.path,
+        })
+        .collect();
+    let missing: Vec<&Item> = missing.iter().collect();
+    for_each(git, &missing, |item, bytes| place::put(dir, &item.path, &Content::of(item, bytes)))
+}
+
+/// The index, what was in progress, and the git directories of submodules.
+fn put_admin_files(git: &Git, admin_dir: &Path, items: &[Item]) -> Result<(), RescueError> {
+    for item in items.iter().filter(|item| item.kind == Kind::AdminDirectory) {
+        place::make_dir(admin_dir, &item.path)?;
+    }
+    let fits = |item: &&Item| item.kind == Kind::Admin && !belongs_to_its_place(&item.path);
+    let admin: Vec<&Item> = items.iter().filter(fits).collect();
+    for_each(git, &admin, |item, bytes| {
+        if item.path == Path::new("config.worktree") {
+            put_settings(git, bytes)
+        } else {
+            place::put(admin_dir, &item.path, &Content::of(item, bytes))
+        }
+    })
+}
+
+/// What names a worktree's place or HEAD is made anew with it.
+fn belongs_to_its_place(path: &Path) -> bool {
+    ["HEAD", "gitdir", "commondir", "locked", "logs", "refs", "reftable"]
+        .iter()
+        .any(|name| path.starts_with(name))
+}
+
+/// Settings of one worktree alone, such as a sparse checkout. Those that say where it is would now be wrong.
+fn put_settings(git: &Git, bytes: &[u8]) -> Result<(), RescueError> {
+    if git.find(["config", "--type=bool", "--get", "extensions.worktreeConfig"])?.as_deref() != Some("true") {
+        return Ok(());
+    }
+    let listing =
+        git.command(["config", "-f", "-", "-z", "--list"]).input(bytes).capture().map_err(GitError::from)?;
+    for setting in listing.stdout.split(|byte| *byte == 0).filter(|setting| !setting.is_empty()) {
+        let setting = String::from_utf8_lossy(setting);
+        let (key, value) = setting.split_once('\n').unwrap_or((&setting, "true"));
+        if !matches!(key, "core.worktree" | "core.bare") {
+            git.run(["config", "--worktree", key, value])?;
+        }
+    }
+    Ok(())
+}
+
+fn put_files(git: &Git, dir: &Path, items: &[Item]) -> Result<Vec<PathBuf>, RescueError> {
+    let of = |kind: Kind| items.iter().filter(move |item| item.kind == kind);
+    let mut done = Vec::new();
+    for item in of(Kind::Deleted) {
+        place::delete(dir, &item.path)?;
+        done.push(item.path.clone());
+    }
+    for item in of(Kind::Directory) {
+        place::make_dir(dir, &item.path)?;
+    }
+    let files: Vec<&Item> = items.iter().filter(|item| restore_files::is_file(item)).collect();
+    for_each(git, &files, |item, bytes| {
+        done.push(item.path.clone());
+        place::put(dir, &item.path, &Content::of(item, bytes))
+    })?;
+    for item in of(Kind::Directory).chain(of(Kind::Permissions)) {
+        let path = dir.join(&item.path);
+        if fs::symlink_metadata(&path).map_or(true, |metadata| metadata.is_symlink()) {
+            continue;
+        }
+        fs::set_permissions(&path, Permissions::from_mode(item.permissions()))
+            .map_err(RescueError::when("set permissions of", &path))?;
+    }
+    done.sort();
+    Ok(done)
+}
+
+/// A submodule's checkout and its git directory name each other by path, and both have moved.
+fn relink_modules(dir: &Path, admin_dir: &Path, header: &Header, items: &[Item]) -> Result<(), RescueError> {
+    let (Some(PathText(old_dir)), Some(PathText(old_admin))) = (&header.worktree, &header.admin_dir) else {
+        return Ok(());
+    };
+    let is_link = |item: &&Item| {
+        item.kind == Kind::Nested && item.path.ends_with(".git") && item.mode & 0o170_000 == 0o100_000
+    };
+    for item in items.iter().filter(is_link) {
+        let Some(checkout) = item.path.parent() else { continue };
+        let text = fs::read(dir.join(&item.path)).map_err(RescueError::when("read", &item.path))?;
+        let Some(target) = text.strip_prefix(b"gitdir: ") else { continue };
+        let target = resolved(&old_dir.join(checkout), &bytes_path(target.trim_ascii_end()));
+        let Ok(module) = target.strip_prefix(old_admin) else { continue };
+        link_module(&dir.join(checkout), &admin_dir.join(module))?;
+    }
+    Ok(())
+}
+
+pub(super) fn link_module(checkout: &Path, module: &Path) -> Result<(), RescueError> {
+    let config = module.join("config");
+    let set = ["config", "-f"].map(std::ffi::OsString::from);
+    // From a neutral place: git would not start where the settings still name the old one.
+    Git::at("/").run(set.into_iter().chain([config.into(), "core.worktree".into(), checkout.into()]))?;
+    let text = [b"gitdir: ", module.as_os_str().as_bytes(), b"\n"].concat();
+    let dot_git = checkout.join(".git");
+    write_atomic(&dot_git, &text, Access::Usual)
+        .map_err(|error| RescueError::when("write", &dot_git)(error.source))
+}
+
+/// A path seen from a directory that no longer exists.
+pub(super) fn resolved(from: &Path, path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in from.join(path).components() {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            Component::CurDir => {}
+            other => resolved.push(other),
+        }
+    }
+    resolved
+}

@@ -1,0 +1,278 @@
+//! What is in a worktree that no commit holds: found, not yet stored.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::{DifferenceKind, Git, IndexEntry};
+
+use super::manifest::Kind;
+use super::walk::walk;
+use super::{RescueError, bytes_path};
+
+/// Where a worktree is, and where git keeps its HEAD and index.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) git: Git,
+    /// As git reports it: absolute, links resolved.
+    pub(super) worktree: PathBuf,
+    pub(super) admin_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// Files and links with content to keep, relative to the worktree.
+    pub(super) files: Vec<(Kind, PathBuf)>,
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) deleted: Vec<PathBuf>,
+    /// Tracked files whose permissions a checkout would not give them.
+    pub(super) permissions: Vec<(u32, PathBuf)>,
+    /// All sides of every conflict.
+    pub(super) unmerged: Vec<IndexEntry>,
+    /// Git directories of submodules, relative to git's own directory for the worktree.
+    pub(super) module_dirs: Vec<PathBuf>,
+    pub(super) ignored_left_behind: Vec<PathBuf>,
+    /// The index differs from the last commit, even where no file tells.
+    pub(super) index_differs: bool,
+}
+
+impl Survey {
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.deleted.is_empty() && self.unmerged.is_empty() && !self.index_differs
+    }
+}
+
+/// Ignored files and directories of a worktree, which a removal destroys and a rescue stores only if asked to.
+pub fn find_ignored(worktree: &Path) -> Result<Vec<PathBuf>, RescueError> {
+    let differences = Git::at(worktree).differences()?;
+    let ignored = differences.into_iter().filter(|difference| difference.kind == DifferenceKind::Ignored);
+    Ok(ignored.map(|difference| difference.path).collect())
+}
+
+pub(super) fn survey(site: &Site, include_ignored: bool) -> Result<Survey, RescueError> {
+    let mut survey = Survey::default();
+    let entries = site.git.index_entries()?;
+    for difference in site.git.differences()? {
+        match difference.kind {
+            DifferenceKind::Tracked { staged, submodule, .. } => {
+                survey.index_differs |= staged;
+                survey.add_tracked(site, difference.path, submodule, include_ignored)?;
+            }
+            DifferenceKind::Unmerged => survey.add_tracked(site, difference.path, false, include_ignored)?,
+            DifferenceKind::Untracked => survey.add_untracked(site, difference.path, include_ignored)?,
+            DifferenceKind::Ignored if include_ignored => survey.add_ignored(site, difference.path)?,
+            DifferenceKind::Ignored => survey.ignored_left_behind.push(difference.path),
+        }
+    }
+    survey.add_unwatched(site, &entries)?;
+    survey.add_submodules(site, &entries, include_ignored)?;
+    if !survey.is_empty() {
+        survey.add_permissions(site, &entries);
+    }
+    survey.unmerged = entries.into_iter().filter(|entry| entry.stage != 0).collect();
+    Ok(survey)
+}
+
+impl Survey {
+    fn add_tracked(
+        &mut self,
+        site: &Site,
+        path: PathBuf,
+        submodule: bool,
+        include_ignored: bool,
+    ) -> Result<(), RescueError> {
+        match kind_of(&site.worktree.join(&path))? {
+            Some(kind) if kind.is_file() || kind.is_symlink() => self.files.push((Kind::Changed, path)),
+            Some(kind) if kind.is_dir() && submodule => {
+                if site.worktree.join(&path).join(".git").exists() {
+                    self.add_repository(site, &path, include_ignored)?;
+                }
+            }
+            // A directory, a pipe, nothing: the tracked file itself is gone.
+            _ => self.deleted.push(path),
+        }
+        Ok(())
+    }
+
+    fn add_untracked(
+        &mut self,
+        site: &Site,
+        path: PathBuf,
+        include_ignored: bool,
+    ) -> Result<(), RescueError> {
+        match kind_of(&site.worktree.join(&path))? {
+            Some(kind) if kind.is_dir() => self.add_repository(site, &path, include_ignored)?,
+            Some(_) => self.files.push((Kind::Untracked, path)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn add_ignored(&mut self, site: &Site, path: PathBuf) -> Result<(), RescueError> {
+        match kind_of(&site.worktree.join(&path))? {
+            Some(kind) if kind.is_dir() => self.add_all(site, &path, Kind::Ignored, &HashSet::new())?,
+            Some(_) => self.files.push((Kind::Ignored, path)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// A repository inside the worktree, whole: git would remember no more of it than one commit id.
+    fn add_repository(&mut self, site: &Site, path: &Path, include_ignored: bool) -> Result<(), RescueError> {
+        let mut skipped = HashSet::new();
+        if !include_ignored {
+            let listing = Git::at(site.worktree.join(path))
+                .plumbing(
+                    None,
+                    ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"],
+                )
+                .capture()
+                .map_err(paw_host::git::GitError::from)?;
+            // A repository that git cannot read is stored with everything in it.
+            for name in listing.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+                skipped.insert(path.join(bytes_path(name.strip_suffix(b"/").unwrap_or(name))));
+            }
+        }
+        self.add_all(site, path, Kind::Nested, &skipped)?;
+        let mut skipped: Vec<PathBuf> = skipped.into_iter().collect();
+        skipped.sort();
+        self.ignored_left_behind.extend(skipped);
+        if let Some(module) = module_dir(site, path) {
+            self.module_dirs.push(module);
+        }
+        Ok(())
+    }
+
+    fn add_all(
+        &mut self,
+        site: &Site,
+        path: &Path,
+        kind: Kind,
+        skipped: &HashSet<PathBuf>,
+    ) -> Result<(), RescueError> {
+        let walked = walk(&site.worktree, path, skipped)?;
+        self.files.extend(walked.files.into_iter().map(|file| (kind, file)));
+        self.directories.extend(walked.directories);
+        Ok(())
+    }
+
+    /// Files git was told not to look at may have changed all the same.
+    fn add_unwatched(&mut self, site: &Site, entries: &[IndexEntry]) -> Result<(), RescueError> {
+        let mut suspects = Vec::new();
+        for entry in
+            entries.iter().filter(|entry| entry.unwatched && entry.stage == 0 && !entry.is_submodule())
+        {
+            match kind_of(&site.worktree.join(&entry.path))? {
+                Some(kind) if kind.is_file() && entry.mode != "120000" => suspects.push(entry),
+                Some(kind) if kind.is_symlink() && entry.mode == "120000" => {}
+                Some(kind) if kind.is_dir() => {}
+                Some(_) => self.files.push((Kind::Changed, entry.path.clone())),
+                None => {}
+            }
+        }
+        let paths: Vec<PathBuf> = suspects.iter().map(|entry| entry.path.clone()).collect();
+        for (entry, oid) in suspects.iter().zip(site.git.filtered_oids(&paths)?) {
+            if entry.oid != oid {
+                self.files.push((Kind::Changed, entry.path.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Git keeps one bit of a file's permissions; a private file must not come back readable by everybody.
+    fn add_permissions(&mut self, site: &Site, entries: &[IndexEntry]) {
+        const USUAL: [u32; 4] = [0o644, 0o755, 0o664, 0o775];
+        for entry in entries.iter().filter(|entry| entry.mode.starts_with("100")) {
+            let Ok(metadata) = fs::symlink_metadata(site.worktree.join(&entry.path)) else { continue };
+            if metadata.is_file() && !USUAL.contains(&(metadata.mode() & 0o7777)) {
+                self.permissions.push((metadata.mode(), entry.path.clone()));
+            }
+        }
+    }
+
+    /// A submodule may look clean and still hold commits that exist nowhere else.
+    fn add_submodules(
+        &mut self,
+        site: &Site,
+        entries: &[IndexEntry],
+        include_ignored: bool,
+    ) -> Result<(), RescueError> {
+        for entry in entries.iter().filter(|entry| entry.is_submodule()) {
+            let known = self.directories.contains(&entry.path);
+            if !known && submodule_holds_work(site, &entry.path)? {
+                self.add_repository(site, &entry.path, include_ignored)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kind_of(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.file_type())),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(RescueError::when("look at", path)(error)),
+    }
+}
+
+/// The git directory of a submodule, if it lies in git's own directory for the worktree and so goes with it.
+fn module_dir(site: &Site, path: &Path) -> Option<PathBuf> {
+    let dir = git_dir(&site.worktree.join(path))?;
+    Some(dir.strip_prefix(&site.admin_dir).ok()?.to_path_buf()).filter(|_| site.admin_dir != site.common_dir)
+}
+
+/// Where a checkout's `.git` is or points to.
+pub(super) fn git_dir(checkout: &Path) -> Option<PathBuf> {
+    let dot_git = checkout.join(".git");
+    if dot_git.is_dir() {
+        return dot_git.canonicalize().ok();
+    }
+    let text = fs::read(&dot_git).ok()?;
+    let target = text.strip_prefix(b"gitdir: ")?;
+    let end = target.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
+    checkout.join(std::ffi::OsStr::from_bytes(&target[..end])).canonicalize().ok()
+}
+
+/// Whether a submodule, or one inside it, has commits that neither its remote nor the main checkout's copy has.
+fn submodule_holds_work(site: &Site, path: &Path) -> Result<bool, RescueError> {
+    let checkout = site.worktree.join(path);
+    let Some(dir) = git_dir(&checkout) else { return Ok(false) };
+    let goes_too = dir.starts_with(&site.worktree) || dir.starts_with(&site.admin_dir);
+    let git = Git::at(&checkout);
+    if goes_too && site.admin_dir != site.common_dir && holds_own_commits(&git, &dir, site)? {
+        return Ok(true);
+    }
+    for entry in git.index_entries()?.iter().filter(|entry| entry.is_submodule()) {
+        if submodule_holds_work(site, &path.join(&entry.path))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn holds_own_commits(git: &Git, dir: &Path, site: &Site) -> Result<bool, RescueError> {
+    let head = git.find_object("HEAD", "commit")?;
+    let own = ["--branches", "--glob=refs/stash", "--not", "--remotes"].map(str::to_owned);
+    let args = ["rev-list", "--parents"].map(str::to_owned).into_iter().chain(head).chain(own);
+    let own = git.line(args)?;
+    if own.is_empty() {
+        return Ok(false);
+    }
+    // The main checkout has a clone of its own of every submodule it uses.
+    let Ok(name) = dir.strip_prefix(&site.admin_dir) else { return Ok(true) };
+    let counterpart = site.common_dir.join(name);
+    if !counterpart.is_dir() {
+        return Ok(true);
+    }
+    let tips = super::losing::newest(&own);
+    let args = ["rev-list".to_owned(), "--max-count=1".to_owned()];
+    let args = args.into_iter().chain(tips).chain(["--not", "--all"].map(str::to_owned));
+    let kept = Git::at(&counterpart).command(args).env("GIT_DIR", &counterpart).capture();
+    Ok(!kept.is_ok_and(|output| output.exit.success() && output.stdout.is_empty()))
+}

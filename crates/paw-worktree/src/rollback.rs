@@ -1,0 +1,80 @@
+//! Undoing a creation that did not succeed: directory, registration, branch and row.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use paw_host::files::FileError;
+use paw_host::git::{self, Git};
+
+use crate::error::WorktreeError;
+use crate::registry::Worktree;
+use crate::service::{RepositoryLock, Worktrees, now};
+
+impl Worktrees {
+    /// Leaves nothing of a worktree that could not be made. What cannot be undone now keeps its row, and the next
+    /// process tries again.
+    pub(crate) fn undo_creation(&self, row: &Worktree, lock: &RepositoryLock) {
+        if let Err(error) = self.try_undo_creation(row, lock) {
+            tracing::warn!(
+                "cannot undo the creation of worktree {} at {}: {error}",
+                row.id,
+                row.path.display()
+            );
+        }
+    }
+
+    pub(crate) fn try_undo_creation(
+        &self,
+        row: &Worktree,
+        lock: &RepositoryLock,
+    ) -> Result<(), WorktreeError> {
+        delete_files(row, lock)?;
+        remove_made_parents(row);
+        let git = Git::at(&row.common_dir);
+        if row.created_branch && row.common_dir.exists() {
+            let state = git.branch_state(&row.branch)?;
+            // A branch that has moved holds somebody's work.
+            if state.commit.as_deref() == Some(row.start.as_str()) && state.checked_out_at.is_none() {
+                git.delete_branch(&row.branch)?;
+            }
+        }
+        self.registry.delete(&row.id, now())?;
+        Ok(())
+    }
+}
+
+/// Deletes a worktree's directory and what git keeps about it. A directory that git does not take for this worktree
+/// is somebody else's and stays, unless it is empty.
+pub(crate) fn delete_files(row: &Worktree, _lock: &RepositoryLock) -> Result<(), WorktreeError> {
+    let about_it = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
+    let admin = row.admin_dir.clone().filter(|admin| about_it(admin));
+    let admin = admin.or_else(|| git::find_admin_dir(&row.common_dir, &row.path));
+    let Some(admin) = admin else {
+        let _ = fs::remove_dir(&row.path);
+        return Ok(());
+    };
+    delete(&row.path)?;
+    delete(&admin)?;
+    // Git removes the last one as well.
+    let _ = fs::remove_dir(row.common_dir.join("worktrees"));
+    Ok(())
+}
+
+fn delete(dir: &Path) -> Result<(), FileError> {
+    match fs::remove_dir_all(dir) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(FileError { action: "delete", path: dir.to_path_buf(), source }),
+    }
+}
+
+/// Directories that were made only to hold the worktree go with it.
+pub(crate) fn remove_made_parents(row: &Worktree) {
+    let made = row.path.ancestors().skip(1).take_while(|dir| dir.starts_with(&row.topmost_made));
+    for dir in made {
+        if fs::remove_dir(dir).is_err() {
+            return;
+        }
+    }
+}

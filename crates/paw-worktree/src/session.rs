@@ -1,0 +1,198 @@
+//! The worktrees of a session's agents: one per branch, made or found again.
+
+use std::path::{Path, PathBuf};
+
+use paw_core::config::WorktreePlacement;
+use paw_core::{BranchName, PawError};
+use paw_host::files::{self, Access};
+use paw_host::git::{self, Git, Repo};
+
+use crate::check;
+use crate::create::{BranchRule, Created, Order, real_path, rebase};
+use crate::error::WorktreeError;
+use crate::id::WorktreeId;
+use crate::list::worktrees_patiently;
+use crate::registry::Worktree;
+use crate::remove::{RemoveOptions, Removed};
+use crate::service::{Worktrees, repository_name, require_repository};
+
+/// A worktree that a session needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionWorktree {
+    pub branch: BranchName,
+    /// Put an existing branch on top of the default branch first.
+    pub rebase_onto_main: bool,
+    pub placement: WorktreePlacement,
+}
+
+impl SessionWorktree {
+    pub fn new(branch: BranchName) -> Self {
+        Self { branch, rebase_onto_main: false, placement: WorktreePlacement::Sibling }
+    }
+}
+
+/// A worktree that a session has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeCreation {
+    pub id: WorktreeId,
+    pub path: PathBuf,
+    pub branch_created: bool,
+    /// It was there already, from an earlier session.
+    pub resumed: bool,
+    /// What the user should know: a rebase that was skipped, a submodule that is missing, …
+    pub notes: Vec<String>,
+}
+
+impl Worktrees {
+    /// The worktree of one branch: found where it is expected, or made. A branch that exists on a remote is tracked,
+    /// one that exists nowhere is made from the main checkout's commit.
+    pub fn create_worktree(
+        &self,
+        repo_root: &Path,
+        wanted: &SessionWorktree,
+    ) -> Result<WorktreeCreation, PawError> {
+        let mut made = self.create_worktrees(repo_root, std::slice::from_ref(wanted))?;
+        made.pop().unwrap_or_else(|| Err(PawError::WorktreeError("nothing was made".to_owned())))
+    }
+
+    /// Like [`Worktrees::create_worktree`] for each of them, checked out side by side.
+    pub fn create_worktrees(
+        &self,
+        repo_root: &Path,
+        wanted: &[SessionWorktree],
+    ) -> Result<Vec<Result<WorktreeCreation, PawError>>, PawError> {
+        let site = Site::load(repo_root, wanted)?;
+        let found: Vec<_> = wanted.iter().map(|wanted| self.resume(&site, wanted)).collect();
+        let missing: Vec<_> =
+            wanted.iter().zip(&found).filter(|(_, found)| matches!(found, Ok(None))).collect();
+        let mut made = self.complete_all(missing.iter().map(|(wanted, _)| site.order(wanted))).into_iter();
+        let answers = found.into_iter().map(|found| match found {
+            Ok(Some(resumed)) => Ok(resumed),
+            Ok(None) => made.next().map_or_else(
+                || Err(PawError::WorktreeError("nothing was made".to_owned())),
+                |made| made.map(WorktreeCreation::from).map_err(PawError::from),
+            ),
+            Err(error) => Err(error.into()),
+        });
+        Ok(answers.collect())
+    }
+
+    /// Deletes the worktree at `path`, whoever made it, and makes git forget it. Changes are stored first; without
+    /// `force` there must be none.
+    pub fn remove_worktree(&self, repo_root: &Path, path: &Path, force: bool) -> Result<Removed, PawError> {
+        let repo = require_repository(repo_root)?;
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let row = match self.find_at(&repo, &real)? {
+            Some(row) => row,
+            None => self.adopt(&real)?,
+        };
+        Ok(self.remove(row.id.as_str(), None, RemoveOptions { force, ..RemoveOptions::default() })?)
+    }
+
+    fn find_at(&self, repo: &Repo, path: &Path) -> Result<Option<Worktree>, WorktreeError> {
+        let rows = self.registry.rows(Some(&repository_name(&repo.common_dir)))?;
+        Ok(rows.into_iter().find(|row| row.path == path))
+    }
+
+    /// The worktree of an earlier session, if it is where it would be made and has the branch.
+    fn resume(
+        &self,
+        site: &Site,
+        wanted: &SessionWorktree,
+    ) -> Result<Option<WorktreeCreation>, WorktreeError> {
+        let path = site.directory(wanted);
+        let is_it = |entry: &&git::Worktree| {
+            entry.path == path && entry.branch() == Some(&wanted.branch) && entry.prunable.is_none()
+        };
+        if !site.listed.iter().skip(1).any(|entry| is_it(&entry)) || !path.exists() {
+            return Ok(None);
+        }
+        let mut notes = Vec::new();
+        if let Some(onto) = site.onto(wanted) {
+            let git = Git::at(&path);
+            if git.status()?.is_empty() {
+                notes.extend(rebase(&site.repo, &git, &wanted.branch, onto)?);
+            } else {
+                notes.push(format!("{} has uncommitted changes: not rebased onto {onto}", wanted.branch));
+            }
+        }
+        let row = match self.find_at(&site.repo, &path)? {
+            Some(row) => self.refresh(row)?,
+            None => self.adopt(&path)?,
+        };
+        Ok(Some(WorktreeCreation { id: row.id, path, branch_created: false, resumed: true, notes }))
+    }
+}
+
+/// What is the same for all worktrees of a session.
+struct Site {
+    repo: Repo,
+    listed: Vec<git::Worktree>,
+    default_branch: Option<BranchName>,
+}
+
+impl Site {
+    fn load(repo_root: &Path, wanted: &[SessionWorktree]) -> Result<Self, WorktreeError> {
+        let repo = require_repository(repo_root)?;
+        let listed = worktrees_patiently(&repo.git(), &repo.common_dir)?;
+        let default_branch = if wanted.iter().any(|wanted| wanted.rebase_onto_main) {
+            repo.git().find_default_branch()?
+        } else {
+            None
+        };
+        if wanted.iter().any(|wanted| wanted.placement == WorktreePlacement::Child) {
+            hide_children(&repo)?;
+        }
+        Ok(Self { repo, listed, default_branch })
+    }
+
+    fn directory(&self, wanted: &SessionWorktree) -> PathBuf {
+        let name = check::project(&self.repo).worktree_dir_name(&wanted.branch);
+        match wanted.placement {
+            WorktreePlacement::Sibling => check::beside(&self.repo).join(name),
+            WorktreePlacement::Child => self.repo.root.join(CHILDREN).join(name),
+        }
+    }
+
+    /// What the branch is rebased onto, if anything.
+    fn onto(&self, wanted: &SessionWorktree) -> Option<&BranchName> {
+        self.default_branch.as_ref().filter(|default| wanted.rebase_onto_main && **default != wanted.branch)
+    }
+
+    fn order(&self, wanted: &SessionWorktree) -> Result<Order, WorktreeError> {
+        Ok(Order {
+            repo: self.repo.clone(),
+            branch: wanted.branch.clone(),
+            name: wanted.branch.directory_part(),
+            path: real_path(&self.directory(wanted), &self.repo)?,
+            rule: BranchRule::Any,
+            rebase_onto: self.onto(wanted).cloned(),
+        })
+    }
+}
+
+impl From<Created> for WorktreeCreation {
+    fn from(created: Created) -> Self {
+        let row = created.worktree;
+        let branch_created = row.created_branch;
+        Self { id: row.id, path: row.path, branch_created, resumed: false, notes: created.notes }
+    }
+}
+
+const CHILDREN: &str = ".git-paw/worktrees";
+
+/// Worktrees inside the repository must not show up as its untracked files.
+fn hide_children(repo: &Repo) -> Result<(), WorktreeError> {
+    let exclude = repo.common_dir.join("info/exclude");
+    let mut text = files::load_text(&exclude)?.unwrap_or_default();
+    let rule = format!("/{CHILDREN}/");
+    if text.lines().any(|line| line.trim() == rule || line.trim() == "/.git-paw/") {
+        return Ok(());
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&rule);
+    text.push('\n');
+    Ok(files::write_atomic(&exclude, text.as_bytes(), Access::Usual)?)
+}

@@ -1,0 +1,187 @@
+//! Making a new worktree ready: setup commands and the repository's own setup script, one after the other.
+//!
+//! [`plan`] says what would run and whether somebody must approve it first; [`run`] runs it and stops at the first
+//! failure. A failed setup is an outcome, never an error: the worktree stays. Asking for approval is not done here.
+
+mod line;
+mod plan;
+mod script;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use paw_core::BranchName;
+use paw_host::process::{Command, Exit};
+
+pub use plan::{SetupPlan, Trust, plan};
+
+use plan::{Action, Step};
+use script::Script;
+
+/// How the setup of a worktree went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupStatus {
+    /// There was nothing to do.
+    None,
+    Success,
+    Failed,
+    Timeout,
+    /// The repository wants to run something that nobody has approved.
+    Untrusted,
+}
+
+impl SetupStatus {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+impl fmt::Display for SetupStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How it went and, unless it went well, what to tell the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupOutcome {
+    pub status: SetupStatus,
+    pub error: Option<String>,
+}
+
+impl SetupOutcome {
+    fn new(status: SetupStatus, error: impl Into<String>) -> Self {
+        Self { status, error: Some(error.into()) }
+    }
+}
+
+/// Runs the plan's steps in the worktree and hands over every line they print, fit for a terminal.
+///
+/// Steps see a harmless environment, `WORKTREE_PATH` and `WORKTREE_BRANCH`, and nothing on their standard input.
+/// The first step that nobody approved ends the run, after those before it.
+pub fn run(
+    plan: &SetupPlan,
+    worktree: &Path,
+    branch: &BranchName,
+    mut on_line: impl FnMut(&str),
+) -> SetupOutcome {
+    if plan.steps.is_empty() {
+        return SetupOutcome { status: SetupStatus::None, error: None };
+    }
+    for step in &plan.steps {
+        let failure = if step.from_repository && !plan.approved {
+            Some(SetupOutcome::new(SetupStatus::Untrusted, untrusted(&plan.steps)))
+        } else {
+            match command_for(step) {
+                Ok(command) => execute(step, plan.limit, command, (worktree, branch), &mut on_line),
+                Err(refused) => Some(refused),
+            }
+        };
+        if let Some(outcome) = failure {
+            let error = outcome.error.as_deref().unwrap_or_default();
+            tracing::warn!(target: "paw::worktree", status = %outcome.status, "Setup of {}: {error}", worktree.display());
+            return outcome;
+        }
+    }
+    SetupOutcome { status: SetupStatus::Success, error: None }
+}
+
+fn command_for(step: &Step) -> Result<Command, SetupOutcome> {
+    match &step.action {
+        Action::Shell(text) => Ok(Command::new("sh").args(["-c", "--", text])),
+        Action::Script(script) if script.is_unchanged() => Ok(command_for_script(script)),
+        Action::Script(_) => Err(SetupOutcome::new(
+            SetupStatus::Untrusted,
+            format!("{} was changed after it was approved: not run\nhint: {HOW_TO_APPROVE}", step.name),
+        )),
+        Action::Refused(reason) => {
+            Err(SetupOutcome::new(SetupStatus::Failed, format!("{} {reason}: not run", step.name)))
+        }
+    }
+}
+
+/// By way of a shell, a missing interpreter is an exit code like everything else that goes wrong.
+fn command_for_script(script: &Script) -> Command {
+    if script.runs_itself {
+        Command::new("sh").args(["-c", r#"exec "$0""#]).arg(&script.path)
+    } else {
+        Command::new("sh").arg(&script.path)
+    }
+}
+
+fn execute(
+    step: &Step,
+    limit: Option<Duration>,
+    command: Command,
+    (worktree, branch): (&Path, &BranchName),
+    on_line: &mut impl FnMut(&str),
+) -> Option<SetupOutcome> {
+    let mut command = command
+        .dir(worktree)
+        .harmless_environment()
+        .env("WORKTREE_PATH", worktree)
+        .env("WORKTREE_BRANCH", branch.as_str());
+    if let Some(limit) = limit {
+        command = command.time_limit(limit);
+    }
+    match command.stream(|_, bytes| on_line(&line::printable(bytes))) {
+        Ok(output) => judge(&step.name, output.exit),
+        Err(error) => {
+            Some(SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)))
+        }
+    }
+}
+
+/// What the end of a step means, or nothing when it went well.
+fn judge(name: &str, exit: Exit) -> Option<SetupOutcome> {
+    match exit {
+        Exit::Code(0) => None,
+        Exit::Code(_) | Exit::Signal(_) => {
+            Some(SetupOutcome::new(SetupStatus::Failed, format!("{name} {exit}")))
+        }
+        Exit::TimedOut { .. } => {
+            Some(SetupOutcome::new(SetupStatus::Timeout, format!("Setup command '{name}' {exit}")))
+        }
+    }
+}
+
+const HOW_TO_APPROVE: &str = "look at it and approve it with `git paw trust`, or pass --trust";
+
+fn untrusted(steps: &[Step]) -> String {
+    let names: Vec<_> =
+        steps.iter().filter(|step| step.from_repository).map(|step| step.name.as_str()).collect();
+    format!("not approved, so not run: {}\nhint: {HOW_TO_APPROVE}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(exit: Exit) -> String {
+        judge("npm install", exit).unwrap().error.unwrap()
+    }
+
+    #[test]
+    fn the_end_of_a_command_is_told_in_one_sentence() {
+        assert_eq!(judge("npm install", Exit::Code(0)), None);
+        assert_eq!(error(Exit::Code(1)), "npm install exited with code 1");
+        assert_eq!(error(Exit::Code(127)), "npm install exited with code 127");
+        assert_eq!(error(Exit::Signal(9)), "npm install was ended by signal 9");
+        let limit = Duration::from_mins(1);
+        assert_eq!(error(Exit::TimedOut { limit }), "Setup command 'npm install' timed out after 60s");
+    }
+
+    #[test]
+    fn every_status_has_the_word_that_clients_know() {
+        use SetupStatus::{Failed, None, Success, Timeout, Untrusted};
+        let words = [None, Success, Failed, Timeout, Untrusted].map(|status| status.to_string());
+        assert_eq!(words, ["none", "success", "failed", "timeout", "untrusted"]);
+    }
+}

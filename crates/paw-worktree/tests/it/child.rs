@@ -1,0 +1,39 @@
+//! What other tests run in a process of its own: this test binary again, with one of these hidden tests.
+
+use std::path::PathBuf;
+
+use paw_worktree::{CreateRequest, RemoveOptions, Worktrees};
+
+/// What the test that runs this one has set.
+fn text(name: &str) -> String {
+    std::env::var(name).unwrap()
+}
+
+fn path(name: &str) -> PathBuf {
+    text(name).into()
+}
+
+#[test]
+#[ignore = "run by other tests"]
+fn create() {
+    let worktrees = Worktrees::open(&path("PAW_TEST_DATA")).unwrap();
+    let request = CreateRequest {
+        create_branch: true,
+        ..CreateRequest::new(path("PAW_TEST_REPO"), text("PAW_TEST_BRANCH"))
+    };
+    worktrees.create(&request, &mut |_| {}).unwrap();
+}
+
+#[test]
+#[ignore = "run by other tests"]
+fn remove() {
+    let worktrees = Worktrees::open(&path("PAW_TEST_DATA")).unwrap();
+    let options = RemoveOptions { force: true, delete_branch: true, include_ignored: false };
+    worktrees.remove(&text("PAW_TEST_NAME"), None, options).unwrap();
+}
+
+#[test]
+#[ignore = "run by other tests"]
+fn list() {
+    Worktrees::open(&path("PAW_TEST_DATA")).unwrap().list(Some(&path("PAW_TEST_REPO"))).unwrap();
+}

@@ -1,0 +1,223 @@
+//! Removing, switching and adopting.
+
+use std::fs;
+
+use paw_host::clock;
+use paw_host::process::{self, Command};
+use paw_testkit::{git, wait_until};
+use paw_worktree::{ConversationStatus, CreateRequest, RemoveOptions, Removed, Worktree, WorktreeError};
+
+use crate::world::World;
+
+const FORCE: RemoveOptions = RemoveOptions { force: true, delete_branch: false, include_ignored: false };
+
+fn remove(world: &World, row: &Worktree, options: RemoveOptions) -> Result<Removed, WorktreeError> {
+    world.worktrees().remove(row.id.as_str(), None, options)
+}
+
+#[test]
+fn a_clean_worktree_is_removed_and_its_branch_kept() {
+    let world = World::new();
+    let before = world.traces();
+    let request = CreateRequest { path: Some("../deep/er/tree".into()), ..world.request("feature/auth") };
+    let row = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
+    let removed = remove(&world, &row, RemoveOptions::default()).unwrap();
+    assert_eq!((removed.sessions_closed, removed.rescue, removed.branch_deleted), (0, None, false));
+    assert_eq!(world.traces(), before);
+}
+
+#[test]
+fn a_dirty_worktree_is_kept_without_force_and_rescued_with_it() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(row.path.join("new file"), "work").unwrap();
+    fs::write(row.path.join("README.md"), "changed").unwrap();
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(
+        (error.code().as_str(), error.message().as_str()),
+        ("FAILED_PRECONDITION", "Worktree has uncommitted changes")
+    );
+    assert_eq!(error.details(), serde_json::json!({ "files": ["README.md", "new file"] }));
+    assert!(row.path.join("new file").exists());
+    let removed = remove(&world, &row, FORCE).unwrap();
+    let reference = removed.rescue.unwrap().reference;
+    assert!(!row.path.exists());
+    assert_eq!(world.repo.git(["show", &format!("{reference}:new file")]), "work");
+    assert_eq!(world.repo.git(["show", &format!("{reference}:README.md")]), "changed");
+}
+
+#[test]
+fn an_unmerged_branch_that_is_deleted_is_rescued_first() {
+    let world = World::new();
+    let request = CreateRequest { create_branch: true, ..world.request("topic") };
+    let row = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
+    fs::write(row.path.join("x"), "x").unwrap();
+    git(&row.path, ["add", "x"]);
+    git(&row.path, ["commit", "--quiet", "--message", "work"]);
+    let tip = git(&row.path, ["rev-parse", "HEAD"]);
+    let removed =
+        remove(&world, &row, RemoveOptions { delete_branch: true, ..RemoveOptions::default() }).unwrap();
+    assert!(removed.branch_deleted);
+    assert_eq!(world.repo.git(["branch", "--list", "topic"]), "");
+    let reference = removed.rescue.unwrap().reference;
+    world.repo.git(["merge-base", "--is-ancestor", &tip, &reference]);
+}
+
+#[test]
+fn a_merged_branch_is_deleted_and_the_default_branch_never() {
+    let world = World::new();
+    let both = RemoveOptions { delete_branch: true, ..RemoveOptions::default() };
+    let row = world.create("feature/auth").unwrap().worktree;
+    let removed = remove(&world, &row, both).unwrap();
+    assert!(removed.branch_deleted && removed.rescue.is_none());
+    world.repo.git(["checkout", "--quiet", "develop"]);
+    let row = world.create("main").unwrap().worktree;
+    let removed = remove(&world, &row, both).unwrap();
+    assert_eq!(
+        (removed.branch_deleted, removed.notes),
+        (false, vec!["branch 'main' was kept: it is the default branch".into()])
+    );
+}
+
+#[test]
+fn a_locked_worktree_is_removed_only_by_force() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    world.repo.git(["worktree", "lock", row.path.to_str().unwrap()]);
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(
+        (error.code().as_str(), error.message().as_str()),
+        ("FAILED_PRECONDITION", "Worktree is locked")
+    );
+    remove(&world, &row, FORCE).unwrap();
+    assert!(!row.path.exists());
+}
+
+#[test]
+fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let dir = row.path.clone();
+    let sleeper = std::thread::spawn(move || Command::new("sleep").arg("600").dir(dir).capture().unwrap());
+    wait_until("the process lives in the worktree", || {
+        (!process::living_in(&row.path).is_empty()).then_some(())
+    });
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert!(
+        error.details()["processes"][0].as_str().unwrap().starts_with("sleep 600 (pid "),
+        "{}",
+        error.details()
+    );
+    let removed = remove(&world, &row, FORCE).unwrap();
+    assert_eq!(removed.ended.len(), 1);
+    assert!(!sleeper.join().unwrap().exit.success());
+}
+
+#[test]
+fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let worktrees = world.worktrees();
+    let now = clock::now();
+    let talk = worktrees.registry().start_conversation(&row.id, "claude", now).unwrap();
+    worktrees.registry().start_conversation(&row.id, "claude", now).unwrap();
+    assert!(worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap());
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(error.details(), serde_json::json!({ "conversations": [talk.id] }));
+    assert_eq!(remove(&world, &row, FORCE).unwrap().sessions_closed, 2);
+    let talk = worktrees.registry().require_conversation(talk.id.as_str()).unwrap();
+    assert_eq!((talk.status, talk.worktree), (ConversationStatus::Closed, None));
+    assert!(
+        !worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap()
+    );
+}
+
+#[test]
+fn a_worktree_with_submodules_is_removed_when_it_is_clean_and_kept_when_a_submodule_is_not() {
+    let world = World::new();
+    let library = world.sandbox.repo("library");
+    let url = library.root.to_str().unwrap();
+    world.repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
+    world.repo.git(["commit", "--quiet", "--message", "submodule"]);
+    world.repo.git(["branch", "--force", "develop", "main"]);
+    // Configuration that hides a dirty submodule must not make it safe to delete.
+    world.repo.git(["config", "submodule.lib.ignore", "all"]);
+    let row = world.create("develop").unwrap().worktree;
+    fs::write(row.path.join("lib/scratch"), "x").unwrap();
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert!(matches!(error, WorktreeError::Dirty { .. }), "{error}");
+    fs::remove_file(row.path.join("lib/scratch")).unwrap();
+    remove(&world, &row, RemoveOptions::default()).unwrap();
+    assert!(!row.path.exists());
+}
+
+#[test]
+fn switching_remembers_the_worktree_before() {
+    let world = World::new();
+    let auth = world.create("feature/auth").unwrap().worktree;
+    let develop = world.create("develop").unwrap().worktree;
+    let worktrees = world.worktrees();
+    let first = worktrees.switch("auth", None).unwrap();
+    assert_eq!((first.worktree.path, first.previous_worktree_id), (auth.path.clone(), None));
+    let second = worktrees.switch(develop.id.as_str(), None).unwrap();
+    assert_eq!(second.previous_worktree_id, Some(auth.id.clone()));
+    remove(&world, &develop, RemoveOptions::default()).unwrap();
+    assert_eq!(worktrees.switch("auth", None).unwrap().previous_worktree_id, None);
+    let error = worktrees.switch("nobody", None).unwrap_err();
+    assert_eq!(
+        (error.code().as_str(), error.message().as_str()),
+        ("NOT_FOUND", "Worktree 'nobody' does not exist")
+    );
+}
+
+#[test]
+fn a_name_that_several_have_is_refused_with_their_ids() {
+    let world = World::new();
+    let other = world.sandbox.repo("other");
+    other.git(["branch", "auth"]);
+    let here = world.create("feature/auth").unwrap().worktree;
+    let there =
+        world.worktrees().create(&CreateRequest::new(&other.root, "auth"), &mut |_| {}).unwrap().worktree;
+    let error = world.worktrees().switch("auth", None).unwrap_err();
+    assert_eq!(error.details(), serde_json::json!({ "ids": [here.id, there.id] }));
+    let found = world.worktrees().switch("auth", Some(&other.root)).unwrap().worktree;
+    assert_eq!(found.id, there.id);
+}
+
+#[test]
+fn worktrees_of_plain_git_are_shown_and_can_be_adopted() {
+    let world = World::new();
+    let path = world.beside("project-theirs");
+    world.repo.git(["worktree", "add", "--quiet", "-b", "theirs", path.to_str().unwrap()]);
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    let found = &listing.unmanaged[0];
+    assert_eq!((found.name.as_str(), &found.path, found.missing), ("theirs", &path, false));
+    assert!(listing.worktrees.is_empty());
+    let row = world.worktrees().adopt(&path).unwrap();
+    assert_eq!((row.name.as_str(), row.branch.as_str(), row.adopted), ("theirs", "theirs", true));
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    assert_eq!((listing.worktrees, listing.unmanaged), (vec![row.clone()], Vec::new()));
+    assert!(matches!(world.worktrees().adopt(&path), Err(WorktreeError::Registered { .. })));
+    assert!(matches!(world.worktrees().adopt(&world.repo.root), Err(WorktreeError::NotAWorktree(_))));
+    remove(&world, &row, RemoveOptions::default()).unwrap();
+}
+
+#[test]
+fn pruning_forgets_what_is_gone_and_nothing_else() {
+    let world = World::new();
+    let gone = world.create("feature/auth").unwrap().worktree;
+    let stays = world.create("develop").unwrap().worktree;
+    fs::remove_dir_all(&gone.path).unwrap();
+    let pruned = world.worktrees().prune(Some(&world.repo.root)).unwrap();
+    assert_eq!(pruned.into_iter().map(|removed| removed.worktree.id).collect::<Vec<_>>(), [gone.id]);
+    assert_eq!(world.worktrees().list(None).unwrap().worktrees, [stays]);
+}
+
+#[test]
+fn the_list_shows_the_branch_that_is_checked_out_now() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    git(&row.path, ["checkout", "--quiet", "-b", "renamed"]);
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    assert_eq!(listing.worktrees[0].branch.as_str(), "renamed");
+}

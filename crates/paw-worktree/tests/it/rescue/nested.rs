@@ -1,0 +1,147 @@
+//! Repositories inside a worktree: submodules, and those somebody made or cloned there.
+
+use paw_testkit::TestRepo;
+
+use super::*;
+
+#[test]
+fn a_repository_made_inside_the_worktree_survives_with_its_history_and_stash() {
+    let scene = Scene::new();
+    let inner = TestRepo::init(scene.worktree.join("inner"));
+    inner.commit_file("kept", "1", "second");
+    inner.write("kept", "stashed");
+    inner.git(["stash", "--quiet"]);
+    inner.write("kept", "changed");
+    inner.write("loose", "untracked");
+    inner.write(".gitignore", "*.tmp\n");
+    inner.write("junk.tmp", "junk");
+    inner.git(["pack-refs", "--all"]);
+    let (head, status) = (inner.git(["rev-parse", "HEAD"]), inner.git(["status", "--porcelain"]));
+
+    let rescue = scene.store();
+    assert_eq!(rescue.ignored_left_behind, [PathBuf::from("inner/junk.tmp")]);
+    scene.remove();
+    scene.restore(&rescue);
+    let back = scene.back().join("inner");
+    assert_eq!(git(&back, ["rev-parse", "HEAD"]), head);
+    assert_eq!(git(&back, ["status", "--porcelain"]), status);
+    assert_eq!(git(&back, ["stash", "list"]).lines().count(), 1);
+    git(&back, ["fsck", "--strict"]);
+    git(&scene.main.root, ["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn a_repository_without_a_commit_inside_the_worktree_survives() {
+    let scene = Scene::new();
+    let inner = scene.worktree.join("inner");
+    fs::create_dir(&inner).unwrap();
+    git(&inner, ["init", "--quiet"]);
+    write(&inner, "file", "x");
+    scene.survives();
+    assert_eq!(git(&scene.back().join("inner"), ["status", "--porcelain"]), "?? file");
+}
+
+/// A scene whose main branch has a submodule `lib`, checked out in the worktree.
+fn with_submodule() -> Scene {
+    let scene = Scene::new();
+    let library = scene.sandbox.repo("library");
+    let allow = ["-c", "protocol.file.allow=always", "submodule"];
+    let add = allow.into_iter().chain(["add", "--quiet", library.root.to_str().unwrap(), "lib"]);
+    scene.main.git(add);
+    scene.main.git(["commit", "--quiet", "--message", "submodule"]);
+    scene.git(&["merge", "--quiet", "main"]);
+    git(&scene.worktree, allow.into_iter().chain(["update", "--quiet", "--init", "--recursive"]));
+    scene
+}
+
+fn commit_in(dir: &Path, path: &str) -> String {
+    write(dir, path, "x");
+    git(dir, ["add", "--", path]);
+    git(dir, ["commit", "--quiet", "--message", "inside"]);
+    git(dir, ["rev-parse", "HEAD"])
+}
+
+#[test]
+fn a_clean_submodule_needs_no_rescue() {
+    assert!(with_submodule().nothing_to_store());
+}
+
+#[test]
+fn commits_made_inside_a_submodule_survive() {
+    let scene = with_submodule();
+    let commit = commit_in(&scene.worktree.join("lib"), "new");
+    let rescue = scene.store();
+    scene.remove();
+    scene.restore(&rescue);
+    let lib = scene.back().join("lib");
+    assert_eq!(git(&lib, ["rev-parse", "HEAD"]), commit);
+    assert_eq!(git(&lib, ["status", "--porcelain"]), "");
+    assert_eq!(git(&scene.back(), ["status", "--porcelain"]), " M lib");
+    git(&lib, ["fsck", "--strict"]);
+}
+
+#[test]
+fn commits_inside_a_submodule_survive_even_when_the_worktree_looks_clean() {
+    let scene = with_submodule();
+    let commit = commit_in(&scene.worktree.join("lib"), "new");
+    scene.git(&["commit", "--quiet", "--all", "--message", "move lib"]);
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+    let rescue = scene.store();
+    scene.remove();
+    scene.restore(&rescue);
+    assert_eq!(git(&scene.back().join("lib"), ["rev-parse", "HEAD"]), commit);
+    assert_eq!(git(&scene.back(), ["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_commit_on_a_side_branch_of_a_submodule_survives() {
+    let scene = with_submodule();
+    let lib = scene.worktree.join("lib");
+    git(&lib, ["checkout", "--quiet", "-b", "side"]);
+    let commit = commit_in(&lib, "new");
+    git(&lib, ["checkout", "--quiet", "--detach", "HEAD~1"]);
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+    let rescue = scene.store();
+    scene.remove();
+    scene.restore(&rescue);
+    assert_eq!(git(&scene.back().join("lib"), ["rev-parse", "side"]), commit);
+}
+
+#[test]
+fn uncommitted_work_inside_a_submodule_survives() {
+    let scene = with_submodule();
+    let lib = scene.worktree.join("lib");
+    write(&lib, "README.md", "staged\n");
+    git(&lib, ["add", "README.md"]);
+    write(&lib, "README.md", "changed\n");
+    write(&lib, "new", "untracked");
+    let (inside, outside) = (Seen::of(&lib), scene.git(&["status", "--porcelain=v2"]));
+    let rescue = scene.store();
+    scene.remove();
+    scene.restore(&rescue);
+    assert_eq!(Seen::of(&scene.back().join("lib")), inside);
+    assert_eq!(git(&scene.back(), ["status", "--porcelain=v2"]), outside);
+}
+
+#[test]
+fn a_submodule_inside_a_submodule_survives() {
+    let scene = Scene::new();
+    let allow = ["-c", "protocol.file.allow=always", "submodule"];
+    let deep = scene.sandbox.repo("deep");
+    let library = scene.sandbox.repo("library");
+    library.git(allow.into_iter().chain(["add", "--quiet", deep.root.to_str().unwrap(), "deep"]));
+    library.git(["commit", "--quiet", "--message", "deep"]);
+    scene.main.git(allow.into_iter().chain(["add", "--quiet", library.root.to_str().unwrap(), "lib"]));
+    scene.main.git(["commit", "--quiet", "--message", "submodule"]);
+    scene.git(&["merge", "--quiet", "main"]);
+    git(&scene.worktree, allow.into_iter().chain(["update", "--quiet", "--init", "--recursive"]));
+
+    let commit = commit_in(&scene.worktree.join("lib/deep"), "new");
+    git(&scene.worktree.join("lib"), ["commit", "--quiet", "--all", "--message", "deeper"]);
+    scene.git(&["commit", "--quiet", "--all", "--message", "deeper still"]);
+    let rescue = scene.store();
+    scene.remove();
+    scene.restore(&rescue);
+    assert_eq!(git(&scene.back().join("lib/deep"), ["rev-parse", "HEAD"]), commit);
+    assert_eq!(git(&scene.back(), ["status", "--porcelain"]), "");
+}

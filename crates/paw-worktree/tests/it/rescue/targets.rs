@@ -1,0 +1,124 @@
+//! Restoring into a directory that is there, and restoring only a part.
+
+use std::os::unix::fs::symlink;
+
+use paw_worktree::rescue::RescueError;
+
+use super::*;
+
+fn into(
+    scene: &Scene,
+    rescue: &Rescue,
+    dir: &Path,
+    paths: &[&str],
+    force: bool,
+) -> Result<Restored, RescueError> {
+    let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+    let options = RestoreOptions { paths: &paths, force };
+    restore(&scene.repo, &rescue.id, RestoreInto::Existing(dir), options)
+}
+
+fn rescued() -> (Scene, Rescue) {
+    let scene = Scene::new();
+    scene.write("a.txt", "staged\n");
+    scene.git(&["add", "a.txt"]);
+    scene.write("dir/b.txt", "unstaged\n");
+    scene.write("new/one", "1");
+    scene.write("new/two", "2");
+    let rescue = scene.store();
+    scene.remove();
+    (scene, rescue)
+}
+
+#[test]
+fn everything_comes_back_into_another_worktree_staged_where_it_was_staged() {
+    let (scene, rescue) = rescued();
+    into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
+    assert_eq!(
+        scene.main.git(["status", "--porcelain", "--untracked-files=all"]),
+        "M  a.txt\n M dir/b.txt\n?? new/one\n?? new/two"
+    );
+}
+
+#[test]
+fn one_path_or_directory_can_be_brought_back_alone() {
+    let (scene, rescue) = rescued();
+    let restored = into(&scene, &rescue, &scene.main.root, &["new", "README.md"], false).unwrap();
+    assert_eq!(restored.files, ["README.md", "new/one", "new/two"].map(PathBuf::from));
+    assert_eq!(scene.main.git(["status", "--porcelain"]), "?? new/");
+    let error = into(&scene, &rescue, &scene.main.root, &["nothing"], false).unwrap_err();
+    assert!(error.to_string().contains("is called nothing"), "{error}");
+}
+
+#[test]
+fn changed_files_are_named_and_nothing_is_touched_without_force() {
+    let (scene, rescue) = rescued();
+    scene.main.write("dir/b.txt", "precious\n");
+    scene.main.write("new/two", "precious too");
+    let before = Seen::of(&scene.main.root);
+    let error = into(&scene, &rescue, &scene.main.root, &[], false).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("dir/b.txt, new/two") && text.contains("--force"), "{text}");
+    assert_eq!(Seen::of(&scene.main.root), before);
+
+    into(&scene, &rescue, &scene.main.root, &[], true).unwrap();
+    assert_eq!(fs::read_to_string(scene.main.root.join("dir/b.txt")).unwrap(), "unstaged\n");
+}
+
+#[test]
+fn what_somebody_staged_in_the_target_is_not_overwritten() {
+    let (scene, rescue) = rescued();
+    scene.main.write("a.txt", "mine\n");
+    scene.main.git(["add", "a.txt"]);
+    let error = into(&scene, &rescue, &scene.main.root, &["a.txt"], false).unwrap_err();
+    assert!(matches!(error, RescueError::WouldOverwrite { .. }), "{error}");
+}
+
+#[test]
+fn restoring_twice_is_no_conflict() {
+    let (scene, rescue) = rescued();
+    into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
+    let before = Seen::of(&scene.main.root);
+    into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
+    assert_eq!(Seen::of(&scene.main.root), before);
+}
+
+#[test]
+fn a_link_in_the_target_leads_nothing_outside() {
+    let (scene, rescue) = rescued();
+    let outside = scene.sandbox.root().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, scene.main.root.join("new")).unwrap();
+    assert!(into(&scene, &rescue, &scene.main.root, &[], false).is_err());
+    into(&scene, &rescue, &scene.main.root, &[], true).unwrap();
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn files_can_be_put_into_a_directory_that_is_no_worktree() {
+    let (scene, rescue) = rescued();
+    let plain = scene.sandbox.root().join("plain");
+    fs::create_dir(&plain).unwrap();
+    into(&scene, &rescue, &plain, &["new/one"], false).unwrap();
+    assert_eq!(fs::read_to_string(plain.join("new/one")).unwrap(), "1");
+}
+
+#[test]
+fn a_part_can_be_restored_into_a_new_worktree() {
+    let (scene, rescue) = rescued();
+    let (back, paths) = (scene.back(), [PathBuf::from("new/one")]);
+    let options = RestoreOptions { paths: &paths, force: false };
+    restore(&scene.repo, &rescue.id, RestoreInto::NewWorktree(&back), options).unwrap();
+    assert_eq!(git(&back, ["status", "--porcelain", "--untracked-files=all"]), "?? new/one");
+}
+
+#[test]
+fn a_new_worktree_is_not_made_over_something() {
+    let (scene, rescue) = rescued();
+    write(&scene.back(), "file", "x");
+    let error =
+        restore(&scene.repo, &rescue.id, RestoreInto::NewWorktree(&scene.back()), RestoreOptions::default());
+    assert!(matches!(error, Err(RescueError::TargetExists(_))));
+    let missing = scene.sandbox.root().join("missing");
+    assert!(matches!(into(&scene, &rescue, &missing, &[], false), Err(RescueError::NoTarget(_))));
+}

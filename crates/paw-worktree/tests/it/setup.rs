@@ -1,0 +1,460 @@
+//! Setup commands and scripts, in real worktrees, with the environment of a sandbox.
+//!
+//! What a step sees depends on the environment of this very process, so each test runs itself again as a child
+//! inside the sandbox ([`scene`]).
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+)]
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use paw_core::BranchName;
+use paw_host::config::load_layers;
+use paw_host::files::Dirs;
+use paw_host::git::Repo;
+use paw_host::process::Command;
+use paw_host::trust::{Approver, TrustError, TrustStore};
+use paw_testkit::{Sandbox, TestRepo, wait_until};
+use paw_worktree::setup::{self, SetupOutcome, SetupPlan, SetupStatus, Trust};
+
+const INSIDE: &str = "PAW_TEST_SCENE";
+
+/// Runs `act` in a process of its own that sees a sandbox: its home, its PATH and these variables.
+fn scene(test: &str, variables: &[(&str, &str)], act: impl FnOnce(&Scene)) {
+    if let Some(root) = std::env::var_os(INSIDE) {
+        return act(&Scene::new(PathBuf::from(root)));
+    }
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.command(std::env::current_exe().unwrap());
+    child.args(["--exact", &format!("setup::{test}"), "--nocapture"]).env(INSIDE, sandbox.root());
+    let output = child.envs(variables.iter().copied()).output().unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// A repository called `project` and a worktree of its branch `feature/auth`.
+struct Scene {
+    root: PathBuf,
+    repo: TestRepo,
+    worktree: PathBuf,
+    branch: BranchName,
+}
+
+impl Scene {
+    fn new(root: PathBuf) -> Self {
+        let repo = TestRepo::init(root.join("project"));
+        repo.git(["branch", "feature/auth"]);
+        Self {
+            worktree: root.join("project-auth"),
+            branch: BranchName::new("feature/auth").unwrap(),
+            root,
+            repo,
+        }
+    }
+
+    fn put(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn program(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.put(path, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// A stand-in for npm that notes where and how it was called, and then does what `rest` says.
+    fn npm(&self, rest: &str) {
+        self.program("bin/npm", &format!("#!/bin/sh\necho \"$PWD: npm $*\" >>\"$HOME/calls\"\n{rest}\n"));
+    }
+
+    fn calls(&self) -> String {
+        fs::read_to_string(self.root.join("home/calls")).unwrap_or_default()
+    }
+
+    fn user_config(&self, text: &str) {
+        self.put("home/.config/git-paw/config.toml", text);
+    }
+
+    fn repo_config(&self, text: &str) {
+        self.put("project/.git-paw/config.toml", text);
+    }
+
+    fn repository(&self) -> Repo {
+        Repo::discover(&self.repo.root).unwrap()
+    }
+
+    /// The plan as it follows from the files on disk and the stored approvals.
+    fn plan(&self) -> SetupPlan {
+        let layers = load_layers(Some(&self.repo.root), None).unwrap();
+        let plan = setup::plan(&layers.resolve().unwrap(), &layers.repo, &self.repo.root);
+        plan.checked(&store(), &self.repository()).unwrap()
+    }
+
+    /// Makes the worktree, runs the plan in it, and returns what was printed as well.
+    fn create(&self, plan: &SetupPlan) -> (SetupOutcome, Vec<String>) {
+        self.repo.git(["worktree", "add", "--quiet", self.worktree.to_str().unwrap(), "feature/auth"]);
+        self.run(plan)
+    }
+
+    fn run(&self, plan: &SetupPlan) -> (SetupOutcome, Vec<String>) {
+        let mut lines = Vec::new();
+        let outcome = setup::run(plan, &self.worktree, &self.branch, |line| lines.push(line.to_owned()));
+        assert!(self.worktree.join("README.md").exists(), "the worktree stays");
+        (outcome, lines)
+    }
+}
+
+/// The approvals of the sandbox's user.
+fn store() -> TrustStore {
+    TrustStore::open(&Dirs::from_env().unwrap())
+}
+
+fn commands(list: &[&str]) -> String {
+    format!("[worktree]\nsetup_commands = {list:?}\n")
+}
+
+fn outcome(status: SetupStatus, error: &str) -> SetupOutcome {
+    SetupOutcome { status, error: Some(error.to_owned()) }
+}
+
+const SUCCESS: SetupOutcome = SetupOutcome { status: SetupStatus::Success, error: None };
+
+/// Everything that is logged while `act` runs.
+fn logged(act: impl FnOnce()) -> String {
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let buffer = Buffer::default();
+    let writer = buffer.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .without_time()
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, act);
+    String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap()
+}
+
+#[test]
+fn setup_script_succeeds() {
+    scene("setup_script_succeeds", &[], |scene| {
+        scene.npm("echo done");
+        scene.user_config(&commands(&["npm install", "npm run build"]));
+        let plan = scene.plan();
+        assert_eq!(plan.trust(), Trust::Trusted);
+        let (outcome, lines) = scene.create(&plan);
+        assert_eq!((outcome, lines), (SUCCESS, vec!["done".to_owned(); 2]));
+        let cwd = scene.worktree.display();
+        assert_eq!(scene.calls(), format!("{cwd}: npm install\n{cwd}: npm run build\n"));
+    });
+}
+
+#[test]
+fn setup_script_fails_worktree_still_created() {
+    scene("setup_script_fails_worktree_still_created", &[], |scene| {
+        scene.npm("exit 1");
+        scene.user_config(&commands(&["npm install", "npm run build"]));
+        let log = logged(|| {
+            let (result, _) = scene.create(&scene.plan());
+            assert_eq!(result, outcome(SetupStatus::Failed, "npm install exited with code 1"));
+        });
+        assert!(scene.worktree.join("README.md").exists());
+        assert_eq!(scene.calls().lines().count(), 1, "nothing runs after a failure");
+        assert!(log.contains("WARN") && log.contains("npm install exited with code 1"), "{log}");
+    });
+}
+
+#[test]
+fn setup_script_times_out() {
+    scene("setup_script_times_out", &[], |scene| {
+        // A grandchild that left the process group, the session and its parent, and does not listen.
+        scene.npm("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 600' &\nsleep 600");
+        scene.user_config(&format!("{}setup_timeout_secs = 1\n", commands(&["npm install"])));
+        let mut lines = Vec::new();
+        let log = logged(|| {
+            let (result, said) = scene.create(&scene.plan());
+            assert_eq!(
+                result,
+                outcome(SetupStatus::Timeout, "Setup command 'npm install' timed out after 1s")
+            );
+            lines = said;
+        });
+        assert!(log.contains("WARN") && log.contains("timed out after 1s"), "{log}");
+        let [pid] = &lines[..] else { panic!("{lines:?}") };
+        let gone = || Command::new("kill").args(["-0", pid]).capture().map(|output| !output.exit.success());
+        wait_until("the grandchild has ended", || gone().unwrap().then_some(()));
+    });
+}
+
+#[test]
+fn custom_setup_script_from_betcode_directory() {
+    scene("custom_setup_script_from_betcode_directory", &[], |scene| {
+        scene.program("project/.betcode/worktree-setup.sh", "#!/bin/sh\npwd\n");
+        let (outcome, lines) = scene.create(&scene.plan().approved());
+        assert_eq!((outcome, lines), (SUCCESS, vec![scene.worktree.display().to_string()]));
+    });
+}
+
+#[test]
+fn no_setup_configured() {
+    scene("no_setup_configured", &[], |scene| {
+        let plan = scene.plan();
+        assert_eq!(plan.trust(), Trust::Nothing);
+        let (outcome, lines) = scene.create(&plan);
+        assert_eq!((outcome.status.as_str(), outcome.error, lines), ("none", None, vec![]));
+    });
+}
+
+#[test]
+fn setup_script_environment() {
+    let secrets = [
+        ("ANTHROPIC_API_KEY", "secret"),
+        ("OPENAI_API_KEY", "secret"),
+        ("GIT_PAW_BROKER_TOKEN", "secret"),
+        ("GIT_DIR", "/nowhere"),
+        ("WORKTREE_PATH", "/elsewhere"),
+    ];
+    scene("setup_script_environment", &secrets, |scene| {
+        assert!(std::env::var_os("ANTHROPIC_API_KEY").is_some());
+        scene.user_config(&commands(&["env"]));
+        let (outcome, lines) = scene.create(&scene.plan());
+        assert_eq!(outcome, SUCCESS);
+        let value = |name: &str| lines.iter().find_map(|line| line.strip_prefix(&format!("{name}=")));
+        assert_eq!(value("PATH"), std::env::var("PATH").ok().as_deref());
+        assert_eq!(value("HOME"), std::env::var("HOME").ok().as_deref());
+        assert_eq!(value("WORKTREE_PATH"), scene.worktree.to_str());
+        assert_eq!(value("WORKTREE_BRANCH"), Some("feature/auth"));
+        assert!(!lines.join("\n").contains("secret"), "{lines:?}");
+        let known = ["PATH", "HOME", "LANG", "SHELL", "TERM", "TMPDIR", "WORKTREE_PATH", "WORKTREE_BRANCH"];
+        // What the shell itself adds, and the mark by which a tree of processes is found when its time is over.
+        let added = ["PWD", "OLDPWD", "SHLVL", "_", "GIT_PAW_PROCESS_TREE"];
+        let names = lines.iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+        let strange: Vec<_> = names.filter(|name| !known.contains(name) && !added.contains(name)).collect();
+        assert_eq!(strange, [""; 0]);
+    });
+}
+
+#[test]
+fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_waits_again() {
+    scene(
+        "what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_waits_again",
+        &[],
+        |scene| {
+            scene.npm("");
+            scene.repo_config(&commands(&["npm install"]));
+            scene.program("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
+            let (outcome, lines) = scene.create(&scene.plan());
+            assert_eq!(
+                (outcome.status, lines, scene.calls()),
+                (SetupStatus::Untrusted, vec![], String::new())
+            );
+            insta::assert_snapshot!(outcome.error.unwrap(), @"
+            not approved, so not run: npm install, .git-paw/worktree-setup.sh
+            hint: look at it and approve it with `git paw trust`, or pass --trust
+            ");
+
+            let plan = scene.plan();
+            let Trust::NeedsApproval(subject) = plan.trust() else { panic!("{plan:?}") };
+            insta::assert_snapshot!(subject.details().join("\n"), @"
+            setup command: npm install
+            setup script: .git-paw/worktree-setup.sh
+            which is run: by its own interpreter
+            and says:
+              | #!/bin/sh
+              | echo script
+            ");
+            let user = Approver::from_env().unwrap();
+            store().approve(&user, &scene.repository(), subject).unwrap();
+            assert_eq!(scene.plan().trust(), Trust::Trusted);
+            assert_eq!(scene.run(&scene.plan()), (SUCCESS, vec!["script".to_owned()]));
+
+            scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho scripT\n");
+            assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
+            scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
+            assert_eq!(scene.plan().trust(), Trust::Trusted, "what was approved before still is");
+            scene.repo_config(&commands(&["npm install "]));
+            assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
+        },
+    );
+}
+
+#[test]
+fn an_approval_does_not_hold_when_the_script_is_run_another_way() {
+    scene("an_approval_does_not_hold_when_the_script_is_run_another_way", &[], |scene| {
+        let script = scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/cat\n");
+        let approved = scene.plan().subject().unwrap().fingerprint();
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_ne!(scene.plan().subject().unwrap().fingerprint(), approved);
+    });
+}
+
+#[test]
+fn commands_of_the_user_run_and_the_script_of_the_repository_waits() {
+    scene("commands_of_the_user_run_and_the_script_of_the_repository_waits", &[], |scene| {
+        scene.user_config(&commands(&["echo mine"]));
+        scene.put("project/.git-paw/worktree-setup.sh", "echo theirs\n");
+        let (outcome, lines) = scene.create(&scene.plan());
+        assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec!["mine".to_owned()]));
+        assert!(outcome.error.unwrap().starts_with("not approved, so not run: .git-paw/worktree-setup.sh\n"));
+        let (outcome, lines) = scene.run(&scene.plan().approved());
+        assert_eq!((outcome, lines), (SUCCESS, vec!["mine".to_owned(), "theirs".to_owned()]));
+    });
+}
+
+#[test]
+fn an_agent_cannot_approve_a_setup() {
+    scene("an_agent_cannot_approve_a_setup", &[("GIT_PAW_AGENT_ID", "feat-x")], |_| {
+        assert!(matches!(Approver::from_env(), Err(TrustError::InsideAgentPane)));
+    });
+}
+
+#[test]
+fn the_main_checkouts_script_runs_and_never_the_branchs() {
+    scene("the_main_checkouts_script_runs_and_never_the_branchs", &[], |scene| {
+        scene.repo.git(["checkout", "--quiet", "feature/auth"]);
+        scene.repo.commit_file(".git-paw/worktree-setup.sh", "echo branch\n", "a script of the branch");
+        scene.repo.git(["checkout", "--quiet", "main"]);
+        assert_eq!(scene.plan().trust(), Trust::Nothing);
+        scene.put("project/.git-paw/worktree-setup.sh", "echo main\n");
+        assert_eq!(scene.create(&scene.plan().approved()), (SUCCESS, vec!["main".to_owned()]));
+        assert!(scene.worktree.join(".git-paw/worktree-setup.sh").exists());
+    });
+}
+
+#[test]
+fn our_own_script_comes_before_the_other() {
+    scene("our_own_script_comes_before_the_other", &[], |scene| {
+        scene.put("project/.betcode/worktree-setup.sh", "echo other\n");
+        scene.put("project/.git-paw/worktree-setup.sh", "echo own\n");
+        assert_eq!(scene.plan().names().collect::<Vec<_>>(), [".git-paw/worktree-setup.sh"]);
+        assert_eq!(scene.create(&scene.plan().approved()), (SUCCESS, vec!["own".to_owned()]));
+    });
+}
+
+#[test]
+fn a_script_runs_by_its_own_interpreter_when_it_is_executable_and_by_sh_otherwise() {
+    scene("a_script_runs_by_its_own_interpreter_when_it_is_executable_and_by_sh_otherwise", &[], |scene| {
+        let path = "project/.git-paw/worktree-setup.sh";
+        let cat = "#!/bin/cat\necho hello\n";
+        scene.put(path, cat);
+        assert_eq!(scene.create(&scene.plan().approved()), (SUCCESS, vec!["hello".to_owned()]));
+        scene.program(path, cat);
+        assert_eq!(scene.run(&scene.plan().approved()).1, ["#!/bin/cat", "echo hello"]);
+        scene.program(path, "echo no interpreter named\n");
+        assert_eq!(scene.run(&scene.plan().approved()).1, ["no interpreter named"]);
+        scene.program(path, "#!/no/such/interpreter\n");
+        let (result, _) = scene.run(&scene.plan().approved());
+        assert_eq!(result.status, SetupStatus::Failed);
+        let error = result.error.unwrap();
+        assert!(error.starts_with(".git-paw/worktree-setup.sh exited with code 12"), "{error}");
+    });
+}
+
+#[test]
+fn a_script_that_is_no_file_of_the_repository_is_refused_by_name() {
+    scene("a_script_that_is_no_file_of_the_repository_is_refused_by_name", &[], |scene| {
+        let path = scene.repo.root.join(".git-paw/worktree-setup.sh");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let outside = scene.put("outside.sh", "echo outside\n");
+        scene.put("project/.betcode/worktree-setup.sh", "echo the next one is not tried\n");
+        scene.put("project/scripts/setup.sh", "echo inside\n");
+
+        symlink(&outside, &path).unwrap();
+        let refused = |scene: &Scene| scene.run(&scene.plan().approved()).0.error.unwrap();
+        let (first, lines) = scene.create(&scene.plan().approved());
+        assert_eq!((first.status, lines), (SetupStatus::Failed, vec![]));
+        let mut errors = vec![first.error.unwrap()];
+        fs::remove_file(&path).unwrap();
+        symlink("nowhere", &path).unwrap();
+        errors.push(refused(scene));
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        errors.push(refused(scene));
+        fs::remove_dir(&path).unwrap();
+        let socket = UnixListener::bind(&path).unwrap();
+        errors.push(refused(scene));
+        drop(socket);
+        fs::remove_file(&path).unwrap();
+        insta::assert_snapshot!(errors.join("\n"), @"
+        .git-paw/worktree-setup.sh is a link that leads outside of the repository: not run
+        .git-paw/worktree-setup.sh cannot be read (No such file or directory (os error 2)): not run
+        .git-paw/worktree-setup.sh is not a file: not run
+        .git-paw/worktree-setup.sh is not a file: not run
+        ");
+
+        symlink("../scripts/setup.sh", &path).unwrap();
+        assert_eq!(scene.run(&scene.plan().approved()), (SUCCESS, vec!["inside".to_owned()]));
+    });
+}
+
+#[test]
+fn a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved() {
+    scene("a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved", &[], |scene| {
+        let script = scene.put("project/.git-paw/worktree-setup.sh", "echo approved\n");
+        scene.repo_config(&commands(&[&format!("echo 'echo other' >{}", script.display())]));
+        let (outcome, lines) = scene.create(&scene.plan().approved());
+        assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec![]));
+        insta::assert_snapshot!(outcome.error.unwrap(), @"
+        .git-paw/worktree-setup.sh was changed after it was approved: not run
+        hint: look at it and approve it with `git paw trust`, or pass --trust
+        ");
+    });
+}
+
+#[test]
+fn missing_programs_signals_and_odd_commands_end_with_a_sentence() {
+    scene("missing_programs_signals_and_odd_commands_end_with_a_sentence", &[], |scene| {
+        scene.create(&SetupPlan::default());
+        let error = |command: &str| {
+            scene.user_config(&commands(&[command]));
+            scene.run(&scene.plan()).0.error
+        };
+        assert_eq!(error("no-such-program -x").unwrap(), "no-such-program -x exited with code 127");
+        assert_eq!(error("kill -9 $$").unwrap(), "kill -9 $$ was ended by signal 9");
+        assert_eq!(error("-e").unwrap(), "-e exited with code 127");
+        assert_eq!(error("true\nexit 3\n").unwrap(), "true exit 3 exited with code 3");
+        assert_eq!(error("cat; read -r line && exit 9; true"), None, "standard input is empty");
+        assert_eq!(error("  "), None);
+    });
+}
+
+#[test]
+fn output_is_fit_for_a_terminal_and_arrives_line_by_line() {
+    scene("output_is_fit_for_a_terminal_and_arrives_line_by_line", &[], |scene| {
+        scene.user_config(&commands(&[r"printf '10%%\r100%%\n\033[31mred\033[0m\n\377\n' >&2"]));
+        assert_eq!(scene.create(&scene.plan()).1, ["100%", "red", "\u{fffd}"]);
+    });
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_a_failure_and_no_panic() {
+    scene("a_worktree_that_is_gone_is_a_failure_and_no_panic", &[], |scene| {
+        scene.user_config(&commands(&["true"]));
+        let outcome = setup::run(&scene.plan(), Path::new("/no/such/worktree"), &scene.branch, |_| {});
+        assert_eq!(outcome.status, SetupStatus::Failed);
+        assert!(outcome.error.unwrap().contains("the directory does not exist"));
+    });
+}

@@ -1,0 +1,201 @@
+//! Directories that are deleted behind our back, and those that return.
+
+use std::fs;
+
+use paw_testkit::git;
+use paw_worktree::{RemoveOptions, Status, Worktree, WorktreeError};
+use serde_json::json;
+
+use crate::log::warnings;
+use crate::world::World;
+
+const MISSING: &str = "Worktree directory no longer exists";
+
+fn deleted(world: &World) -> Worktree {
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::remove_dir_all(&row.path).unwrap();
+    row
+}
+
+fn only_row(world: &World) -> Worktree {
+    let mut rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    rows.remove(0)
+}
+
+#[test]
+fn directory_deleted_externally() {
+    let world = World::new();
+    let row = deleted(&world);
+    let mut listed = None;
+    let said = warnings(|| listed = Some(only_row(&world)));
+    let listed = listed.unwrap();
+    assert_eq!((listed.status, listed.message.as_deref()), (Status::Stale, Some(MISSING)));
+    assert_eq!(said, [format!("Worktree {} directory missing: {}", row.id, row.path.display())]);
+    assert_eq!(warnings(|| drop(only_row(&world))), Vec::<String>::new(), "said once per change");
+}
+
+#[test]
+fn switch_to_deleted_worktree_fails() {
+    let world = World::new();
+    let row = deleted(&world);
+    for _ in 0..2 {
+        let error = world.worktrees().switch(row.id.as_str(), None).unwrap_err();
+        assert_eq!((error.code().as_str(), error.message().as_str()), ("FAILED_PRECONDITION", MISSING));
+        assert_eq!(error.details(), json!({ "path": row.path }));
+    }
+}
+
+#[test]
+fn startup_reconciliation_marks_stale() {
+    let world = World::new();
+    let row = deleted(&world);
+    let mut rows = Vec::new();
+    let said = warnings(|| rows = world.worktrees().reconcile().unwrap());
+    assert_eq!((rows.len(), rows[0].status), (1, Status::Stale));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains(&row.path.display().to_string()));
+}
+
+#[test]
+fn remove_worktree_cleans_up_stale_worktree() {
+    let world = World::new();
+    for force in [true, false] {
+        let row = deleted(&world);
+        assert_eq!(only_row(&world).status, Status::Stale);
+        let options = RemoveOptions { force, ..RemoveOptions::default() };
+        let removed = world.worktrees().remove(row.id.as_str(), None, options).unwrap();
+        assert_eq!(removed.worktree.id, row.id);
+        assert!(world.worktrees().list(None).unwrap().is_empty());
+        assert_eq!(
+            world.repo.git(["branch", "--list", "--format=%(refname:short)", "feature/auth"]),
+            "feature/auth"
+        );
+    }
+}
+
+#[test]
+fn git_worktree_prune_on_stale_detection() {
+    let world = World::new();
+    let row = deleted(&world);
+    assert!(world.repo.git(["worktree", "list"]).contains(row.path.to_str().unwrap()));
+    only_row(&world);
+    assert!(!world.repo.git(["worktree", "list"]).contains(row.path.to_str().unwrap()));
+    world.repo.git(["checkout", "--quiet", "feature/auth"]);
+}
+
+#[test]
+fn what_only_the_record_of_a_missing_worktree_holds_is_kept_for_everybody() {
+    let world = World::new();
+    let ours = world.create("feature/auth").unwrap().worktree.path;
+    let theirs = world.beside("theirs");
+    world.repo.git(["worktree", "add", "--quiet", "-b", "theirs", theirs.to_str().unwrap()]);
+    let mut staged = Vec::new();
+    for dir in [&ours, &theirs] {
+        fs::write(dir.join("staged"), dir.display().to_string()).unwrap();
+        git(dir, ["add", "staged"]);
+        staged.push(git(dir, ["write-tree"]));
+        fs::remove_dir_all(dir).unwrap();
+    }
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    assert_eq!((listing.worktrees.len(), listing.unmanaged[0].missing), (1, true));
+    let kept = world.repo.git(["log", "--format=%T", "--glob=refs/paw/rescue"]);
+    for tree in staged {
+        assert!(kept.contains(&tree), "{tree} is not in {kept}");
+    }
+}
+
+#[test]
+fn a_locked_worktree_is_left_alone() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let path = row.path.to_str().unwrap();
+    world.repo.git(["worktree", "lock", "--reason", "on a disk", path]);
+    let away = world.beside("away");
+    fs::rename(&row.path, &away).unwrap();
+    assert_eq!(only_row(&world).status, Status::Stale);
+    assert!(world.repo.git(["worktree", "list"]).contains(path), "git still knows it");
+    let error = world.worktrees().remove(&row.name, None, RemoveOptions::default()).unwrap_err();
+    assert_eq!(error.message(), "Worktree is locked: on a disk");
+    fs::rename(&away, &row.path).unwrap();
+    let back = only_row(&world);
+    assert_eq!((back.status, back.message), (Status::Active, None));
+    fs::rename(&row.path, &away).unwrap();
+    let options = RemoveOptions { force: true, ..RemoveOptions::default() };
+    world.worktrees().remove(&row.name, None, options).unwrap();
+    assert!(!world.repo.git(["worktree", "list"]).contains(path));
+}
+
+#[test]
+fn a_directory_that_returns_is_linked_again_with_what_was_staged() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(row.path.join("staged"), "x").unwrap();
+    git(&row.path, ["add", "staged"]);
+    fs::write(row.path.join("loose"), "x").unwrap();
+    let before = git(&row.path, ["status", "--porcelain"]);
+    let away = world.beside("away");
+    fs::rename(&row.path, &away).unwrap();
+    assert_eq!(only_row(&world).status, Status::Stale);
+    fs::rename(&away, &row.path).unwrap();
+    assert_eq!(only_row(&world).status, Status::Active);
+    assert_eq!(git(&row.path, ["status", "--porcelain"]), before);
+    assert_eq!(git(&row.path, ["symbolic-ref", "HEAD"]), "refs/heads/feature/auth");
+    world.worktrees().switch("auth", None).unwrap();
+}
+
+#[test]
+fn a_directory_that_returns_as_something_else_is_broken_and_never_deleted() {
+    let world = World::new();
+    let row = deleted(&world);
+    only_row(&world);
+    fs::create_dir(&row.path).unwrap();
+    fs::write(row.path.join("mine"), "x").unwrap();
+    let broken = only_row(&world);
+    assert_eq!(broken.status, Status::Broken);
+    assert!(broken.message.unwrap().contains("git paw worktree remove --force"));
+    let error = world.worktrees().switch("auth", None).unwrap_err();
+    assert!(matches!(error, WorktreeError::Broken { .. }), "{error}");
+    assert!(world.worktrees().remove("auth", None, RemoveOptions::default()).is_err());
+    let options = RemoveOptions { force: true, ..RemoveOptions::default() };
+    let removed = world.worktrees().remove("auth", None, options).unwrap();
+    assert!(removed.notes[0].ends_with("was left as it is"), "{:?}", removed.notes);
+    assert!(row.path.join("mine").exists());
+}
+
+#[test]
+fn a_worktree_that_git_has_moved_is_followed() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let moved = world.beside("moved");
+    world.repo.git(["worktree", "move", row.path.to_str().unwrap(), moved.to_str().unwrap()]);
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    assert_eq!((&listing.worktrees[0].path, listing.worktrees[0].status), (&moved, Status::Active));
+    assert!(listing.unmanaged.is_empty());
+}
+
+#[test]
+fn the_branch_and_the_place_of_a_missing_worktree_are_free_again() {
+    let world = World::new();
+    let old = deleted(&world);
+    let new = world.create("feature/auth").unwrap().worktree;
+    assert_eq!(new.path, old.path);
+    assert_eq!(only_row(&world).id, new.id);
+}
+
+#[test]
+fn a_repository_that_is_gone_leaves_rows_that_can_be_removed() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let other = world.create("develop").unwrap().worktree;
+    fs::remove_dir_all(&world.repo.root).unwrap();
+    fs::remove_dir_all(&row.path).unwrap();
+    let rows = world.worktrees().list(None).unwrap().worktrees;
+    assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Stale, Status::Broken]);
+    let options = RemoveOptions { force: true, ..RemoveOptions::default() };
+    for id in [row.id, other.id] {
+        world.worktrees().remove(id.as_str(), None, options).unwrap();
+    }
+    assert!(world.worktrees().list(None).unwrap().is_empty());
+    assert!(other.path.exists());
+}

@@ -1,0 +1,89 @@
+//! A repository with the branches of the scenarios, and a registry of its own.
+
+use std::path::{Path, PathBuf};
+
+use paw_host::process::{Command, Output};
+use paw_testkit::{Sandbox, TestRepo, git};
+use paw_worktree::{CreateRequest, Created, WorktreeError, Worktrees};
+
+pub(crate) struct World {
+    pub sandbox: Sandbox,
+    pub repo: TestRepo,
+}
+
+impl World {
+    /// A repository called `project` with the branches main, develop and feature/auth; main is checked out.
+    pub(crate) fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("project");
+        for branch in ["develop", "feature/auth"] {
+            repo.git(["branch", branch]);
+        }
+        Self { sandbox, repo }
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.sandbox.root().join("data")
+    }
+
+    pub(crate) fn worktrees(&self) -> Worktrees {
+        Worktrees::open(&self.data_dir()).unwrap()
+    }
+
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.sandbox.root().join(name)
+    }
+
+    pub(crate) fn request(&self, branch: &str) -> CreateRequest {
+        CreateRequest::new(&self.repo.root, branch)
+    }
+
+    pub(crate) fn create(&self, branch: &str) -> Result<Created, WorktreeError> {
+        self.worktrees().create(&self.request(branch), &mut |_| {})
+    }
+
+    /// Everything that a creation could leave behind: rows, git's worktrees, branches, and what is in the directory
+    /// that holds the repository.
+    pub(crate) fn traces(&self) -> Traces {
+        let names = |dir: &Path| {
+            let mut names: Vec<_> = std::fs::read_dir(dir)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names.retain(|name| name != "data");
+            names
+        };
+        Traces {
+            rows: self.worktrees().list(None).unwrap().worktrees.into_iter().map(|row| row.path).collect(),
+            listed: self.repo.git(["worktree", "list", "--porcelain"]),
+            branches: self.repo.git(["for-each-ref", "refs/heads"]),
+            beside: names(&self.sandbox.root()),
+            config: self.repo.git(["config", "--local", "--list"]),
+        }
+    }
+
+    /// Runs one of the hidden tests of `child.rs` in a process of its own.
+    pub(crate) fn child(&self, test: &str, variables: &[(&str, &str)]) -> Output {
+        let command = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("child::{test}"), "--ignored", "--nocapture", "--test-threads=1"])
+            .env("PAW_TEST_DATA", self.data_dir())
+            .env("PAW_TEST_REPO", &self.repo.root);
+        let command = variables.iter().fold(command, |command, (name, value)| command.env(name, value));
+        command.capture().unwrap()
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Traces {
+    pub rows: Vec<PathBuf>,
+    pub listed: String,
+    pub branches: String,
+    pub beside: Vec<String>,
+    pub config: String,
+}
+
+/// Nothing changed and nothing untracked.
+pub(crate) fn is_clean(worktree: &Path) -> bool {
+    git(worktree, ["status", "--porcelain"]).is_empty()
+}
