@@ -1,0 +1,119 @@
+//! Hears what a CLI says and, when it has ended, says how it went.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use paw_host::process::{Exit, Stream};
+
+use super::{Dialect, Done, Event, Facts, Verdict};
+
+/// How much of what it told people is kept, to explain a failure.
+const LAST_WORDS: usize = 5;
+
+/// Understands one turn of one CLI.
+pub struct Listener {
+    dialect: Box<dyn Dialect>,
+    last_words: VecDeque<String>,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("last_words", &self.last_words).finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    pub(super) fn new(dialect: Box<dyn Dialect>) -> Self {
+        Self { dialect, last_words: VecDeque::new() }
+    }
+
+    /// What one line means.
+    pub fn hear(&mut self, stream: Stream, line: &[u8]) -> Vec<Event> {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches('\r');
+        match stream {
+            Stream::Out => self.dialect.out(line),
+            Stream::Err => {
+                let line = without_escapes(line);
+                if !line.trim().is_empty() {
+                    if self.last_words.len() == LAST_WORDS {
+                        self.last_words.pop_front();
+                    }
+                    self.last_words.push_back(line.trim().to_owned());
+                }
+                self.dialect.err(&line)
+            }
+        }
+    }
+
+    /// What the CLI calls the conversation, as soon as it has said so.
+    pub fn session(&self) -> Option<String> {
+        self.dialect.facts().session
+    }
+
+    /// How the turn ended, once the CLI has.
+    pub fn conclude(&self, exit: Exit) -> Done {
+        let Facts { session, cost_usd, turns, verdict } = self.dialect.facts();
+        let words = self.last_words.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+        let message = judge(verdict, exit, &words).err();
+        Done { ok: message.is_none(), cost_usd, turns, session, message }
+    }
+}
+
+/// A turn went well when the CLI says so and ends well. An exit code alone proves nothing, and neither does a word.
+fn judge(verdict: Option<Verdict>, exit: Exit, last_words: &str) -> Verdict {
+    let because = if last_words.is_empty() { String::new() } else { format!(": {last_words}") };
+    match verdict {
+        Some(Err(message)) => Err(message),
+        Some(Ok(())) if exit.success() => Ok(()),
+        Some(Ok(())) => Err(format!("the CLI {exit}{because}")),
+        None => Err(format!("the CLI {exit} without saying how the turn went{because}")),
+    }
+}
+
+/// Without colours and cursor movements.
+fn without_escapes(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' if letters.as_str().starts_with('[') => {
+                letters.by_ref().skip(1).find(|c| ('\u{40}'..='\u{7e}').contains(c));
+            }
+            c if c.is_control() && c != '\t' => {}
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_good_word_and_a_good_end_together_are_ok() {
+        let bad = || Some(Err("no".to_owned()));
+        assert_eq!(judge(Some(Ok(())), Exit::Code(0), "noise"), Ok(()));
+        assert_eq!(judge(bad(), Exit::Code(0), ""), Err("no".into()));
+        assert_eq!(judge(Some(Ok(())), Exit::Code(2), "oh"), Err("the CLI exited with code 2: oh".into()));
+        let silent = judge(None, Exit::Signal(9), "");
+        assert_eq!(silent, Err("the CLI was ended by signal 9 without saying how the turn went".into()));
+    }
+
+    #[test]
+    fn colours_are_taken_out_of_what_people_read() {
+        assert_eq!(without_escapes("\u{1b}[93m\u{1b}[1m! \u{1b}[0mno\u{7}"), "! no");
+        assert_eq!(without_escapes("\u{1b}[unfinished 1"), "nfinished 1");
+    }
+
+    #[test]
+    fn the_last_words_on_standard_error_explain_a_failure() {
+        let mut listener = super::super::listener("claude");
+        for n in 0..9 {
+            assert_eq!(listener.hear(Stream::Err, format!("line {n}\r").as_bytes()), []);
+        }
+        let message = listener.conclude(Exit::Code(1)).message.unwrap();
+        assert!(message.ends_with("went: line 4\nline 5\nline 6\nline 7\nline 8"), "{message}");
+    }
+}
