@@ -1,0 +1,52 @@
+//! A connection to a running daemon.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tonic::transport::{Channel, Endpoint};
+
+use crate::error::DaemonError;
+use crate::proto::conversation_service_client::ConversationServiceClient;
+use crate::proto::daemon_service_client::DaemonServiceClient;
+use crate::proto::worktree_service_client::WorktreeServiceClient;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One connection, one client per service.
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub worktrees: WorktreeServiceClient<Channel>,
+    pub conversations: ConversationServiceClient<Channel>,
+    pub daemon: DaemonServiceClient<Channel>,
+}
+
+impl Client {
+    pub async fn connect(socket: &Path) -> Result<Self, DaemonError> {
+        let channel = channel(socket).await?;
+        Ok(Self {
+            worktrees: WorktreeServiceClient::new(channel.clone()),
+            conversations: ConversationServiceClient::new(channel.clone()),
+            daemon: DaemonServiceClient::new(channel),
+        })
+    }
+}
+
+/// The connection itself, for other services on the same socket.
+pub async fn channel(socket: &Path) -> Result<Channel, DaemonError> {
+    let unreachable = |reason: String| DaemonError::Unreachable { socket: socket.to_path_buf(), reason };
+    let Some(path) = socket.to_str() else {
+        return Err(unreachable("its path is not UTF-8".to_owned()));
+    };
+    let endpoint =
+        Endpoint::from_shared(format!("unix://{path}")).map_err(|error| unreachable(deepest(&error)))?;
+    endpoint.connect_timeout(PATIENCE).connect().await.map_err(|error| unreachable(deepest(&error)))
+}
+
+/// The error at the bottom, which says what happened; those above it say "transport error".
+fn deepest(error: &dyn std::error::Error) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}

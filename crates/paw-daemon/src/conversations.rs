@@ -1,0 +1,106 @@
+//! `ConversationService`: conversations begun, continued, listed and closed.
+
+use std::sync::Arc;
+
+use paw_host::clock;
+use paw_host::config;
+use paw_host::process;
+use paw_worktree::{ConversationStatus, Worktree};
+use tonic::{Request, Response, Status};
+
+use crate::proto::conversation_service_server::ConversationService;
+use crate::proto::{
+    CloseConversationRequest, CloseConversationResponse, Conversation, ListConversationsRequest,
+    ListConversationsResponse, SendMessageRequest, StartConversationRequest,
+};
+use crate::shared::Shared;
+use crate::status::Refusal;
+use crate::turn::{self, TurnStream, Why};
+use crate::wire;
+
+/// Who answers when nobody says who should.
+const USUAL_CLI: &str = "claude";
+
+#[derive(Debug)]
+pub(crate) struct ConversationCalls(pub(crate) Arc<Shared>);
+
+#[tonic::async_trait]
+impl ConversationService for ConversationCalls {
+    type SendMessageStream = TurnStream;
+
+    async fn start_conversation(
+        &self,
+        request: Request<StartConversationRequest>,
+    ) -> Result<Response<Conversation>, Status> {
+        let request = request.into_inner();
+        Ok(Response::new(self.0.work(move |shared| shared.start_conversation(request)).await?))
+    }
+
+    async fn send_message(
+        &self,
+        request: Request<SendMessageRequest>,
+    ) -> Result<Response<TurnStream>, Status> {
+        if self.0.stopping.is_cancelled() {
+            return Err(Status::unavailable("The daemon is stopping"));
+        }
+        let SendMessageRequest { conversation_id, content } = request.into_inner();
+        let stream = self.0.work(move |shared| turn::begin(shared, &conversation_id, &content));
+        Ok(Response::new(stream.await?))
+    }
+
+    async fn list_conversations(
+        &self,
+        request: Request<ListConversationsRequest>,
+    ) -> Result<Response<ListConversationsResponse>, Status> {
+        let worktree = request.into_inner().worktree_id;
+        let listed = self.0.work(move |shared| {
+            let id = worktree.map(|id| shared.worktrees.require(&id, None)).transpose()?.map(|row| row.id);
+            let found = shared.worktrees.registry().conversations(id.as_ref())?;
+            Ok(found.iter().map(|talk| wire::conversation(talk, shared.models.find(&talk.id))).collect())
+        });
+        Ok(Response::new(ListConversationsResponse { conversations: listed.await? }))
+    }
+
+    async fn close_conversation(
+        &self,
+        request: Request<CloseConversationRequest>,
+    ) -> Result<Response<CloseConversationResponse>, Status> {
+        let id = request.into_inner().conversation_id;
+        let closed = self.0.work(move |shared| {
+            let talk = shared.worktrees.registry().require_conversation(&id)?;
+            // Closed first, so that the end of its turn does not make it wait for another message.
+            let registry = shared.worktrees.registry();
+            let closed =
+                registry.set_conversation_status(&talk.id, ConversationStatus::Closed, clock::now())?;
+            shared.turns.end(&talk.id, Why::Closed);
+            // Servers and watchers that earlier turns have left running.
+            process::end_marked(talk.id.as_str());
+            shared.models.forget(&talk.id);
+            Ok(closed)
+        });
+        Ok(Response::new(CloseConversationResponse { closed: closed.await? }))
+    }
+}
+
+impl Shared {
+    fn start_conversation(&self, request: StartConversationRequest) -> Result<Conversation, Refusal> {
+        let row = self.worktrees.require_usable(&request.worktree_id, None)?;
+        let name = match request.cli.filter(|cli| !cli.is_empty()) {
+            Some(cli) => cli,
+            None => self.default_cli(&row)?,
+        };
+        let cli = self.require_cli(&name)?;
+        let talk = self.worktrees.registry().start_conversation(&row.id, &cli.binary_name, clock::now())?;
+        let model = request.model.filter(|model| !model.is_empty());
+        if let Some(model) = &model {
+            self.models.remember(&talk.id, model).map_err(paw_worktree::WorktreeError::from)?;
+        }
+        Ok(wire::conversation(&talk, model))
+    }
+
+    fn default_cli(&self, row: &Worktree) -> Result<String, Refusal> {
+        let config =
+            config::load_config(&row.repo, Some(&self.options.user_config)).map_err(Refusal::Config)?;
+        Ok(config.default_cli.unwrap_or_else(|| USUAL_CLI.to_owned()))
+    }
+}

@@ -1,0 +1,115 @@
+//! Values cut down to what their reader takes: trailers have little room, messages have four megabytes.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+const CUT: &str = "…";
+
+/// The text, or its beginning and its end with a mark between them. Never longer than `room` bytes if `room` holds the
+/// mark.
+pub(crate) fn text(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let half = room.saturating_sub(CUT.len()) / 2;
+    let head = &text[..text.floor_char_boundary(half)];
+    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
+    format!("{head}{CUT}{tail}")
+}
+
+/// The value with its longest texts and lists shortened until it takes at most `room` bytes as JSON in ASCII.
+pub(crate) fn value(value: &Value, room: usize) -> Value {
+    let mut limit = room;
+    loop {
+        let shorter = shorten(value, limit, limit / 16);
+        if ascii_json(&shorter).len() <= room {
+            return shorter;
+        }
+        if limit < 16 {
+            return Value::Null;
+        }
+        limit /= 2;
+    }
+}
+
+fn shorten(original: &Value, longest: usize, most: usize) -> Value {
+    match original {
+        Value::String(long) => Value::String(text(long, longest)),
+        Value::Array(list) => list.iter().take(most).map(|item| shorten(item, longest, most)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().take(most.max(8));
+            fields.map(|(name, item)| (text(name, longest), shorten(item, longest, most))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// JSON that fits in a header: one line, printable ASCII.
+pub(crate) fn ascii_json(value: &Value) -> String {
+    let mut ascii = String::new();
+    for c in value.to_string().chars() {
+        if matches!(c, ' '..='~') {
+            ascii.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let details = json!({ "required_bytes": 524_288_000, "path": "/home/é" });
+        assert_eq!(value(&details, 2000), details);
+        assert_eq!(ascii_json(&details), r#"{"required_bytes":524288000,"path":"/home/\u00e9"}"#);
+    }
+
+    #[test]
+    fn a_long_text_keeps_both_ends() {
+        let long = format!("fatal: {}last words", "x".repeat(10_000));
+        let cut = value(&json!({ "stderr": long }), 200);
+        let cut = cut["stderr"].as_str().unwrap();
+        assert!(cut.starts_with("fatal: xx") && cut.ends_with("last words") && cut.contains(CUT), "{cut}");
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<f64>().prop_map(Value::from),
+            ".{0,400}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 64, 20, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..20).prop_map(Value::from),
+                prop::collection::btree_map(".{0,40}", inner, 0..20)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_is_it_fits_and_stays_printable(original in any_json(), room in 16..2000_usize) {
+            let ascii = ascii_json(&value(&original, room));
+            prop_assert!(ascii.len() <= room, "{} > {room}", ascii.len());
+            prop_assert!(ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+            prop_assert!(serde_json::from_str::<Value>(&ascii).is_ok());
+        }
+
+        #[test]
+        fn texts_are_cut_between_letters(original in ".{0,200}", room in 3..100_usize) {
+            prop_assert!(text(&original, room).len() <= room);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Who may connect: the user whose daemon this is, and root, who could anyway.
+
+use std::io;
+
+use tokio::net::UnixStream;
+
+/// The user at the other end, if that user may not be there.
+pub(crate) fn find_stranger(stream: &UnixStream) -> io::Result<Option<u32>> {
+    let peer = stream.peer_cred()?.uid();
+    Ok((!may_connect(peer, rustix::process::geteuid().as_raw())).then_some(peer))
+}
+
+fn may_connect(peer: u32, own: u32) -> bool {
+    peer == own || peer == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_user_and_root_may_connect() {
+        assert!(may_connect(1000, 1000) && may_connect(0, 1000) && may_connect(0, 0));
+        assert!(!may_connect(1001, 1000) && !may_connect(1000, 0));
+    }
+
+    #[tokio::test]
+    async fn our_own_connection_is_no_stranger() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        assert_eq!(find_stranger(&one).unwrap(), None);
+    }
+}

@@ -1,0 +1,236 @@
+//! A daemon's life: take the claim, put in order what a crash left, listen, serve, and go without leaving anything.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use paw_host::clock::{self, Stopwatch};
+use paw_host::process;
+use paw_host::trust::TrustStore;
+use paw_worktree::{ConversationStatus, Worktrees};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::transport::Server;
+
+use crate::claim::{Claim, Note};
+use crate::conversations::ConversationCalls;
+use crate::error::DaemonError;
+use crate::itself::DaemonCalls;
+use crate::models::Models;
+use crate::options::Options;
+use crate::peer;
+use crate::proto::FILE_DESCRIPTOR_SET;
+use crate::proto::conversation_service_server::ConversationServiceServer;
+use crate::proto::daemon_service_server::DaemonServiceServer;
+use crate::proto::worktree_service_server::WorktreeServiceServer;
+use crate::shared::Shared;
+use crate::socket::{self, Socket};
+use crate::turn::Turns;
+use crate::worktrees::WorktreeCalls;
+
+/// How long turns may take to end once they were told to, and jobs to come to their end.
+const SETTLING: Duration = Duration::from_secs(5);
+/// How long to wait when connections cannot be accepted, for lack of file descriptors perhaps.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Serves until it is told to stop, by SIGTERM, SIGINT, SIGHUP or a client. For a process that does nothing else: what it
+/// has started is ended with it. `on_ready` is told the socket once clients can connect.
+pub fn run(options: Options, on_ready: impl FnOnce(&Path)) -> Result<(), DaemonError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(DaemonError::Start)?;
+    let outcome = runtime.block_on(async {
+        let shutdown = Shutdown::on_signals().map_err(DaemonError::Start)?;
+        let socket = options.socket.clone();
+        let daemon = Daemon::bind(options).await?;
+        on_ready(&socket);
+        daemon.serve(shutdown).await
+    });
+    // A setup that is still running is interrupted; its worktree stays and says so.
+    runtime.shutdown_background();
+    process::end_children();
+    outcome
+}
+
+/// How a daemon is told to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Shutdown {
+    /// Calls may finish for a while.
+    pub gently: CancellationToken,
+    /// Nobody waits any more.
+    pub at_once: CancellationToken,
+}
+
+impl Shutdown {
+    /// The first signal stops gently, the second at once.
+    fn on_signals() -> std::io::Result<Self> {
+        let shutdown = Self::default();
+        let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+        for kind in kinds {
+            let (mut signals, shutdown) = (signal(kind)?, shutdown.clone());
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    if shutdown.gently.is_cancelled() {
+                        shutdown.at_once.cancel();
+                    }
+                    shutdown.gently.cancel();
+                }
+            });
+        }
+        Ok(shutdown)
+    }
+}
+
+/// A daemon that has its socket. Connections wait from now on, and are served by [`Daemon::serve`].
+#[derive(Debug)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+    listener: UnixListener,
+    // Dropped in this order: nobody finds the socket of a daemon that gave up its claim.
+    _socket: Socket,
+    _claim: Claim,
+}
+
+impl Daemon {
+    pub async fn bind(options: Options) -> Result<Self, DaemonError> {
+        let (claim, shared) = spawn_blocking(move || prepare(options)).await??;
+        let (listener, socket) = socket::listen(&shared.options.socket).await?;
+        Ok(Self { shared: Arc::new(shared), listener, _socket: socket, _claim: claim })
+    }
+
+    pub async fn serve(self, shutdown: Shutdown) -> Result<(), DaemonError> {
+        let Self { shared, listener, _socket, _claim } = self;
+        tracing::info!("listening on {} as {}", shared.options.socket.display(), std::process::id());
+        let (connections, incoming) = mpsc::channel(16);
+        tokio::spawn(accept(listener, connections, shared.stopping.clone()));
+        let (health, health_service) = tonic_health::server::health_reporter();
+        health.set_serving::<WorktreeServiceServer<WorktreeCalls>>().await;
+        health.set_serving::<ConversationServiceServer<ConversationCalls>>().await;
+        health.set_serving::<DaemonServiceServer<DaemonCalls>>().await;
+        let describe = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        let unknown = |error: tonic_reflection::server::Error| DaemonError::Describe(error.to_string());
+        let router = Server::builder()
+            .add_service(WorktreeServiceServer::new(WorktreeCalls(Arc::clone(&shared))))
+            .add_service(ConversationServiceServer::new(ConversationCalls(Arc::clone(&shared))))
+            .add_service(DaemonServiceServer::new(DaemonCalls(Arc::clone(&shared))))
+            .add_service(health_service)
+            .add_service(describe().build_v1().map_err(unknown)?)
+            .add_service(describe().build_v1alpha().map_err(unknown)?);
+        let stopping = shared.stopping.clone().cancelled_owned();
+        let mut server =
+            tokio::spawn(router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), stopping));
+
+        tokio::select! {
+            ended = &mut server => return ended?.map_err(|error| DaemonError::Serve(error.to_string())),
+            () = shutdown.gently.cancelled() => shared.stopping.cancel(),
+            () = shared.stopping.cancelled() => {}
+        }
+        tracing::info!("stopping");
+        health.set_not_serving::<WorktreeServiceServer<WorktreeCalls>>().await;
+        finish(&shared, &shutdown, server).await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Calls may finish; then turns are ended; then nobody is waited for.
+async fn finish<T>(shared: &Shared, shutdown: &Shutdown, mut server: JoinHandle<T>) {
+    let finished = within(shared.options.grace, shutdown, &mut server).await;
+    shared.turns.stop();
+    if !finished && tokio::time::timeout(SETTLING, &mut server).await.is_err() {
+        tracing::warn!("some calls did not finish");
+        server.abort();
+    }
+    shared.jobs.close();
+    if !within(SETTLING, shutdown, shared.jobs.wait()).await {
+        tracing::warn!("some work did not finish");
+    }
+}
+
+async fn within(limit: Duration, shutdown: &Shutdown, work: impl Future) -> bool {
+    tokio::select! {
+        _ = work => true,
+        () = tokio::time::sleep(limit) => false,
+        () = shutdown.at_once.cancelled() => false,
+    }
+}
+
+/// Everything before the first connection: who we are, what is there, what somebody else left.
+fn prepare(options: Options) -> Result<(Claim, Shared), DaemonError> {
+    let started_at = clock::now();
+    let note = Note {
+        pid: std::process::id(),
+        socket: options.socket.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+    };
+    let claim = Claim::take(&options.data_dir, &note)?;
+    let worktrees = Worktrees::open(&options.data_dir)?;
+    end_forgotten_turns(&worktrees)?;
+    // One repository that git cannot read must not keep the others from being served.
+    if let Err(error) = worktrees.reconcile() {
+        tracing::warn!("cannot compare every worktree with its disk: {error}");
+    }
+    let shared = Shared {
+        trust: TrustStore::at(options.data_dir.join("trust.json")),
+        turns: Arc::new(Turns::default()),
+        models: Models::new(&options.data_dir),
+        stopping: CancellationToken::new(),
+        jobs: TaskTracker::new(),
+        uptime: Stopwatch::start(),
+        started_at,
+        worktrees,
+        options,
+    };
+    Ok((claim, shared))
+}
+
+/// A daemon that was killed leaves its turns running, without anybody who listens to them.
+fn end_forgotten_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
+    let registry = worktrees.registry();
+    let conversations = registry.conversations(None)?.into_iter();
+    for talk in conversations.filter(|talk| talk.status == ConversationStatus::Active) {
+        let ended = process::end_marked(talk.id.as_str());
+        tracing::warn!(
+            "conversation {} was interrupted; {ended} processes of it were still running",
+            talk.id
+        );
+    }
+    registry.interrupt_conversations(clock::now())?;
+    Ok(())
+}
+
+/// Lets the right people in. Nothing that happens to one connection ends the others.
+async fn accept(
+    listener: UnixListener,
+    connections: mpsc::Sender<std::io::Result<UnixStream>>,
+    stopping: CancellationToken,
+) {
+    loop {
+        let accepted = tokio::select! {
+            () = stopping.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted.and_then(|(stream, _)| Ok((peer::find_stranger(&stream)?, stream))) {
+            Ok((None, stream)) => {
+                if connections.send(Ok(stream)).await.is_err() {
+                    return;
+                }
+            }
+            Ok((Some(uid), _)) => tracing::warn!("refused a connection of user {uid}"),
+            Err(error) => {
+                tracing::warn!("cannot accept a connection: {error}");
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the three services share, and how they leave the event loop to do their work.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use paw_agent::{CliInfo, detect_clis};
+use paw_host::clock::Stopwatch;
+use paw_host::config;
+use paw_host::trust::TrustStore;
+use paw_worktree::Worktrees;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
+
+use crate::models::Models;
+use crate::options::Options;
+use crate::status::Refusal;
+use crate::turn::Turns;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) worktrees: Worktrees,
+    pub(crate) trust: TrustStore,
+    pub(crate) turns: Arc<Turns>,
+    pub(crate) models: Models,
+    /// Cancelled when the daemon is to stop.
+    pub(crate) stopping: CancellationToken,
+    /// Work that goes on although its caller may be gone.
+    pub(crate) jobs: TaskTracker,
+    pub(crate) started_at: Timestamp,
+    pub(crate) uptime: Stopwatch,
+}
+
+impl Shared {
+    /// Runs what may block, to its end: a client that goes away does not leave half of it behind.
+    pub(crate) async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Status> {
+        let shared = Arc::clone(self);
+        let done = self.jobs.spawn_blocking(move || work(&shared)).await;
+        done.map_err(|error| Status::internal(format!("the daemon failed: {error}")))?.map_err(Status::from)
+    }
+
+    /// A CLI by its name. What a repository says about CLIs is not asked: it could name any program.
+    pub(crate) fn require_cli(&self, name: &str) -> Result<CliInfo, Refusal> {
+        let layers = config::load_layers(None, Some(&self.options.user_config)).map_err(Refusal::Config)?;
+        let clis = layers.resolve().map_err(Refusal::Config)?.clis;
+        let found = detect_clis(&clis, &self.options.search_path).clis;
+        let installed = found.iter().map(|cli| cli.binary_name.clone()).collect();
+        found
+            .into_iter()
+            .find(|cli| cli.binary_name == name)
+            .ok_or_else(|| Refusal::NoCli { cli: name.to_owned(), installed })
+    }
+}

@@ -1,0 +1,141 @@
+//! Which conversations are in a turn, and how to end it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use paw_host::clock;
+use paw_worktree::{ConversationId, ConversationStatus, WorktreeId};
+use tokio_util::sync::CancellationToken;
+
+use crate::shared::Shared;
+
+/// How long somebody waits for a turn to end. Its processes are killed long before.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Why a turn was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its client went away.
+    Abandoned,
+    /// Its conversation was closed.
+    Closed,
+    /// Its worktree is being removed.
+    Removed,
+    /// The daemon stops.
+    Stopping,
+}
+
+/// All turns of this daemon.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    running: Mutex<BTreeMap<ConversationId, Entry>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Entry {
+    worktree: WorktreeId,
+    why: Option<Why>,
+    token: CancellationToken,
+}
+
+impl Turns {
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Ends the turn of a conversation and waits until it is over.
+    pub(crate) fn end(&self, id: &ConversationId, why: Why) {
+        self.end_and_wait(why, |known, _| known == id);
+    }
+
+    /// Ends the turns in a worktree and waits until they are over.
+    pub(crate) fn end_all_of(&self, worktree: &WorktreeId, why: Why) {
+        self.end_and_wait(why, |_, entry| entry.worktree == *worktree);
+    }
+
+    /// Ends all turns. Does not wait.
+    pub(crate) fn stop(&self) {
+        cancel(&mut self.lock(), Why::Stopping, |_, _| true);
+    }
+
+    fn end_and_wait(&self, why: Why, wanted: impl Fn(&ConversationId, &Entry) -> bool) {
+        let mut running = self.lock();
+        cancel(&mut running, why, &wanted);
+        let still = |running: &mut BTreeMap<_, _>| running.iter().any(|(id, entry)| wanted(id, entry));
+        let outcome = self.changed.wait_timeout_while(running, PATIENCE, still);
+        if outcome.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
+            tracing::warn!("a turn did not end within {}s", PATIENCE.as_secs());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Entry>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cancel(
+    running: &mut BTreeMap<ConversationId, Entry>,
+    why: Why,
+    wanted: impl Fn(&ConversationId, &Entry) -> bool,
+) {
+    for (id, entry) in running.iter_mut() {
+        if wanted(id, entry) {
+            entry.why.get_or_insert(why);
+            entry.token.cancel();
+        }
+    }
+}
+
+/// The right to run the turn of a conversation. Given back, the conversation waits for its next message.
+#[derive(Debug)]
+pub(super) struct Claim {
+    shared: Arc<Shared>,
+    id: ConversationId,
+    token: CancellationToken,
+}
+
+impl Claim {
+    /// Nothing while another turn runs.
+    pub(super) fn take(shared: &Arc<Shared>, id: &ConversationId, worktree: &WorktreeId) -> Option<Self> {
+        let mut running = shared.turns.lock();
+        if running.contains_key(id) {
+            return None;
+        }
+        let token = CancellationToken::new();
+        let entry = Entry { worktree: worktree.clone(), why: None, token: token.clone() };
+        running.insert(id.clone(), entry);
+        Some(Self { shared: Arc::clone(shared), id: id.clone(), token })
+    }
+
+    /// Cancelled when the turn is to end.
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    pub(super) fn why(&self) -> Why {
+        self.shared.turns.lock().get(&self.id).and_then(|entry| entry.why).unwrap_or(Why::Abandoned)
+    }
+
+    /// Remembers what the CLI calls the conversation.
+    pub(super) fn remember(&self, session: &str) {
+        let kept = self.shared.worktrees.registry().set_cli_session(&self.id, session, clock::now());
+        if let Err(error) = kept {
+            tracing::warn!("cannot remember how to continue conversation {}: {error}", self.id);
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let registry = self.shared.worktrees.registry();
+        if let Err(error) = registry.set_conversation_status(&self.id, ConversationStatus::Idle, clock::now())
+        {
+            tracing::warn!("conversation {}: {error}", self.id);
+        }
+        self.token.cancel();
+        self.shared.turns.lock().remove(&self.id);
+        self.shared.turns.changed.notify_all();
+    }
+}

@@ -1,0 +1,201 @@
+//! A daemon's birth and end, and that there is only one.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+
+use paw_daemon::{Client, DaemonError, control};
+use paw_testkit::wait_until;
+
+use crate::world::{World, is_gone};
+
+fn mode(path: &std::path::Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_socket_is_for_its_user_alone() {
+    let world = World::new();
+    let daemon = world.daemon().await;
+    let socket = world.options().socket;
+    assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
+    assert_eq!(mode(&world.data_dir().join("daemon.log")), 0o600);
+    drop(daemon);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_daemon_says_who_holds_the_socket() {
+    let world = World::new();
+    let daemon = world.daemon().await;
+    let mut second = world.spawn(&[]);
+    let code = wait_until("the second one gives up", || second.try_wait().unwrap()).code();
+    let mut said = String::new();
+    second.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    let holder = format!("a daemon is running already (pid {})", daemon.process.id());
+    let socket = world.options().socket.display().to_string();
+    assert!(
+        said.contains(&holder) && said.contains(&socket) && said.contains("git paw daemon stop"),
+        "{said}"
+    );
+    assert_eq!(daemon.list().await, [], "the first one goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_program_on_the_socket_is_named_and_left_alone() {
+    let world = World::new();
+    let socket = world.options().socket;
+    fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let _other = UnixListener::bind(&socket).unwrap();
+    let refused = world.spawn(&[]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let holder = format!("is in use by another program (pid {})", std::process::id());
+    assert!(refused.status.code() == Some(1) && said.contains(&holder), "{said}");
+    assert!(socket.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_where_the_socket_should_be_is_not_deleted() {
+    let world = World::new();
+    world.sandbox.write("run/git-paw/daemon.sock", "precious");
+    let refused = world.spawn(&[]).wait_with_output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(world.read("run/git-paw/daemon.sock"), "precious");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_daemon_leaves_a_socket_that_the_next_one_replaces() {
+    let world = World::new();
+    let daemon = world.daemon().await;
+    let made = daemon.create(world.request("develop")).await.unwrap();
+    daemon.signal("-KILL");
+    assert!(!daemon.wait().success());
+    assert!(world.options().socket.exists());
+
+    let socket = world.options().socket;
+    let process = world.spawn(&[]);
+    wait_until("the daemon listens", || std::os::unix::net::UnixStream::connect(&socket).ok());
+    let client = Client::connect(&socket).await.unwrap();
+    let daemon = crate::world::TestDaemon { process, client };
+    assert_eq!(daemon.list().await, [made]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_lets_calls_finish_and_leaves_nothing() {
+    let world = World::new();
+    let go = world.at("go");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.02; done", go.display());
+    world.configure(&format!("[worktree]\nsetup_commands = [\"{wait}\"]\n"));
+    let daemon = world.daemon().await;
+    let (mut client, request) = (daemon.client.worktrees.clone(), world.request("develop"));
+    let call = tokio::spawn(async move { client.create_worktree(request).await });
+    let made = world.at("project-develop/README.md");
+    wait_until("the worktree is there", || made.exists().then_some(()));
+    daemon.signal("-TERM");
+    wait_until("the daemon is stopping", || world.log().contains("stopping").then_some(()));
+    fs::write(&go, "").unwrap();
+    assert_eq!(call.await.unwrap().unwrap().into_inner().setup_status, "success");
+    assert!(daemon.wait().success());
+    assert!(!world.options().socket.exists() && !world.data_dir().join("daemon.json").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setup_that_never_ends_is_interrupted_with_the_daemon() {
+    let world = World::new();
+    let pid = world.at("setup.pid");
+    world.configure(&format!(
+        "[worktree]\nsetup_commands = [\"echo $$ > {}; sleep 600; true\"]\n",
+        pid.display()
+    ));
+    let daemon = world.daemon_with(&[("PAW_TEST_GRACE_MS", "100")]).await;
+    let (mut client, request) = (daemon.client.worktrees.clone(), world.request("develop"));
+    let call = tokio::spawn(async move { client.create_worktree(request).await });
+    let setup = world.pid("setup.pid");
+    daemon.signal("-TERM");
+    daemon.signal("-TERM");
+    assert!(daemon.wait().success());
+    assert!(call.await.unwrap().is_err());
+    crate::world::wait_until_gone(setup);
+
+    world.configure("");
+    let daemon = world.daemon().await;
+    let rows = daemon.list().await;
+    assert_eq!((rows[0].status.as_str(), rows[0].setup_status.as_str()), ("active", "failed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_asks_how_the_daemon_is_and_stops_it() {
+    let world = World::new();
+    let options = world.options();
+    let ask = |options: &paw_daemon::Options| {
+        let options = options.clone();
+        tokio::task::spawn_blocking(move || control::status(&options))
+    };
+    assert_eq!(ask(&options).await.unwrap().unwrap(), None);
+    let daemon = world.daemon().await;
+    daemon.create(world.request("develop")).await.unwrap();
+    let status = ask(&options).await.unwrap().unwrap().unwrap();
+    assert_eq!((status.pid, &status.socket), (daemon.process.id(), &options.socket));
+    assert_eq!((status.worktrees, status.running_turns), (Some(1), 0));
+    assert_eq!(status.version, env!("CARGO_PKG_VERSION"));
+
+    let stopping = options.clone();
+    let stopped = tokio::task::spawn_blocking(move || control::stop(&stopping)).await.unwrap().unwrap();
+    assert_eq!(stopped, Some(status.pid));
+    assert!(daemon.wait().success());
+    assert!(!options.socket.exists());
+    let again = options.clone();
+    let stopped = tokio::task::spawn_blocking(move || control::stop(&again)).await.unwrap().unwrap();
+    assert_eq!(stopped, None);
+    assert_eq!(ask(&options).await.unwrap().unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_hangs_is_named() {
+    let world = World::new();
+    let daemon = world.daemon().await;
+    daemon.signal("-STOP");
+    let options = world.options();
+    let error = tokio::task::spawn_blocking(move || control::status(&options)).await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, DaemonError::Silent { pid: Some(pid), .. } if pid == daemon.process.id()),
+        "{error}"
+    );
+    daemon.signal("-CONT");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_gets_an_answer() {
+    let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    let tool = Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !root || !tool {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    }
+    let world = World::new();
+    let daemon = world.daemon().await;
+    let socket = world.options().socket;
+    // Every door on the way is opened; the daemon itself is what is left.
+    for dir in socket.ancestors().skip(1).take_while(|dir| dir.starts_with(world.sandbox.root())) {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
+    let greet = |who: &[&str]| {
+        let mut words = who.to_vec();
+        let exe = std::env::current_exe().unwrap().display().to_string();
+        words.extend([exe.as_str(), "--exact", "child::stranger", "--ignored", "--nocapture"]);
+        let status =
+            Command::new(words[0]).args(&words[1..]).env("PAW_TEST_SOCKET", &socket).output().unwrap();
+        status.status.code()
+    };
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    assert_eq!(greet(&["env"]), Some(7), "we ourselves are answered");
+    assert_eq!(greet(&nobody), Some(0), "somebody else is not");
+    wait_until("the daemon says so", || {
+        world.log().contains("refused a connection of user 65534").then_some(())
+    });
+    assert!(!is_gone(daemon.process.id()));
+    assert_eq!(daemon.list().await, []);
+}
