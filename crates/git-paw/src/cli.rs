@@ -3,8 +3,9 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
-    add_cli::AddCliArgs, completions::CompletionsArgs, demo::DemoArgs, demo_agent::DemoAgentArgs,
-    doctor::DoctorArgs, list_clis::ListClisArgs, remove_cli::RemoveCliArgs,
+    add_cli::AddCliArgs, completions::CompletionsArgs, daemon::DaemonArgs, demo::DemoArgs,
+    demo_agent::DemoAgentArgs, doctor::DoctorArgs, list_clis::ListClisArgs, remove_cli::RemoveCliArgs,
+    shell_init::ShellInitArgs, trust::TrustArgs, undo::UndoArgs, worktree::WorktreeArgs,
 };
 
 const QUICK_START: &str = "\
@@ -12,6 +13,8 @@ Quick start:
   git paw doctor            check git, tmux, AI CLIs and configuration
   git paw init              write a commented configuration for this repository
   git paw list-clis         show the AI CLIs that were found
+  git paw worktree create   a worktree for a branch, made in one step or not at all
+  git paw undo              get back what a removal has kept for you
   git paw demo              see worktrees and panes at work, in a scratch repository";
 
 /// Several AI coding CLIs on one repository: a worktree and a pane for each.
@@ -40,25 +43,40 @@ pub(crate) enum Command {
     ListClis(ListClisArgs),
     AddCli(AddCliArgs),
     RemoveCli(RemoveCliArgs),
+    Worktree(WorktreeArgs),
+    Undo(UndoArgs),
+    Trust(TrustArgs),
+    Daemon(DaemonArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
+    ShellInit(ShellInitArgs),
     Demo(DemoArgs),
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent(DemoAgentArgs),
 }
 
 impl Cli {
+    /// Whether this process says what it does in a log of its own.
+    pub(crate) fn keeps_a_log(&self) -> bool {
+        matches!(&self.command, Some(Command::Daemon(args)) if args.is_the_daemon())
+    }
+
     /// Whether stdout has to hold exactly one JSON document.
     pub(crate) fn wants_json(&self) -> bool {
         match &self.command {
             Some(Command::ListClis(args)) => args.json,
             Some(Command::Doctor(args)) => args.json,
+            Some(Command::Worktree(args)) => args.wants_json(),
+            Some(Command::Undo(args)) => args.wants_json(),
+            Some(Command::Trust(args)) => args.json,
+            Some(Command::Daemon(args)) => args.wants_json(),
             Some(
                 Command::Start
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)
                 | Command::Completions(_)
+                | Command::ShellInit(_)
                 | Command::Demo(_)
                 | Command::DemoAgent(_),
             )

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
 use paw_core::config::ConfigError;
@@ -36,6 +36,16 @@ impl Context {
             Err(GitError::NotARepository(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether the current directory lies in a repository, or in something that git refuses to take for one.
+    pub(crate) fn is_inside_repo(&self) -> bool {
+        !matches!(Repo::discover(&self.cwd), Err(GitError::NotARepository(_)))
+    }
+
+    /// The current directory, where it lies in a repository.
+    pub(crate) fn repo_dir(&self) -> Option<&Path> {
+        self.is_inside_repo().then_some(self.cwd.as_path())
     }
 
     pub(crate) fn require_repo(&self) -> Result<Repo, PawError> {

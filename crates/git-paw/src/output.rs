@@ -1,15 +1,22 @@
 //! The only way to stdout and stderr: one JSON document or lines for people, colour on terminals only, and a
 //! closed pipe is no failure.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use paw_core::PawError;
-use paw_core::error::EXIT_OK;
 use serde::Serialize;
-use serde_json::json;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::failure::Failure;
 
 /// How a word is set off on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +37,7 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let wanted = colour_wanted();
         Self {
             json,
             colour_out: wanted && io::stdout().is_terminal(),
@@ -67,6 +73,30 @@ impl Output {
         }
     }
 
+    /// A table as the answer; its titles are the first row.
+    pub(crate) fn table<const N: usize>(
+        self,
+        titles: [&str; N],
+        rows: Vec<[String; N]>,
+    ) -> Result<(), PawError> {
+        let all: Vec<_> = [titles.map(str::to_owned)].into_iter().chain(rows).collect();
+        let mut lines = columns(&all);
+        lines[0] = self.paint(Style::Bold, &lines[0]);
+        lines.iter().try_for_each(|line| self.say(line))
+    }
+
+    /// A path as the answer, byte for byte.
+    pub(crate) fn say_path(self, path: &Path) -> Result<(), PawError> {
+        self.write(&[path.as_os_str().as_bytes(), b"\n"].concat())
+    }
+
+    /// What is going on right now, for whoever watches.
+    pub(crate) fn progress(self, line: &str) {
+        if io::stderr().is_terminal() {
+            self.note(&paint(self.colour_err, Style::Dim, line));
+        }
+    }
+
     /// What is going on, beside the answer.
     #[expect(clippy::unused_self, reason = "there is one way out, and it is a value")]
     pub(crate) fn note(self, line: &str) {
@@ -78,20 +108,20 @@ impl Output {
     }
 
     /// Says what went wrong, as a document where one was asked for, and returns the exit code.
-    pub(crate) fn fail(self, error: &PawError) -> u8 {
+    pub(crate) fn fail(self, failure: &Failure) -> u8 {
         if self.json {
-            self.fail_with(json_code(error), &error.to_string());
-        } else if matches!(error, PawError::UserCancelled) {
-            self.note(&error.to_string());
+            let _ = self.document(&failure.document());
+        } else if failure.is_cancelled() {
+            self.note(&failure.text());
         } else {
-            self.note(&format!("{}: {error}", paint(self.colour_err, Style::Bad, "error")));
+            self.note(&format!("{}: {}", paint(self.colour_err, Style::Bad, "error"), failure.text()));
         }
-        error.exit_code()
+        failure.exit_code()
     }
 
-    /// The failure as the one JSON document. Says whether it could be written.
-    pub(crate) fn fail_with(self, code: &str, message: &str) -> bool {
-        self.document(&json!({"error": {"code": code, "message": message}})).is_ok()
+    /// Like [`Output::paint`], for what goes to stderr.
+    pub(crate) fn paint_note(self, style: Style, text: &str) -> String {
+        paint(self.colour_err, style, text)
     }
 
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
@@ -99,14 +129,20 @@ impl Output {
     }
 }
 
-fn json_code(error: &PawError) -> &'static str {
-    match error {
-        PawError::UserCancelled => "CANCELLED",
-        PawError::CliNotFound(_) | PawError::NoCLIsFound => "NOT_FOUND",
-        PawError::ConfigError(_) | PawError::BranchError(_) => "INVALID_ARGUMENT",
-        _ if error.exit_code() == EXIT_OK => "OK",
-        _ => "FAILED",
-    }
+/// Every column as wide as its widest cell, the last one as it is.
+fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..N.saturating_sub(1)).map(width).chain([0]).collect();
+    let line = |row: &[String; N]| {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ")
+    };
+    rows.iter().map(line).collect()
+}
+
+fn colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn paint(colour: bool, style: Style, text: &str) -> String {
@@ -120,18 +156,45 @@ fn paint(colour: bool, style: Style, text: &str) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Sends the trace to stderr: by `-v`, or by `GIT_PAW_LOG` as `debug` or `paw::process=debug`.
+/// Sends the trace to stderr: warnings always, more by `-v`, or by `GIT_PAW_LOG` as `debug` or `paw::process=debug`.
 pub(crate) fn start_trace(verbose: u8) {
     let wished = std::env::var("GIT_PAW_LOG").ok().and_then(|wish| wish.parse::<Targets>().ok());
     let filter = match (verbose, wished) {
-        (0, None) => return,
+        (0, None) => Targets::new().with_target("paw", LevelFilter::WARN),
         (0, Some(wished)) => wished,
         (1, _) => Targets::new().with_target("paw", LevelFilter::DEBUG),
         (_, _) => Targets::new().with_default(LevelFilter::TRACE),
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).without_time().with_target(false);
-    let _ = tracing_subscriber::registry()
-        .with(lines.with_ansi(io::stderr().is_terminal()))
-        .with(filter)
-        .try_init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).event_format(TraceLine);
+    let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
+}
+
+/// A warning looks like every other warning of ours; the rest says its level.
+struct TraceLine;
+
+impl<S, N> FormatEvent<S, N> for TraceLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut line: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let colour = colour_wanted() && io::stderr().is_terminal();
+        match *event.metadata().level() {
+            Level::ERROR => write!(line, "{}: ", paint(colour, Style::Bad, "error"))?,
+            Level::WARN => write!(line, "{}: ", paint(colour, Style::Doubtful, "warning"))?,
+            level => write!(line, "{} ", paint(colour, Style::Dim, &level.to_string().to_lowercase()))?,
+        }
+        context.format_fields(line.by_ref(), event)?;
+        writeln!(line)
+    }
+}
+
+/// A number with its noun, as people say it.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use paw_core::{BranchName, PawError, ProjectName, SessionName};
 use paw_host::files::{self, Access};
-use paw_host::git::Git;
+use paw_host::git::{Git, Repo};
 use paw_host::process::shell_quote;
 use paw_host::tmux::{Batch, Tmux, TmuxCommand, session_target};
+use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
+use paw_worktree::{SessionWorktree, Worktrees};
 
 use super::demo_agent::Task;
 use crate::context::Context;
@@ -17,8 +19,9 @@ use crate::output::Style;
 
 /// Watch git-paw at work in a scratch repository
 ///
-/// Makes a repository, a worktree and a pane for each of three scripted agents, and lets them work. On a terminal
-/// you are taken into the session; detach (prefix, then d) to come back. Everything is removed at the end.
+/// Makes a repository, a worktree and a pane for each of three scripted agents, and lets them work; then a worktree with
+/// unsaved work is removed and brought back. On a terminal you are taken into the session; detach (prefix, then d) to
+/// come back. Everything is removed at the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep")]
 pub(crate) struct DemoArgs {
@@ -53,6 +56,7 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
 struct Demo {
     session: SessionName,
     repo: Git,
+    worktrees: Worktrees,
     agents: Vec<Agent>,
 }
 
@@ -78,18 +82,23 @@ impl Demo {
         repo.run(["commit", "--quiet", "--message=A program that greets"])?;
         say(&format!("made a scratch repository: {}", root.display()))?;
 
-        let project = ProjectName::from_path(&root);
+        // A registry of its own: nothing of the demo shows up among the user's worktrees.
+        let worktrees = Worktrees::open(&scratch.join("data"))?;
+        let branches = Task::ALL.map(|task| BranchName::new(task.branch()));
+        let branches: Vec<_> = branches.into_iter().collect::<Result<_, _>>()?;
+        let wanted: Vec<_> = branches.iter().cloned().map(SessionWorktree::new).collect();
         let mut agents = Vec::new();
-        for task in Task::ALL {
-            let branch = BranchName::new(task.branch())?;
-            let worktree = scratch.join(project.worktree_dir_name(&branch));
-            repo.add_worktree(&worktree, &branch, "main")?;
-            say(&format!("made a worktree for {branch}: ../{}", project.worktree_dir_name(&branch)))?;
+        let made = worktrees.create_worktrees(&root, &wanted)?;
+        for ((task, branch), made) in Task::ALL.into_iter().zip(branches).zip(made) {
+            let worktree = made?.path;
+            let shown = worktree.file_name().unwrap_or_default().display();
+            say(&format!("made a worktree for {branch}: ../{shown}"))?;
             agents.push(Agent { task, branch, worktree });
         }
+        let project = ProjectName::from_path(&root);
         let taken = |name: &SessionName| tmux.has_session(name).unwrap_or(true);
         let session = SessionName::for_project(&project).first_free(taken);
-        Ok(Self { session, repo, agents })
+        Ok(Self { session, repo, worktrees, agents })
     }
 
     /// Opens the panes, waits for the agents (or shows them to whoever sits at the terminal), and tells what they did.
@@ -109,7 +118,23 @@ impl Demo {
         for agent in &self.agents {
             tmux.wait_for(&self.channel(agent), PATIENCE)?;
         }
-        self.tell(context)
+        self.tell(context)?;
+        self.lose_and_find(context)
+    }
+
+    /// A worktree with unsaved work is removed by force, and its work comes back.
+    fn lose_and_find(&self, context: &Context) -> Result<(), PawError> {
+        let branch = BranchName::new("feat/idea")?;
+        let made = self.worktrees.create_worktree(self.repo.dir(), &SessionWorktree::new(branch))?;
+        files::write_atomic(&made.path.join("idea.txt"), b"half a thought\n", Access::Usual)?;
+        let removed = self.worktrees.remove_worktree(self.repo.dir(), &made.path, true)?;
+        let rescue =
+            removed.rescue.ok_or_else(|| PawError::WorktreeError("the unsaved file was lost".to_owned()))?;
+        context.output.say("removed a worktree with an unsaved file: feat/idea")?;
+        let repo = Repo::discover(self.repo.dir())?;
+        rescue::restore(&repo, &rescue.id, RestoreInto::NewWorktree(&made.path), RestoreOptions::default())?;
+        let text = files::load_text(&made.path.join("idea.txt"))?.unwrap_or_default();
+        context.output.say(&format!("and got it back (git paw undo): idea.txt says \"{}\"", text.trim_end()))
     }
 
     fn panes(&self, program: &Path, pace_ms: u64) -> Batch {

@@ -37,8 +37,33 @@ fn help_contains_all_subcommands_and_quick_start() {
 
 #[test]
 fn the_help_of_every_command_ends_with_examples() {
-    for command in ["init", "list-clis", "add-cli", "remove-cli", "doctor", "completions", "demo"] {
-        let help = run(&[command, "--help"]).stdout;
+    for command in [
+        "init",
+        "list-clis",
+        "add-cli",
+        "remove-cli",
+        "worktree",
+        "worktree create",
+        "worktree list",
+        "worktree switch",
+        "worktree remove",
+        "worktree prune",
+        "worktree adopt",
+        "undo",
+        "undo show",
+        "undo restore",
+        "trust",
+        "daemon",
+        "daemon run",
+        "daemon status",
+        "daemon stop",
+        "doctor",
+        "completions",
+        "shell-init",
+        "demo",
+    ] {
+        let args: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let help = run(&args).stdout;
         let examples = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{command}:\n{help}")).1;
         assert!(examples.contains(&format!("git paw {command}")), "{help}");
     }

@@ -16,6 +16,7 @@ fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
         "opened the session paw-demo with 3 panes",
         "src/leave.sh | 2 ++",
         "three agents worked at once",
+        "and got it back (git paw undo): idea.txt says \"half a thought\"",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
     }

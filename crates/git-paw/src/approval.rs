@@ -1,0 +1,67 @@
+//! Asking the user before a repository's own commands run.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use paw_core::PawError;
+use paw_host::git::Repo;
+use paw_host::trust::{Approver, Subject, TrustStore};
+use paw_worktree::setup::{SetupPlan, Trust};
+
+use crate::context::Context;
+
+/// How the user is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// A flag says yes.
+    Given,
+    /// At the terminal, where there is one; else the answer is "not now".
+    Ask,
+}
+
+/// The plan, approved where it was before or is now. A plan that is not approved runs only the user's own commands.
+pub(crate) fn decide(
+    plan: SetupPlan,
+    repo: &Repo,
+    consent: Consent,
+    context: &Context,
+) -> Result<SetupPlan, PawError> {
+    let store = TrustStore::open(&context.dirs);
+    let plan = plan.checked(&store, repo)?;
+    let Trust::NeedsApproval(subject) = plan.trust() else { return Ok(plan) };
+    let approved = match consent {
+        Consent::Given => true,
+        Consent::Ask => may_ask(context) && confirm(subject)?,
+    };
+    if !approved {
+        return Ok(plan);
+    }
+    store.approve(&Approver::from_env()?, repo, subject)?;
+    Ok(plan.approved())
+}
+
+/// Somebody sits at the terminal, and is no agent.
+fn may_ask(context: &Context) -> bool {
+    !context.output.wants_json()
+        && io::stdin().is_terminal()
+        && io::stderr().is_terminal()
+        && Approver::from_env().is_ok()
+}
+
+fn confirm(subject: &Subject) -> Result<bool, PawError> {
+    let mut stderr = io::stderr().lock();
+    let wanted: Vec<_> = subject.details().iter().map(|line| format!("  {line}\n")).collect();
+    let question = format!(
+        "this repository wants to run, in every new worktree:\n{}\
+         run it, and do not ask again until it changes? [y/N] ",
+        wanted.concat()
+    );
+    let asked = stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush());
+    drop(stderr);
+    let mut answer = String::new();
+    let read = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
+    match read {
+        Ok(0) => Err(PawError::UserCancelled),
+        Ok(_) => Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
+        Err(error) => Err(PawError::IoError(format!("cannot ask: {error}"))),
+    }
+}

@@ -1,0 +1,71 @@
+//! `git paw undo`: what removals have kept, and getting it back.
+
+mod restore;
+mod show;
+
+use clap::{Args, Subcommand};
+use paw_worktree::rescue::{self, Rescue};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// List what was kept before something was removed or rewritten; show it, or get it back
+///
+/// Removals and rebases store whatever is committed nowhere else under refs/paw/rescue/. Nothing there is ever deleted
+/// by itself.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  git paw undo
+  git paw undo show 2026
+  git paw undo restore 2026 --path src/main.rs"
+)]
+pub(crate) struct UndoArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Show(show::ShowArgs),
+    Restore(restore::RestoreArgs),
+}
+
+impl UndoArgs {
+    pub(crate) fn wants_json(&self) -> bool {
+        match &self.action {
+            None => self.json,
+            Some(Action::Show(args)) => args.json,
+            Some(Action::Restore(args)) => args.json,
+        }
+    }
+}
+
+pub(crate) fn run(args: &UndoArgs, context: &Context) -> Result<(), Failure> {
+    let repo = context.require_repo()?;
+    match &args.action {
+        None => list(&rescue::list(&repo)?, context),
+        Some(Action::Show(args)) => show::run(args, &repo, context),
+        Some(Action::Restore(args)) => restore::run(args, &repo, context),
+    }
+}
+
+fn list(rescues: &[Rescue], context: &Context) -> Result<(), Failure> {
+    if context.output.wants_json() {
+        return Ok(context.output.document(&json!({"rescues": rescues}))?);
+    }
+    if rescues.is_empty() {
+        return Ok(context.output.say("nothing was kept here")?);
+    }
+    let row = |rescue: &Rescue| {
+        let branch = rescue.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
+        let when = rescue.created_at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+        [rescue.id.clone(), branch.to_owned(), rescue.reason.clone(), when]
+    };
+    Ok(context.output.table(["ID", "BRANCH", "WHY", "WHEN"], rescues.iter().map(row).collect())?)
+}

@@ -1,0 +1,70 @@
+//! `git paw undo restore`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paw_host::git::Repo;
+use paw_worktree::rescue::{self, RescueKind, RestoreInto, RestoreOptions};
+use paw_worktree::{Worktrees, check};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::count;
+
+/// Get back what was kept
+///
+/// A whole worktree comes back beside the repository, with its branch, its staged and its unstaged changes and its new
+/// files. With --path only those files come back, into the worktree you are in.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw undo restore 2026
+  git paw undo restore 2026 --path src/main.rs --path docs
+  git paw undo restore 2026 --into ../somewhere")]
+pub(super) struct RestoreArgs {
+    /// Its id, or the beginning of it
+    id: String,
+    /// Only this file or directory; can be given several times
+    #[arg(long, value_name = "PATH")]
+    path: Vec<PathBuf>,
+    /// Where to: a new directory becomes a worktree, an existing one gets the files
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+    /// Overwrite changes that are there
+    #[arg(short, long)]
+    force: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<(), Failure> {
+    let rescue = rescue::require(repo, &args.id)?;
+    let dir = match &args.into {
+        Some(dir) => context.cwd.join(dir),
+        None if !args.path.is_empty() => repo.worktree.clone().unwrap_or_else(|| context.cwd.clone()),
+        None => match &rescue.worktree {
+            Some(before) if !before.exists() => before.clone(),
+            _ => check::directory(repo, &rescue.id),
+        },
+    };
+    let into = if dir.is_dir() { RestoreInto::Existing(&dir) } else { RestoreInto::NewWorktree(&dir) };
+    let restored =
+        rescue::restore(repo, &rescue.id, into, RestoreOptions { paths: &args.path, force: args.force })?;
+    if matches!(into, RestoreInto::NewWorktree(_)) && rescue.kind != RescueKind::Tip {
+        adopt(&dir, context);
+    }
+    if context.output.wants_json() {
+        return Ok(context.output.document(&restored)?);
+    }
+    let files = count(restored.files.len() as u64, "file");
+    context.output.say(&format!("restored {files} into {}", restored.dir.display()))?;
+    Ok(context.output.say(&restored.branch.to_string())?)
+}
+
+/// A worktree that comes back is listed again. One without a branch cannot be, which is no harm.
+fn adopt(dir: &std::path::Path, context: &Context) {
+    let adopted = Worktrees::open(context.dirs.data_dir()).and_then(|worktrees| worktrees.adopt(dir));
+    if let Err(error) = adopted {
+        context.output.warn(&format!("it is not in `git paw worktree list` as ours: {error}"));
+    }
+}

@@ -1,0 +1,27 @@
+//! `git paw undo show`
+
+use clap::Args;
+use paw_host::git::Repo;
+use paw_worktree::rescue;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Show what was kept
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  git paw undo show 2026")]
+pub(super) struct ShowArgs {
+    /// Its id, or the beginning of it
+    id: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &ShowArgs, repo: &Repo, context: &Context) -> Result<(), Failure> {
+    let shown = rescue::show(repo, &args.id)?;
+    if context.output.wants_json() {
+        return Ok(context.output.document(&shown)?);
+    }
+    Ok(context.output.say(shown.summary.trim_end())?)
+}

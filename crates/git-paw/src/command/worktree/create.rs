@@ -1,0 +1,116 @@
+//! `git paw worktree create`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paw_host::config;
+use paw_host::git::Repo;
+use paw_worktree::setup::{self, SetupPlan, SetupStatus};
+use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
+
+use super::view;
+use crate::approval::{self, Consent};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Style, count};
+
+/// Make a worktree for a branch
+///
+/// Everything is checked first; whatever fails on the way is undone. Ignored files named by worktree.copy come along,
+/// then worktree.setup_commands and .git-paw/worktree-setup.sh make it ready. What the repository itself wants to run
+/// needs your approval once.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw worktree create feature/auth
+  git paw worktree create feature/new-thing --new
+  git paw worktree create feature/auth --name auth-work --json")]
+pub(super) struct CreateArgs {
+    branch: String,
+    /// Make the branch, at the commit that is checked out in the repository
+    #[arg(long)]
+    new: bool,
+    /// Name of the worktree; without it, the last part of the branch
+    #[arg(long)]
+    name: Option<String>,
+    /// Directory of the worktree; without it, <repository>-<name> beside the repository
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// The repository; without it, the one you are in
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// Run no setup
+    #[arg(long)]
+    no_setup: bool,
+    /// Approve what the repository wants to run
+    #[arg(long, conflicts_with = "no_setup")]
+    trust: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    let request = CreateRequest {
+        repo_path: context.cwd.join(args.repo.as_deref().unwrap_or(&context.cwd)),
+        branch: args.branch.clone(),
+        name: args.name.clone(),
+        path: args.path.as_ref().map(|path| context.cwd.join(path)),
+        create_branch: args.new,
+    };
+    check::arguments(&request)?;
+    let preparation = prepare(args, &request, context)?;
+    let created = worktrees.create(&request, &mut |step| {
+        context.output.progress(match step {
+            Step::CheckingOut => "checking out …",
+            Step::FillingSubmodules => "filling submodules …",
+            Step::Rebasing => "rebasing …",
+        });
+    })?;
+    let note = |line: &str| context.output.note(&context.output.paint_note(Style::Dim, &format!("  {line}")));
+    let prepared = worktrees.prepare(&created, &preparation, note)?;
+    for line in created.notes.iter().chain(&prepared.notes) {
+        context.output.warn(line);
+    }
+    if context.output.wants_json() {
+        return Ok(context.output.document(&view::prepared(&prepared))?);
+    }
+    tell(&prepared, context)
+}
+
+/// What the configuration asks for, as far as it may run. Without a repository there is nothing; creating says so.
+fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Result<Preparation, Failure> {
+    let Ok(repo) = Repo::discover(&request.repo_path) else { return Ok(Preparation::default()) };
+    let layers = config::load_layers(Some(&repo.root), None)?;
+    for warning in layers.warnings() {
+        context.output.warn(&warning.to_string());
+    }
+    let config = layers.resolve()?;
+    let setup = if args.no_setup || repo.bare {
+        SetupPlan::default()
+    } else {
+        let consent = if args.trust { Consent::Given } else { Consent::Ask };
+        approval::decide(setup::plan(&config, &layers.repo, &repo.root), &repo, consent, context)?
+    };
+    Ok(Preparation { copy: config.worktree.copy, setup })
+}
+
+fn tell(prepared: &Prepared, context: &Context) -> Result<(), Failure> {
+    let output = context.output;
+    let row = &prepared.worktree;
+    output.say(&format!("created {} on {}: {}", row.name, row.branch, row.path.display()))?;
+    let copy = &prepared.copy;
+    if copy.files > 0 {
+        output.say(&format!("brought along {}", count(copy.files, "ignored file")))?;
+    }
+    for (path, reason) in &copy.skipped {
+        output.warn(&format!("not copied: {}: {reason}", path.display()));
+    }
+    match (prepared.setup.status, &prepared.setup.error) {
+        (SetupStatus::None, _) => {}
+        (SetupStatus::Success, _) => output.say("setup done")?,
+        (status @ (SetupStatus::Failed | SetupStatus::Timeout | SetupStatus::Untrusted), error) => {
+            output.warn(&format!("setup {status}: {}", error.as_deref().unwrap_or_default()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! `git paw worktree list`
+
+use clap::Args;
+use paw_worktree::{Listing, Status, WorktreeError, Worktrees};
+use serde_json::{Value, json};
+
+use super::view;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// List the worktrees of this repository
+///
+/// Those made by plain git are listed too, marked unmanaged; `git paw worktree adopt` takes them in. Outside of a
+/// repository, or with --all, the worktrees of every repository are listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw worktree list
+  git paw worktree list --all --json")]
+pub(super) struct ListArgs {
+    /// Of every repository
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    let listing = match worktrees.list(if args.all { None } else { Some(&context.cwd) }) {
+        Err(WorktreeError::NotARepository(_)) => worktrees.list(None)?,
+        listing => listing?,
+    };
+    if context.output.wants_json() {
+        let managed = listing.worktrees.iter().map(view::managed);
+        let all: Vec<Value> = managed.chain(listing.unmanaged.iter().map(view::unmanaged)).collect();
+        return Ok(context.output.document(&json!({"worktrees": all}))?);
+    }
+    print(&listing, context)
+}
+
+fn print(listing: &Listing, context: &Context) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for row in &listing.worktrees {
+        let (id, path) = (row.id.to_string(), row.path.display().to_string());
+        rows.push([row.name.clone(), row.branch.to_string(), row.status.to_string(), id, path]);
+    }
+    for entry in &listing.unmanaged {
+        let branch = entry.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
+        let status = if entry.missing { "stale" } else { "unmanaged" };
+        let path = entry.path.display().to_string();
+        rows.push([entry.name.clone(), branch.to_owned(), status.to_owned(), "-".to_owned(), path]);
+    }
+    if rows.is_empty() {
+        return Ok(context.output.say("no worktrees (make one: git paw worktree create <branch>)")?);
+    }
+    context.output.table(["NAME", "BRANCH", "STATUS", "ID", "PATH"], rows)?;
+    for row in listing.worktrees.iter().filter(|row| row.status == Status::Broken) {
+        if let Some(message) = &row.message {
+            context.output.warn(&format!("{}: {message}", row.name));
+        }
+    }
+    Ok(())
+}

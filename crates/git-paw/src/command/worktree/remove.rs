@@ -1,0 +1,68 @@
+//! `git paw worktree remove`
+
+use clap::Args;
+use paw_worktree::{RemoveOptions, Worktrees};
+use serde_json::json;
+
+use super::view;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Remove a worktree; work that is not merged or not committed is kept first
+///
+/// Without --force a worktree with changes, with running programs or with an active conversation stays. Its branch
+/// stays as well, unless --delete-branch says otherwise.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw worktree remove auth
+  git paw worktree remove auth --force --delete-branch
+  git paw undo                         (what was kept)")]
+pub(super) struct RemoveArgs {
+    /// Its id or its name
+    worktree: String,
+    /// Remove it with its changes (they are kept for `git paw undo`), and end the programs that run in it
+    #[arg(short, long)]
+    force: bool,
+    /// Delete the branch too; commits that are nowhere else are kept for `git paw undo`
+    #[arg(long)]
+    delete_branch: bool,
+    /// Keep ignored files as well
+    #[arg(long)]
+    include_ignored: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    let options = RemoveOptions {
+        force: args.force,
+        delete_branch: args.delete_branch,
+        include_ignored: args.include_ignored,
+    };
+    let removed = worktrees.remove(&args.worktree, context.repo_dir(), options)?;
+    for process in &removed.ended {
+        context.output.note(&format!("ended {} ({})", process.pid, process.command_line));
+    }
+    for note in &removed.notes {
+        context.output.note(note);
+    }
+    if context.output.wants_json() {
+        let mut document = json!({
+            "removed": true,
+            "sessions_closed": removed.sessions_closed,
+            "branch_deleted": removed.branch_deleted,
+            "worktree": view::managed(&removed.worktree),
+        });
+        if let Some(rescue) = &removed.rescue {
+            document["rescue"] = rescue.reference.as_str().into();
+        }
+        return Ok(context.output.document(&document)?);
+    }
+    if let Some(rescue) = &removed.rescue {
+        view::tell_rescue(rescue, context);
+    }
+    let (row, deleted) = (&removed.worktree, removed.branch_deleted);
+    let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
+    Ok(context.output.say(&format!("removed {}{branch}", row.name))?)
+}

@@ -1,0 +1,36 @@
+//! `git paw worktree switch`
+
+use clap::Args;
+use paw_worktree::Worktrees;
+use serde_json::json;
+
+use super::view;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Print the directory of a worktree, to go there
+///
+/// A program cannot change its shell's directory; with `eval "$(git paw shell-init bash)"` in your shell's startup file,
+/// this command does.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw worktree switch auth
+  cd \"$(git paw worktree switch auth)\"")]
+pub(super) struct SwitchArgs {
+    /// Its id or its name
+    worktree: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &SwitchArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    let switched = worktrees.switch(&args.worktree, context.repo_dir())?;
+    if context.output.wants_json() {
+        let previous = switched.previous_worktree_id.as_ref().map(paw_worktree::WorktreeId::as_str);
+        let document =
+            json!({"worktree": view::managed(&switched.worktree), "previous_worktree_id": previous});
+        return Ok(context.output.document(&document)?);
+    }
+    Ok(context.output.say_path(&switched.worktree.path)?)
+}

@@ -1,0 +1,60 @@
+//! `git paw trust`
+
+use paw_testkit::{Sandbox, TestRepo};
+use serde_json::json;
+
+use crate::paw::{document, paw};
+
+fn project() -> (Sandbox, TestRepo) {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran\"]\n");
+    (sandbox, repo)
+}
+
+fn setup_status(sandbox: &Sandbox, repo: &TestRepo, branch: &str) -> serde_json::Value {
+    document(&paw(sandbox, &repo.root, &["worktree", "create", branch, "--new", "--json"]))["setup_status"]
+        .clone()
+}
+
+#[test]
+fn what_a_repository_wants_to_run_runs_only_once_it_is_approved_and_only_as_it_was() {
+    let (sandbox, repo) = project();
+    assert_eq!(setup_status(&sandbox, &repo, "one"), "untrusted");
+    let ran = paw(&sandbox, &repo.root, &["trust"]);
+    assert!(ran.code == 1 && ran.stdout.contains("touch ran") && ran.stderr.contains("--yes"), "{ran}");
+    assert_eq!(paw(&sandbox, &repo.root, &["trust", "--yes"]).code, 0);
+    assert_eq!(setup_status(&sandbox, &repo, "two"), "success");
+    repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran \"]\n");
+    assert_eq!(setup_status(&sandbox, &repo, "three"), "untrusted");
+}
+
+#[test]
+fn approvals_are_listed_and_taken_back() {
+    let (sandbox, repo) = project();
+    paw(&sandbox, &repo.root, &["trust", "--yes"]);
+    let listed = document(&paw(&sandbox, &repo.root, &["trust", "--list", "--json"]));
+    assert_eq!(listed["approvals"][0]["what"], json!(["setup command: touch ran"]));
+    let ran = paw(&sandbox, &repo.root, &["trust", "--revoke"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "took back 1 approval\n"));
+    assert_eq!(setup_status(&sandbox, &repo, "one"), "untrusted");
+}
+
+#[test]
+fn an_agent_cannot_approve() {
+    let (mut sandbox, repo) = project();
+    sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    for args in [&["trust", "--yes"][..], &["worktree", "create", "one", "--new", "--trust"]] {
+        let ran = paw(&sandbox, &repo.root, args);
+        assert!(ran.code == 1 && ran.stderr.contains("an agent cannot approve"), "{ran}");
+    }
+    assert_eq!(document(&paw(&sandbox, &repo.root, &["trust", "--list", "--json"]))["approvals"], json!([]));
+}
+
+#[test]
+fn a_repository_that_wants_nothing_needs_no_approval() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let ran = paw(&sandbox, &repo.root, &["trust"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "this repository wants to run nothing\n"));
+}

@@ -1,0 +1,422 @@
+//! `git paw worktree`: every promise about a worktree's life, through the command line.
+
+use std::fs;
+use std::path::PathBuf;
+
+use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
+use serde_json::{Value, json};
+
+use crate::paw::{PROGRAM, document, paw};
+
+/// A repository `project` with the branches main, develop and feature/auth.
+struct Project {
+    sandbox: Sandbox,
+    repo: TestRepo,
+}
+
+impl Project {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("project");
+        repo.git(["branch", "develop"]);
+        repo.git(["branch", "feature/auth"]);
+        Self { sandbox, repo }
+    }
+
+    fn paw(&self, args: &[&str]) -> Ran {
+        paw(&self.sandbox, &self.repo.root, args)
+    }
+
+    fn create(&self, args: &[&str]) -> Ran {
+        self.paw(&[&["worktree", "create", "--json"], args].concat())
+    }
+
+    fn created(&self, args: &[&str]) -> Value {
+        let ran = self.create(args);
+        assert_eq!(ran.code, 0, "{ran}");
+        document(&ran)
+    }
+
+    /// The failure, after checking that nothing was left behind.
+    fn refused(&self, args: &[&str]) -> Value {
+        let before = self.repo.git(["for-each-ref"]);
+        let ran = self.create(args);
+        assert_eq!(ran.code, 1, "{ran}");
+        assert_eq!(self.rows().len(), 0, "no row is left");
+        assert_eq!(self.repo.git(["for-each-ref"]), before, "no branch is left");
+        assert_eq!(self.repo.git(["worktree", "list"]).lines().count(), 1, "no registration is left");
+        document(&ran)["error"].clone()
+    }
+
+    fn rows(&self) -> Vec<Value> {
+        let ran = self.paw(&["worktree", "list", "--json"]);
+        document(&ran)["worktrees"].as_array().unwrap().clone()
+    }
+
+    fn dir(&self, name: &str) -> PathBuf {
+        self.sandbox.root().join(name)
+    }
+
+    fn configure(&self, text: &str) {
+        self.sandbox.write("home/.config/git-paw/config.toml", text);
+    }
+}
+
+#[test]
+fn successful_creation_for_existing_branch() {
+    let project = Project::new();
+    let answer = project.created(&["feature/auth", "--name", "auth-work"]);
+    let worktree = &answer["worktree"];
+    assert_eq!(worktree["name"], "auth-work");
+    assert_eq!(worktree["path"], "[SANDBOX]/project-auth-work");
+    assert_eq!(worktree["branch"], "feature/auth");
+    assert!(worktree["id"].as_str().unwrap().starts_with("wt_"));
+    assert_eq!(project.rows()[0]["id"], worktree["id"]);
+    assert!(project.dir("project-auth-work/README.md").is_file());
+}
+
+#[test]
+fn successful_creation_with_new_branch() {
+    let project = Project::new();
+    let answer = project.created(&["feature/new-thing", "--new"]);
+    assert_eq!(answer["worktree"]["path"], "[SANDBOX]/project-new-thing");
+    assert_eq!(project.rows()[0]["branch"], "feature/new-thing");
+    assert_eq!(project.repo.git(["rev-parse", "feature/new-thing"]), project.repo.git(["rev-parse", "main"]));
+}
+
+#[test]
+fn fails_branch_already_checked_out() {
+    let project = Project::new();
+    project.repo.git(["switch", "--quiet", "develop"]);
+    let error = project.refused(&["develop"]);
+    assert_eq!(error["code"], "ALREADY_EXISTS");
+    assert_eq!(error["message"], "Branch 'develop' is already checked out at '[SANDBOX]/project'");
+}
+
+#[test]
+fn fails_insufficient_disk_space() {
+    let mut project = Project::new();
+    project.sandbox.set("GIT_PAW_TEST_FREE_BYTES", "1000");
+    let error = project.refused(&["feature/auth"]);
+    assert_eq!(error["code"], "RESOURCE_EXHAUSTED");
+    assert_eq!(error["message"], "Insufficient disk space to create worktree");
+    assert_eq!(error["details"]["available_bytes"], 1000);
+    assert!(error["details"]["required_bytes"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn fails_path_already_exists() {
+    let project = Project::new();
+    fs::create_dir(project.dir("project-auth-work")).unwrap();
+    let error = project.refused(&["feature/auth", "--name", "auth-work"]);
+    assert_eq!(error["code"], "ALREADY_EXISTS");
+    assert_eq!(error["message"], "Path '[SANDBOX]/project-auth-work' already exists");
+}
+
+#[test]
+fn fails_branch_does_not_exist() {
+    let project = Project::new();
+    let error = project.refused(&["feature/nonexistent"]);
+    assert_eq!(error["code"], "NOT_FOUND");
+    assert_eq!(error["message"], "Branch 'feature/nonexistent' does not exist");
+}
+
+#[test]
+fn fails_invalid_branch_name() {
+    let project = Project::new();
+    let error = project.refused(&["feature/bad..name", "--new"]);
+    assert_eq!(error["code"], "INVALID_ARGUMENT");
+    assert_eq!(error["message"], "Invalid branch name: 'feature/bad..name' contains '..'");
+}
+
+#[test]
+fn fails_name_contains_path_separator() {
+    let project = Project::new();
+    let error = project.refused(&["feature/auth", "--name", "foo/bar"]);
+    assert_eq!(error["code"], "INVALID_ARGUMENT");
+    assert_eq!(error["message"], "Worktree name cannot contain path separators");
+}
+
+#[test]
+fn atomicity_git_failure_rolls_back() {
+    let project = Project::new();
+    // A filter that must work and does not makes git fail in the middle of its checkout.
+    project.repo.commit_file(".gitattributes", "*.bin filter=broken\n", "attributes");
+    project.repo.commit_file("data.bin", "data\n", "data");
+    project.repo.git(["config", "filter.broken.smudge", "false"]);
+    project.repo.git(["config", "filter.broken.required", "true"]);
+    let error = project.refused(&["feature/new-thing", "--new"]);
+    assert_eq!(error["code"], "INTERNAL");
+    assert_eq!(error["message"], "Git worktree creation failed");
+    assert!(!error["details"]["stderr"].as_str().unwrap().is_empty());
+    assert!(!project.dir("project-new-thing").exists());
+}
+
+#[test]
+fn directory_deleted_externally() {
+    let project = Project::new();
+    let id = project.created(&["feature/auth", "--name", "auth-work"])["worktree"]["id"].clone();
+    fs::remove_dir_all(project.dir("project-auth-work")).unwrap();
+    let ran = project.paw(&["worktree", "list", "--json"]);
+    let row = &document(&ran)["worktrees"][0];
+    assert_eq!(
+        (&row["status"], &row["message"]),
+        (&json!("stale"), &json!("Worktree directory no longer exists"))
+    );
+    let warning = format!("Worktree {} directory missing: [SANDBOX]/project-auth-work", id.as_str().unwrap());
+    assert!(ran.stderr.contains(&warning), "{ran}");
+    assert_eq!(project.paw(&["worktree", "list"]).stderr, "", "said once");
+}
+
+#[test]
+fn switch_to_deleted_worktree_fails() {
+    let project = Project::new();
+    project.created(&["feature/auth", "--name", "auth-work"]);
+    fs::remove_dir_all(project.dir("project-auth-work")).unwrap();
+    let ran = project.paw(&["worktree", "switch", "auth-work", "--json"]);
+    let error = &document(&ran)["error"];
+    assert_eq!(ran.code, 1);
+    assert_eq!(error["code"], "FAILED_PRECONDITION");
+    assert_eq!(error["message"], "Worktree directory no longer exists");
+    assert_eq!(error["details"], json!({"path": "[SANDBOX]/project-auth-work"}));
+}
+
+#[test]
+fn remove_worktree_cleans_up_stale_worktree() {
+    let project = Project::new();
+    project.created(&["feature/auth", "--name", "auth-work"]);
+    fs::remove_dir_all(project.dir("project-auth-work")).unwrap();
+    project.paw(&["worktree", "list"]);
+    let ran = project.paw(&["-v", "worktree", "remove", "auth-work", "--force", "--json"]);
+    assert_eq!((ran.code, &document(&ran)["removed"]), (0, &json!(true)), "{ran}");
+    assert!(!ran.stderr.contains("worktree remove"), "git is not asked to remove what is gone: {ran}");
+    assert_eq!(project.rows(), Vec::<Value>::new());
+}
+
+#[test]
+fn git_worktree_prune_on_stale_detection() {
+    let project = Project::new();
+    project.created(&["feature/auth", "--name", "auth-work"]);
+    fs::remove_dir_all(project.dir("project-auth-work")).unwrap();
+    let ran = project.paw(&["-v", "worktree", "list"]);
+    assert!(ran.stderr.contains("worktree prune"), "{ran}");
+    assert_eq!(project.repo.git(["worktree", "list"]).lines().count(), 1);
+    let again = project.paw(&["-v", "worktree", "list"]);
+    assert!(!again.stderr.contains("worktree prune"), "once per change: {again}");
+}
+
+#[test]
+fn a_directory_that_returns_is_linked_again() {
+    let project = Project::new();
+    project.created(&["feature/auth", "--name", "auth-work"]);
+    let (here, away) = (project.dir("project-auth-work"), project.dir("away"));
+    fs::write(here.join("note"), "unsaved").unwrap();
+    fs::rename(&here, &away).unwrap();
+    assert_eq!(project.rows()[0]["status"], "stale");
+    fs::rename(&away, &here).unwrap();
+    assert_eq!(project.rows()[0]["status"], "active");
+    assert_eq!(paw_testkit::git(&here, ["status", "--short"]), "?? note");
+    assert_eq!(paw_testkit::git(&here, ["branch", "--show-current"]), "feature/auth");
+}
+
+#[test]
+fn setup_script_succeeds() {
+    let project = Project::new();
+    project.sandbox.install_program("npm", "#!/bin/sh\necho \"npm $1 in $(pwd)\"\n");
+    project.configure("[worktree]\nsetup_commands = [\"npm install\", \"npm run build\"]\n");
+    let ran = project.create(&["feature/auth"]);
+    assert_eq!(document(&ran)["setup_status"], "success", "{ran}");
+    let at = |line: &str| ran.stderr.find(line).unwrap_or_else(|| panic!("{line}: {ran}"));
+    assert!(at("npm install in [SANDBOX]/project-auth") < at("npm run in [SANDBOX]/project-auth"));
+}
+
+#[test]
+fn setup_script_fails_worktree_still_created() {
+    let project = Project::new();
+    project.sandbox.install_program("npm", "#!/bin/sh\nexit 1\n");
+    project.configure("[worktree]\nsetup_commands = [\"npm install\"]\n");
+    let ran = project.create(&["feature/auth"]);
+    let answer = document(&ran);
+    assert_eq!((ran.code, &answer["setup_status"]), (0, &json!("failed")));
+    assert_eq!(answer["setup_error"], "npm install exited with code 1");
+    assert_eq!(project.rows()[0]["setup_status"], "failed");
+    assert!(ran.stderr.contains("warning"), "{ran}");
+}
+
+#[test]
+fn setup_script_times_out() {
+    let project = Project::new();
+    project.sandbox.install_program("npm", "#!/bin/sh\nsleep 600\n");
+    project.configure("[worktree]\nsetup_commands = [\"npm install\"]\nsetup_timeout_secs = 1\n");
+    let answer = project.created(&["feature/auth"]);
+    assert_eq!(answer["setup_status"], "timeout");
+    assert_eq!(answer["setup_error"], "Setup command 'npm install' timed out after 1s");
+}
+
+#[test]
+fn custom_setup_script_from_betcode_directory() {
+    let project = Project::new();
+    project.repo.write(".betcode/worktree-setup.sh", "pwd > here\n");
+    assert_eq!(project.created(&["develop"])["setup_status"], "untrusted");
+    let answer = project.created(&["feature/auth", "--trust"]);
+    assert_eq!(answer["setup_status"], "success");
+    let here = fs::read_to_string(project.dir("project-auth/here")).unwrap();
+    assert_eq!(here.trim(), project.dir("project-auth").display().to_string());
+}
+
+#[test]
+fn no_setup_configured() {
+    let project = Project::new();
+    let answer = project.created(&["feature/auth"]);
+    assert_eq!(answer["setup_status"], "none");
+    assert_eq!(answer.get("setup_error"), None);
+}
+
+#[test]
+fn setup_script_environment() {
+    let mut project = Project::new();
+    project.sandbox.set("ANTHROPIC_API_KEY", "secret");
+    project.configure("[worktree]\nsetup_commands = [\"env\"]\n");
+    let ran = project.create(&["feature/auth"]);
+    for line in [
+        "PATH=",
+        "HOME=[SANDBOX]/home",
+        "WORKTREE_PATH=[SANDBOX]/project-auth",
+        "WORKTREE_BRANCH=feature/auth",
+    ] {
+        assert!(ran.stderr.contains(line), "{line}: {ran}");
+    }
+    assert!(!ran.stderr.contains("ANTHROPIC_API_KEY"), "{ran}");
+}
+
+#[test]
+fn on_a_terminal_the_user_is_asked_before_a_repositorys_commands_run() {
+    let project = Project::new();
+    project.repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran\"]\n");
+    let create = |branch: &str, answer: &str| {
+        let mut terminal =
+            Terminal::run(&project.sandbox, &project.repo.root, PROGRAM, &["worktree", "create", branch]);
+        terminal.wait_for("setup command: touch ran");
+        terminal.wait_for("[y/N]");
+        terminal.send(answer);
+        assert_eq!(terminal.finish(), 0);
+    };
+    create("develop", "\r");
+    assert!(!project.dir("project-develop/ran").exists());
+    create("feature/auth", "y\r");
+    assert!(project.dir("project-auth/ran").exists());
+    assert_eq!(project.created(&["third", "--new"])["setup_status"], "success", "not asked again");
+}
+
+#[test]
+fn removing_keeps_what_is_uncommitted_and_undo_brings_it_back() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    let dir = project.dir("project-auth");
+    fs::write(dir.join("README.md"), "changed\n").unwrap();
+    fs::write(dir.join("new file"), "new\n").unwrap();
+    let ran = project.paw(&["worktree", "remove", "auth"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("uncommitted changes: README.md, new file"), "{ran}");
+    let ran = project.paw(&["worktree", "remove", "auth", "--force", "--json"]);
+    let reference = document(&ran)["rescue"].as_str().unwrap().to_owned();
+    assert!(reference.starts_with("refs/paw/rescue/") && !dir.exists(), "{ran}");
+
+    let id = reference.rsplit('/').next().unwrap();
+    let listed = project.paw(&["undo"]);
+    assert!(listed.stdout.contains(id), "{listed}");
+    let shown = project.paw(&["undo", "show", id]);
+    assert!(shown.stdout.contains("README.md") && shown.stdout.contains("new file"), "{shown}");
+    let ran = project.paw(&["undo", "restore", id]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(paw_testkit::git(&dir, ["status", "--short"]), " M README.md\n?? \"new file\"");
+    assert_eq!(project.rows()[0]["status"], "active");
+}
+
+#[test]
+fn one_file_of_a_rescue_comes_back_where_i_am() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    fs::write(project.dir("project-auth/lost.txt"), "found\n").unwrap();
+    fs::write(project.dir("project-auth/other.txt"), "other\n").unwrap();
+    project.paw(&["worktree", "remove", "auth", "--force"]);
+    let ran = project.paw(&["undo", "restore", "2", "--path", "lost.txt"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(fs::read_to_string(project.repo.root.join("lost.txt")).unwrap(), "found\n");
+    assert!(!project.repo.root.join("other.txt").exists());
+}
+
+#[test]
+fn programs_that_run_in_a_worktree_are_named_and_ended_only_by_force() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    let mut child =
+        project.sandbox.command("sleep").arg("600").current_dir(project.dir("project-auth")).spawn().unwrap();
+    let ran = project.paw(&["worktree", "remove", "auth"]);
+    assert!(ran.code == 1 && ran.stderr.contains("sleep 600"), "{ran}");
+    let ran = project.paw(&["worktree", "remove", "auth", "--force"]);
+    assert!(ran.code == 0 && ran.stderr.contains(&format!("ended {} (sleep 600)", child.id())), "{ran}");
+    wait_until("the program is over", || child.try_wait().unwrap());
+}
+
+#[test]
+fn worktrees_of_plain_git_are_listed_and_can_be_adopted() {
+    let project = Project::new();
+    let plain = project.dir("plain");
+    project.repo.git(["worktree", "add", "--quiet", plain.to_str().unwrap(), "develop"]);
+    let row = &project.rows()[0];
+    assert_eq!((&row["managed"], &row["branch"]), (&json!(false), &json!("develop")));
+    let ran = project.paw(&["worktree", "adopt", "../plain", "--json"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(project.rows()[0]["managed"], true);
+}
+
+#[test]
+fn switch_prints_the_path_and_tells_where_i_came_from() {
+    let project = Project::new();
+    let first = project.created(&["feature/auth"])["worktree"]["id"].clone();
+    project.created(&["develop"]);
+    let ran = project.paw(&["worktree", "switch", "auth"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "[SANDBOX]/project-auth\n"));
+    let answer = document(&project.paw(&["worktree", "switch", "develop", "--json"]));
+    assert_eq!(answer["previous_worktree_id"], first);
+    let ran = project.paw(&["worktree", "switch", "nobody", "--json"]);
+    assert_eq!((ran.code, &document(&ran)["error"]["code"]), (1, &json!("NOT_FOUND")));
+}
+
+#[test]
+fn the_shell_integration_changes_the_directory() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    let bin = PathBuf::from(PROGRAM);
+    let bin = bin.parent().unwrap().display();
+    let script = format!(
+        "PATH=$PATH:{bin}; eval \"$(git paw shell-init bash)\"
+         git paw worktree switch auth; pwd
+         git paw worktree switch nobody; echo $?; pwd
+         git paw worktree switch auth --json | head -1
+         git status --short | wc -l 2>/dev/null; true"
+    );
+    let ran = project.sandbox.run(&project.repo.root, "bash", ["-c", &script]);
+    let lines: Vec<_> = ran.stdout.lines().take(4).collect();
+    assert_eq!(lines, ["[SANDBOX]/project-auth", "1", "[SANDBOX]/project-auth", "{"], "{ran}");
+}
+
+#[test]
+fn outside_of_a_repository_every_worktree_is_listed_and_creating_says_what_is_missing() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    let outside = project.sandbox.root();
+    let ran = paw(&project.sandbox, &outside, &["worktree", "list", "--json"]);
+    assert_eq!(document(&ran)["worktrees"][0]["name"], "auth", "{ran}");
+    let ran = paw(&project.sandbox, &outside, &["worktree", "create", "develop", "--json"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        document(&ran)["error"]["message"].as_str().unwrap().contains("is not a git repository"),
+        "{ran}"
+    );
+    let repo = project.repo.root.to_str().unwrap();
+    let ran = paw(&project.sandbox, &outside, &["worktree", "create", "develop", "--repo", repo]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(project.dir("project-develop").is_dir());
+}
