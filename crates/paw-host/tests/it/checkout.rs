@@ -13,16 +13,13 @@ fn branch(name: &str) -> BranchName {
 #[test]
 fn the_bytes_of_a_checkout_are_read_from_every_kind_of_index() {
     let sandbox = Sandbox::new();
+    let seed = sandbox.repo("seed");
     for (name, format, version) in
         [("two", "sha1", "2"), ("four", "sha1", "4"), ("long", "sha256", "2"), ("both", "sha256", "4")]
     {
         let repo = sandbox.root().join(name);
-        sandbox.repo("seed").git([
-            "init",
-            "--quiet",
-            &format!("--object-format={format}"),
-            repo.to_str().unwrap(),
-        ]);
+        let init = ["init", "--quiet", &format!("--object-format={format}"), name];
+        paw_testkit::git(&sandbox.root(), init);
         let run = |args: &[&str]| paw_testkit::git(&repo, args);
         for (file, bytes) in [("a", 10), ("dir/longer name", 200), ("dir/other", 3000)] {
             sandbox.write(&format!("{name}/{file}"), &"x".repeat(bytes));
