@@ -164,6 +164,11 @@ impl AgentId {
         if !id.is_empty() && id.chars().all(legal) { Ok(Self(id)) } else { Err(NameError::Agent(id)) }
     }
 
+    /// The agent in whose name the session itself speaks.
+    pub fn supervisor() -> Self {
+        Self(Self::SUPERVISOR.to_owned())
+    }
+
     /// The slug of a branch. Two branches may share one; [`AgentId::for_branch`] tells them apart.
     pub fn slug(branch: &BranchName) -> Self {
         let mut slug = String::with_capacity(branch.0.len());

@@ -22,6 +22,12 @@ impl Layers {
         Ok(config::resolve(self.user.clone(), self.repo.clone(), exists)?)
     }
 
+    /// As if the repository had said nothing.
+    #[must_use]
+    pub fn of_user_alone(&self) -> Self {
+        Self { repo: Layer::default(), ..self.clone() }
+    }
+
     /// Keys nobody reads, in both files.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         self.user.warnings().iter().chain(self.repo.warnings())

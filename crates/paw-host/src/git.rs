@@ -6,12 +6,16 @@
 
 mod admin;
 mod checkout;
+mod hunks;
 mod losses;
+mod merge_tree;
 mod merged;
 mod plumbing;
 mod rebase;
 mod refs;
 mod repo;
+mod scratch;
+mod snapshot;
 mod status;
 mod submodule;
 mod tree_size;
@@ -25,11 +29,15 @@ use std::path::{Path, PathBuf};
 use paw_core::PawError;
 
 pub use admin::{admin_dir_named_in, find_admin_dir, worktree_of};
-pub use checkout::{BranchSource, BranchState, CheckoutSettings};
+pub use checkout::{BranchSource, BranchState};
+pub use hunks::{Against, Lines};
 pub use losses::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
+pub use merge_tree::{Blob, Conflict, Merge};
 pub use plumbing::{NewCommit, TreeEntry};
 pub use refs::BranchPlace;
 pub use repo::Repo;
+pub use scratch::{Scratch, ScratchError};
+pub use snapshot::{Snapshot, Taken, is_excluded};
 pub use status::{Change, StatusEntry};
 pub use submodule::fill_submodules;
 pub use tree_size::find_checkout_bytes;

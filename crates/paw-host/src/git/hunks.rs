@@ -1,0 +1,160 @@
+//! Which lines of two sides stand against each other.
+
+use std::ops::RangeInclusive;
+
+use super::GitError;
+use super::merge_tree::Conflict;
+use super::run;
+use super::scratch::Scratch;
+
+/// Lines of a file, counted from 1.
+pub type Lines = RangeInclusive<u64>;
+
+/// The lines of one conflict on both sides. Empty where a side deleted the file, or where it has no lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Against {
+    pub first: Vec<Lines>,
+    pub second: Vec<Lines>,
+}
+
+/// One change of one side against the common file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hunk {
+    /// What it covers of the common file, as gaps between lines: gap 0 is before the first line.
+    gaps: (u64, u64),
+    lines: Option<Lines>,
+    added: Vec<u8>,
+}
+
+impl Scratch {
+    /// Where each of the conflicts is, in the same order.
+    pub fn lines_of(&self, conflicts: &[&Conflict]) -> Result<Vec<Against>, GitError> {
+        if conflicts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let trees = self.side_trees(conflicts)?;
+        let plain =
+            ["diff-tree", "-r", "-p", "-U0", "--stdin", "--no-renames", "--no-color", "--no-ext-diff"];
+        // As git itself compares when it merges.
+        let how = ["--no-textconv", "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/"];
+        let pairs = [&trees[1], &trees[2]].map(|side| format!("{} {side}", trees[0]));
+        let patches = run(&self.command(plain.into_iter().chain(how)).input(pairs.join("\n") + "\n"))?;
+        // Each patch follows its pair. Without a difference there is neither.
+        let end = find(&patches, format!("{}\n", pairs[1]).as_bytes()).unwrap_or(patches.len());
+        let sides = [&patches[..end], &patches[end..]].map(|patch| hunks(patch, conflicts.len()));
+        Ok((0..conflicts.len()).map(|file| against(&sides[0][file], &sides[1][file])).collect())
+    }
+}
+
+fn find(text: &[u8], line: &[u8]) -> Option<usize> {
+    text.windows(line.len())
+        .enumerate()
+        .find_map(|(at, window)| (window == line && (at == 0 || text[at - 1] == b'\n')).then_some(at))
+}
+
+/// The changes of one side that touch a change of the other. Equal changes stand against nobody. Where one side has
+/// no lines left, all changes of the other count.
+fn against(first: &[Hunk], second: &[Hunk]) -> Against {
+    let touch = |a: &Hunk, b: &Hunk| a.gaps.0 <= b.gaps.1 && b.gaps.0 <= a.gaps.1;
+    let equal = |a: &Hunk, b: &Hunk| a.gaps == b.gaps && a.added == b.added;
+    let lines = |mine: &[Hunk], theirs: &[Hunk]| {
+        let hit = |hunk: &&Hunk| theirs.iter().any(|other| touch(hunk, other) && !equal(hunk, other));
+        mine.iter().filter(hit).filter_map(|hunk| hunk.lines.clone()).collect()
+    };
+    Against { first: lines(first, second), second: lines(second, first) }
+}
+
+/// The hunks of a patch without context, file by file. Files are named by their number.
+fn hunks(patch: &[u8], files: usize) -> Vec<Vec<Hunk>> {
+    let mut found = vec![Vec::new(); files];
+    let mut file = None;
+    // How many lines of the current hunk are still to come: taken away, added.
+    let mut left = (0_u64, 0_u64);
+    for line in patch.split(|byte| *byte == b'\n') {
+        let current: Option<&mut Vec<Hunk>> = file.and_then(|file: usize| found.get_mut(file));
+        match line.first() {
+            Some(b'-') if left.0 > 0 => left.0 -= 1,
+            Some(b'+') if left.1 > 0 => {
+                left.1 -= 1;
+                if let Some(hunk) = current.and_then(|hunks| hunks.last_mut()) {
+                    hunk.added.extend_from_slice(line);
+                    hunk.added.push(b'\n');
+                }
+            }
+            Some(b'd') if line.starts_with(b"diff --git ") => {
+                let number = line.rsplit(|byte| *byte == b'/').next();
+                file = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+            }
+            Some(b'@') => {
+                if let (Some(((old, old_count), (new, new_count))), Some(hunks)) = (header(line), current) {
+                    left = (old_count, new_count);
+                    // An insertion is named by the line before it.
+                    let from = if old_count == 0 { old } else { old.saturating_sub(1) };
+                    let lines = (new_count > 0).then(|| new..=new.saturating_add(new_count - 1));
+                    let lines = lines.or((new > 0).then_some(new..=new));
+                    let gaps = (from, from.saturating_add(old_count));
+                    hunks.push(Hunk { gaps, lines, added: Vec::new() });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `@@ -12,3 +14 @@`: a count that is missing is 1.
+fn header(line: &[u8]) -> Option<((u64, u64), (u64, u64))> {
+    let line = std::str::from_utf8(line.get(..line.len().min(80))?).ok().or_else(|| {
+        // What follows the second pair of signs is a line of the file and may be cut within a character.
+        let end = line.windows(3).skip(2).position(|window| window == b" @@")? + 2;
+        std::str::from_utf8(&line[..end]).ok()
+    })?;
+    let mut words = line.split(' ').skip(1);
+    let mut numbers = |sign: char| {
+        let word = words.next()?.strip_prefix(sign)?;
+        let (start, count) = word.split_once(',').unwrap_or((word, "1"));
+        Some((start.parse().ok()?, count.parse().ok()?))
+    };
+    Some((numbers('-')?, numbers('+')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PATCH: &[u8] = b"diff --git a/000000 b/000000\nindex a..b 100644\n--- a/000000\n+++ b/000000\n\
+        @@ -3 +3,2 @@ fn x\n-three\n+diff --git a/9 b/9\n+@@ -1 +1 @@\n@@ -9,2 +10,0 @@\n-a\n-b\n\
+        diff --git a/000001 b/000001\n@@ -0,0 +1 @@\n+new\n";
+
+    #[test]
+    fn a_patch_is_read_by_its_counts_whatever_its_lines_look_like() {
+        let found = hunks(PATCH, 2);
+        let places: Vec<_> = found[0].iter().map(|hunk| (hunk.gaps, hunk.lines.clone())).collect();
+        assert_eq!(places, [((2, 3), Some(3..=4)), ((8, 10), Some(10..=10))]);
+        assert_eq!(found[1][0].gaps, (0, 0));
+    }
+
+    #[test]
+    fn changes_that_touch_stand_against_each_other_and_equal_ones_do_not() {
+        let hunk = |from, to, lines: Lines, added: &[u8]| Hunk {
+            gaps: (from, to),
+            lines: Some(lines),
+            added: added.to_vec(),
+        };
+        let first = [hunk(0, 0, 1..=1, b"use x"), hunk(9, 12, 11..=13, b"mine")];
+        let second =
+            [hunk(0, 0, 1..=1, b"use x"), hunk(12, 13, 14..=14, b"theirs"), hunk(20, 21, 22..=22, b"far")];
+        assert_eq!(against(&first, &second), Against { first: vec![11..=13], second: vec![14..=14] });
+    }
+
+    proptest! {
+        #[test]
+        fn no_patch_makes_it_panic(text in "(diff --git a/0 b/0\n|@@ -[0-9]{0,22},?[0-9]{0,22} \\+[0-9,]{0,24} @@|[-+@ \u{e9}]|\n){0,30}", bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let found = hunks(text.as_bytes(), 1);
+            against(&found[0], &found[0]);
+            hunks(&bytes, 1);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Whether two pieces of work would merge, and where they would not: asked of git itself, in a [`Scratch`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::scratch::Scratch;
+use super::{GitError, failed, path, run};
+use crate::process::{Command, Exit};
+
+/// What merging two commits would come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merge {
+    Clean,
+    Conflicts(Vec<Conflict>),
+    /// Git could not tell: an object is missing, or it refused.
+    Unknown,
+}
+
+/// A file that would not merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: PathBuf,
+    /// In git's words: `contents`, `modify/delete`, `file/directory`, …
+    pub kind: String,
+    /// The file as it was, on the first side, and on the second.
+    pub stages: [Option<Blob>; 3],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    pub mode: String,
+    pub oid: String,
+}
+
+impl Scratch {
+    /// Judges every pair of commits, in the same order. `attributes` is the commit whose `.gitattributes` say which
+    /// files merge in a special way; drivers that would run a program are not known here and count as none.
+    pub fn merge_pairs(&self, pairs: &[(String, String)], attributes: &str) -> Result<Vec<Merge>, GitError> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lines: Vec<String> = pairs.iter().map(|(a, b)| format!("{a} {b}\n")).collect();
+        let command = self.merge_tree(&["--stdin"], attributes).input(lines.concat());
+        let output = command.capture()?;
+        let merges = parse_batch(&output.stdout);
+        if output.exit.success() && merges.len() == pairs.len() {
+            return Ok(merges);
+        }
+        // An old git has no batches, and one bad pair ends a batch.
+        Ok(pairs.iter().map(|(a, b)| self.merge_pair(a, b, attributes).unwrap_or(Merge::Unknown)).collect())
+    }
+
+    fn merge_pair(&self, a: &str, b: &str, attributes: &str) -> Result<Merge, GitError> {
+        let command = self.merge_tree(&["-z", "--messages", a, b], attributes);
+        let output = command.capture()?;
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        match output.exit {
+            Exit::Code(0) => Ok(Merge::Clean),
+            // The same code is used for a commit that does not exist, but then there is no tree.
+            Exit::Code(1) if fields.next().is_some_and(|tree| !tree.is_empty()) => Ok(conflicts(&mut fields)),
+            _ => Err(failed(&command, &output)),
+        }
+    }
+
+    fn merge_tree(&self, args: &[&str], attributes: &str) -> Command {
+        let args = ["merge-tree", "--write-tree"].iter().chain(args).copied();
+        self.command(args).env("GIT_ATTR_SOURCE", attributes)
+    }
+
+    /// The trees of three sides of many files, so that one call can compare them all.
+    pub(super) fn side_trees(&self, conflicts: &[&Conflict]) -> Result<Vec<String>, GitError> {
+        let mut input = String::new();
+        for side in 0..3 {
+            for (number, conflict) in conflicts.iter().enumerate() {
+                if let Some(blob) = &conflict.stages[side] {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(input, "100644 blob {}\t{number:06}", blob.oid);
+                }
+            }
+            input.push('\n');
+        }
+        let command = self.command(["mktree", "--batch", "--missing"]).input(input);
+        let answer = super::text(&run(&command)?);
+        let trees: Vec<String> = answer.lines().map(str::to_owned).collect();
+        if trees.len() == 3 {
+            Ok(trees)
+        } else {
+            Err(GitError::Unexpected { command: command.to_string(), answer })
+        }
+    }
+}
+
+/// A status, a tree, then what [`conflicts`] reads; after each merge an empty field.
+fn parse_batch(answer: &[u8]) -> Vec<Merge> {
+    let mut fields = answer.split(|byte| *byte == 0);
+    let mut merges = Vec::new();
+    while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
+        fields.next();
+        merges.push(match status {
+            b"1" => {
+                fields.next();
+                Merge::Clean
+            }
+            b"0" => conflicts(&mut fields),
+            _ => Merge::Unknown,
+        });
+    }
+    merges
+}
+
+/// Files with their stages up to an empty field, then messages up to another: how many paths, the paths, the kind,
+/// the text.
+fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Merge {
+    let mut stages: BTreeMap<PathBuf, [Option<Blob>; 3]> = BTreeMap::new();
+    for field in fields.by_ref().take_while(|field| !field.is_empty()) {
+        if let Some((path, stage, blob)) = staged(field) {
+            stages.entry(path).or_default()[stage] = Some(blob);
+        }
+    }
+    let mut found: BTreeMap<PathBuf, String> = BTreeMap::new();
+    while let Some(count) = fields.next().filter(|count| !count.is_empty()) {
+        let count = std::str::from_utf8(count).ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let paths: Vec<PathBuf> = fields.by_ref().take(count).map(path).collect();
+        let kind = String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned();
+        fields.next();
+        let Some(kind) = kind.strip_prefix("CONFLICT (").and_then(|kind| kind.strip_suffix(')')) else {
+            continue;
+        };
+        if let Some(path) = paths.iter().find(|path| !is_moved_aside(path)).or(paths.first()) {
+            found.entry(path.clone()).or_insert_with(|| kind.to_owned());
+        }
+    }
+    // A conflict that no message names is still one.
+    let named: BTreeSet<PathBuf> = found.keys().cloned().collect();
+    for path in stages.keys().filter(|path| !named.contains(*path) && !is_moved_aside(path)) {
+        found.insert(path.clone(), "contents".to_owned());
+    }
+    let conflict = |(path, kind): (PathBuf, String)| {
+        let stages = stages.remove(&path).unwrap_or_default();
+        Conflict { path, kind, stages }
+    };
+    Merge::Conflicts(found.into_iter().map(conflict).collect())
+}
+
+/// `path~commit`: the name git gives a file that stands where the other side has a directory.
+fn is_moved_aside(path: &std::path::Path) -> bool {
+    let name = path.to_string_lossy();
+    name.rsplit_once('~').is_some_and(|(_, commit)| {
+        commit.len() >= 40 && commit.chars().take(40).all(|c| c.is_ascii_hexdigit())
+    })
+}
+
+/// `mode oid stage`, a tab, the path.
+fn staged(field: &[u8]) -> Option<(PathBuf, usize, Blob)> {
+    let tab = field.iter().position(|byte| *byte == b'\t')?;
+    let mut words = std::str::from_utf8(&field[..tab]).ok()?.split(' ');
+    let (mode, oid) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let stage = words.next()?.parse::<usize>().ok()?.checked_sub(1).filter(|stage| *stage < 3)?;
+    Some((path(&field[tab + 1..]), stage, Blob { mode, oid }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_is_read_with_clean_merges_and_conflicts_in_any_order() {
+        let answer = b"1\0tree\0\0\
+            0\0tree\x00100644 aa 1\tf\n\x00100644 bb 2\tf\n\x00100644 cc 3\tf\n\0\0\
+            1\0f\n\0Auto-merging\0Auto-merging\0\
+            1\0f\n\0CONFLICT (contents)\0text\0\0\
+            1\0tree\0\0";
+        let merges = parse_batch(answer);
+        assert_eq!((merges.len(), &merges[0], &merges[2]), (3, &Merge::Clean, &Merge::Clean));
+        let Merge::Conflicts(conflicts) = &merges[1] else { panic!("{merges:?}") };
+        assert_eq!(conflicts[0].path, PathBuf::from("f\n"));
+        assert_eq!(conflicts[0].kind, "contents");
+        let oids: Vec<_> = conflicts[0].stages.iter().flatten().map(|blob| blob.oid.as_str()).collect();
+        assert_eq!(oids, ["aa", "bb", "cc"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic(bytes in proptest::collection::vec(prop_oneof![Just(0_u8), Just(b'0'), Just(b'1'), Just(b'\t'), any::<u8>()], 0..200)) {
+            parse_batch(&bytes);
+        }
+    }
+}

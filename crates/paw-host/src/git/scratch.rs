@@ -1,0 +1,134 @@
+//! A bare repository of our own beside somebody's, for work that must leave no trace in theirs.
+//!
+//! It sees their objects and writes its own ones apart. It reads none of their configuration, so no merge driver,
+//! filter, hook or monitor of theirs can run in it, and nothing is fetched for it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::TempDir;
+
+use super::{Git, GitError, run, text};
+use crate::files::{Access, FileError, Lock, create_private_dir, write_atomic};
+use crate::process::Command;
+
+const PREFIX: &str = "scratch-";
+
+/// Work beside a repository that could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ScratchError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Deleted when it is dropped; what a crash leaves behind is deleted by the next [`Scratch::open`].
+#[derive(Debug)]
+pub struct Scratch {
+    common_dir: PathBuf,
+    empty_tree: String,
+    /// How many bytes of files were stored here, about.
+    written: AtomicU64,
+    _held: Lock,
+    dir: TempDir,
+}
+
+impl Scratch {
+    /// Makes one for the repository at `common_dir`, in a directory below `parent`.
+    pub fn open(common_dir: &Path, parent: &Path) -> Result<Self, ScratchError> {
+        create_private_dir(parent)?;
+        let _one_at_a_time = Lock::wait(&parent.join("lock"))?;
+        remove_abandoned(parent);
+        let dir = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .tempdir_in(parent)
+            .map_err(FileError::when("create a directory in", parent))?;
+        let held = Lock::wait(&dir.path().join("lock"))?;
+        let format = Git::at(common_dir).line(["rev-parse", "--show-object-format"])?;
+        let bare = dir.path().join("git");
+        let init = ["init", "--quiet", "--bare", "--template="].map(OsString::from);
+        let format = OsString::from(format!("--object-format={format}"));
+        run(&isolated(&Git::at(dir.path()).command(init.into_iter().chain([format, bare.clone().into()]))))?;
+        let mut theirs = common_dir.join("objects").into_os_string();
+        theirs.push("\n");
+        write_atomic(&bare.join("objects/info/alternates"), theirs.as_bytes(), Access::Usual)?;
+        let mut scratch = Self {
+            common_dir: common_dir.to_path_buf(),
+            empty_tree: String::new(),
+            written: AtomicU64::new(0),
+            _held: held,
+            dir,
+        };
+        scratch.empty_tree = text(&run(&scratch.command(["mktree"]))?);
+        Ok(scratch)
+    }
+
+    /// A command in the scratch repository, deaf to everybody's configuration.
+    pub fn command<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let command = isolated(&Git::at(self.dir.path()).command(args)).env("GIT_DIR", self.bare());
+        // The history of a shallow clone ends where this file says.
+        let shallow = self.common_dir.join("shallow");
+        if shallow.exists() { command.env("GIT_SHALLOW_FILE", shallow) } else { command }
+    }
+
+    /// The same command, storing whatever it makes here.
+    pub fn storing(&self, command: Command) -> Command {
+        command.env("GIT_OBJECT_DIRECTORY", self.bare().join("objects")).env("GIT_NO_LAZY_FETCH", "1")
+    }
+
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    pub fn empty_tree(&self) -> &str {
+        &self.empty_tree
+    }
+
+    /// A file of ours in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_written(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn bare(&self) -> PathBuf {
+        self.dir.path().join("git")
+    }
+}
+
+fn isolated(command: &Command) -> Command {
+    command
+        .clone()
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_COUNT", "0")
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env_remove("GIT_CONFIG_PARAMETERS")
+}
+
+/// A directory whose lock is free belongs to nobody who lives.
+fn remove_abandoned(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().filter_map(Result::ok);
+    for entry in entries.filter(|entry| entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())) {
+        let free = matches!(Lock::try_take(&entry.path().join("lock")), Ok(Some(_)));
+        if free && let Err(error) = fs::remove_dir_all(entry.path()) {
+            report(&entry.path(), &error);
+        }
+    }
+}
+
+fn report(path: &Path, error: &io::Error) {
+    tracing::warn!("cannot remove {}: {error}", path.display());
+}
