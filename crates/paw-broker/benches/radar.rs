@@ -1,0 +1,164 @@
+//! From an edit to the warning, and what watching costs while nothing happens: `cargo bench -p paw-broker --bench radar`.
+//!
+//! 25 worktrees of 10,000 files, every agent with work of its own, so that each edit is held against 24 others.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a measurement prints its result, and stops when it cannot measure"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use paw_broker::SessionId;
+use paw_broker::radar::{Facts, Level, Patrol, Signal};
+use paw_broker::watch::{Settings, Target};
+use paw_core::AgentId;
+use paw_core::config::ConflictConfig;
+use paw_host::clock::Stopwatch;
+use paw_host::process::Command;
+
+const FILES: usize = 10_000;
+const AGENTS: usize = 25;
+const WARNING_BUDGET: Duration = Duration::from_millis(250);
+const IDLE_BUDGET: f64 = 0.2;
+const ATTEMPTS: usize = 3;
+
+fn main() -> ExitCode {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path().canonicalize().expect("a real path");
+    let worktrees = build(&root);
+    let watch = Stopwatch::start();
+    let (patrol, signals) = start(&root, &worktrees);
+    for (number, worktree) in worktrees.iter().enumerate() {
+        edit(worktree, number + 100, "own work");
+    }
+    for number in 1..AGENTS {
+        edit(&worktrees[0], number, "the first agent's");
+    }
+    settle(&signals);
+    println!("everything looked at once: {:?}", watch.elapsed());
+    let fits = (0..ATTEMPTS).any(|round| warnings(&worktrees, &signals, round))
+        & (0..ATTEMPTS).any(|_| idle(&signals));
+    drop(patrol);
+    if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn build(root: &Path) -> Vec<PathBuf> {
+    let repo = root.join("repo");
+    for number in 0..FILES {
+        let path = file(&repo, number);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, text(number, "as it was")).expect("a file");
+    }
+    git(&repo, &["init", "--quiet", "--initial-branch=main"]);
+    git(&repo, &["config", "gc.auto", "0"]);
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["-c", "user.name=b", "-c", "user.email=b@b", "commit", "--quiet", "-m", "all"]);
+    git(&repo, &["repack", "-adq"]);
+    let add = |number: usize| {
+        let path = root.join(format!("agent-{number:02}"));
+        let branch = format!("agent-{number:02}");
+        git(&repo, &["worktree", "add", "--quiet", "-b", &branch, path.to_str().expect("a path")]);
+        path
+    };
+    (0..AGENTS).map(add).collect()
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let output = Command::new("git").args(args.iter().copied()).dir(dir).capture().expect("git");
+    assert!(output.exit.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn file(worktree: &Path, number: usize) -> PathBuf {
+    worktree.join(format!("dir{}/file{number}.txt", number / 100))
+}
+
+fn text(number: usize, middle: &str) -> String {
+    let around = format!("line of {number}\n").repeat(20);
+    format!("{around}{middle}\n{around}")
+}
+
+fn edit(worktree: &Path, number: usize, middle: &str) {
+    fs::write(file(worktree, number), text(number, middle)).expect("an edit");
+}
+
+fn start(root: &Path, worktrees: &[PathBuf]) -> (Patrol, Receiver<Signal>) {
+    let mut settings = Settings::new(root.join("repo/.git"), root.join("scratch"));
+    settings.bases = vec!["refs/heads/main".to_owned()];
+    let target = |worktree: &PathBuf| Target {
+        agent: AgentId::new(name(worktree)).expect("an id"),
+        worktree: worktree.clone(),
+        cli: None,
+    };
+    let (sender, signals) = mpsc::channel();
+    let signal = move |signal| drop(sender.send(signal));
+    let (session, config) = (SessionId::new("bench"), ConflictConfig::default());
+    let patrol = Patrol::start(session, config, settings, worktrees.iter().map(target), [], signal);
+    (patrol.expect("a patrol"), signals)
+}
+
+fn name(worktree: &Path) -> &str {
+    worktree.file_name().and_then(|name| name.to_str()).expect("a name")
+}
+
+/// Until nothing has been said for a while.
+fn settle(signals: &Receiver<Signal>) {
+    while signals.recv_timeout(Duration::from_secs(4)).is_ok() {}
+}
+
+fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> bool {
+    let mut times: Vec<Duration> = Vec::new();
+    for (number, worktree) in worktrees.iter().enumerate().skip(1) {
+        while signals.try_recv().is_ok() {}
+        let watch = Stopwatch::start();
+        edit(worktree, number, &format!("another's, {round}"));
+        loop {
+            let signal = signals.recv_timeout(Duration::from_secs(10)).expect("a warning");
+            let Signal::Publish(message) = signal else { continue };
+            let facts = Facts::find(&message);
+            if facts.is_some_and(|facts| {
+                facts.level == Level::Conflict && facts.you.as_str() == name(&worktrees[0])
+            }) {
+                break;
+            }
+        }
+        times.push(watch.elapsed());
+    }
+    // Given up again, so that the next round starts from the beginning.
+    for (number, worktree) in worktrees.iter().enumerate().skip(1) {
+        edit(worktree, number, "as it was");
+    }
+    settle(signals);
+    settle(signals);
+    times.sort_unstable();
+    let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
+    println!(
+        "edit to warning: median {median:?}, worst {worst:?} of {} (budget {WARNING_BUDGET:?})",
+        times.len()
+    );
+    worst <= WARNING_BUDGET
+}
+
+/// The processor time of this process and of all programs it has waited for.
+fn idle(signals: &Receiver<Signal>) -> bool {
+    let before = processor_time();
+    let watch = Stopwatch::start();
+    let said = signals.recv_timeout(Duration::from_secs(10)).is_ok();
+    let share = processor_time().saturating_sub(before).as_secs_f64() / watch.elapsed().as_secs_f64() * 100.0;
+    println!("idle: {share:.3} % of a core (budget {IDLE_BUDGET} %), said something: {said}");
+    share <= IDLE_BUDGET && !said
+}
+
+fn processor_time() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").expect("our own state");
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks: u64 = fields[11..15].iter().map(|field| field.parse::<u64>().expect("ticks")).sum();
+    Duration::from_secs_f64(ticks as f64 / 100.0)
+}

@@ -1,0 +1,218 @@
+//! The readable trail: every message as one line of JSON, in a file that is rotated by size.
+//!
+//! It follows the stream like any other reader, so publishing never waits for it, and it goes on where the file
+//! ends.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::bus::Subscription;
+use crate::memory::Kept;
+
+/// A file of this size is put aside.
+const MOST_BYTES: u64 = 10 << 20;
+/// Files put aside that are kept: `broker.log.1` is the newest.
+const KEPT: u32 = 3;
+/// Under load many messages go into the file together.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The file and how it grows.
+#[derive(Debug)]
+pub struct Audit {
+    path: PathBuf,
+    most_bytes: u64,
+    /// Problems are told once, not for every message.
+    told: bool,
+}
+
+impl Audit {
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), most_bytes: MOST_BYTES, told: false }
+    }
+
+    /// The number of the last message that is in the file.
+    pub fn last_seq(&self) -> Option<u64> {
+        [self.path.clone(), self.aside(1)].iter().find_map(|path| last_line_seq(path))
+    }
+
+    /// Writes down what comes, until the stream ends.
+    pub async fn follow(mut self, mut stream: Subscription) {
+        while let Ok(Some(page)) = stream.next().await {
+            let session = stream.session().to_string();
+            let work = tokio::task::spawn_blocking(move || {
+                self.write(&session, &page);
+                self
+            });
+            let Ok(back) = work.await else { return };
+            self = back;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn write(&mut self, session: &str, page: &[Arc<Kept>]) {
+        match self.try_write(session, page) {
+            Ok(()) => self.told = false,
+            Err(error) if !self.told => {
+                tracing::warn!(%error, path = %self.path.display(), "cannot write the audit trail");
+                self.told = true;
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn try_write(&self, session: &str, page: &[Arc<Kept>]) -> io::Result<()> {
+        let mut text = String::new();
+        for kept in page {
+            push_line(&mut text, session, kept);
+        }
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).read(true).open(&self.path)?;
+        if is_cut_short(&mut file)? {
+            text.insert(0, '\n');
+        }
+        file.write_all(text.as_bytes())?;
+        if file.metadata()?.len() >= self.most_bytes {
+            self.rotate()?;
+        }
+        Ok(())
+    }
+
+    fn rotate(&self) -> io::Result<()> {
+        for number in (1..KEPT).rev() {
+            match fs::rename(self.aside(number), self.aside(number + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        fs::rename(&self.path, self.aside(1))
+    }
+
+    fn aside(&self, number: u32) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{number}"));
+        name.into()
+    }
+}
+
+/// The body is JSON already and holds no line break.
+fn push_line(text: &mut String, session: &str, kept: &Kept) {
+    let entry = &kept.entry;
+    let head = json!({
+        "seq": entry.seq,
+        "at": entry.at.to_string(),
+        "session": session,
+        "sender": entry.sender.as_str(),
+        "to": entry.audience.as_column(),
+    });
+    let head = head.to_string();
+    text.push_str(head.strip_suffix('}').unwrap_or(&head));
+    text.push_str(",\"message\":");
+    text.push_str(&entry.body);
+    text.push_str("}\n");
+}
+
+/// Whether the last line has no end.
+fn is_cut_short(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// A line that a crash cut short has no number; the one before it counts.
+fn last_line_seq(path: &Path) -> Option<u64> {
+    /// More than the longest line.
+    const TAIL: u64 = 1 << 20;
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut last = None;
+    for line in BufReader::new(file.take(TAIL)).split(b'\n').map_while(Result::ok) {
+        let parsed = serde_json::from_slice::<Value>(&line).ok();
+        last = parsed.and_then(|line| line["seq"].as_u64()).or(last);
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_core::AgentId;
+    use paw_host::files;
+
+    use super::*;
+    use crate::log::Entry;
+    use crate::route::Audience;
+
+    fn page(numbers: std::ops::Range<u64>) -> Vec<Arc<Kept>> {
+        let sender = AgentId::new("a").unwrap();
+        let entry = |seq| Entry {
+            seq,
+            at: Timestamp::UNIX_EPOCH,
+            sender: sender.clone(),
+            audience: Audience::Others,
+            body: r#"{"type":"agent.artifact"}"#.into(),
+        };
+        numbers.map(|seq| Arc::new(Kept { entry: entry(seq), stored: None })).collect()
+    }
+
+    #[test]
+    fn every_message_is_one_line_of_json_and_the_trail_goes_on_where_it_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sub/broker.log");
+        let mut audit = Audit::new(&path);
+        assert_eq!(audit.last_seq(), None);
+        audit.write("s", &page(1..4));
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0]["message"]["type"], "agent.artifact");
+        assert_eq!(lines[0]["at"], "1970-01-01T00:00:00Z");
+        assert_eq!((audit.last_seq(), lines[2]["to"].as_str()), (Some(3), Some("*")));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_spoils_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("broker.log");
+        let mut audit = Audit::new(&path);
+        audit.write("s", &page(1..3));
+        let whole = fs::read(&path).unwrap();
+        files::write_atomic(&path, &whole[..whole.len() - 5], files::Access::Usual).unwrap();
+        assert_eq!(audit.last_seq(), Some(1));
+        audit.write("s", &page(2..4));
+        assert_eq!(audit.last_seq(), Some(3));
+    }
+
+    #[test]
+    fn a_large_trail_is_put_aside_and_the_oldest_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("broker.log");
+        let mut audit = Audit { most_bytes: 200, ..Audit::new(&path) };
+        for start in (0..50).step_by(5) {
+            audit.write("s", &page(start..start + 5));
+        }
+        assert_eq!(audit.last_seq(), Some(49));
+        let names: std::collections::BTreeSet<_> =
+            fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(names, ["broker.log.1", "broker.log.2", "broker.log.3"].map(Into::into).into());
+    }
+
+    #[test]
+    fn a_trail_that_cannot_be_written_stops_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut audit = Audit::new(dir.path());
+        audit.write("s", &page(1..2));
+        assert!(audit.told);
+    }
+}

@@ -1,0 +1,298 @@
+//! A broker as a whole: the log, the bus, the port, the tokens and the audit trail of one session. With or without a
+//! screen.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use paw_core::PawError;
+use paw_core::config::{BrokerAuth, BrokerConfig, Synchronous};
+use paw_core::error::BrokerError;
+use paw_host::clock::{self, Stopwatch};
+use paw_host::files::{self, FileError, Lock};
+use paw_host::sqlite::Durability;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::audit::Audit;
+use crate::bus::{Bus, Subscription};
+use crate::endpoint::{self, Endpoint, PawDir};
+use crate::http::{self, Address, App, Limits, WatchRequest};
+use crate::identity::{IdentityError, Keyring};
+use crate::log::{LogError, MessageLog, SessionId, SqliteLog};
+use crate::message::Message;
+
+const WORKERS: usize = 2;
+/// How soon messages and tokens of other processes are noticed.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// How long a broker that ends may take to let go of its lock.
+const HANDOVER: Duration = Duration::from_secs(2);
+const GLANCE: Duration = Duration::from_millis(20);
+/// Worktrees that wait to be watched.
+const WATCHES: usize = 64;
+const LARGE_BODIES: usize = 64;
+/// How long the audit trail may take to write its last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// What a broker needs to know.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What all worktrees of the repository share.
+    pub common_dir: PathBuf,
+    /// Its main checkout: what `/status` calls the repository.
+    pub repository: PathBuf,
+    pub session: SessionId,
+    pub config: BrokerConfig,
+    /// Whether a commit is followed by a nudge to verify it.
+    pub nudge: bool,
+    /// The readable trail, if there shall be one.
+    pub audit: Option<PathBuf>,
+    pub limits: Limits,
+}
+
+impl Settings {
+    pub fn new(common_dir: PathBuf, repository: PathBuf, session: SessionId, config: BrokerConfig) -> Self {
+        let audit = Some(repository.join(".git-paw").join("broker.log"));
+        Self { common_dir, repository, session, config, nudge: true, audit, limits: Limits::default() }
+    }
+}
+
+/// A broker that does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("a broker of this repository is running already{}", at(.0.as_ref()))]
+    AlreadyRunning(Option<Endpoint>),
+    #[error("[broker] bind = \"{0}\" is not an address\nhint: use 127.0.0.1")]
+    NotAnAddress(String),
+    #[error(
+        "[broker] bind = \"{0}\" lets other machines in, and auth = \"none\" lets them say anything\n\
+         hint: set auth = \"token\", or bind = \"127.0.0.1\""
+    )]
+    Exposed(IpAddr),
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn at(endpoint: Option<&Endpoint>) -> String {
+    endpoint.map(|endpoint| format!(" at {} (process {})", endpoint.url, endpoint.pid)).unwrap_or_default()
+}
+
+impl From<StartError> for PawError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Broker(error) => Self::BrokerError(error),
+            StartError::NotAnAddress(_) | StartError::Exposed(_) => Self::ConfigError(error.to_string()),
+            other => Self::SessionError(other.to_string()),
+        }
+    }
+}
+
+/// A running broker. Ends when it is dropped; [`Broker::shutdown`] also says so to everybody.
+#[derive(Debug)]
+pub struct Broker {
+    runtime: Runtime,
+    bus: Arc<Bus>,
+    keyring: Keyring,
+    endpoint: Endpoint,
+    dir: PawDir,
+    auth: BrokerAuth,
+    ending: watch::Sender<bool>,
+    server: JoinHandle<()>,
+    audit: Option<JoinHandle<()>>,
+    watches: Option<mpsc::Receiver<WatchRequest>>,
+    _lock: Lock,
+}
+
+impl Broker {
+    /// Takes the wished port or the next free one, and serves.
+    pub fn start(settings: Settings) -> Result<Self, StartError> {
+        let bind = bind_address(&settings.config)?;
+        let listener = endpoint::reserve(bind, settings.config.port)?;
+        Self::start_on(settings, listener)
+    }
+
+    /// Serves on a port that was reserved before.
+    pub fn start_on(settings: Settings, listener: TcpListener) -> Result<Self, StartError> {
+        bind_address(&settings.config)?;
+        let dir = PawDir::of(&settings.common_dir);
+        files::create_private_dir(dir.path())?;
+        let lock = take_lock(&dir)?;
+        let log = SqliteLog::open(&dir.log(), durability(&settings.config))?;
+        log.begin(&settings.session, clock::now())?;
+        let keyring = Keyring::new(&log, dir.path());
+        keyring.operator()?;
+        let log: Arc<dyn MessageLog> = Arc::new(log);
+        let bus = Bus::open(log, settings.session.clone(), settings.nudge)?;
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .max_blocking_threads(8)
+            .thread_name("paw-broker")
+            .enable_all()
+            .build()
+            .map_err(BrokerError::RuntimeFailed)?;
+        let address = listener.local_addr().map_err(BrokerError::BindFailed)?;
+        let endpoint = Endpoint {
+            url: url(address),
+            pid: std::process::id(),
+            session: settings.session.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let (ending, ended) = watch::channel(false);
+        let (watch_sender, watches) = mpsc::channel(WATCHES);
+        let keys = keyring.load(&settings.session)?;
+        let app = Arc::new(App {
+            bus: Arc::clone(&bus),
+            keyring: keyring.clone(),
+            auth: settings.config.auth,
+            address: Address(address),
+            repository: settings.repository.clone(),
+            watches: watch_sender,
+            ending: ended.clone(),
+            keys: RwLock::new((keys, Stopwatch::start())),
+            started: Stopwatch::start(),
+            large_bodies: Semaphore::new(LARGE_BODIES),
+        });
+        let server = {
+            let _inside = runtime.enter();
+            let listener = listening(listener)?;
+            runtime.spawn(look_around(Arc::clone(&app), ended.clone()));
+            runtime.spawn(http::serve(listener, http::router(app), settings.limits, ended))
+        };
+        let audit = settings.audit.map(|path| {
+            let audit = Audit::new(&path);
+            // A trail that was never begun begins now; one that is behind is brought up to date.
+            let since = audit.last_seq().unwrap_or_else(|| bus.head()).min(bus.head());
+            runtime.spawn(audit.follow(bus.subscribe_after(since)))
+        });
+        endpoint.save(&dir)?;
+        Ok(Self {
+            runtime,
+            bus,
+            keyring,
+            endpoint,
+            dir,
+            auth: settings.config.auth,
+            ending,
+            server,
+            audit,
+            watches: Some(watches),
+            _lock: lock,
+        })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.endpoint.url
+    }
+
+    pub fn bus(&self) -> &Arc<Bus> {
+        &self.bus
+    }
+
+    pub fn keyring(&self) -> &Keyring {
+        &self.keyring
+    }
+
+    pub fn auth(&self) -> BrokerAuth {
+        self.auth
+    }
+
+    /// Where tasks beside the broker may run.
+    pub fn runtime(&self) -> &runtime::Handle {
+        self.runtime.handle()
+    }
+
+    /// Stores a message of our own loops. It needs no token: it comes from inside.
+    pub fn publish(&self, message: Message) -> Result<u64, LogError> {
+        self.bus.publish_blocking(message, clock::now())
+    }
+
+    /// Everything from now on.
+    pub fn subscribe(&self) -> Subscription {
+        self.bus.subscribe()
+    }
+
+    /// The worktrees that somebody asks to have watched. There is one such stream.
+    pub fn take_watches(&mut self) -> Option<mpsc::Receiver<WatchRequest>> {
+        self.watches.take()
+    }
+
+    /// Ends it: requests under way are finished, long polls are woken, what was taken is stored.
+    pub fn shutdown(self) {
+        self.ending.send_replace(true);
+        let _ = self.runtime.block_on(self.server);
+        self.bus.close();
+        if let Some(audit) = self.audit {
+            let _ = self.runtime.block_on(async { tokio::time::timeout(LAST_LINES, audit).await });
+        }
+        self.endpoint.remove(&self.dir);
+        self.runtime.shutdown_timeout(GLANCE);
+    }
+}
+
+/// An address that listens everywhere is reached on this machine.
+fn url(address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", address.port()),
+        _ => format!("http://{address}"),
+    }
+}
+
+fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerError> {
+    let convert = |listener: TcpListener| -> io::Result<_> {
+        listener.set_nonblocking(true)?;
+        tokio::net::TcpListener::from_std(listener)
+    };
+    convert(listener).map_err(BrokerError::BindFailed)
+}
+
+/// Notices what other processes wrote or allowed.
+async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
+    while tokio::time::timeout(LOOK_AROUND, ended.wait_for(|ended| *ended)).await.is_err() {
+        app.bus.refresh();
+        let app = Arc::clone(&app);
+        let _ = tokio::task::spawn_blocking(move || app.refresh_keys()).await;
+    }
+}
+
+/// Where to listen, if the configuration allows it.
+fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
+    let bind = match config.bind.as_str() {
+        "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        text => text.parse().map_err(|_| StartError::NotAnAddress(text.to_owned()))?,
+    };
+    match config.auth {
+        BrokerAuth::None if !bind.is_loopback() => Err(StartError::Exposed(bind)),
+        _ => Ok(bind),
+    }
+}
+
+pub(crate) fn durability(config: &BrokerConfig) -> Durability {
+    match config.synchronous {
+        Synchronous::Normal => Durability::Process,
+        Synchronous::Full => Durability::Power,
+    }
+}
+
+fn take_lock(dir: &PawDir) -> Result<Lock, StartError> {
+    let watch = Stopwatch::start();
+    loop {
+        if let Some(lock) = Lock::try_take(&dir.lock())? {
+            return Ok(lock);
+        }
+        if watch.elapsed() > HANDOVER {
+            return Err(StartError::AlreadyRunning(Endpoint::load(dir)?));
+        }
+        thread::sleep(GLANCE);
+    }
+}

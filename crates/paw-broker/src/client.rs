@@ -1,0 +1,222 @@
+//! What an agent or a person uses to speak and to listen: over HTTP when a broker runs, else straight to the log,
+//! under the same rules. Blocking, without a runtime.
+
+mod direct;
+mod request;
+
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use paw_core::config::BrokerConfig;
+use paw_core::{AgentId, PawError};
+use paw_host::files::{self, FileError, Lock};
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::request::{Answer, Request};
+use crate::endpoint::{self, Endpoint, PawDir};
+use crate::identity::{IdentityError, OPERATOR_FILE, Refusal, Token};
+use crate::log::{LogError, SessionId, Stored};
+use crate::message::{Message, MessageError};
+
+/// How often a broker that is just starting is asked again.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+
+/// A message that could not be sent, or an inbox that could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the broker refused it ({status}): {text}")]
+    Http { status: u16, text: String },
+    #[error("cannot talk to the broker at {url}: {source}")]
+    Connection { url: String, source: io::Error },
+    #[error(
+        "unknown token\nhint: a token belongs to one session; open a new pane, or unset GIT_PAW_AGENT_ID"
+    )]
+    UnknownToken,
+    #[error("no token for '{0}'\nhint: GIT_PAW_BROKER_TOKEN is set in the agent's own pane")]
+    NoToken(AgentId),
+    #[error("no session of this repository yet\nhint: git paw start")]
+    NoSession,
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl From<ClientError> for PawError {
+    fn from(error: ClientError) -> Self {
+        Self::SessionError(error.to_string())
+    }
+}
+
+/// Who speaks: what a pane's environment says, or nothing for the person at the keyboard.
+#[derive(Debug, Clone, Default)]
+pub struct Who {
+    /// `GIT_PAW_AGENT_ID`
+    pub agent: Option<String>,
+    /// `GIT_PAW_BROKER_TOKEN`
+    pub token: Option<String>,
+    /// `GIT_PAW_BROKER_URL`, for when there is no `endpoint.json`.
+    pub url: Option<String>,
+}
+
+/// Which way a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Broker,
+    Log,
+}
+
+/// A message that was stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    pub seq: u64,
+    pub way: Way,
+}
+
+/// What was in an inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inbox {
+    pub messages: Vec<Stored>,
+    /// Ask again after this number. Never lower than the one that was asked with.
+    pub last_seq: u64,
+    /// Whether there is more right away.
+    pub more: bool,
+}
+
+/// One who speaks and listens in a repository.
+#[derive(Debug, Clone)]
+pub struct Client {
+    dir: PawDir,
+    config: BrokerConfig,
+    agent: AgentId,
+    token: Option<Token>,
+    session: Option<SessionId>,
+    url: Option<String>,
+}
+
+impl Client {
+    /// `session`: which one to use while no broker runs; the last one if not given.
+    pub fn new(
+        common_dir: &Path,
+        config: BrokerConfig,
+        who: Who,
+        session: Option<SessionId>,
+    ) -> Result<Self, ClientError> {
+        let dir = PawDir::of(common_dir);
+        let set = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let (agent, token) = if let Some(agent) = set(who.agent) {
+            let token = set(who.token).map(|token| Token::from_text(&token));
+            (crate::message::agent_id("GIT_PAW_AGENT_ID", &agent)?, token)
+        } else {
+            let operator = crate::message::agent_id("agent_id", AgentId::OPERATOR)?;
+            let file = dir.path().join(OPERATOR_FILE);
+            (operator, files::load_text(&file)?.map(|token| Token::from_text(&token)))
+        };
+        Ok(Self { dir, config, agent, token, session, url: set(who.url) })
+    }
+
+    /// Who speaks.
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// Sends a message. When it returns, the message is stored.
+    pub fn say(&self, message: &Message, now: Timestamp) -> Result<Said, ClientError> {
+        // The same rules for every way in.
+        let message = Message::from_json(message.to_json())?;
+        let body = message.to_json().to_string();
+        match self.ask(&Request::post("/publish", &body))? {
+            Some(answer) => {
+                let answer = answer.ok()?;
+                Ok(Said { seq: answer.seq.unwrap_or_default(), way: Way::Broker })
+            }
+            None => Ok(Said { seq: self.write_down(message, now)?, way: Way::Log }),
+        }
+    }
+
+    /// The own inbox after `since`, waiting up to `wait` for something to come.
+    pub fn inbox(&self, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+        self.inbox_of(&self.agent, since, wait)
+    }
+
+    /// Anybody's inbox.
+    pub fn inbox_of(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+        let path = format!("/messages/{agent}?since={since}&wait={}&entries=1", wait.as_secs());
+        match self.ask(&Request::get(&path).waiting(wait))? {
+            Some(answer) => Ok(Page::read(&answer.ok()?.body)?.into_inbox(since)),
+            None => self.look_up(agent, since, wait),
+        }
+    }
+
+    /// Asks the broker, or says that there is none.
+    fn ask(&self, request: &Request<'_>) -> Result<Option<Answer>, ClientError> {
+        for _ in 0..TRIES {
+            let Some(url) = self.find_broker()? else { return Ok(None) };
+            let Some(address) = endpoint::address(&url) else { return Ok(None) };
+            match request.send(address, self.token.as_ref()) {
+                Ok(answer) => return Ok(Some(answer)),
+                // It is about to listen, or has just ended. Nothing was sent.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                Err(source) => return Err(ClientError::Connection { url, source }),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the broker listens. A port alone proves nothing: only a running broker holds the lock.
+    fn find_broker(&self) -> Result<Option<String>, ClientError> {
+        if !self.dir.path().is_dir() || Lock::try_take(&self.dir.lock())?.is_some() {
+            return Ok(None);
+        }
+        let endpoint = Endpoint::load(&self.dir)?.map(|endpoint| endpoint.url);
+        Ok(endpoint.or_else(|| self.url.clone()))
+    }
+}
+
+/// An answer of `/messages?entries=1`.
+#[derive(Deserialize)]
+struct Page {
+    entries: Vec<Row>,
+    last_seq: u64,
+    more: bool,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    seq: u64,
+    at: Timestamp,
+    sender: AgentId,
+    session: SessionId,
+    message: Value,
+}
+
+impl Page {
+    fn read(body: &[u8]) -> Result<Self, ClientError> {
+        serde_json::from_slice(body).map_err(|error| MessageError::Json(error.to_string()).into())
+    }
+
+    fn into_inbox(self, since: u64) -> Inbox {
+        let row = |row: Row| {
+            let message = Message::from_json(row.message).ok()?;
+            Some(Stored { seq: row.seq, session: row.session, at: row.at, sender: row.sender, message })
+        };
+        Inbox {
+            messages: self.entries.into_iter().filter_map(row).collect(),
+            last_seq: self.last_seq.max(since),
+            more: self.more,
+        }
+    }
+}

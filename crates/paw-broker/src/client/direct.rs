@@ -1,0 +1,70 @@
+//! Straight to the log, while no broker runs.
+
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use paw_core::config::BrokerAuth;
+use paw_host::clock::Stopwatch;
+
+use super::{Client, ClientError, Inbox};
+use crate::broker::durability;
+use crate::identity::{Caller, Keyring, may_send};
+use crate::log::{Draft, MessageLog as _, PageLimit, SessionId, SqliteLog};
+use crate::message::Message;
+use crate::route;
+
+/// How often the log is looked at while somebody waits.
+const GLANCE: Duration = Duration::from_millis(250);
+
+impl Client {
+    pub(super) fn write_down(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
+        let (log, session, caller) = self.open_log()?;
+        may_send(&caller, &message)?;
+        let reply = route::reply(&message);
+        let drafts: Vec<Draft> =
+            [Some(message), reply].into_iter().flatten().map(|message| Draft::new(message, now)).collect();
+        Ok(log.append(&session, &drafts)?)
+    }
+
+    pub(super) fn look_up(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+        let (log, session, _) = self.open_log()?;
+        let watch = Stopwatch::start();
+        loop {
+            let page = log.inbox(&session, agent, since, PageLimit::DEFAULT)?;
+            let left = watch.remaining(wait);
+            if page.is_empty() && !left.is_zero() {
+                thread::sleep(GLANCE.min(left));
+                continue;
+            }
+            let last_seq = page.last().map_or(since, |entry| entry.seq.max(since));
+            let one = PageLimit { messages: 1, bytes: 0 };
+            let more = !page.is_empty() && !log.inbox(&session, agent, last_seq, one)?.is_empty();
+            let messages = page.iter().filter_map(|entry| entry.stored(&session)).collect();
+            return Ok(Inbox { messages, last_seq, more });
+        }
+    }
+
+    fn open_log(&self) -> Result<(SqliteLog, SessionId, Caller), ClientError> {
+        if !self.dir.log().exists() {
+            return Err(ClientError::NoSession);
+        }
+        let log = SqliteLog::open(&self.dir.log(), durability(&self.config))?;
+        let session = match &self.session {
+            Some(session) => session.clone(),
+            None => log.current_session()?.ok_or(ClientError::NoSession)?,
+        };
+        let caller = self.prove(&log, &session)?;
+        Ok((log, session, caller))
+    }
+
+    fn prove(&self, log: &SqliteLog, session: &SessionId) -> Result<Caller, ClientError> {
+        if self.config.auth == BrokerAuth::None {
+            return Ok(Caller::Anybody);
+        }
+        let token = self.token.as_ref().ok_or_else(|| ClientError::NoToken(self.agent.clone()))?;
+        let keys = Keyring::new(log, self.dir.path()).load(session)?;
+        keys.owner(token).cloned().map(Caller::Known).ok_or(ClientError::UnknownToken)
+    }
+}

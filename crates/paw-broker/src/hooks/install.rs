@@ -1,0 +1,212 @@
+//! Putting our hooks beside the user's, and taking them away without a trace.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use paw_core::{AgentId, BranchName};
+use paw_host::files::{Access, FileError, load_text, write_atomic};
+use paw_host::git::{Git, GitError, Repo, find_admin_dir};
+
+use super::script::{AGENT_FILE, ALWAYS, BRANCH_FILE, WHERE_NEEDED, script};
+
+/// Hooks that could not be installed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("commits in {} cannot be signalled: it is not a linked worktree", .0.display())]
+    NotLinked(PathBuf),
+    #[error("commits cannot be signalled: the repository's path {} holds a line break", .0.display())]
+    Path(PathBuf),
+}
+
+/// An agent whose commits are to be signalled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookSetup {
+    pub worktree: PathBuf,
+    pub agent: AgentId,
+    /// Refuse commits on any other branch than this one.
+    pub guard: Option<BranchName>,
+    /// Our own program, which is told of new commits.
+    pub program: PathBuf,
+}
+
+/// Everything of ours that all worktrees share.
+struct Place {
+    common_dir: PathBuf,
+    dir: PathBuf,
+}
+
+impl Place {
+    fn of(common_dir: &Path) -> Self {
+        let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
+        Self { dir: common_dir.join("paw"), common_dir }
+    }
+
+    fn hooks(&self) -> PathBuf {
+        self.dir.join("hooks")
+    }
+
+    /// Names our hooks directory; included by the repository's configuration.
+    fn include(&self) -> PathBuf {
+        self.dir.join("hooks.gitconfig")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.common_dir.join("config")
+    }
+
+    /// The configuration before and after our line, so that it can be given back to the byte.
+    fn kept(&self, when: &str) -> PathBuf {
+        self.dir.join(format!("config.{when}"))
+    }
+
+    /// Every linked worktree of this repository. In a pattern, a backslash takes the meaning from what follows.
+    fn condition(&self) -> String {
+        let dir = self.common_dir.display().to_string();
+        let mut pattern = String::with_capacity(dir.len());
+        for c in dir.chars() {
+            if "*?[]\\".contains(c) {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        format!("includeIf.gitdir:{pattern}/worktrees/.path")
+    }
+}
+
+/// Installs what is missing, and marks the worktree as the agent's.
+pub fn install(setup: &HookSetup) -> Result<(), HookError> {
+    let repo = Repo::discover(&setup.worktree)?;
+    let root = repo.worktree.clone().unwrap_or_else(|| setup.worktree.clone());
+    let place = Place::of(&repo.common_dir);
+    let Some(admin) = find_admin_dir(&repo.common_dir, &root) else { return Err(HookError::NotLinked(root)) };
+    if place.common_dir.display().to_string().contains('\n') {
+        return Err(HookError::Path(place.common_dir));
+    }
+    let git = Git::at(&root);
+    for name in ALWAYS.into_iter().chain(needed(&git, &place)?) {
+        let text = script(name, &setup.program);
+        write_atomic(&place.hooks().join(name), text.as_bytes(), Access::Executable)?;
+    }
+    include(&git, &place)?;
+    let agent = format!("{}\n", setup.agent);
+    write_atomic(&admin.join(AGENT_FILE), agent.as_bytes(), Access::Usual)?;
+    match &setup.guard {
+        Some(branch) => {
+            let line = format!("{}\n", branch.full_ref());
+            write_atomic(&admin.join(BRANCH_FILE), line.as_bytes(), Access::Usual)?;
+        }
+        None => remove(&admin.join(BRANCH_FILE))?,
+    }
+    Ok(())
+}
+
+/// Hooks that are run so often that passing them on is only worth it where there is one.
+fn needed(git: &Git, place: &Place) -> Result<Vec<&'static str>, HookError> {
+    let configured = git.find(["config", "--type=path", "--get-all", "core.hooksPath"])?.unwrap_or_default();
+    let ours = place.hooks().display().to_string();
+    let dir = configured.lines().rfind(|line| *line != ours);
+    let dir = dir.map_or_else(|| place.common_dir.join("hooks"), |dir| git.dir().join(dir));
+    Ok(WHERE_NEEDED.into_iter().filter(|name| dir.join(name).is_file()).collect())
+}
+
+fn include(git: &Git, place: &Place) -> Result<(), HookError> {
+    let include = place.include();
+    let hooks = place.hooks().display().to_string();
+    if load_text(&include)?.is_none() {
+        write_atomic(&include, b"", Access::Usual)?;
+    }
+    let file = include.display().to_string();
+    git.run(["config", "--file", &file, "core.hooksPath", &hooks])?;
+    let config = place.config().display().to_string();
+    let condition = place.condition();
+    if git.find(["config", "--file", &config, "--get", &condition])?.as_deref() == Some(&file) {
+        return Ok(());
+    }
+    let before = read(&place.config())?;
+    change_config(git, ["config", "--file", &config, &condition, &file])?;
+    write_atomic(&place.kept("before"), &before, Access::Usual)?;
+    write_atomic(&place.kept("after"), &read(&place.config())?, Access::Usual)?;
+    Ok(())
+}
+
+/// Somebody else may be changing the configuration right now; that takes a moment.
+fn change_config<const N: usize>(git: &Git, args: [&str; N]) -> Result<(), HookError> {
+    let mut tries = 0;
+    loop {
+        match git.run(args) {
+            Ok(_) => return Ok(()),
+            Err(error) if tries == 20 => return Err(error.into()),
+            Err(_) => tries += 1,
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Takes the mark off one worktree. With the last one, everything of ours goes.
+pub fn uninstall(common_dir: &Path, worktree: &Path) -> Result<(), HookError> {
+    if let Some(admin) = find_admin_dir(common_dir, worktree) {
+        remove(&admin.join(AGENT_FILE))?;
+        remove(&admin.join(BRANCH_FILE))?;
+    }
+    let marked = admin_dirs(common_dir).any(|admin| admin.join(AGENT_FILE).exists());
+    if marked { Ok(()) } else { uninstall_all(common_dir) }
+}
+
+/// Takes everything of ours away, and leaves the configuration as it was found.
+pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
+    let place = Place::of(common_dir);
+    for admin in admin_dirs(common_dir) {
+        remove(&admin.join(AGENT_FILE))?;
+        remove(&admin.join(BRANCH_FILE))?;
+    }
+    let git = Git::at(&place.common_dir);
+    let (config, condition) = (place.config().display().to_string(), place.condition());
+    if git.find(["config", "--file", &config, "--get", &condition])?.is_some() {
+        let now = read(&place.config())?;
+        if Some(now) == read_kept(&place, "after")
+            && let Some(before) = read_kept(&place, "before")
+        {
+            write_atomic(&place.config(), &before, Access::Usual)?;
+        } else {
+            change_config(&git, ["config", "--file", &config, "--unset-all", &condition])?;
+        }
+    }
+    for file in [place.include(), place.kept("before"), place.kept("after")] {
+        remove(&file)?;
+    }
+    match fs::remove_dir_all(place.hooks()) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(FileError { action: "remove", path: place.hooks(), source }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn admin_dirs(common_dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(common_dir.join("worktrees")).into_iter().flatten();
+    entries.filter_map(Result::ok).map(|entry| entry.path())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(|source| FileError { action: "read", path: path.to_path_buf(), source })
+}
+
+fn read_kept(place: &Place, when: &str) -> Option<Vec<u8>> {
+    fs::read(place.kept(when)).ok()
+}
+
+fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(FileError { action: "remove", path: path.to_path_buf(), source })
+        }
+        _ => Ok(()),
+    }
+}

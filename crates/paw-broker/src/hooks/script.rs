@@ -1,0 +1,91 @@
+//! The text of our hooks. Pure.
+
+use std::path::Path;
+
+use paw_host::process::shell_quote;
+
+/// The hooks git runs in a worktree. Those that run many times for one command are passed on only where there is
+/// something to pass on to.
+pub(super) const ALWAYS: [&str; 15] = [
+    "applypatch-msg",
+    "commit-msg",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-merge",
+    "post-rewrite",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "prepare-commit-msg",
+    "sendemail-validate",
+];
+pub(super) const WHERE_NEEDED: [&str; 6] = [
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-prepare-changelist",
+    "p4-pre-submit",
+    "post-index-change",
+    "reference-transaction",
+];
+
+/// Files in a worktree's own git directory: who works there, and on which branch.
+pub(super) const AGENT_FILE: &str = "paw-agent";
+pub(super) const BRANCH_FILE: &str = "paw-branch";
+
+const PASS_ON: &str = r#"#!/bin/sh
+# Made by git-paw and removed with the session. Runs the hook that would have run without it.
+name=${0##*/}
+own=${0%/*}
+dir=
+while IFS= read -r line; do
+    [ "$line" = "$own" ] || dir=$line
+done <<END
+$(git config --type=path --get-all core.hooksPath 2>/dev/null)
+END
+[ -n "$dir" ] || dir=$(git rev-parse --path-format=absolute --git-common-dir)/hooks
+hook=$dir/$name
+[ -f "$hook" ] && [ -x "$hook" ] || hook=
+"#;
+
+const RUN: &str = r#"[ -n "$hook" ] || exit 0
+exec "$hook" "$@"
+"#;
+
+/// On another branch than the worktree's own nothing is committed. A detached HEAD is a rebase, or somebody's wish.
+const GUARD: &str = r#"file=$(git rev-parse --path-format=absolute --git-path paw-branch)
+if [ -f "$file" ]; then
+    expected=$(cat "$file")
+    branch=$(git symbolic-ref --quiet HEAD)
+    if [ -n "$branch" ] && [ "$branch" != "$expected" ]; then
+        printf 'error: this worktree belongs to %s, but %s is checked out\nhint: switch back before you commit\n' \
+            "${expected#refs/heads/}" "${branch#refs/heads/}" >&2
+        exit 1
+    fi
+fi
+"#;
+
+/// The commit is made already: nothing here may fail it, hold it up, or keep its output open.
+const SIGNAL: &str = r#"status=0
+if [ -n "$hook" ]; then
+    "$hook" "$@"
+    status=$?
+fi
+if [ -f "$(git rev-parse --path-format=absolute --git-path paw-agent)" ] && [ -x "$program" ]; then
+    commit=$(git rev-parse --verify --quiet HEAD)
+    [ -z "$commit" ] || "$program" __commit-signal "$commit" </dev/null >/dev/null 2>&1 &
+fi
+exit "$status"
+"#;
+
+/// The hook of that name. `program` is told of new commits.
+pub(super) fn script(name: &str, program: &Path) -> String {
+    match name {
+        "post-commit" => format!("{PASS_ON}program={}\n{SIGNAL}", shell_quote(program.as_os_str())),
+        "pre-commit" | "pre-merge-commit" => format!("{PASS_ON}{GUARD}{RUN}"),
+        _ => format!("{PASS_ON}{RUN}"),
+    }
+}

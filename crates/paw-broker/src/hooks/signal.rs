@@ -1,0 +1,69 @@
+//! What a commit hook has to tell, read from git by our own program.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_core::AgentId;
+use paw_host::files::load_text;
+use paw_host::git::{Git, GitError};
+
+use super::install::HookError;
+use super::script::AGENT_FILE;
+use crate::message::{Artifact, Message};
+
+/// A signal names at most this many files, and then how many there are.
+const MOST_FILES: usize = 2_000;
+
+/// A new commit of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitSignal {
+    pub agent: AgentId,
+    pub commit: String,
+    pub branch: Option<String>,
+    /// What it changed, against its first parent. A first commit changed all it has.
+    pub files: Vec<PathBuf>,
+}
+
+impl CommitSignal {
+    /// Reads what `commit` changed in the worktree at `dir`. Nothing when no agent of ours works there.
+    pub fn find(dir: &Path, commit: &str) -> Result<Option<Self>, HookError> {
+        let git = Git::at(dir);
+        let admin = git.run(["rev-parse", "--absolute-git-dir"])?;
+        let admin = PathBuf::from(OsStr::from_bytes(admin.strip_suffix(b"\n").unwrap_or(&admin)));
+        let marker = load_text(&admin.join(AGENT_FILE))?;
+        let Some(agent) = marker.and_then(|marker| AgentId::new(marker.trim_end()).ok()) else {
+            return Ok(None);
+        };
+        let Some(commit) = git.find_object(commit, "commit")? else { return Ok(None) };
+        let branch = git.find_current_branch()?.map(String::from);
+        let files = changed_files(&git, &commit)?;
+        Ok(Some(Self { agent, commit, branch, files }))
+    }
+
+    pub fn to_message(&self) -> Message {
+        let mut artifact = Artifact::new(self.agent.clone(), Artifact::COMMITTED);
+        let files = self.files.iter().take(MOST_FILES);
+        artifact.modified_files = files.map(|file| file.to_string_lossy().into_owned()).collect();
+        let extra = &mut artifact.extra.payload;
+        extra.insert("commit".into(), self.commit.clone().into());
+        if let Some(branch) = &self.branch {
+            extra.insert("branch".into(), branch.clone().into());
+        }
+        if self.files.len() > MOST_FILES {
+            extra.insert("modified_files_total".into(), self.files.len().into());
+        }
+        artifact.into()
+    }
+}
+
+fn changed_files(git: &Git, commit: &str) -> Result<Vec<PathBuf>, GitError> {
+    let plain = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"].map(str::to_owned);
+    let which = match git.find_object(&format!("{commit}^1"), "commit")? {
+        Some(parent) => vec![parent, commit.to_owned()],
+        None => vec!["--root".to_owned(), "--no-commit-id".to_owned(), commit.to_owned()],
+    };
+    let listing = git.plumb(None, plain.into_iter().chain(which))?;
+    let names = listing.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}

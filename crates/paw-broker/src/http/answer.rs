@@ -1,0 +1,131 @@
+//! Errors as JSON, each with the status code that fits.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::identity::Refusal;
+use crate::log::LogError;
+use crate::message::MessageError;
+
+/// A request that is not done.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    body: Value,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, error: &str) -> Self {
+        Self { status, body: json!({"error": error}) }
+    }
+
+    fn with_hint(status: StatusCode, error: &str, hint: &str) -> Self {
+        Self { status, body: json!({"error": error, "hint": hint}) }
+    }
+
+    pub(super) fn bad_request(error: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    pub(super) fn not_found() -> Self {
+        let known =
+            "POST /publish, GET /messages/{agent_id}, GET /status, GET /log, POST /watch, GET /events";
+        Self::with_hint(StatusCode::NOT_FOUND, "no such endpoint", known)
+    }
+
+    pub(super) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this endpoint has another method")
+    }
+
+    pub(super) fn wrong_host() -> Self {
+        Self::with_hint(
+            StatusCode::MISDIRECTED_REQUEST,
+            "the Host header names somebody else",
+            "use the address in GIT_PAW_BROKER_URL as it is",
+        )
+    }
+
+    pub(super) fn foreign_origin() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "requests of other web pages are refused")
+    }
+
+    pub(super) fn no_token() -> Self {
+        Self::with_hint(
+            StatusCode::UNAUTHORIZED,
+            "no token",
+            "send the header 'Authorization: Bearer $GIT_PAW_BROKER_TOKEN', or use git paw say and git paw inbox",
+        )
+    }
+
+    pub(super) fn unknown_token() -> Self {
+        Self::with_hint(
+            StatusCode::UNAUTHORIZED,
+            "unknown token",
+            "a token belongs to one session: use the GIT_PAW_BROKER_TOKEN of this pane",
+        )
+    }
+
+    pub(super) fn not_in_charge() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "only the supervisor or the operator may do this")
+    }
+
+    pub(super) fn not_json() -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
+    }
+
+    pub(super) fn too_large() -> Self {
+        let text = format!("a message may have {} bytes at most", super::LARGEST_BODY);
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, &text)
+    }
+
+    pub(super) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time")
+    }
+
+    pub(super) fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many large messages at once; send it again")
+    }
+}
+
+impl From<MessageError> for ApiError {
+    fn from(error: MessageError) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, body: error.to_json() }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(StatusCode::FORBIDDEN, &refusal.to_string())
+    }
+}
+
+impl From<LogError> for ApiError {
+    fn from(error: LogError) -> Self {
+        let status = match error {
+            LogError::Full => StatusCode::INSUFFICIENT_STORAGE,
+            LogError::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            LogError::Open(_) | LogError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, &error.to_string())
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = json_text(self.body.to_string());
+        *response.status_mut() = self.status;
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// A JSON document that is text already.
+pub(super) fn json_text(text: String) -> Response {
+    let mut response = Response::new(text.into());
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}

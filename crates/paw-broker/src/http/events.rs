@@ -1,0 +1,93 @@
+//! `GET /events`: everything as it happens, as server-sent events. Each carries its number, so a reader that lost the
+//! connection goes on where it was. A slow reader is given the next piece when it took the last one; what it has not
+//! read waits in the log, not in memory.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use http_body_util::channel::{Channel, Sender};
+use serde_json::Value;
+use tokio::sync::watch as flag;
+use tokio::time::timeout;
+
+use super::answer::ApiError;
+use super::inbox::push_entry;
+use super::serve::Connection;
+use super::{App, admit, ended};
+use crate::bus::Subscription;
+use crate::log::PageLimit;
+use crate::memory::Kept;
+
+/// A sign of life when nothing happens.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// What is handed to a connection at once.
+const PIECE: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
+
+pub(super) async fn events(
+    State(app): State<Arc<App>>,
+    RawQuery(query): RawQuery,
+    connection: Option<Extension<Arc<Connection>>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    admit::caller(&app, &headers).await?;
+    let since = match resume_after(&headers, query.as_deref())? {
+        Some(since) => since,
+        None => app.bus.head(),
+    };
+    if let Some(Extension(connection)) = connection {
+        connection.keep();
+    }
+    let stream = app.bus.subscribe_after(since).with_limit(PIECE);
+    let (sender, body) = Channel::<Bytes, Infallible>::new(1);
+    tokio::spawn(follow(stream, sender, app.ending.clone()));
+    let mut response = Response::new(Body::new(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+fn resume_after(headers: &HeaderMap, query: Option<&str>) -> Result<Option<u64>, ApiError> {
+    let header = headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+    let since = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("since="));
+    let number = |text: &str| text.parse().map_err(|_| ApiError::bad_request("since must be a valid u64"));
+    header.or(since).map(number).transpose()
+}
+
+async fn follow(
+    mut stream: Subscription,
+    mut sender: Sender<Bytes, Infallible>,
+    mut ending: flag::Receiver<bool>,
+) {
+    let session = Value::from(stream.session().as_str()).to_string();
+    let mut piece = String::from(": git paw\n\n");
+    loop {
+        // The reader went, or stopped reading for so long that its connection was closed.
+        if sender.send_data(Bytes::from(std::mem::take(&mut piece))).await.is_err() {
+            return;
+        }
+        let next = tokio::select! {
+            next = timeout(HEARTBEAT, stream.next()) => next,
+            () = ended(&mut ending) => return,
+        };
+        match next {
+            Err(_) => piece.push_str(": still here\n\n"),
+            Ok(Ok(Some(page))) => page.iter().for_each(|kept| push_event(&mut piece, &session, kept)),
+            Ok(Ok(None) | Err(_)) => return,
+        }
+    }
+}
+
+/// JSON as we write it holds no line break.
+fn push_event(text: &mut String, session: &str, kept: &Kept) {
+    let _ = write!(text, "id: {}\nevent: message\ndata: ", kept.entry.seq);
+    push_entry(text, session, kept);
+    text.push_str("\n\n");
+}

@@ -1,0 +1,158 @@
+//! `GET /messages/{agent_id}` with its long poll, and `GET /log`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use paw_core::AgentId;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::answer::{ApiError, json_text};
+use super::{App, admit, ended};
+use crate::log::PageLimit;
+use crate::memory::Kept;
+
+/// The longest a poll may wait.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// The most messages one answer holds, whatever was asked for.
+const MOST_MESSAGES: usize = 5000;
+
+/// What may stand behind the question mark.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Query {
+    since: u64,
+    wait: Duration,
+    limit: Option<usize>,
+    /// Numbers, times and senders too.
+    entries: bool,
+}
+
+impl Query {
+    fn parse(text: Option<&str>) -> Result<Self, ApiError> {
+        let number = |name: &str, text: &str| {
+            text.parse::<u64>().map_err(|_| ApiError::bad_request(&format!("{name} must be a valid u64")))
+        };
+        let mut query = Self::default();
+        for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match name {
+                "since" => query.since = number("since", value)?,
+                "wait" => query.wait = Duration::from_secs(number("wait", value)?).min(LONGEST_WAIT),
+                "limit" => {
+                    query.limit = Some(usize::try_from(number("limit", value)?).unwrap_or(MOST_MESSAGES));
+                }
+                "entries" => query.entries = value != "0" && value != "false",
+                _ => {}
+            }
+        }
+        Ok(query)
+    }
+
+    fn page(&self) -> PageLimit {
+        let messages = self.limit.unwrap_or(PageLimit::DEFAULT.messages).clamp(1, MOST_MESSAGES);
+        PageLimit { messages, ..PageLimit::DEFAULT }
+    }
+}
+
+pub(super) async fn messages(
+    State(app): State<Arc<App>>,
+    Path(agent): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    admit::caller(&app, &headers).await?;
+    let agent = inbox_of(&agent)?;
+    let query = Query::parse(query.as_deref())?;
+    let page = poll(&app, &agent, &query).await?;
+    let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
+    let more = !page.is_empty() && !app.bus.is_empty_after(&agent, last);
+    let (name, content) =
+        if query.entries { ("entries", entries(&app, &page)) } else { ("messages", bodies(&page)) };
+    Ok(json_text(format!("{{\"{name}\":{content},\"last_seq\":{last},\"more\":{more}}}")))
+}
+
+/// The id in the path, or the branch it was made from.
+fn inbox_of(text: &str) -> Result<AgentId, ApiError> {
+    AgentId::new(text.replace('/', "-")).map_err(|_| ApiError::bad_request("agent_id must match [a-z0-9-_]+"))
+}
+
+async fn poll(app: &App, agent: &AgentId, query: &Query) -> Result<Vec<Arc<Kept>>, ApiError> {
+    let page = app.bus.inbox(agent, query.since, query.page()).await?;
+    if !page.is_empty() || query.wait.is_zero() {
+        return Ok(page);
+    }
+    let (mut news, mut ending) = (app.bus.news(), app.ending.clone());
+    let deadline = Instant::now() + query.wait;
+    loop {
+        // Whatever comes after this line wakes the wait below.
+        news.borrow_and_update();
+        let page = app.bus.inbox(agent, query.since, query.page()).await?;
+        if !page.is_empty() {
+            return Ok(page);
+        }
+        let woken = timeout_at(deadline, async {
+            tokio::select! {
+                changed = news.changed() => changed.is_ok(),
+                () = ended(&mut ending) => false,
+            }
+        });
+        if !matches!(woken.await, Ok(true)) {
+            return Ok(Vec::new());
+        }
+    }
+}
+
+pub(super) async fn log(
+    State(app): State<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    admit::caller(&app, &headers).await?;
+    let query = Query::parse(query.as_deref())?;
+    let page = app.bus.history(query.since, query.page()).await?;
+    let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
+    let more = !page.is_empty() && last < app.bus.head();
+    Ok(json_text(format!("{{\"entries\":{},\"last_seq\":{last},\"more\":{more}}}", entries(&app, &page))))
+}
+
+fn bodies(page: &[Arc<Kept>]) -> String {
+    list(page, |text, kept| text.push_str(&kept.entry.body))
+}
+
+fn entries(app: &App, page: &[Arc<Kept>]) -> String {
+    let session = Value::from(app.bus.session().as_str()).to_string();
+    list(page, |text, kept| push_entry(text, &session, kept))
+}
+
+/// One message with its number, time, session (in JSON) and sender, none of which needs escaping.
+pub(super) fn push_entry(text: &mut String, session: &str, kept: &Kept) {
+    let entry = &kept.entry;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "{{\"seq\":{},\"timestamp_unix_secs\":{},\"at\":\"{}\",\"session\":{session},\"sender\":\"{}\",\"message\":{}}}",
+        entry.seq,
+        entry.at.as_second(),
+        entry.at,
+        entry.sender,
+        entry.body
+    );
+}
+
+fn list(page: &[Arc<Kept>], push: impl Fn(&mut String, &Kept)) -> String {
+    let size: usize = page.iter().map(|kept| kept.entry.body.len() + 1).sum();
+    let mut text = String::with_capacity(size + 2);
+    text.push('[');
+    for (index, kept) in page.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        push(&mut text, kept);
+    }
+    text.push(']');
+    text
+}

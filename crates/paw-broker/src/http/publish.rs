@@ -1,0 +1,67 @@
+//! `POST /publish`: one message in, answered when it is stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use paw_host::clock;
+
+use super::answer::ApiError;
+use super::{App, LARGEST_BODY, admit};
+use crate::identity::may_send;
+use crate::message::Message;
+
+/// The number the message was stored under.
+pub(super) const SEQ: HeaderName = HeaderName::from_static("x-git-paw-seq");
+
+/// How long a body may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(10);
+/// How long a large body may have to wait for its turn.
+const TURN: Duration = Duration::from_secs(5);
+/// Bodies up to this size need no turn.
+const SMALL_BODY: u64 = 16 << 10;
+
+pub(super) async fn publish(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let caller = admit::caller(&app, &headers).await?;
+    if !admit::is_json(&headers) {
+        return Err(ApiError::not_json());
+    }
+    let body = read(&app, &headers, body).await?;
+    let message = Message::parse(&body)?;
+    may_send(&caller, &message)?;
+    let seq = app.bus.publish(message, clock::now()).await?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response.headers_mut().insert(SEQ, HeaderValue::from(seq));
+    Ok(response)
+}
+
+/// The whole body, if it is small enough and arrives in time.
+pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+    let length =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > LARGEST_BODY as u64) {
+        return Err(ApiError::too_large());
+    }
+    let _turn = if length.is_some_and(|length| length <= SMALL_BODY) {
+        None
+    } else {
+        let turn = tokio::time::timeout(TURN, app.large_bodies.acquire()).await;
+        Some(turn.map_err(|_| ApiError::busy())?.map_err(|_| ApiError::busy())?)
+    };
+    let whole = Limited::new(body, LARGEST_BODY).collect();
+    match tokio::time::timeout(ARRIVAL, whole).await {
+        Err(_) => Err(ApiError::too_slow()),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(ApiError::too_large()),
+        Ok(Err(_)) => Err(ApiError::bad_request("the request body ended before its end")),
+    }
+}

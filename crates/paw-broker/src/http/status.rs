@@ -1,0 +1,45 @@
+//! `GET /status`: who answers here, and, to those who are known, who is doing what.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use paw_host::clock;
+use serde_json::{Value, json};
+
+use super::answer::json_text;
+use super::{App, admit};
+use crate::record::AgentRecord;
+
+pub(super) async fn status(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    let mut status = json!({
+        "git_paw": true,
+        "version": env!("CARGO_PKG_VERSION"),
+        "repository": app.repository.to_string_lossy(),
+    });
+    // Without a token it still says who it is, so that anybody can tell whose port this is.
+    if admit::caller(&app, &headers).await.is_ok() {
+        let now = clock::now();
+        status["session"] = app.bus.session().as_str().into();
+        status["auth"] = app.auth.as_str().into();
+        status["uptime_seconds"] = app.started.elapsed().as_secs().into();
+        status["last_seq"] = app.bus.head().into();
+        status["agents"] = app.bus.records().iter().map(|record| agent(record, now)).collect();
+    }
+    json_text(status.to_string())
+}
+
+fn agent(record: &AgentRecord, now: jiff::Timestamp) -> Value {
+    let mut agent = json!({
+        "agent_id": record.agent_id,
+        "cli": record.cli,
+        "status": record.status,
+        "last_seen_seconds": now.duration_since(record.last_seen).as_secs().max(0),
+        "modified_files": record.modified_files,
+    });
+    if let Some(phase) = &record.phase {
+        agent["phase"] = phase.as_str().into();
+    }
+    agent
+}

@@ -1,0 +1,64 @@
+//! `POST /watch`: another worktree to be watched.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use paw_core::AgentId;
+use serde::Deserialize;
+
+use super::answer::ApiError;
+use super::{App, admit, publish};
+use crate::message::{MessageError, agent_id, is_placeholder};
+
+/// A worktree and the agent that works in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchRequest {
+    pub agent_id: AgentId,
+    pub worktree_path: PathBuf,
+    pub cli: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    agent_id: String,
+    worktree_path: String,
+    cli: Option<String>,
+}
+
+impl WatchRequest {
+    fn parse(body: &[u8]) -> Result<Self, ApiError> {
+        let wire: Wire =
+            serde_json::from_slice(body).map_err(|error| MessageError::Json(error.to_string()))?;
+        let path = wire.worktree_path.trim();
+        if path.is_empty() || is_placeholder(path) {
+            return Err(ApiError::bad_request("worktree_path must be the path of a worktree"));
+        }
+        Ok(Self {
+            agent_id: agent_id("agent_id", &wire.agent_id)?,
+            worktree_path: PathBuf::from(wire.worktree_path),
+            cli: wire.cli,
+        })
+    }
+}
+
+pub(super) async fn watch(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, ApiError> {
+    if !admit::caller(&app, &headers).await?.is_in_charge() {
+        return Err(ApiError::not_in_charge());
+    }
+    if !admit::is_json(&headers) {
+        return Err(ApiError::not_json());
+    }
+    let body = publish::read(&app, &headers, body).await?;
+    let request = WatchRequest::parse(&body)?;
+    app.watches.try_send(request).map_err(|_| {
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "nobody watches worktrees here, or too many at once")
+    })?;
+    Ok(StatusCode::ACCEPTED)
+}

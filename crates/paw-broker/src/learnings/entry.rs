@@ -1,0 +1,285 @@
+//! One line of the file, and where it belongs.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use serde_json::{Value, json};
+
+use crate::message::Learning;
+
+/// The parts of a session's block, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Section {
+    Conflicts,
+    Stuck,
+    Recovery,
+    Permissions,
+    FailureShapes,
+    DocumentationGaps,
+    Drift,
+    ScopeMistakes,
+    Friction,
+    Other,
+}
+
+impl Section {
+    pub const ALL: [Self; 10] = [
+        Self::Conflicts,
+        Self::Stuck,
+        Self::Recovery,
+        Self::Permissions,
+        Self::FailureShapes,
+        Self::DocumentationGaps,
+        Self::Drift,
+        Self::ScopeMistakes,
+        Self::Friction,
+        Self::Other,
+    ];
+
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Conflicts => "Conflict events",
+            Self::Stuck => "Where agents got stuck",
+            Self::Recovery => "Recovery cycles",
+            Self::Permissions => "Permission patterns",
+            Self::FailureShapes => "Recurring failure shapes",
+            Self::DocumentationGaps => "Documentation gaps",
+            Self::Drift => "ADR / architectural drift",
+            Self::ScopeMistakes => "Scope-mistake signals",
+            Self::Friction => "Tooling friction",
+            Self::Other => "Other learnings",
+        }
+    }
+}
+
+/// One line, and which older line of the file it brings up to date.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub section: Section,
+    pub text: String,
+    /// How an older version of this line begins and ends.
+    pub(super) older: Option<(String, String)>,
+    pub(super) fact: Option<Fact>,
+}
+
+/// What agents are told about an entry. Those that people or the supervisor wrote are told already.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fact {
+    pub(super) category: &'static str,
+    /// Whose affair it is; the supervisor's, when it is nobody's alone.
+    pub(super) agent: Option<AgentId>,
+    /// Tells it apart from the others of its category in this session.
+    pub(super) key: String,
+    pub(super) body: Value,
+}
+
+pub(super) const CONFLICT: &str = "conflict_event";
+pub(super) const STUCK: &str = "stuck_duration";
+pub(super) const RECOVERY: &str = "recovery_cycles";
+pub(super) const PERMISSION: &str = "permission_pattern";
+
+/// Said of what was open when the session ended; a line that says more takes its place.
+const OPEN: &str = "(unresolved at session end)";
+/// Files named in one line.
+const MOST_FILES: usize = 5;
+/// Letters of one line that somebody else wrote.
+const LONGEST: usize = 600;
+
+impl Entry {
+    /// Whether `text` is an older version of this line.
+    pub(super) fn follows(&self, text: &str) -> bool {
+        self.older.as_ref().is_some_and(|(start, end)| {
+            text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
+        })
+    }
+}
+
+pub(super) fn forward(agents: [&AgentId; 2], specs: [Option<&str>; 2], files: &BTreeSet<String>) -> Entry {
+    let [first, second] = agents;
+    let stem = match specs {
+        [Some(one), Some(two)] if one == two => {
+            format!("forward-conflict-intra-spec: {first} and {second} (spec {})", plain(one))
+        }
+        [Some(one), Some(two)] => {
+            format!(
+                "forward-conflict-cross-spec: {first} and {second} (specs {}, {})",
+                plain(one),
+                plain(two)
+            )
+        }
+        _ => format!("forward-conflict-cross-spec: {first} and {second}"),
+    };
+    meeting("forward", agents, &stem, files)
+}
+
+pub(super) fn in_flight(agents: [&AgentId; 2], files: &BTreeSet<String>) -> Entry {
+    let stem = format!("in-flight-conflict: {} and {}", agents[0], agents[1]);
+    meeting("in-flight", agents, &stem, files)
+}
+
+fn meeting(kind: &str, [first, second]: [&AgentId; 2], stem: &str, files: &BTreeSet<String>) -> Entry {
+    let mut named: Vec<String> = files.iter().take(MOST_FILES).map(|file| code(file)).collect();
+    if files.len() > MOST_FILES {
+        named.push(format!("{} more", files.len() - MOST_FILES));
+    }
+    let text = if named.is_empty() { stem.to_owned() } else { format!("{stem} in {}", named.join(", ")) };
+    let fact = Fact {
+        category: CONFLICT,
+        agent: None,
+        key: format!("{kind}|{first}|{second}"),
+        body: json!({"kind": kind, "agents": [first, second], "files": files.iter().take(MOST_FILES).collect::<Vec<_>>()}),
+    };
+    // Its files become more.
+    let older = Some((format!("{stem} in "), String::new()));
+    Entry { section: Section::Conflicts, text, older, fact: Some(fact) }
+}
+
+pub(super) fn ownership(violator: &AgentId, owner: &AgentId, file: &str) -> Entry {
+    let fact = Fact {
+        category: CONFLICT,
+        agent: Some(violator.clone()),
+        key: format!("ownership|{violator}|{owner}|{file}"),
+        body: json!({"kind": "ownership", "violator": violator, "owner": owner, "file": file}),
+    };
+    let text = format!("ownership-violation: {violator} edited {} owned by {owner}", code(file));
+    Entry { section: Section::Conflicts, text, older: None, fact: Some(fact) }
+}
+
+pub(super) fn waited(agent: &AgentId, on: &AgentId, since: Timestamp, until: Timestamp, seq: u64) -> Entry {
+    let seconds = seconds(since, until);
+    let fact = Fact {
+        category: STUCK,
+        agent: Some(agent.clone()),
+        key: seq.to_string(),
+        body: json!({"agent": agent, "waiting_on": on, "seconds": seconds}),
+    };
+    let text = format!("{agent}: blocked {} waiting on {on}", duration(seconds));
+    Entry { section: Section::Stuck, text, older: Some(open_wait(agent, on)), fact: Some(fact) }
+}
+
+pub(super) fn still_waiting(agent: &AgentId, on: &AgentId, since: Timestamp, now: Timestamp) -> Entry {
+    let text = format!("{agent}: blocked {} waiting on {on} {OPEN}", duration(seconds(since, now)));
+    Entry { section: Section::Stuck, text, older: Some(open_wait(agent, on)), fact: None }
+}
+
+fn open_wait(agent: &AgentId, on: &AgentId) -> (String, String) {
+    (format!("{agent}: blocked "), format!(" waiting on {on} {OPEN}"))
+}
+
+pub(super) fn recovered(agent: &AgentId, cycles: u32, seq: u64) -> Entry {
+    let fact = Fact {
+        category: RECOVERY,
+        agent: Some(agent.clone()),
+        key: seq.to_string(),
+        body: json!({"agent": agent, "cycles": cycles}),
+    };
+    let text = format!("{agent}: {} before verifying", feedback_cycles(cycles));
+    Entry { section: Section::Recovery, text, older: Some(open_cycles(agent)), fact: Some(fact) }
+}
+
+pub(super) fn not_verified(agent: &AgentId, cycles: u32) -> Entry {
+    let text = format!("{agent}: {} and not verified {OPEN}", feedback_cycles(cycles));
+    Entry { section: Section::Recovery, text, older: Some(open_cycles(agent)), fact: None }
+}
+
+fn open_cycles(agent: &AgentId) -> (String, String) {
+    (format!("{agent}: "), format!(" and not verified {OPEN}"))
+}
+
+fn feedback_cycles(cycles: u32) -> String {
+    format!("{cycles} feedback {}", if cycles == 1 { "cycle" } else { "cycles" })
+}
+
+pub(super) fn approved(pattern: &str, count: u64) -> Entry {
+    let fact = Fact {
+        category: PERMISSION,
+        agent: None,
+        key: pattern.to_owned(),
+        body: json!({"pattern": pattern, "count": count}),
+    };
+    let start = format!("{} auto-approved ", code(pattern));
+    let text = format!("{start}{count} times");
+    Entry { section: Section::Permissions, text, older: Some((start, " times".to_owned())), fact: Some(fact) }
+}
+
+/// What somebody noticed and told. Nothing for what this very module tells: it has it already.
+pub(super) fn noticed(learning: &Learning) -> Option<Entry> {
+    let section = match learning.category.as_str() {
+        CONFLICT | STUCK | RECOVERY | PERMISSION => return None,
+        "recurring_failure_shape" => Section::FailureShapes,
+        "doc_gap" => Section::DocumentationGaps,
+        "adr_drift" => Section::Drift,
+        "scope_mistake" => Section::ScopeMistakes,
+        "tooling_friction" => Section::Friction,
+        _ => Section::Other,
+    };
+    let mut text = plain(&learning.title);
+    if let Some(branch) = &learning.branch_id {
+        text = format!("{text} ({branch})");
+    }
+    let body = plain(&told(&learning.body));
+    if !body.is_empty() {
+        text = format!("{text}: {body}");
+    }
+    Some(Entry { section, text, older: None, fact: None })
+}
+
+/// A body of any shape as a sentence.
+fn told(body: &Value) -> String {
+    match body {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| format!("{name}: {}", told(value));
+            fields.iter().map(field).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A stranger's words on one line that opens no heading, list, comment or HTML of its own.
+fn plain(text: &str) -> String {
+    let harmless = |c: char| if c.is_control() { ' ' } else { c };
+    let text: String = text.chars().take(LONGEST).map(harmless).collect();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.replace('<', "&lt;");
+    if text.starts_with(['#', '>', '-', '+', '*', '=', '|']) { format!("\\{text}") } else { text }
+}
+
+fn code(text: &str) -> String {
+    let harmless = |c: char| if c.is_control() || c == '`' { '?' } else { c };
+    format!("`{}`", text.chars().take(LONGEST).map(harmless).collect::<String>())
+}
+
+fn seconds(since: Timestamp, until: Timestamp) -> i64 {
+    until.duration_since(since).as_secs().max(0)
+}
+
+/// `45s`, `2m05s`, `1h02m05s`.
+fn duration(seconds: i64) -> String {
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest}s"),
+        (0, _) => format!("{minutes}m{rest:02}s"),
+        _ => format!("{hours}h{minutes:02}m{rest:02}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_as_people_say_them() {
+        let told = [0, 45, 60, 125, 3_725].map(duration);
+        assert_eq!(told, ["0s", "45s", "1m00s", "2m05s", "1h02m05s"]);
+    }
+
+    #[test]
+    fn strangers_words_stay_on_their_line() {
+        assert_eq!(plain("## evil\n\n- list\u{1b}[31m <!-- x -->"), "\\## evil - list [31m &lt;!-- x -->");
+        assert_eq!(code("a`b\nc"), "`a?b?c`");
+    }
+}

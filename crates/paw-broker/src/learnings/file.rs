@@ -1,0 +1,145 @@
+//! `session-learnings.md`: every session has one block in it, and adds to its own only.
+//!
+//! A block is known by a comment below its heading. What it says already is not said again, so a session that was
+//! killed and told its messages anew goes on where the file ends. Whatever people write into the file stays.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use paw_host::files::{self, Access, FileError, Lock};
+
+use super::entry::{Entry, Section};
+use crate::log::SessionId;
+
+/// Brings the session's block up to date. Says whether there was anything to write.
+pub fn update(
+    path: &Path,
+    session: &SessionId,
+    entries: &[Entry],
+    now: Timestamp,
+) -> Result<bool, FileError> {
+    if entries.is_empty() {
+        return Ok(false);
+    }
+    // Sessions of one repository share the file.
+    let _held = Lock::wait(&path.with_extension("lock"))?;
+    let before = files::load_text(path)?.unwrap_or_default();
+    let Some(after) = merge(&before, session, entries, now) else { return Ok(false) };
+    files::write_atomic(path, after.as_bytes(), Access::Usual)?;
+    Ok(true)
+}
+
+/// The file with everything in it that was missing, or nothing when all is there.
+pub fn merge(text: &str, session: &SessionId, entries: &[Entry], now: Timestamp) -> Option<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let marker = marker(session);
+    let known = lines.iter().position(|line| *line == marker);
+    let start = if let Some(known) = known {
+        known + 1
+    } else {
+        if lines.last().is_some_and(|line| !line.is_empty()) {
+            lines.push(String::new());
+        }
+        lines.push(format!("## Session Learnings — {}", now.strftime("%Y-%m-%dT%H:%M:%SZ")));
+        lines.push(marker);
+        lines.len()
+    };
+    let end = lines[start..]
+        .iter()
+        .position(|line| line.starts_with("## "))
+        .map_or(lines.len(), |length| start + length);
+    let mut block = Block(lines[start..end].to_vec());
+    let changed = block.add(entries);
+    if !changed {
+        return None;
+    }
+    while block.0.last().is_some_and(String::is_empty) {
+        block.0.pop();
+    }
+    if end < lines.len() {
+        block.0.push(String::new());
+    }
+    lines.splice(start..end, block.0);
+    Some(lines.join("\n") + "\n")
+}
+
+fn marker(session: &SessionId) -> String {
+    let plain: String = session.as_str().chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect();
+    format!("<!-- git-paw session: {plain} -->")
+}
+
+/// The lines below the heading of one session.
+struct Block(Vec<String>);
+
+impl Block {
+    fn add(&mut self, entries: &[Entry]) -> bool {
+        let mut changed = false;
+        for section in Section::ALL {
+            let wanted: Vec<&Entry> = entries.iter().filter(|entry| entry.section == section).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            changed |= self.add_to(section, &wanted);
+        }
+        changed
+    }
+
+    fn add_to(&mut self, section: Section, wanted: &[&Entry]) -> bool {
+        let bullet = |entry: &Entry| format!("- {}", entry.text);
+        let (start, end) = self.place(section).unwrap_or((0, 0));
+        // A line counts once: two waits of the same length are two lines.
+        let mut left: Vec<usize> = (start..end).collect();
+        let mut missing = Vec::new();
+        for entry in wanted {
+            match left.iter().position(|line| self.0[*line] == bullet(entry)) {
+                Some(found) => _ = left.remove(found),
+                None => missing.push(*entry),
+            }
+        }
+        if missing.is_empty() {
+            return false;
+        }
+        let mut new = Vec::new();
+        for entry in missing {
+            let older = left
+                .iter()
+                .position(|line| self.0[*line].strip_prefix("- ").is_some_and(|text| entry.follows(text)));
+            match older {
+                Some(found) => self.0[left.remove(found)] = bullet(entry),
+                None => new.push(bullet(entry)),
+            }
+        }
+        let end = self.end_of(section);
+        self.0.splice(end..end, new);
+        true
+    }
+
+    /// The lines of a section, without its heading.
+    fn place(&self, section: Section) -> Option<(usize, usize)> {
+        let heading = format!("### {}", section.heading());
+        let start = self.0.iter().position(|line| *line == heading)? + 1;
+        let end = self.0[start..].iter().position(|line| line.starts_with("### "));
+        Some((start, end.map_or(self.0.len(), |length| start + length)))
+    }
+
+    /// Where the next line of a section goes; a section that is not there is made in its place.
+    fn end_of(&mut self, section: Section) -> usize {
+        if let Some((start, mut end)) = self.place(section) {
+            while end > start && self.0[end - 1].is_empty() {
+                end -= 1;
+            }
+            return end;
+        }
+        let later = Section::ALL.into_iter().filter(|other| *other > section);
+        let before = later.filter_map(|other| self.place(other)).map(|(start, _)| start - 1).min();
+        let mut place = before.unwrap_or(self.0.len());
+        while place > 0 && self.0[place - 1].is_empty() {
+            place -= 1;
+        }
+        let heading = [String::new(), format!("### {}", section.heading()), String::new()];
+        // What follows brings its own empty line, if there was one.
+        let follows = before.is_some() && self.0.get(place).is_none_or(|line| !line.is_empty());
+        self.0.splice(place..place, heading.into_iter().chain(follows.then(String::new)));
+        place + 3
+    }
+}

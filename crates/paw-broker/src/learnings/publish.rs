@@ -1,0 +1,50 @@
+//! Entries as messages. Pure.
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use sha2::{Digest as _, Sha256};
+
+use super::entry::Entry;
+use crate::log::SessionId;
+use crate::message::{Extra, Learning};
+
+/// The message about an entry, in the supervisor's name. Nothing for entries that came as messages.
+pub(super) fn message(session: &SessionId, entry: &Entry, now: Timestamp) -> Option<Learning> {
+    let fact = entry.fact.as_ref()?;
+    Some(Learning {
+        agent_id: AgentId::new(AgentId::SUPERVISOR).ok()?,
+        id: Some(id(session, fact.category, &fact.key)),
+        branch_id: fact.agent.clone(),
+        category: fact.category.to_owned(),
+        title: entry.text.clone(),
+        body: fact.body.clone(),
+        timestamp: now.to_string(),
+        extra: Extra::default(),
+    })
+}
+
+/// The same on every machine and after every restart, so nothing is told twice.
+fn id(session: &SessionId, category: &str, key: &str) -> String {
+    let digest = Sha256::digest(format!("{session}\n{category}\n{key}"));
+    let first = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{first:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_depends_on_session_category_and_key_alone() {
+        let session = SessionId::new("paw-app/1");
+        assert_eq!(id(&session, "stuck_duration", "7"), id(&session, "stuck_duration", "7"));
+        assert_eq!(id(&session, "stuck_duration", "7").len(), 16);
+        for other in [
+            id(&session, "stuck_duration", "8"),
+            id(&session, "recovery_cycles", "7"),
+            id(&SessionId::new("paw-app/2"), "stuck_duration", "7"),
+        ] {
+            assert_ne!(other, id(&session, "stuck_duration", "7"));
+        }
+    }
+}

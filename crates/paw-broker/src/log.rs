@@ -1,0 +1,174 @@
+//! The durable log of messages: what is in it, and what any log must be able to do.
+//!
+//! - [`MessageLog`]: the trait. [`SqliteLog`] is the log of one machine.
+//! - [`Stored`]: a message with its place, session, time and sender
+//! - `writer`: many publishers, one commit
+
+mod database;
+mod error;
+mod sqlite;
+pub(crate) mod writer;
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use database::Database;
+pub use error::LogError;
+pub use sqlite::SqliteLog;
+
+use crate::message::Message;
+use crate::route::{self, Audience};
+
+/// Which session a message belongs to. Cheap to copy, because every message carries one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    pub fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<String> for SessionId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0.as_ref().to_owned()
+    }
+}
+
+/// A message as the log holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// Its place in the log. Never given twice, not even after a restart or a purge.
+    pub seq: u64,
+    pub session: SessionId,
+    /// When it was taken in, by the clock of whoever wrote it down.
+    pub at: Timestamp,
+    pub sender: AgentId,
+    pub message: Message,
+}
+
+/// A message that is not in the log yet.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    pub at: Timestamp,
+    pub sender: AgentId,
+    pub audience: Audience,
+    pub message: Message,
+    /// The message as JSON.
+    pub body: Box<str>,
+}
+
+impl Draft {
+    pub fn new(message: Message, at: Timestamp) -> Self {
+        Self {
+            // As exact as the log keeps it, so that memory and log agree.
+            at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
+            sender: route::sender(&message).clone(),
+            audience: route::audience(&message),
+            body: message.to_json().to_string().into(),
+            message,
+        }
+    }
+}
+
+/// A row of the log, its message still in JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub sender: AgentId,
+    pub audience: Audience,
+    pub body: Box<str>,
+}
+
+impl Entry {
+    /// The message in full. Nothing if it was written by a version that knows types this one does not.
+    pub fn stored(&self, session: &SessionId) -> Option<Stored> {
+        let message = Message::parse(self.body.as_bytes()).ok()?;
+        Some(Stored {
+            seq: self.seq,
+            session: session.clone(),
+            at: self.at,
+            sender: self.sender.clone(),
+            message,
+        })
+    }
+}
+
+/// How much one answer may hold. At least one message fits, however large it is.
+#[derive(Debug, Clone, Copy)]
+pub struct PageLimit {
+    pub messages: usize,
+    pub bytes: usize,
+}
+
+impl PageLimit {
+    pub const DEFAULT: Self = Self { messages: 1000, bytes: 1 << 20 };
+
+    /// Whether another message of `bytes` may follow `taken` ones with `size` bytes together.
+    pub fn admits(self, taken: usize, size: usize, bytes: usize) -> bool {
+        taken == 0 || (taken < self.messages && size.saturating_add(bytes) <= self.bytes)
+    }
+}
+
+/// The newest message of one audience.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    pub audience: Audience,
+    pub seq: u64,
+}
+
+/// A log that several processes may write to. Nothing here assumes one process or one clock: the log gives the
+/// numbers, and a number that was seen once stands for everything before it.
+pub trait MessageLog: Send + Sync + fmt::Debug {
+    /// Adds messages in their order, all or none. They are durable when it returns, under consecutive numbers of
+    /// which it returns the first.
+    fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError>;
+
+    /// What is in an agent's inbox after `since`, oldest first.
+    fn inbox(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        since: u64,
+        limit: PageLimit,
+    ) -> Result<Vec<Entry>, LogError>;
+
+    /// Everything of a session after `since`, oldest first.
+    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<Entry>, LogError>;
+
+    /// The newest number given to anybody.
+    fn head(&self) -> Result<u64, LogError>;
+
+    /// Per audience of a session, its newest message.
+    fn newest(&self, session: &SessionId) -> Result<Vec<Newest>, LogError>;
+
+    /// What was kept beside the log about the messages up to a number.
+    fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError>;
+
+    fn save_snapshot(&self, session: &SessionId, seq: u64, body: &str) -> Result<(), LogError>;
+
+    /// Forgets a session. Its numbers are not given again.
+    fn purge(&self, session: &SessionId) -> Result<(), LogError>;
+}

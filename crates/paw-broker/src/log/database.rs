@@ -1,0 +1,107 @@
+//! The database behind the log: its schema, one connection to write with, a few to read with.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use paw_host::sqlite::{self, Durability};
+use rusqlite::Connection;
+
+use super::LogError;
+
+/// `head` holds the newest number ever given, so that a purge cannot bring one back.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
+    INSERT INTO head VALUES (1, 0);
+    CREATE TABLE session (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
+        first_seq INTEGER NOT NULL, used INTEGER NOT NULL
+    );
+    CREATE TABLE message (
+        seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, at INTEGER NOT NULL,
+        sender TEXT NOT NULL, audience TEXT, body TEXT NOT NULL
+    );
+    CREATE INDEX inbox ON message (session, audience) WHERE audience IS NOT NULL;
+    CREATE TABLE snapshot (session INTEGER PRIMARY KEY, seq INTEGER NOT NULL, body TEXT NOT NULL);
+    CREATE TABLE token (
+        session TEXT NOT NULL, agent TEXT NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (session, agent)
+    ) WITHOUT ROWID;
+"];
+
+/// Connections kept for reading. More readers than that wait for each other.
+const READERS: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Database {
+    path: PathBuf,
+    durability: Durability,
+    writer: Mutex<Connection>,
+    readers: Mutex<Readers>,
+    returned: Condvar,
+}
+
+#[derive(Debug)]
+struct Readers {
+    idle: Vec<Connection>,
+    open: usize,
+}
+
+impl Database {
+    pub(crate) fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
+        let writer = sqlite::open(path, MIGRATIONS, durability)?;
+        // Enough for every statement of the hot paths at once.
+        writer.set_prepared_statement_cache_capacity(32);
+        Ok(Self {
+            path: path.to_path_buf(),
+            durability,
+            writer: Mutex::new(writer),
+            readers: Mutex::new(Readers { idle: Vec::new(), open: 0 }),
+            returned: Condvar::new(),
+        })
+    }
+
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Connection> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `read` with a connection of its own, so that readers never wait for the writer.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LogError> {
+        let connection = self.take()?;
+        let result = read(&connection);
+        self.put_back(Some(connection));
+        Ok(result?)
+    }
+
+    fn take(&self) -> Result<Connection, LogError> {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(connection) = readers.idle.pop() {
+                return Ok(connection);
+            }
+            if readers.open < READERS {
+                readers.open += 1;
+                break;
+            }
+            readers = self.returned.wait(readers).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(readers);
+        match sqlite::open(&self.path, MIGRATIONS, self.durability) {
+            Ok(connection) => Ok(connection),
+            Err(error) => {
+                self.put_back(None);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn put_back(&self, connection: Option<Connection>) {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        match connection {
+            Some(connection) => readers.idle.push(connection),
+            None => readers.open -= 1,
+        }
+        self.returned.notify_one();
+    }
+}

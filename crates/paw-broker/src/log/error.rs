@@ -1,0 +1,44 @@
+//! What can go wrong with the log.
+
+use paw_core::PawError;
+use paw_host::sqlite::SqliteError;
+
+/// A log that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error(transparent)]
+    Open(#[from] SqliteError),
+    #[error("cannot write the message log: the disk is full\nhint: make room, then send it again")]
+    Full,
+    #[error("cannot use the message log: {0}")]
+    Failed(String),
+    #[error("the broker is shutting down")]
+    Closed,
+}
+
+impl LogError {
+    /// The same for everybody whose message was in the same commit.
+    pub(super) fn repeat(&self) -> Self {
+        match self {
+            Self::Full => Self::Full,
+            Self::Closed => Self::Closed,
+            Self::Failed(text) => Self::Failed(text.clone()),
+            Self::Open(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for LogError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::Full,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<LogError> for PawError {
+    fn from(error: LogError) -> Self {
+        Self::IoError(error.to_string())
+    }
+}

@@ -1,0 +1,288 @@
+//! The log of one machine: a SQLite database that any number of processes may write to at once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use paw_host::sqlite::Durability;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+
+use super::{Database, Draft, Entry, LogError, MessageLog, Newest, PageLimit, SessionId};
+use crate::route::Audience;
+
+const COLUMNS: &str = "seq, at, sender, audience, body";
+
+/// Messages in `<git-common-dir>/paw/broker.db`.
+#[derive(Debug)]
+pub struct SqliteLog {
+    database: Arc<Database>,
+    /// Session ids as the database numbers them; a number is never given to another session.
+    numbers: Mutex<HashMap<SessionId, Session>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Session {
+    number: i64,
+    /// Nothing of the session lies before it.
+    first_seq: i64,
+}
+
+impl SqliteLog {
+    pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
+        Ok(Self::on(Arc::new(Database::open(path, durability)?)))
+    }
+
+    pub(crate) fn on(database: Arc<Database>) -> Self {
+        Self { database, numbers: Mutex::default() }
+    }
+
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// The session that was written to or begun last.
+    pub fn current_session(&self) -> Result<Option<SessionId>, LogError> {
+        self.database.read(|connection| {
+            let query = "SELECT name FROM session ORDER BY used DESC, id DESC LIMIT 1";
+            connection.query_row(query, [], |row| Ok(SessionId::new(row.get_ref(0)?.as_str()?))).optional()
+        })
+    }
+
+    /// Makes `session` the current one, before its first message is there.
+    pub fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        enrol(&transaction, session)?;
+        let used = "UPDATE session SET used = ?2 WHERE name = ?1";
+        transaction.execute(used, params![session.as_str(), now.as_microsecond()])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn find_session(&self, session: &SessionId) -> Result<Option<Session>, LogError> {
+        if let Some(known) = self.numbers().get(session) {
+            return Ok(Some(*known));
+        }
+        let found = self.database.read(|connection| find(connection, session))?;
+        if let Some(found) = found {
+            self.numbers().insert(session.clone(), found);
+        }
+        Ok(found)
+    }
+
+    fn numbers(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn find(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option<Session>> {
+    let mut statement = connection.prepare_cached("SELECT id, first_seq FROM session WHERE name = ?1")?;
+    let read = |row: &Row<'_>| Ok(Session { number: row.get(0)?, first_seq: row.get(1)? });
+    statement.query_row([session.as_str()], read).optional()
+}
+
+fn enrol(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Session> {
+    if let Some(found) = find(transaction, session)? {
+        return Ok(found);
+    }
+    let insert = "INSERT INTO session (name, first_seq, used) SELECT ?1, seq + 1, 0 FROM head";
+    transaction.execute(insert, [session.as_str()])?;
+    find(transaction, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+impl MessageLog for SqliteLog {
+    fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        let Session { number, .. } = enrol(&transaction, session)?;
+        let head = head(&transaction)?;
+        let mut seq = head;
+        {
+            let insert = "INSERT INTO message (seq, session, at, sender, audience, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let mut insert = transaction.prepare_cached(insert)?;
+            for draft in drafts {
+                seq += 1;
+                insert.execute(params![
+                    seq,
+                    number,
+                    draft.at.as_microsecond(),
+                    draft.sender.as_str(),
+                    draft.audience.as_column(),
+                    &*draft.body
+                ])?;
+            }
+            transaction.prepare_cached("UPDATE head SET seq = ?1")?.execute([seq])?;
+        }
+        transaction.commit()?;
+        Ok(unsigned(head) + 1)
+    }
+
+    fn inbox(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        since: u64,
+        limit: PageLimit,
+    ) -> Result<Vec<Entry>, LogError> {
+        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
+        // Two ordered walks of the index, merged: no sort, whatever the log's length.
+        let query = format!(
+            "SELECT {COLUMNS} FROM (
+                 SELECT {COLUMNS} FROM message WHERE session = ?1 AND audience = ?2 AND seq > ?3
+                 UNION ALL
+                 SELECT {COLUMNS} FROM message WHERE session = ?1 AND audience = '*' AND seq > ?3 AND sender <> ?2
+             ) ORDER BY seq LIMIT ?4"
+        );
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(&query)?;
+            let rows =
+                statement.query_map(params![number, agent.as_str(), signed(since), count(limit)], entry)?;
+            page(rows, limit)
+        })
+    }
+
+    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<Entry>, LogError> {
+        let Some(Session { number, first_seq }) = self.find_session(session)? else { return Ok(Vec::new()) };
+        let since = signed(since).max(first_seq - 1);
+        let query =
+            format!("SELECT {COLUMNS} FROM message WHERE seq > ?2 AND +session = ?1 ORDER BY seq LIMIT ?3");
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(&query)?;
+            let rows = statement.query_map(params![number, since, count(limit)], entry)?;
+            page(rows, limit)
+        })
+    }
+
+    fn head(&self) -> Result<u64, LogError> {
+        Ok(unsigned(self.database.read(head)?))
+    }
+
+    fn newest(&self, session: &SessionId) -> Result<Vec<Newest>, LogError> {
+        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
+        // Jumps from audience to audience instead of reading the whole index.
+        let query = "
+            WITH RECURSIVE each (audience) AS (
+                SELECT min(audience) FROM message WHERE session = ?1 AND audience IS NOT NULL
+                UNION ALL
+                SELECT (SELECT min(audience) FROM message WHERE session = ?1 AND audience > each.audience)
+                FROM each WHERE each.audience IS NOT NULL
+            )
+            SELECT audience, (SELECT max(seq) FROM message WHERE session = ?1 AND audience = each.audience)
+            FROM each WHERE audience IS NOT NULL";
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(query)?;
+            let read = |row: &Row<'_>| {
+                let audience = Audience::from_column(row.get_ref(0)?.as_str_or_null()?);
+                Ok(Newest { audience, seq: unsigned(row.get(1)?) })
+            };
+            statement.query_map([number], read)?.collect()
+        })
+    }
+
+    fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError> {
+        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(None) };
+        self.database.read(|connection| {
+            let query = "SELECT seq, body FROM snapshot WHERE session = ?1";
+            connection.query_row(query, [number], |row| Ok((unsigned(row.get(0)?), row.get(1)?))).optional()
+        })
+    }
+
+    fn save_snapshot(&self, session: &SessionId, seq: u64, body: &str) -> Result<(), LogError> {
+        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(()) };
+        let save = "INSERT INTO snapshot VALUES (?1, ?2, ?3)
+            ON CONFLICT (session) DO UPDATE SET seq = ?2, body = ?3 WHERE seq < ?2";
+        self.database.writer().prepare_cached(save)?.execute(params![number, signed(seq), body])?;
+        Ok(())
+    }
+
+    fn purge(&self, session: &SessionId) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        if let Some(Session { number, first_seq }) = find(&transaction, session)? {
+            let delete = "DELETE FROM message WHERE seq >= ?2 AND +session = ?1";
+            transaction.execute(delete, [number, first_seq])?;
+            transaction.execute("DELETE FROM snapshot WHERE session = ?1", [number])?;
+            transaction.execute("DELETE FROM session WHERE id = ?1", [number])?;
+        }
+        transaction.execute("DELETE FROM token WHERE session = ?1", [session.as_str()])?;
+        transaction.commit()?;
+        self.numbers().remove(session);
+        Ok(())
+    }
+}
+
+fn head(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT seq FROM head")?.query_row([], |row| row.get(0))
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let text = |column: usize| row.get_ref(column).and_then(|value| Ok(value.as_str()?));
+    let unreadable = |column: usize, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error)
+    };
+    Ok(Entry {
+        seq: unsigned(row.get(0)?),
+        at: Timestamp::from_microsecond(row.get(1)?).map_err(|error| unreadable(1, error.into()))?,
+        sender: AgentId::new(text(2)?).map_err(|error| unreadable(2, error.into()))?,
+        audience: Audience::from_column(row.get_ref(3)?.as_str_or_null()?),
+        body: text(4)?.into(),
+    })
+}
+
+/// Stops at the page's end in bytes; its end in messages is the query's own limit.
+fn page(
+    rows: impl Iterator<Item = rusqlite::Result<Entry>>,
+    limit: PageLimit,
+) -> rusqlite::Result<Vec<Entry>> {
+    let (mut entries, mut size) = (Vec::new(), 0_usize);
+    for entry in rows {
+        let entry = entry?;
+        if !limit.admits(entries.len(), size, entry.body.len()) {
+            break;
+        }
+        size += entry.body.len();
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn count(limit: PageLimit) -> i64 {
+    i64::try_from(limit.messages.max(1)).unwrap_or(i64::MAX)
+}
+
+fn signed(seq: u64) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
+}
+
+/// The log only ever gives positive numbers.
+fn unsigned(seq: i64) -> u64 {
+    u64::try_from(seq).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Artifact;
+
+    #[test]
+    fn a_full_disk_is_an_error_and_leaves_the_log_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+        let session = SessionId::new("s");
+        let draft = |bytes: usize| {
+            let artifact = Artifact::new(AgentId::new("a").unwrap(), "x".repeat(bytes));
+            Draft::new(artifact.into(), Timestamp::UNIX_EPOCH)
+        };
+        assert_eq!(log.append(&session, &[draft(10)]).unwrap(), 1);
+        let most = |pages: u32| log.database.writer().pragma_update(None, "max_page_count", pages).unwrap();
+        most(20);
+        let error = log.append(&session, &[draft(10), draft(100_000)]).unwrap_err();
+        assert!(matches!(error, LogError::Full), "{error}");
+        assert_eq!(log.head().unwrap(), 1);
+        assert_eq!(log.history(&session, 0, PageLimit::DEFAULT).unwrap().len(), 1);
+        most(1_000_000);
+        assert_eq!(log.append(&session, &[draft(100_000)]).unwrap(), 2);
+    }
+}

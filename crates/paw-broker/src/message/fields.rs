@@ -1,0 +1,164 @@
+//! Taking known fields out of a JSON object. What is left over is unknown, and kept.
+
+use paw_core::{AgentId, BranchName};
+use serde_json::{Map, Value};
+
+use super::MessageError;
+
+/// How much of a refused value an answer repeats.
+const SHOWN: usize = 200;
+/// No branch that git can hold has a longer slug.
+const LONGEST_ID: usize = 255;
+
+/// The fields of one level of a message.
+pub(super) struct Fields {
+    map: Map<String, Value>,
+    /// `payload.` in front of a name in an error, or nothing.
+    level: &'static str,
+}
+
+impl Fields {
+    pub(super) fn new(map: Map<String, Value>, level: &'static str) -> Self {
+        Self { map, level }
+    }
+
+    /// What nobody asked for.
+    pub(super) fn rest(self) -> Map<String, Value> {
+        self.map
+    }
+
+    /// A field that is there and not null.
+    pub(super) fn find(&mut self, name: &str) -> Option<Value> {
+        self.map.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn find_text(&mut self, name: &str) -> Result<Option<String>, MessageError> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong(name, "a string", &other)),
+        }
+    }
+
+    /// A text with something in it.
+    pub(super) fn require_text(&mut self, name: &str) -> Result<String, MessageError> {
+        match self.find_text(name)? {
+            None => Err(MessageError::field(self.path(name), "is missing")),
+            Some(text) if text.trim().is_empty() => {
+                Err(MessageError::field(self.path(name), "must not be blank"))
+            }
+            Some(text) => Ok(text),
+        }
+    }
+
+    /// A text with something in it that was not left as the example showed it.
+    pub(super) fn require_filled(&mut self, name: &str) -> Result<String, MessageError> {
+        let text = self.require_text(name)?;
+        filled(name, text)
+    }
+
+    pub(super) fn find_filled(&mut self, name: &str) -> Result<Option<String>, MessageError> {
+        self.find_text(name)?.map(|text| filled(name, text)).transpose()
+    }
+
+    pub(super) fn require_agent(&mut self, name: &'static str) -> Result<AgentId, MessageError> {
+        let text = self.require_text(name)?;
+        agent_id(name, &text)
+    }
+
+    pub(super) fn find_agent(&mut self, name: &'static str) -> Result<Option<AgentId>, MessageError> {
+        self.find_text(name)?.map(|text| agent_id(name, &text)).transpose()
+    }
+
+    pub(super) fn find_texts(&mut self, name: &str) -> Result<Option<Vec<String>>, MessageError> {
+        let Some(value) = self.find(name) else { return Ok(None) };
+        let Value::Array(items) = value else { return Err(self.wrong(name, "a list of strings", &value)) };
+        let text = |(index, item)| match item {
+            Value::String(text) => Ok(text),
+            other => Err(self.wrong(&format!("{name}[{index}]"), "a string", &other)),
+        };
+        items.into_iter().enumerate().map(text).collect::<Result<_, _>>().map(Some)
+    }
+
+    pub(super) fn find_number(&mut self, name: &str) -> Result<Option<u64>, MessageError> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(self.wrong(name, "a whole number", &value)),
+            },
+        }
+    }
+
+    pub(super) fn find_list(&mut self, name: &str) -> Result<Vec<Value>, MessageError> {
+        match self.find(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => Ok(items),
+            Some(other) => Err(self.wrong(name, "a list", &other)),
+        }
+    }
+
+    pub(super) fn wrong(&self, name: &str, expected: &str, found: &Value) -> MessageError {
+        MessageError::field(self.path(name), format!("must be {expected}, not {}", kind(found)))
+    }
+
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.level)
+    }
+}
+
+/// What a JSON value is, in a word.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// An id as agents write it: the id itself, or the branch it was made from (`feat/x` for `feat-x`).
+pub fn agent_id(field: &'static str, text: &str) -> Result<AgentId, MessageError> {
+    let refused = |detail: String| MessageError::AgentId { field, value: shown(text), detail };
+    if text.len() > LONGEST_ID {
+        return Err(refused(format!("longer than {LONGEST_ID} characters")));
+    }
+    let id = match AgentId::new(text) {
+        Ok(id) => id,
+        Err(error) => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
+            match BranchName::new(text) {
+                Ok(branch) if text.chars().all(plain) => AgentId::slug(&branch),
+                _ => return Err(refused(rule(&error.to_string()))),
+            }
+        }
+    };
+    Ok(id)
+}
+
+/// The rule without the value, which the answer names beside it.
+fn rule(error: &str) -> String {
+    error.rsplit_once(": ").map_or(error, |(_, rule)| rule).to_owned()
+}
+
+/// Whether a value still stands between the angle brackets of the example it was copied from.
+pub fn is_placeholder(text: &str) -> bool {
+    let text = text.trim();
+    text.len() >= 2 && text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
+}
+
+pub(super) fn filled(field: &str, text: String) -> Result<String, MessageError> {
+    if is_placeholder(&text) {
+        return Err(MessageError::Placeholder { field: field.to_owned(), value: shown(&text) });
+    }
+    Ok(text)
+}
+
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

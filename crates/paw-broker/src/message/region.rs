@@ -1,0 +1,122 @@
+//! The files of an intent, and the parts of them.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use super::MessageError;
+use super::fields::{Fields, kind};
+
+/// A file that an agent is about to change: all of it, or the regions it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntentFile {
+    pub path: String,
+    /// Empty: the whole file.
+    pub regions: Vec<Region>,
+    pub extra: Map<String, Value>,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Region {
+    Function { name: String },
+    Class { name: String },
+    Block { anchor: String },
+    Range { start_line: u64, end_line: u64 },
+}
+
+impl IntentFile {
+    pub fn whole(path: impl Into<String>) -> Self {
+        Self { path: path.into(), regions: Vec::new(), extra: Map::new() }
+    }
+
+    pub(super) fn parse(index: usize, value: Value) -> Result<Self, MessageError> {
+        let at = |name: &str| format!("payload.files[{index}]{name}");
+        let blank = |name: &str| MessageError::field(at(name), "must not be blank");
+        match value {
+            Value::String(path) if path.trim().is_empty() => Err(blank("")),
+            Value::String(path) => Ok(Self::whole(path)),
+            Value::Object(map) => {
+                let mut fields = Fields::new(map, "payload.files[].");
+                let path = fields.require_text("path")?;
+                let regions = fields
+                    .find_list("regions")?
+                    .into_iter()
+                    .map(|region| Region::parse(&at(".regions"), region))
+                    .collect::<Result<_, _>>()?;
+                Ok(Self { path, regions, extra: fields.rest() })
+            }
+            other => {
+                Err(MessageError::field(at(""), format!("must be a path or an object, not {}", kind(&other))))
+            }
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        if self.regions.is_empty() && self.extra.is_empty() {
+            return Value::String(self.path.clone());
+        }
+        let regions: Vec<Value> = self.regions.iter().map(Region::to_json).collect();
+        let mut map = Map::new();
+        map.insert("path".into(), self.path.clone().into());
+        map.insert("regions".into(), regions.into());
+        map.extend(self.extra.clone());
+        Value::Object(map)
+    }
+}
+
+impl Region {
+    fn parse(at: &str, value: Value) -> Result<Self, MessageError> {
+        let Value::Object(map) = value else {
+            return Err(MessageError::field(at, format!("must hold objects, not {}", kind(&value))));
+        };
+        let mut fields = Fields::new(map, "payload.files[].regions[].");
+        let kind = fields.require_text("kind")?;
+        match kind.as_str() {
+            "function" => Ok(Self::Function { name: fields.require_text("name")? }),
+            "class" => Ok(Self::Class { name: fields.require_text("name")? }),
+            "block" => Ok(Self::Block { anchor: fields.require_text("anchor")? }),
+            "range" => {
+                let mut line = |name: &str| match fields.find_number(name)? {
+                    Some(line) if line > 0 => Ok(line),
+                    _ => Err(MessageError::field(fields.path(name), "must be a line number, from 1")),
+                };
+                let (start_line, end_line) = (line("start_line")?, line("end_line")?);
+                if start_line > end_line {
+                    return Err(MessageError::field(at, "has a range that ends before it starts"));
+                }
+                Ok(Self::Range { start_line, end_line })
+            }
+            _ => Err(MessageError::field(
+                at,
+                format!(
+                    "has the unknown kind '{}': known are function, class, block, range",
+                    super::fields::shown(&kind)
+                ),
+            )),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Function { name } => json!({"kind": "function", "name": name}),
+            Self::Class { name } => json!({"kind": "class", "name": name}),
+            Self::Block { anchor } => json!({"kind": "block", "anchor": anchor}),
+            Self::Range { start_line, end_line } => {
+                json!({"kind": "range", "start_line": start_line, "end_line": end_line})
+            }
+        }
+    }
+}
+
+/// `function parse`, `range 3-9`.
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Function { name } => write!(f, "function {name}"),
+            Self::Class { name } => write!(f, "class {name}"),
+            Self::Block { anchor } => write!(f, "block {anchor}"),
+            Self::Range { start_line, end_line } => write!(f, "range {start_line}-{end_line}"),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Who is about to collide with whom.
+//!
+//! [`Radar`] is a state machine: it is told the session's messages, what every agent has in its worktree and what
+//! git thinks of each pair, and answers with messages to publish and pairs to judge. It knows three ways to collide:
+//!
+//! - `forward`: two agents announce the same part of the same file
+//! - `flight`: two agents changed the same files; git decides whether that conflicts, and where
+//! - `ownership`: an agent changed what another one announced
+//!
+//! [`Judge`] asks git. [`Patrol`] lets watcher, radar and judge work together. What each message is about stands in
+//! it as [`Facts`], so that nobody has to read our sentences.
+
+mod facts;
+mod flight;
+mod forward;
+mod judge;
+mod ownership;
+mod path;
+mod patrol;
+mod region;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use paw_core::AgentId;
+use paw_core::config::ConflictConfig;
+
+pub use facts::{FIELD, Facts, FileFacts, Kind, Level, LineRange};
+use flight::Flights;
+use forward::Forward;
+pub use judge::Judge;
+use ownership::Violations;
+pub use patrol::{Patrol, Signal};
+use region::Meeting;
+
+use crate::message::{Message, Region};
+use crate::watch;
+use crate::{SessionId, Stored};
+
+/// What seems to be over must stay so for this long: a file that is being saved, stashed or rebased comes and goes.
+const CALM: SignedDuration = SignedDuration::from_secs(5);
+
+/// Two agents, always in the same order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    pub first: AgentId,
+    pub second: AgentId,
+}
+
+impl Pair {
+    pub fn new(a: AgentId, b: AgentId) -> Self {
+        if a <= b { Self { first: a, second: b } } else { Self { first: b, second: a } }
+    }
+
+    fn has(&self, agent: &AgentId) -> bool {
+        self.first == *agent || self.second == *agent
+    }
+}
+
+/// A pair to be judged, each with the commit that holds its work.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask {
+    pub pair: Pair,
+    pub commits: (String, String),
+}
+
+/// What git thinks of merging a pair's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Clean,
+    Conflict(Vec<Clash>),
+    /// It could not be found out.
+    Unknown,
+}
+
+/// A file that does not merge, and its lines on both sides of the [`Pair`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    pub path: String,
+    pub how: String,
+    pub first: Vec<LineRange>,
+    pub second: Vec<LineRange>,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    pub publish: Vec<Message>,
+    pub judge: Vec<Ask>,
+}
+
+/// A path that two agents claim, with what the other one said about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Claim {
+    path: String,
+    theirs: Vec<Region>,
+    meeting: Meeting,
+}
+
+/// What an agent has changed.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    /// As the watcher sees it. Beats what the agent says.
+    watched: Option<BTreeSet<String>>,
+    declared: BTreeSet<String>,
+    commit: Option<String>,
+    /// Known from the past alone: the watcher has not looked since.
+    past: bool,
+}
+
+impl Work {
+    fn files(&self) -> &BTreeSet<String> {
+        self.watched.as_ref().unwrap_or(&self.declared)
+    }
+}
+
+/// What an agent has announced, by path. No region: the whole file.
+#[derive(Debug, Clone)]
+struct Announced {
+    files: BTreeMap<String, Vec<Region>>,
+    until: Timestamp,
+}
+
+/// Everything there is to judge by.
+#[derive(Debug, Default)]
+struct Sky {
+    work: BTreeMap<AgentId, Work>,
+    announced: BTreeMap<AgentId, Announced>,
+    verdicts: BTreeMap<Pair, (Ask, Verdict)>,
+}
+
+/// The radar of one session.
+#[derive(Debug)]
+pub struct Radar {
+    session: SessionId,
+    config: ConflictConfig,
+    sky: Sky,
+    forward: Forward,
+    flights: Flights,
+    violations: Violations,
+}
+
+impl Radar {
+    pub fn new(session: SessionId, config: ConflictConfig) -> Self {
+        Self {
+            session,
+            config,
+            sky: Sky::default(),
+            forward: Forward::default(),
+            flights: Flights::default(),
+            violations: Violations::default(),
+        }
+    }
+
+    /// Takes in a message of the past, without a word: what was said then is not said again.
+    pub fn replay(&mut self, stored: &Stored) {
+        if stored.session != self.session {
+            return;
+        }
+        if self.sky.take_in(&stored.message, stored.at)
+            && let Some(work) = self.sky.work.get_mut(stored.message.subject())
+        {
+            work.past = work.watched.is_some();
+        }
+        if let Some(facts) = Facts::find(&stored.message) {
+            match facts.kind {
+                Kind::Forward => self.forward.remember(&facts),
+                Kind::InFlight => self.flights.remember(&facts, stored.at),
+                Kind::Ownership => self.violations.remember(&facts),
+            }
+        }
+    }
+
+    pub fn on_message(&mut self, stored: &Stored, now: Timestamp) -> Outcome {
+        if stored.session != self.session || !self.sky.take_in(&stored.message, stored.at) {
+            return Outcome::default();
+        }
+        let asks = self.sky.asks_about(stored.message.subject());
+        self.look(now, asks)
+    }
+
+    /// Everything an agent has in its worktree, as a commit, and the files that differ from where it began.
+    pub fn on_work(&mut self, agent: &AgentId, commit: &str, files: &[String], now: Timestamp) -> Outcome {
+        if is_reserved(agent) {
+            return Outcome::default();
+        }
+        let work = self.sky.work.entry(agent.clone()).or_default();
+        work.watched = Some(files.iter().map(|file| path::normal(file)).collect());
+        work.commit = Some(commit.to_owned());
+        work.past = false;
+        let asks = self.sky.asks_about(agent);
+        self.look(now, asks)
+    }
+
+    pub fn on_verdict(&mut self, ask: Ask, verdict: Verdict, now: Timestamp) -> Outcome {
+        self.sky.verdicts.insert(ask.pair.clone(), (ask, verdict));
+        self.look(now, Vec::new())
+    }
+
+    /// An agent that has left collides with nobody.
+    pub fn on_gone(&mut self, agent: &AgentId, now: Timestamp) -> Outcome {
+        self.sky.work.remove(agent);
+        self.sky.announced.remove(agent);
+        self.sky.verdicts.retain(|pair, _| !pair.has(agent));
+        self.flights.forget(agent);
+        self.violations.forget(agent);
+        self.look(now, Vec::new())
+    }
+
+    pub fn on_tick(&mut self, now: Timestamp) -> Outcome {
+        self.look(now, Vec::new())
+    }
+
+    /// When time alone will change something.
+    pub fn next_tick(&self) -> Option<Timestamp> {
+        let expiry = self.sky.announced.values().map(|announced| announced.until).min();
+        let flights = self.flights.next_tick(window(&self.config));
+        [expiry, flights, self.violations.next_tick()].into_iter().flatten().min()
+    }
+
+    /// Whether two agents changed the same file, so that git's answer about them is the one to wait for.
+    pub fn share_files(&self, pair: &Pair) -> bool {
+        let files = |agent| self.sky.work.get(agent).map(Work::files);
+        match (files(&pair.first), files(&pair.second)) {
+            (Some(first), Some(second)) => !first.is_disjoint(second),
+            _ => false,
+        }
+    }
+
+    fn look(&mut self, now: Timestamp, judge: Vec<Ask>) -> Outcome {
+        self.sky.announced.retain(|_, announced| announced.until > now);
+        let mut publish = self.forward.look(&self.sky, self.config.warn_on_intent_overlap);
+        publish.extend(self.flights.look(&self.sky, now, window(&self.config)));
+        publish.extend(self.violations.look(&self.sky, now, self.config.escalate_on_violation));
+        Outcome { publish, judge }
+    }
+}
+
+impl Sky {
+    /// Whether the message changed anything.
+    fn take_in(&mut self, message: &Message, at: Timestamp) -> bool {
+        let agent = message.subject();
+        if is_reserved(agent) {
+            return false;
+        }
+        match message {
+            Message::Status(status) => {
+                let Some(files) = &status.modified_files else { return false };
+                let files: BTreeSet<String> = files.iter().map(|file| path::normal(file)).collect();
+                let from_watcher =
+                    status.extra.payload.get("source").is_some_and(|source| source == watch::SOURCE);
+                let work = self.work.entry(agent.clone()).or_default();
+                if from_watcher {
+                    work.past = false;
+                    // The work itself was handed in before, and is newer.
+                    work.commit.is_none() && work.watched.replace(files.clone()) != Some(files)
+                } else {
+                    std::mem::replace(&mut work.declared, files.clone()) != files
+                }
+            }
+            Message::Artifact(artifact) => {
+                let work = self.work.entry(agent.clone()).or_default();
+                let before = work.declared.len();
+                work.declared.extend(artifact.modified_files.iter().map(|file| path::normal(file)));
+                work.declared.len() != before
+            }
+            Message::Intent(intent) => {
+                let mut files: BTreeMap<String, Vec<Region>> = BTreeMap::new();
+                for file in &intent.files {
+                    let path = path::normal(&file.path);
+                    match files.get_mut(&path) {
+                        // Who names the whole file once means it.
+                        Some(regions) if regions.is_empty() || file.regions.is_empty() => regions.clear(),
+                        Some(regions) => regions.extend(file.regions.iter().cloned()),
+                        None => drop(files.insert(path, file.regions.clone())),
+                    }
+                }
+                self.announced.insert(agent.clone(), Announced { files, until: intent.expires(at) });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The pairs of an agent that git has not judged as they are now.
+    fn asks_about(&self, agent: &AgentId) -> Vec<Ask> {
+        let others = self.work.keys().filter(|other| *other != agent);
+        let asks = others.filter_map(|other| self.ask(&Pair::new(agent.clone(), other.clone())));
+        asks.filter(|ask| self.verdict(ask).is_none()).collect()
+    }
+
+    /// What can be asked about a pair: nothing unless the watcher sees both, and both have changed something.
+    fn ask(&self, pair: &Pair) -> Option<Ask> {
+        let commit = |agent| {
+            let work = self.work.get(agent).filter(|work| !work.files().is_empty())?;
+            work.commit.clone()
+        };
+        Some(Ask { pair: pair.clone(), commits: (commit(&pair.first)?, commit(&pair.second)?) })
+    }
+
+    fn verdict(&self, ask: &Ask) -> Option<&Verdict> {
+        self.verdicts.get(&ask.pair).filter(|(asked, _)| asked == ask).map(|(_, verdict)| verdict)
+    }
+}
+
+fn window(config: &ConflictConfig) -> SignedDuration {
+    SignedDuration::from_secs(i64::try_from(config.window_seconds).unwrap_or(i64::MAX))
+}
+
+/// `time + wait`, at the end of time at the latest.
+fn after(time: Timestamp, wait: SignedDuration) -> Timestamp {
+    time.checked_add(wait).unwrap_or(Timestamp::MAX)
+}
+
+fn is_reserved(agent: &AgentId) -> bool {
+    matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR)
+}
+
+/// In whose name the radar speaks.
+fn supervisor() -> AgentId {
+    AgentId::supervisor()
+}

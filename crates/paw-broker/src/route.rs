@@ -1,0 +1,167 @@
+//! Who a message is for. Pure.
+//!
+//! An inbox is a question asked of the log, not a queue: it need not exist when the message is sent, so an agent
+//! that starts late still finds what was said to it.
+
+use paw_core::AgentId;
+
+use crate::message::{Artifact, Message, VerifyNow};
+
+/// Whose inbox a message shows up in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// It only updates what is known about its sender.
+    Nobody,
+    /// Everybody but its sender.
+    Others,
+    Only(AgentId),
+    Supervisor,
+}
+
+impl Audience {
+    /// Never an agent's id.
+    const OTHERS: &'static str = "*";
+
+    /// The column of the log, empty for nobody.
+    pub fn as_column(&self) -> Option<&str> {
+        match self {
+            Self::Nobody => None,
+            Self::Others => Some(Self::OTHERS),
+            Self::Only(agent) => Some(agent.as_str()),
+            Self::Supervisor => Some(AgentId::SUPERVISOR),
+        }
+    }
+
+    /// Back from the column. What no agent can be called is for nobody.
+    pub fn from_column(column: Option<&str>) -> Self {
+        match column {
+            Some(Self::OTHERS) => Self::Others,
+            Some(AgentId::SUPERVISOR) => Self::Supervisor,
+            Some(agent) => AgentId::new(agent).map_or(Self::Nobody, Self::Only),
+            None => Self::Nobody,
+        }
+    }
+
+    /// Whether a message of `sender` with this audience is in the inbox of `agent`.
+    pub fn reaches(&self, agent: &AgentId, sender: &AgentId) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Others => agent != sender,
+            Self::Only(only) => only == agent,
+            Self::Supervisor => agent.as_str() == AgentId::SUPERVISOR,
+        }
+    }
+}
+
+/// Who a message is for.
+pub fn audience(message: &Message) -> Audience {
+    match message {
+        Message::Status(_) => Audience::Nobody,
+        Message::Artifact(_) | Message::Verified(_) | Message::Intent(_) | Message::AdvancedMain(_) => {
+            Audience::Others
+        }
+        Message::Blocked(message) => only(&message.from),
+        Message::Feedback(message) => only(&message.agent_id),
+        Message::Answer(message) => only(&message.agent_id),
+        Message::Learning(message) => message.branch_id.as_ref().map_or(Audience::Supervisor, only),
+        Message::Question(_) | Message::VerifyNow(_) => Audience::Supervisor,
+    }
+}
+
+fn only(agent: &AgentId) -> Audience {
+    match agent.as_str() {
+        AgentId::SUPERVISOR => Audience::Supervisor,
+        _ => Audience::Only(agent.clone()),
+    }
+}
+
+/// The sender as the log keeps it: a nudge, which nobody signs, is kept with the branch it is about.
+pub fn sender(message: &Message) -> &AgentId {
+    message.sender().unwrap_or_else(|| message.subject())
+}
+
+/// What the broker itself says to a message: a commit is there to be checked.
+pub fn reply(message: &Message) -> Option<Message> {
+    match message {
+        Message::Artifact(artifact) if artifact.status == Artifact::COMMITTED => {
+            Some(VerifyNow::new(artifact.agent_id.clone()).into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn id(text: &str) -> AgentId {
+        AgentId::new(text).unwrap()
+    }
+
+    fn message(name: &str, agent: &str, payload: &Value) -> Message {
+        Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap()
+    }
+
+    #[test]
+    fn every_type_has_its_audience() {
+        let flat = |value| Message::from_json(value).unwrap();
+        let learning = |branch: Value| {
+            let payload = json!({"agent_id": "a", "branch_id": branch, "category": "c", "title": "t", "timestamp": "now"});
+            flat(json!({"type": "agent.learning", "payload": payload}))
+        };
+        let merged = json!({"type": "agent.advanced-main", "from": "supervisor", "merged_branch": "feat/a",
+            "new_main_sha": "abc", "base": "main", "merged_at": "2026-01-31T12:00:00Z"});
+        let only = |agent| Audience::Only(id(agent));
+        let table = [
+            (message("agent.status", "a", &json!({"status": "working"})), Audience::Nobody),
+            (message("agent.artifact", "a", &json!({"status": "done"})), Audience::Others),
+            (message("agent.blocked", "a", &json!({"needs": "x", "from": "feat/b"})), only("feat-b")),
+            (
+                message("agent.blocked", "a", &json!({"needs": "x", "from": "supervisor"})),
+                Audience::Supervisor,
+            ),
+            (message("agent.verified", "a", &json!({"verified_by": "supervisor"})), Audience::Others),
+            (message("agent.feedback", "a", &json!({"from": "supervisor", "errors": ["e"]})), only("a")),
+            (
+                message("agent.feedback", "supervisor", &json!({"from": "a", "errors": ["e"]})),
+                Audience::Supervisor,
+            ),
+            (message("agent.question", "a", &json!({"question": "q"})), Audience::Supervisor),
+            (message("agent.intent", "a", &json!({"files": ["f"], "summary": "s"})), Audience::Others),
+            (flat(merged), Audience::Others),
+            (learning(json!("feat/b")), only("feat-b")),
+            (learning(json!(null)), Audience::Supervisor),
+            (flat(json!({"type": "supervisor.verify-now", "branch_id": "feat/a"})), Audience::Supervisor),
+            (message("agent.answer", "a", &json!({"from": "operator", "answer": "yes"})), only("a")),
+        ];
+        let mut seen: Vec<&str> = table.iter().map(|(message, _)| message.type_name()).collect();
+        seen.dedup();
+        for name in Message::TYPES {
+            assert!(seen.contains(&name), "{name} is not in the table");
+        }
+        for (message, expected) in table {
+            let found = audience(&message);
+            assert_eq!(found, expected, "{message}");
+            assert_eq!(Audience::from_column(found.as_column()), found, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_broadcast_reaches_everybody_but_its_sender() {
+        assert!(Audience::Others.reaches(&id("b"), &id("a")));
+        assert!(!Audience::Others.reaches(&id("a"), &id("a")));
+        assert!(Audience::Only(id("b")).reaches(&id("b"), &id("b")));
+        assert!(!Audience::Only(id("b")).reaches(&id("c"), &id("a")));
+        assert!(Audience::Supervisor.reaches(&id("supervisor"), &id("a")));
+        assert!(!Audience::Nobody.reaches(&id("a"), &id("b")));
+    }
+
+    #[test]
+    fn a_commit_is_followed_by_a_nudge_and_a_finished_artifact_is_not() {
+        let nudge = reply(&message("agent.artifact", "a", &json!({"status": "committed"}))).unwrap();
+        assert_eq!((nudge.type_name(), sender(&nudge).as_str()), ("supervisor.verify-now", "a"));
+        assert_eq!(reply(&message("agent.artifact", "a", &json!({"status": "done"}))), None);
+    }
+}

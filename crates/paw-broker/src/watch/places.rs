@@ -1,0 +1,118 @@
+//! The directories that are watched, and what each of them is to us.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use paw_core::AgentId;
+
+/// What a watched directory is to us. One may be several things.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    Files(AgentId),
+    /// What git keeps about one worktree, or its `logs`.
+    Admin(AgentId),
+    /// What git keeps about all of them.
+    Common,
+    Refs,
+}
+
+/// Why a directory is not watched.
+#[derive(Debug)]
+pub(super) enum Unwatched {
+    Gone,
+    NoneLeft(String),
+}
+
+/// One watcher of the system for all of them.
+#[derive(Debug)]
+pub(super) struct Places {
+    system: Result<RecommendedWatcher, String>,
+    roles: HashMap<PathBuf, BTreeSet<Role>>,
+    most: usize,
+}
+
+impl Places {
+    pub(super) fn new(system: notify::Result<RecommendedWatcher>, most: usize) -> Self {
+        Self { system: system.map_err(|error| error.to_string()), roles: HashMap::new(), most }
+    }
+
+    pub(super) fn has(&self, dir: &Path) -> bool {
+        self.roles.contains_key(dir)
+    }
+
+    pub(super) fn roles(&self, dir: &Path) -> BTreeSet<Role> {
+        self.roles.get(dir).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn with_role(&self, role: &Role) -> BTreeSet<PathBuf> {
+        self.roles.iter().filter(|(_, roles)| roles.contains(role)).map(|(dir, _)| dir.clone()).collect()
+    }
+
+    pub(super) fn below(&self, dir: &Path) -> Vec<PathBuf> {
+        self.roles.keys().filter(|path| path.starts_with(dir)).cloned().collect()
+    }
+
+    pub(super) fn watch(&mut self, dir: &Path, role: Role) -> Result<(), Unwatched> {
+        if let Some(roles) = self.roles.get_mut(dir) {
+            roles.insert(role);
+            return Ok(());
+        }
+        let system = self.system.as_mut().map_err(|error| Unwatched::NoneLeft(error.clone()))?;
+        if self.roles.len() >= self.most {
+            return Err(Unwatched::NoneLeft(format!("{} directories are watched already", self.roles.len())));
+        }
+        match system.watch(dir, RecursiveMode::NonRecursive) {
+            Ok(()) => {
+                self.roles.entry(dir.to_path_buf()).or_default().insert(role);
+                Ok(())
+            }
+            Err(error) if is_gone(&error) => Err(Unwatched::Gone),
+            Err(error) => Err(Unwatched::NoneLeft(error.to_string())),
+        }
+    }
+
+    /// Watches a directory of refs with those below it. Refs are few, so none is left out.
+    pub(super) fn watch_refs(&mut self, dir: &Path) {
+        let mut left = vec![dir.to_path_buf()];
+        while let Some(dir) = left.pop() {
+            if self.watch(&dir, Role::Refs).is_ok() {
+                let entries = std::fs::read_dir(&dir).into_iter().flatten().filter_map(Result::ok);
+                left.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));
+            }
+        }
+    }
+
+    pub(super) fn unwatch(&mut self, dir: &Path, role: &Role) {
+        let Some(roles) = self.roles.get_mut(dir) else { return };
+        roles.remove(role);
+        if roles.is_empty() {
+            self.roles.remove(dir);
+            if let Ok(system) = &mut self.system {
+                // A directory that is gone has lost its watch already.
+                let _ = system.unwatch(dir);
+            }
+        }
+    }
+
+    pub(super) fn unwatch_where(&mut self, leaves: impl Fn(&Role) -> bool) {
+        let of = |(dir, roles): (&PathBuf, &BTreeSet<Role>)| {
+            let leaving = roles.iter().filter(|role| leaves(role));
+            leaving.map(|role| (dir.clone(), role.clone())).collect::<Vec<_>>()
+        };
+        let leaving: Vec<(PathBuf, Role)> = self.roles.iter().flat_map(of).collect();
+        for (dir, role) in leaving {
+            self.unwatch(&dir, &role);
+        }
+    }
+}
+
+fn is_gone(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => {
+            matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+        }
+        _ => false,
+    }
+}

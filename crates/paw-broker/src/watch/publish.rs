@@ -1,0 +1,108 @@
+//! Whether a look at a worktree is worth a message. Pure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use paw_core::AgentId;
+use paw_host::git::Taken;
+
+use crate::message::{Message, Status};
+
+/// A status names at most this many files, and then how many there are.
+const MOST_FILES: usize = 5_000;
+
+/// What was last said about a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) changed: Vec<PathBuf>,
+    tree: String,
+    head: Option<String>,
+    at: Duration,
+}
+
+impl Said {
+    pub(super) fn about(taken: &Taken, at: Duration) -> Self {
+        Self { changed: taken.changed.clone(), tree: taken.tree.clone(), head: taken.head.clone(), at }
+    }
+}
+
+/// A clean worktree has nothing to say at first. After that a change of the list is said at once; further edits of
+/// the same files are said when there was a commit in between, or after `republish_after`, unless that is zero.
+pub(super) fn is_news(last: Option<&Said>, taken: &Taken, now: Duration, republish_after: Duration) -> bool {
+    let Some(last) = last else { return !taken.changed.is_empty() };
+    if last.changed != taken.changed {
+        return true;
+    }
+    let edited = last.tree != taken.tree;
+    let due = last.head != taken.head || now.saturating_sub(last.at) >= republish_after;
+    edited && due && !republish_after.is_zero()
+}
+
+/// The status of an agent that changed these files.
+pub(super) fn status(agent: &AgentId, cli: Option<&str>, changed: &[PathBuf], note: Option<&str>) -> Message {
+    let mut status = Status::new(agent.clone(), "working");
+    // JSON is UTF-8. A name that is not shows with replacement characters.
+    let files = changed.iter().take(MOST_FILES).map(|path| path.to_string_lossy().into_owned()).collect();
+    status.modified_files = Some(files);
+    status.cli = cli.map(str::to_owned);
+    status.message = note.map(str::to_owned);
+    status.extra.payload.insert("source".into(), super::SOURCE.into());
+    if changed.len() > MOST_FILES {
+        status.extra.payload.insert("modified_files_total".into(), changed.len().into());
+    }
+    status.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_mins(1);
+
+    fn taken(files: &[&str], tree: &str, head: &str) -> Taken {
+        Taken {
+            commit: "c".into(),
+            tree: tree.into(),
+            head: Some(head.into()),
+            changed: files.iter().map(PathBuf::from).collect(),
+        }
+    }
+
+    fn after(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_clean_worktree_is_silent_at_first_and_says_when_it_becomes_clean_again() {
+        assert!(!is_news(None, &taken(&[], "t", "h"), after(0), TTL));
+        assert!(is_news(None, &taken(&["a"], "t", "h"), after(0), TTL));
+        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        assert!(is_news(Some(&said), &taken(&[], "u", "h"), after(1), TTL));
+    }
+
+    #[test]
+    fn the_same_files_are_said_again_only_after_a_while() {
+        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        assert!(!is_news(Some(&said), &taken(&["a"], "u", "h"), after(59), TTL));
+        assert!(is_news(Some(&said), &taken(&["a"], "u", "h"), after(60), TTL));
+        assert!(!is_news(Some(&said), &taken(&["a"], "t", "h"), after(600), TTL), "nothing was edited");
+        assert!(!is_news(Some(&said), &taken(&["a"], "u", "h"), after(600), Duration::ZERO));
+    }
+
+    #[test]
+    fn an_agent_that_goes_on_after_its_commit_is_working_again_at_once() {
+        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        assert!(!is_news(Some(&said), &taken(&["a"], "t", "h2"), after(1), TTL), "a commit is no edit");
+        assert!(is_news(Some(&said), &taken(&["a"], "u", "h2"), after(2), TTL));
+    }
+
+    #[test]
+    fn a_status_names_a_bounded_number_of_files_and_how_many_there_are() {
+        let many: Vec<PathBuf> = (0..=MOST_FILES).map(|number| number.to_string().into()).collect();
+        let agent = AgentId::new("feat-a").unwrap();
+        let Message::Status(status) = status(&agent, Some("claude"), &many, None) else { panic!() };
+        assert_eq!(status.files().len(), MOST_FILES);
+        assert_eq!(status.extra.payload["modified_files_total"], MOST_FILES + 1);
+        assert_eq!(status.extra.payload["source"], "watcher");
+    }
+}

@@ -1,0 +1,373 @@
+//! The watcher's loop: events in, worktrees looked at when they have settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use notify::EventKind;
+use notify::event::{ModifyKind, RenameMode};
+use paw_core::AgentId;
+use paw_host::clock::Stopwatch;
+use paw_host::git::{Scratch, ScratchError};
+
+use super::places::{Places, Role, Unwatched};
+use super::rules::Rules;
+use super::tree::Tree;
+use super::walk::{is_repository, walk};
+use super::{Input, Report, Settings, Target};
+
+pub(super) struct Watching {
+    settings: Settings,
+    scratch: Arc<Scratch>,
+    places: Places,
+    trees: BTreeMap<AgentId, Tree>,
+    clock: Stopwatch,
+    sink: Box<dyn FnMut(Report) + Send>,
+}
+
+impl Watching {
+    pub(super) fn new(
+        mut settings: Settings,
+        inputs: Sender<Input>,
+        sink: Box<dyn FnMut(Report) + Send>,
+    ) -> Result<Self, ScratchError> {
+        // Events name real paths.
+        if let Ok(real) = settings.common_dir.canonicalize() {
+            settings.common_dir = real;
+        }
+        let scratch = Arc::new(Scratch::open(&settings.common_dir, &settings.scratch_dir)?);
+        let system = notify::recommended_watcher(move |event| drop(inputs.send(Input::Event(event))));
+        Ok(Self {
+            places: Places::new(system, settings.most_watches),
+            scratch,
+            settings,
+            trees: BTreeMap::new(),
+            clock: Stopwatch::start(),
+            sink,
+        })
+    }
+
+    pub(super) fn run(&mut self, inbox: &Receiver<Input>, stopped: &AtomicBool) {
+        self.watch_shared();
+        while !stopped.load(Ordering::Relaxed) {
+            let due = self.next_due();
+            // However much happens, nobody waits for ever.
+            if due.is_some_and(|due| due + self.settings.settle_at_most < self.clock.elapsed()) {
+                self.look_at_the_due_one();
+                continue;
+            }
+            let input = match due {
+                // Nothing to do until somebody says something.
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => inbox.recv_timeout(due.saturating_sub(self.clock.elapsed())),
+            };
+            match input {
+                Ok(Input::Event(Ok(event))) => self.on_event(&event),
+                // An error about one path is followed by events about its parent.
+                Ok(Input::Event(Err(error))) => tracing::debug!("file system watcher: {error}"),
+                Ok(Input::Add(target)) => self.add(target),
+                Ok(Input::Remove(agent)) => self.remove(&agent),
+                // The flag says it; this is only to be woken up.
+                Ok(Input::Stop) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => self.look_at_the_due_one(),
+            }
+        }
+    }
+
+    fn due(&self, tree: &Tree) -> Option<Duration> {
+        let settled = tree.pending.due(self.settings.settle, self.settings.settle_at_most);
+        settled.into_iter().chain(tree.look_at).min()
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        self.trees.values().filter_map(|tree| self.due(tree)).min()
+    }
+
+    /// One at a time, so that what happens meanwhile is taken in between.
+    fn look_at_the_due_one(&mut self) {
+        let now = self.clock.elapsed();
+        let due = self.trees.iter().filter_map(|(agent, tree)| Some((self.due(tree)?, agent)));
+        let Some(agent) = due.min().filter(|(due, _)| *due <= now).map(|(_, agent)| agent.clone()) else {
+            return;
+        };
+        if self.trees.get(&agent).is_some_and(Tree::is_gone) {
+            self.remove(&agent);
+            (self.sink)(Report::Gone(agent));
+            return;
+        }
+        if self.trees.get(&agent).is_some_and(|tree| tree.pending.wants_walk()) {
+            self.rewalk(&agent);
+        }
+        let Some(tree) = self.trees.get_mut(&agent) else { return };
+        let mut what = tree.pending.take();
+        if tree.look_at.is_some_and(|at| at <= now) {
+            what.whole = true;
+        }
+        tree.look_at = tree.polled.is_some().then(|| now + self.settings.poll_every);
+        match tree.look(&what, now, &self.settings) {
+            Ok(work) => {
+                tree.told = None;
+                if let Some(work) = work {
+                    (self.sink)(Report::Work(work));
+                }
+            }
+            Err(error) => self.failed(&agent, &error.to_string(), now),
+        }
+        if self.scratch.written() > self.settings.most_scratch_bytes {
+            self.start_over();
+        }
+    }
+
+    /// Tells it once, and tries again later.
+    fn failed(&mut self, agent: &AgentId, error: &str, now: Duration) {
+        let Some(tree) = self.trees.get_mut(agent) else { return };
+        tree.look_at = Some(now + self.settings.poll_every);
+        let text = format!("cannot see what {agent} changed: {error}");
+        if tree.told.as_ref() != Some(&text) {
+            tree.told = Some(text.clone());
+            (self.sink)(Report::Notice { agent: Some(agent.clone()), text });
+        }
+    }
+
+    /// Our copies have grown: throws them away and looks at everything once.
+    fn start_over(&mut self) {
+        let now = self.clock.elapsed();
+        match Scratch::open(&self.settings.common_dir, &self.settings.scratch_dir) {
+            Ok(scratch) => self.scratch = Arc::new(scratch),
+            Err(error) => return tracing::warn!("cannot make room for snapshots: {error}"),
+        }
+        for tree in self.trees.values_mut() {
+            tree.pending.whole(now);
+            if let Err(error) = tree.move_to(&self.scratch, &self.settings) {
+                tracing::warn!("cannot follow {}: {error}", tree.target.agent);
+            }
+        }
+    }
+
+    fn add(&mut self, target: Target) {
+        let agent = target.agent.clone();
+        let known = self.trees.get_mut(&agent);
+        if let Some(tree) = known.filter(|tree| tree.target.worktree == target.worktree) {
+            tree.target = target;
+            return;
+        }
+        self.remove(&agent);
+        match Tree::open(target, &self.scratch, &self.settings) {
+            Ok(tree) => {
+                self.trees.insert(agent.clone(), tree);
+                self.watch_admin(&agent);
+                self.rewalk(&agent);
+                if let Some(tree) = self.trees.get_mut(&agent) {
+                    tree.pending.whole(self.clock.elapsed());
+                }
+            }
+            Err(error) => {
+                let text = format!("cannot watch the worktree of {agent}: {error}");
+                (self.sink)(Report::Notice { agent: Some(agent), text });
+            }
+        }
+    }
+
+    fn watch_admin(&mut self, agent: &AgentId) {
+        let Some(admin) = self.trees.get(agent).map(Tree::admin_dir) else { return };
+        for dir in [admin.join("logs"), admin] {
+            // A repository may keep no logs.
+            let _ = self.places.watch(&dir, Role::Admin(agent.clone()));
+        }
+    }
+
+    fn remove(&mut self, agent: &AgentId) {
+        self.trees.remove(agent);
+        self.places.unwatch_where(|role| matches!(role, Role::Files(of) | Role::Admin(of) if of == agent));
+    }
+
+    /// Reads the rules and the directories again, watching what is kept and nothing else.
+    fn rewalk(&mut self, agent: &AgentId) {
+        let Some(tree) = self.trees.get_mut(agent) else { return };
+        let root = tree.root.clone();
+        match Rules::load(&root, &self.settings.common_dir, &self.settings.excluded) {
+            Ok(rules) => tree.rules = rules,
+            Err(error) => return self.failed(agent, &error.to_string(), self.clock.elapsed()),
+        }
+        if tree.polled.is_some() {
+            return;
+        }
+        let role = Role::Files(agent.clone());
+        let before = self.places.with_role(&role);
+        let mut kept = BTreeSet::new();
+        self.visit(agent, Path::new(""), &mut kept);
+        for dir in before.difference(&kept) {
+            self.places.unwatch(dir, &role);
+        }
+    }
+
+    /// Watches a directory and what is below it. Returns the files that are there.
+    fn visit(&mut self, agent: &AgentId, start: &Path, kept: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let Some(mut tree) = self.trees.remove(agent) else { return Vec::new() };
+        let root = tree.root.clone();
+        let mut enter = |dir: &Path| {
+            // Not even a trailing slash may tell this path from the one in an event.
+            let dir = if dir == Path::new("") { root.clone() } else { root.join(dir) };
+            match self.places.watch(&dir, Role::Files(agent.clone())) {
+                Ok(()) => drop(kept.insert(dir)),
+                Err(Unwatched::Gone) => {}
+                Err(Unwatched::NoneLeft(reason)) => return Err(reason),
+            }
+            Ok(())
+        };
+        let walked = walk(&root, start, &mut tree.rules, &mut enter);
+        self.trees.insert(agent.clone(), tree);
+        match walked {
+            Ok(files) => files,
+            Err(reason) => {
+                self.poll(agent, &reason);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Gives up watching one worktree, and its watches to the others.
+    fn poll(&mut self, agent: &AgentId, reason: &str) {
+        self.places.unwatch_where(|role| matches!(role, Role::Files(of) if of == agent));
+        let every = self.settings.poll_every.as_secs().max(1);
+        let text = format!("looked at every {every} s instead of watched: {reason}");
+        let Some(tree) = self.trees.get_mut(agent) else { return };
+        tree.polled = Some(text.clone());
+        tree.look_at = Some(self.clock.elapsed());
+        let status = tree.last_status();
+        (self.sink)(Report::Notice { agent: Some(agent.clone()), text: format!("{agent} is {text}") });
+        (self.sink)(Report::Said(status));
+    }
+
+    fn watch_shared(&mut self) {
+        let common = self.settings.common_dir.clone();
+        for dir in [common.clone(), common.join("info")] {
+            let _ = self.places.watch(&dir, Role::Common);
+        }
+        let _ = self.places.watch(&common.join("reftable"), Role::Refs);
+        self.places.watch_refs(&common.join("refs/heads"));
+        self.places.watch_refs(&common.join("refs/remotes/origin"));
+    }
+
+    /// Events were lost. Whatever they were about, every watch is set again and everything is read again.
+    fn watch_anew(&mut self) {
+        let now = self.clock.elapsed();
+        self.places.unwatch_where(|_| true);
+        self.watch_shared();
+        let agents: Vec<AgentId> = self.trees.keys().cloned().collect();
+        for agent in agents {
+            self.watch_admin(&agent);
+            if let Some(tree) = self.trees.get_mut(&agent) {
+                tree.pending.walk(now);
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: &notify::Event) {
+        let now = self.clock.elapsed();
+        if event.need_rescan() {
+            return self.watch_anew();
+        }
+        if matches!(event.kind, EventKind::Access(_)) {
+            return;
+        }
+        let leaves = matches!(
+            event.kind,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From | RenameMode::Both))
+        );
+        for path in &event.paths {
+            if leaves && self.places.has(path) {
+                self.forget(path, now);
+            }
+            let Some(parent) = path.parent() else { continue };
+            for role in self.places.roles(parent) {
+                match role {
+                    Role::Files(agent) => self.on_file(&agent, path, now),
+                    Role::Admin(agent) => self.on_admin(&agent, path, now),
+                    Role::Common => self.on_common(path, now),
+                    Role::Refs => self.on_ref(path, now),
+                }
+            }
+        }
+    }
+
+    /// A watched directory is no longer where it was, and neither is what was below it.
+    fn forget(&mut self, dir: &Path, now: Duration) {
+        for path in self.places.below(dir) {
+            for role in self.places.roles(&path) {
+                self.places.unwatch(&path, &role);
+                if let Role::Files(agent) | Role::Admin(agent) = role
+                    && let Some(tree) = self.trees.get_mut(&agent)
+                {
+                    tree.pending.whole(now);
+                }
+            }
+        }
+    }
+
+    fn on_file(&mut self, agent: &AgentId, path: &Path, now: Duration) {
+        let Some(tree) = self.trees.get_mut(agent) else { return };
+        let Ok(relative) = path.strip_prefix(&tree.root).map(Path::to_path_buf) else { return };
+        if path.file_name().is_some_and(|name| name == ".git") {
+            // The worktree may be on its way out, or a repository appeared inside it.
+            return tree.pending.walk(now);
+        }
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let new = !self.places.has(path);
+            if new && !tree.rules.hides_dir(&relative) && !is_repository(&tree.root, &relative) {
+                let files = self.visit(agent, &relative, &mut BTreeSet::new());
+                let Some(tree) = self.trees.get_mut(agent) else { return };
+                for file in files {
+                    tree.pending.path(file, now);
+                }
+                // A file stood here before, perhaps.
+                tree.pending.path(relative, now);
+            }
+        } else if path.file_name().is_some_and(|name| name == ".gitignore") {
+            tree.pending.walk(now);
+        } else if !tree.rules.hides_file(&relative) {
+            tree.pending.path(relative, now);
+        }
+    }
+
+    fn on_admin(&mut self, agent: &AgentId, path: &Path, now: Duration) {
+        // The index changes with every `git add` and many a `git status`, and says nothing about the files.
+        if path.file_name().is_some_and(|name| name == "HEAD")
+            && let Some(tree) = self.trees.get_mut(agent)
+        {
+            tree.pending.head(now);
+        }
+    }
+
+    fn on_common(&mut self, path: &Path, now: Duration) {
+        let inner = path.strip_prefix(&self.settings.common_dir).unwrap_or(path);
+        if inner == Path::new("packed-refs") {
+            self.trees.values_mut().for_each(|tree| tree.pending.head(now));
+        } else if inner == Path::new("info/exclude") {
+            self.trees.values_mut().for_each(|tree| tree.pending.walk(now));
+        }
+    }
+
+    fn on_ref(&mut self, path: &Path, now: Duration) {
+        if path.is_dir() {
+            self.places.watch_refs(path);
+            // A ref may have been written before the watch was there.
+            return self.trees.values_mut().for_each(|tree| tree.pending.head(now));
+        }
+        let name =
+            path.strip_prefix(&self.settings.common_dir).unwrap_or(path).to_string_lossy().into_owned();
+        if name.strip_suffix(".lock").is_some() {
+            return;
+        }
+        let shared = name.starts_with("reftable") || self.settings.bases.contains(&name);
+        for tree in self.trees.values_mut() {
+            if shared || tree.head_ref().as_deref() == Some(&name) {
+                tree.pending.head(now);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! One worktree that is watched.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use paw_host::files::load_text;
+use paw_host::git::{Repo, Scratch, ScratchError, Snapshot, Taken};
+
+use super::pending::{Pending, What};
+use super::publish::{self, Said};
+use super::rules::Rules;
+use super::{Moment, Settings, Target, WatchError, Work};
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) target: Target,
+    /// The worktree's real path.
+    pub(super) root: PathBuf,
+    pub(super) rules: Rules,
+    pub(super) pending: Pending,
+    /// When to look next, where nothing tells us: always for a worktree that cannot be watched, once after a failure.
+    pub(super) look_at: Option<Duration>,
+    /// Why it is not watched but looked at now and then.
+    pub(super) polled: Option<String>,
+    /// The last failure that was told.
+    pub(super) told: Option<String>,
+    snapshot: Snapshot,
+    scratch: Arc<Scratch>,
+    said: Option<Said>,
+    moment: Option<String>,
+}
+
+impl Tree {
+    pub(super) fn open(
+        target: Target,
+        scratch: &Arc<Scratch>,
+        settings: &Settings,
+    ) -> Result<Self, WatchError> {
+        let repo = Repo::discover(&target.worktree)?;
+        let same =
+            |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
+        let whole = repo.worktree.as_deref().is_some_and(|root| same(root, &target.worktree));
+        if !whole || !same(&repo.common_dir, &settings.common_dir) {
+            return Err(WatchError::Foreign(target.worktree));
+        }
+        let excluded = settings.excluded.clone();
+        let id = target.agent.as_str();
+        let snapshot = Snapshot::new(Arc::clone(scratch), id, &target.worktree, excluded)?;
+        let root = snapshot.root().to_path_buf();
+        Ok(Self {
+            rules: Rules::load(&root, &settings.common_dir, &settings.excluded)?,
+            root,
+            target,
+            pending: Pending::default(),
+            look_at: None,
+            polled: None,
+            told: None,
+            snapshot,
+            scratch: Arc::clone(scratch),
+            said: None,
+            moment: None,
+        })
+    }
+
+    pub(super) fn admin_dir(&self) -> PathBuf {
+        self.snapshot.admin_dir().to_path_buf()
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        !self.root.join(".git").exists()
+    }
+
+    /// The ref that HEAD names, if it is on a branch.
+    pub(super) fn head_ref(&self) -> Option<String> {
+        let head = load_text(&self.snapshot.admin_dir().join("HEAD")).ok()??;
+        Some(head.strip_prefix("ref: ")?.trim_end().to_owned())
+    }
+
+    /// Forgets the copies in the old place, which is about to be deleted.
+    pub(super) fn move_to(
+        &mut self,
+        scratch: &Arc<Scratch>,
+        settings: &Settings,
+    ) -> Result<(), ScratchError> {
+        let id = self.target.agent.as_str();
+        self.snapshot =
+            Snapshot::new(Arc::clone(scratch), id, &self.target.worktree, settings.excluded.clone())?;
+        self.scratch = Arc::clone(scratch);
+        self.moment = None;
+        Ok(())
+    }
+
+    /// Looks at what happened. Nothing when all is as it was.
+    pub(super) fn look(
+        &mut self,
+        what: &What,
+        now: Duration,
+        settings: &Settings,
+    ) -> Result<Option<Work>, ScratchError> {
+        let Some(taken) = self.take(what, settings)? else { return Ok(None) };
+        let news = publish::is_news(self.said.as_ref(), &taken, now, settings.republish_after);
+        let same = self.moment.as_ref() == Some(&taken.commit) && !news;
+        self.moment = Some(taken.commit.clone());
+        // With words of its own it is news to everybody who keeps the last status, although it names the same files.
+        let again = self.said.as_ref().is_some_and(|said| said.changed == taken.changed);
+        let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
+        let status = news.then(|| self.status(&taken.changed, note));
+        if news || self.said.is_none() {
+            self.said = Some(Said::about(&taken, now));
+        }
+        let moment = Moment { scratch: Arc::clone(&self.scratch), commit: taken.commit };
+        let files = taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        Ok((!same).then(|| Work { agent: self.target.agent.clone(), moment, files, status }))
+    }
+
+    /// The status as it was last said.
+    pub(super) fn last_status(&self) -> crate::Message {
+        let changed = self.said.as_ref().map(|said| said.changed.as_slice()).unwrap_or_default();
+        self.status(changed, self.polled.as_deref())
+    }
+
+    fn status(&self, changed: &[PathBuf], note: Option<&str>) -> crate::Message {
+        publish::status(&self.target.agent, self.target.cli.as_deref(), changed, note)
+    }
+
+    fn take(&mut self, what: &What, settings: &Settings) -> Result<Option<Taken>, ScratchError> {
+        let whole = what.whole || (what.head && self.snapshot.has_moved(&settings.bases)?);
+        if whole {
+            return self.snapshot.take_whole(&settings.bases).map(Some);
+        }
+        if what.paths.is_empty() {
+            return Ok(None);
+        }
+        match self.snapshot.take_paths(&what.paths) {
+            Ok(taken) => Ok(Some(taken)),
+            // Something changed under our hands, or an object is gone: start from what there is now.
+            Err(_) => self.snapshot.take_whole(&settings.bases).map(Some),
+        }
+    }
+}

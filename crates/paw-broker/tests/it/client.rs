@@ -1,0 +1,128 @@
+//! Speaking and listening without knowing whether a broker runs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use paw_broker::SessionId;
+use paw_broker::client::{Client, ClientError, Way, Who};
+use paw_broker::identity::Token;
+use paw_broker::message::{Artifact, Message, Question, Verified};
+use paw_core::config::BrokerConfig;
+use paw_host::clock;
+
+use crate::server::{SESSION, Server, id};
+
+fn client(dir: &Path, agent: &str, token: &Token) -> Client {
+    let who = Who { agent: Some(agent.to_owned()), token: Some(token.reveal().to_owned()), url: None };
+    Client::new(&dir.join(".git"), BrokerConfig::default(), who, None).unwrap()
+}
+
+fn operator(dir: &Path) -> Client {
+    Client::new(&dir.join(".git"), BrokerConfig::default(), Who::default(), None).unwrap()
+}
+
+fn artifact(agent: &str, text: &str) -> Message {
+    Artifact::new(id(agent), text).into()
+}
+
+#[test]
+fn a_message_goes_over_the_broker_when_one_runs_and_to_the_log_when_none_does() {
+    let server = Server::start();
+    let (token, other) = (server.token("feat-a"), server.token("feat-b"));
+    let dir = server.dir;
+    let a = client(dir.path(), "feat/a", &token);
+    let said = a.say(&artifact("feat-a", "one"), clock::now()).unwrap();
+    assert_eq!((said.seq, said.way), (1, Way::Broker));
+    server.broker.shutdown();
+    let said = a.say(&artifact("feat-a", "two"), clock::now()).unwrap();
+    assert_eq!((said.seq, said.way), (2, Way::Log));
+    let b = client(dir.path(), "feat-b", &other);
+    let inbox = b.inbox(0, Duration::ZERO).unwrap();
+    let labels = |inbox: &paw_broker::client::Inbox| {
+        inbox.messages.iter().map(|stored| stored.message.label().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (labels(&inbox), inbox.last_seq, inbox.more),
+        (vec!["one".to_owned(), "two".to_owned()], 2, false)
+    );
+    let server =
+        Server { broker: paw_broker::Broker::start(crate::server::settings(dir.path())).unwrap(), dir };
+    let again = b.inbox(0, Duration::ZERO).unwrap();
+    assert_eq!(again, inbox);
+    assert_eq!(a.say(&artifact("feat-a", "three"), clock::now()).unwrap().seq, 3);
+    drop(server);
+}
+
+#[test]
+fn the_same_rules_hold_both_ways() {
+    let server = Server::start();
+    let token = server.token("a");
+    let a = client(server.dir.path(), "a", &token);
+    let stranger = client(server.dir.path(), "a", &Token::from_text("paw_no"));
+    let forged = artifact("b", "x");
+    let verdict: Message = Verified::new(id("b"), id("a")).into();
+    let placeholder: Message = Question::new(id("a"), "<question>").into();
+    let check = || {
+        assert!(a.say(&forged, clock::now()).is_err());
+        assert!(a.say(&verdict, clock::now()).is_err());
+        assert!(matches!(a.say(&placeholder, clock::now()), Err(ClientError::Message(_))));
+        assert!(stranger.say(&artifact("a", "x"), clock::now()).is_err());
+        assert!(stranger.inbox(0, Duration::ZERO).is_err());
+        assert_eq!(operator(server.dir.path()).inbox(0, Duration::ZERO).unwrap().last_seq, 0);
+    };
+    check();
+    server.broker.shutdown();
+    check();
+    let own: Message = Verified::new(id("a"), id("operator")).into();
+    assert_eq!(operator(server.dir.path()).say(&own, clock::now()).unwrap().way, Way::Log);
+}
+
+#[test]
+fn an_endpoint_that_a_crash_left_behind_is_not_believed() {
+    let server = Server::start();
+    let token = server.token("a");
+    let endpoint = server.dir.path().join(".git/paw/endpoint.json");
+    let left = std::fs::read(&endpoint).unwrap();
+    server.broker.shutdown();
+    assert!(!endpoint.exists());
+    std::fs::write(&endpoint, left).unwrap();
+    let said = client(server.dir.path(), "a", &token).say(&artifact("a", "x"), clock::now()).unwrap();
+    assert_eq!(said.way, Way::Log);
+}
+
+#[test]
+fn waiting_at_the_log_ends_with_a_message_or_in_time() {
+    let server = Server::start();
+    let (token, other) = (server.token("a"), server.token("b"));
+    server.broker.shutdown();
+    let dir = server.dir.path();
+    let (a, b) = (client(dir, "a", &token), client(dir, "b", &other));
+    assert!(b.inbox(0, Duration::from_millis(50)).unwrap().messages.is_empty());
+    let waiting = std::thread::spawn(move || b.inbox(0, Duration::from_secs(20)).unwrap());
+    a.say(&artifact("a", "x"), clock::now()).unwrap();
+    assert_eq!(waiting.join().unwrap().messages.len(), 1);
+}
+
+#[test]
+fn without_any_session_there_is_a_clear_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = operator(dir.path()).inbox(0, Duration::ZERO).unwrap_err();
+    assert!(matches!(error, ClientError::NoSession), "{error}");
+    assert!(!dir.path().join(".git").exists());
+}
+
+#[test]
+fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
+    let server = Server::start();
+    let token = server.token("a");
+    let dir = &server.dir;
+    server.broker.shutdown();
+    client(dir.path(), "a", &token).say(&artifact("a", "x"), clock::now()).unwrap();
+    let named = Client::new(
+        &dir.path().join(".git"),
+        BrokerConfig::default(),
+        Who::default(),
+        Some(SessionId::new(SESSION)),
+    );
+    assert_eq!(named.unwrap().inbox(0, Duration::ZERO).unwrap().last_seq, 1);
+}

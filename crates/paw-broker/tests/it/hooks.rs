@@ -1,0 +1,282 @@
+//! Commit signals, by real commits in real worktrees.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_broker::Message;
+use paw_broker::hooks::{CommitSignal, HookError, HookSetup, install, uninstall, uninstall_all};
+use paw_core::{AgentId, BranchName};
+use paw_testkit::{Ran, Sandbox, TestRepo, git, wait_until};
+
+/// A repository with an agent's worktree. The program that is told of commits writes down what it is told.
+struct Hooked {
+    sandbox: Sandbox,
+    repo: TestRepo,
+    tree: PathBuf,
+    told: PathBuf,
+    program: PathBuf,
+}
+
+impl Hooked {
+    fn new(branch: &str) -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("it's an app");
+        repo.git(["config", "--unset", "core.hooksPath"]);
+        let tree = sandbox.root().join("tree");
+        repo.git(["worktree", "add", "--quiet", "-b", branch, tree.to_str().unwrap()]);
+        let told = sandbox.root().join("told");
+        let script = format!("#!/bin/sh\nprintf '%s %s\\n' \"$1\" \"$2\" >> '{}'\n", told.display());
+        let program = sandbox.install_program("git paw", &script);
+        Self { sandbox, repo, tree, told, program }
+    }
+
+    fn setup(&self) -> HookSetup {
+        HookSetup {
+            worktree: self.tree.clone(),
+            agent: AgentId::new("feat-x").unwrap(),
+            guard: None,
+            program: self.program.clone(),
+        }
+    }
+
+    fn common_dir(&self) -> PathBuf {
+        self.repo.root.join(".git")
+    }
+
+    fn commit(&self, dir: &Path, args: &[&str]) -> Ran {
+        let args = ["commit", "--quiet", "--allow-empty"].iter().chain(args).copied();
+        self.sandbox.run(dir, "git", args)
+    }
+
+    fn told(&self) -> Vec<String> {
+        fs::read_to_string(&self.told).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// The next commit that the program is told of.
+    fn wait_for_signal(&self, count: usize) -> CommitSignal {
+        let told = wait_until("the program is told", || (self.told().len() >= count).then(|| self.told()));
+        let commit = told[count - 1].strip_prefix("__commit-signal ").unwrap().to_owned();
+        CommitSignal::find(&self.tree, &commit).unwrap().unwrap()
+    }
+}
+
+/// A hook of the user's that leaves a mark.
+fn user_hook(path: &Path, interpreter: &str, body: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!{interpreter}\n{body}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn files(signal: &CommitSignal) -> Vec<String> {
+    signal.files.iter().map(|file| file.to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_commit_in_the_agent_s_worktree_is_signalled_with_its_files() {
+    let hooked = Hooked::new("feat/x");
+    install(&hooked.setup()).unwrap();
+    fs::write(hooked.tree.join("new file"), "x").unwrap();
+    git(&hooked.tree, ["add", "-A"]);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "one"]).code, 0);
+    let signal = hooked.wait_for_signal(1);
+    assert_eq!(files(&signal), ["new file"]);
+    let Message::Artifact(artifact) = signal.to_message() else { panic!() };
+    assert_eq!((artifact.agent_id.as_str(), artifact.status.as_str()), ("feat-x", "committed"));
+    assert_eq!(artifact.extra.payload["commit"], git(&hooked.tree, ["rev-parse", "HEAD"]));
+    assert_eq!(artifact.extra.payload["branch"], "feat/x");
+}
+
+#[test]
+fn commits_elsewhere_are_nobody_s_business() {
+    let hooked = Hooked::new("feat/x");
+    let other = hooked.sandbox.root().join("mine");
+    hooked.repo.git(["worktree", "add", "--quiet", "-b", "mine", other.to_str().unwrap()]);
+    install(&hooked.setup()).unwrap();
+    assert_eq!(hooked.commit(&hooked.repo.root, &["-m", "main"]).code, 0);
+    assert_eq!(hooked.commit(&other, &["-m", "mine"]).code, 0);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "theirs"]).code, 0);
+    let signal = hooked.wait_for_signal(1);
+    assert_eq!(signal.commit, git(&hooked.tree, ["rev-parse", "HEAD"]));
+    assert_eq!(CommitSignal::find(&other, "HEAD").unwrap(), None);
+}
+
+#[test]
+fn hostile_branches_and_file_names_are_only_names() {
+    let hooked = Hooked::new("feat/$(touch$IFS'pwned')`touch${IFS}pwned`;touch${IFS}pwned;'\"");
+    let guard =
+        Some(BranchName::new("feat/$(touch$IFS'pwned')`touch${IFS}pwned`;touch${IFS}pwned;'\"").unwrap());
+    install(&HookSetup { guard, ..hooked.setup() }).unwrap();
+    for name in ["a\nb", "\"q\"\\", "$(touch pwned)", "ünï"] {
+        fs::write(hooked.tree.join(name), "x").unwrap();
+    }
+    git(&hooked.tree, ["add", "-A"]);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "$(touch pwned)"]).code, 0);
+    let signal = hooked.wait_for_signal(1);
+    assert_eq!(files(&signal), ["\"q\"\\", "$(touch pwned)", "a\nb", "ünï"]);
+    assert!(!hooked.tree.join("pwned").exists());
+}
+
+#[test]
+fn first_commits_merges_and_amends_name_what_they_changed() {
+    let hooked = Hooked::new("feat/x");
+    install(&hooked.setup()).unwrap();
+    git(&hooked.tree, ["switch", "--quiet", "--orphan", "fresh"]);
+    fs::write(hooked.tree.join("root"), "x").unwrap();
+    git(&hooked.tree, ["add", "-A"]);
+    hooked.commit(&hooked.tree, &["-m", "root"]);
+    assert_eq!(files(&hooked.wait_for_signal(1)), ["root"]);
+    fs::write(hooked.tree.join("more"), "x").unwrap();
+    git(&hooked.tree, ["add", "-A"]);
+    hooked.commit(&hooked.tree, &["--amend", "-m", "root again"]);
+    assert_eq!(files(&hooked.wait_for_signal(2)), ["more", "root"]);
+    hooked.repo.commit_file("on-main", "x", "main");
+    git(&hooked.tree, ["switch", "--quiet", "feat/x"]);
+    hooked.commit(&hooked.tree, &["-m", "mine"]);
+    hooked.wait_for_signal(3);
+    git(&hooked.tree, ["merge", "--quiet", "--no-edit", "main"]);
+    let merge = CommitSignal::find(&hooked.tree, "HEAD").unwrap().unwrap();
+    assert_eq!(files(&merge), ["on-main"]);
+}
+
+#[test]
+fn the_user_s_own_hooks_run_whatever_they_are_written_in() {
+    let hooked = Hooked::new("feat/x");
+    let hooks = hooked.common_dir().join("hooks");
+    user_hook(&hooks.join("pre-commit"), "/bin/sh", "touch ran-pre-commit");
+    user_hook(&hooks.join("commit-msg"), "/usr/bin/awk -f", "BEGIN { print > \"ran-awk\"; exit }");
+    user_hook(&hooks.join("post-commit"), "/bin/sh", "touch ran-post-commit; exit 3");
+    install(&hooked.setup()).unwrap();
+    let ran = hooked.commit(&hooked.tree, &["-m", "one"]);
+    assert!(
+        hooked.tree.join("ran-pre-commit").exists() && hooked.tree.join("ran-post-commit").exists(),
+        "{ran}"
+    );
+    hooked.wait_for_signal(1);
+    user_hook(&hooks.join("pre-commit"), "/bin/sh", "echo no >&2; exit 1");
+    let refused = hooked.commit(&hooked.tree, &["-m", "two"]);
+    assert_eq!((refused.code, refused.stderr.as_str()), (1, "no\n"));
+}
+
+#[test]
+fn hooks_that_live_elsewhere_run_too_even_if_they_moved_there_later() {
+    let hooked = Hooked::new("feat/x");
+    install(&hooked.setup()).unwrap();
+    // As a tool does when it is installed: relative, in the worktree.
+    hooked.repo.git(["config", "core.hooksPath", ".husky/_"]);
+    user_hook(&hooked.tree.join(".husky/_/pre-commit"), "/bin/sh", "touch ran-relative");
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "one"]).code, 0);
+    assert!(hooked.tree.join("ran-relative").exists());
+    hooked.wait_for_signal(1);
+    let shared = hooked.sandbox.home().join("hooks");
+    hooked.repo.git(["config", "--unset", "core.hooksPath"]);
+    hooked.sandbox.run(&hooked.tree, "git", ["config", "--global", "core.hooksPath", "~/hooks"]);
+    user_hook(&shared.join("pre-commit"), "/bin/sh", "touch ran-global");
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "two"]).code, 0);
+    assert!(hooked.tree.join("ran-global").exists());
+    hooked.wait_for_signal(2);
+}
+
+#[test]
+fn the_input_of_a_hook_reaches_it() {
+    let hooked = Hooked::new("feat/x");
+    let hooks = hooked.common_dir().join("hooks");
+    user_hook(&hooks.join("post-rewrite"), "/bin/sh", "cat > rewritten; echo \"$1\" >> rewritten");
+    install(&hooked.setup()).unwrap();
+    hooked.commit(&hooked.tree, &["-m", "one"]);
+    hooked.commit(&hooked.tree, &["--amend", "-m", "again"]);
+    let text = fs::read_to_string(hooked.tree.join("rewritten")).unwrap();
+    assert!(text.contains(&git(&hooked.tree, ["rev-parse", "HEAD"])) && text.ends_with("amend\n"), "{text}");
+}
+
+#[test]
+fn a_program_that_is_gone_or_never_ends_does_not_hold_a_commit() {
+    let hooked = Hooked::new("feat/x");
+    hooked.sandbox.install_program("git paw", "#!/bin/sh\necho $$ > \"$HOME/pid\"\nexec sleep 600\n");
+    install(&hooked.setup()).unwrap();
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "one"]).code, 0);
+    let pid = wait_until("the program runs", || {
+        fs::read_to_string(hooked.sandbox.home().join("pid")).ok().filter(|pid| pid.ends_with('\n'))
+    });
+    hooked.sandbox.run(&hooked.tree, "kill", [pid.trim()]);
+    fs::remove_file(&hooked.program).unwrap();
+    let ran = hooked.commit(&hooked.tree, &["-m", "two"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_commit_on_another_branch_is_refused_only_where_that_is_wanted() {
+    let hooked = Hooked::new("feat/x");
+    install(&hooked.setup()).unwrap();
+    git(&hooked.tree, ["switch", "--quiet", "-c", "wrong"]);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "unguarded"]).code, 0);
+    let guard = Some(BranchName::new("feat/x").unwrap());
+    install(&HookSetup { guard, ..hooked.setup() }).unwrap();
+    let refused = hooked.commit(&hooked.tree, &["-m", "guarded"]);
+    assert_eq!(refused.code, 1);
+    assert_eq!(
+        refused.stderr,
+        "error: this worktree belongs to feat/x, but wrong is checked out\nhint: switch back before you commit\n"
+    );
+    git(&hooked.tree, ["switch", "--quiet", "--detach"]);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "detached"]).code, 0);
+    git(&hooked.tree, ["switch", "--quiet", "feat/x"]);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "right"]).code, 0);
+}
+
+#[test]
+fn uninstalling_gives_everything_back_to_the_byte() {
+    let hooked = Hooked::new("feat/x");
+    let config = hooked.common_dir().join("config");
+    let odd =
+        format!("{}[alias]\n\tst = status # no newline at the end", fs::read_to_string(&config).unwrap());
+    fs::write(&config, &odd).unwrap();
+    let hook = hooked.common_dir().join("hooks/post-commit");
+    user_hook(&hook, "/bin/sh", "true");
+    let before = fs::read(&hook).unwrap();
+    install(&hooked.setup()).unwrap();
+    install(&hooked.setup()).unwrap();
+    assert_ne!(fs::read_to_string(&config).unwrap(), odd);
+    uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
+    assert_eq!(fs::read_to_string(&config).unwrap(), odd);
+    assert_eq!(fs::read(&hook).unwrap(), before);
+    assert!(!hooked.common_dir().join("paw/hooks").exists());
+    let left = fs::read_dir(hooked.common_dir().join("worktrees/tree")).unwrap();
+    assert!(!left.into_iter().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("paw-")));
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "after"]).code, 0);
+    assert!(hooked.told().is_empty());
+    uninstall_all(&hooked.common_dir()).unwrap();
+}
+
+#[test]
+fn what_others_changed_in_the_configuration_meanwhile_stays() {
+    let hooked = Hooked::new("feat/x");
+    let config = hooked.common_dir().join("config");
+    let before = fs::read_to_string(&config).unwrap();
+    install(&hooked.setup()).unwrap();
+    hooked.repo.git(["config", "alias.st", "status"]);
+    uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
+    assert_eq!(fs::read_to_string(&config).unwrap(), format!("{before}[alias]\n\tst = status\n"));
+}
+
+#[test]
+fn the_last_agent_to_go_takes_the_hooks_along() {
+    let hooked = Hooked::new("feat/x");
+    let other = hooked.sandbox.root().join("other");
+    hooked.repo.git(["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
+    install(&hooked.setup()).unwrap();
+    install(&HookSetup { worktree: other.clone(), agent: AgentId::new("other").unwrap(), ..hooked.setup() })
+        .unwrap();
+    uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
+    assert!(hooked.common_dir().join("paw/hooks/post-commit").exists());
+    hooked.repo.git(["worktree", "remove", "--force", other.to_str().unwrap()]);
+    uninstall(&hooked.common_dir(), &other).unwrap();
+    assert!(!hooked.common_dir().join("paw/hooks").exists());
+}
+
+#[test]
+fn the_main_checkout_is_refused() {
+    let hooked = Hooked::new("feat/x");
+    let error = install(&HookSetup { worktree: hooked.repo.root.clone(), ..hooked.setup() }).unwrap_err();
+    assert!(matches!(error, HookError::NotLinked(_)), "{error}");
+}

@@ -1,0 +1,278 @@
+//! Whoever means harm, or does not know better.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use paw_broker::http::{LARGEST_BODY, Limits};
+use paw_testkit::wait_until;
+use serde_json::{Value, json};
+
+use crate::server::{Http, Server};
+
+fn status(agent: &str) -> Value {
+    json!({"type": "agent.status", "agent_id": agent, "payload": {"status": "working"}})
+}
+
+fn raw(server: &Server, text: &str) -> crate::server::Answer {
+    let mut http = server.connect();
+    http.send(text.as_bytes()).unwrap();
+    http.answer().unwrap()
+}
+
+#[test]
+fn without_a_token_there_is_a_hint_and_nothing_else() {
+    let server = Server::start();
+    for (path, method) in [
+        ("/publish", "POST"),
+        ("/messages/a", "GET"),
+        ("/log", "GET"),
+        ("/events", "GET"),
+        ("/watch", "POST"),
+    ] {
+        let mut http = server.connect();
+        http.send(
+            http.head(method, path, "Content-Type: application/json\r\nContent-Length: 0\r\n").as_bytes(),
+        )
+        .unwrap();
+        let answer = http.answer().unwrap();
+        assert_eq!((answer.status, answer.error().as_str()), (401, "no token"), "{path}");
+        assert!(answer.json()["hint"].as_str().unwrap().contains("GIT_PAW_BROKER_TOKEN"));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+}
+
+#[test]
+fn a_wrong_a_revoked_and_another_sessions_token_are_unknown() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let old = a.token.clone().unwrap();
+    let other = paw_broker::SessionId::new("paw-other");
+    let foreign = server.broker.keyring().mint(&other, &crate::server::id("a")).unwrap();
+    for token in [paw_broker::identity::Token::from_text("paw_00"), foreign] {
+        a.token = Some(token);
+        let answer = a.publish(&status("a"));
+        assert_eq!((answer.status, answer.error().as_str()), (401, "unknown token"));
+    }
+    let new = server.token("a");
+    a.token = Some(new);
+    wait_until("the new token is known", || (a.publish(&status("a")).status == 202).then_some(()));
+    a.token = Some(old);
+    wait_until("the old token is forgotten", || (a.publish(&status("a")).status == 401).then_some(()));
+}
+
+#[test]
+fn nobody_speaks_for_somebody_else() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let forged = [
+        status("b"),
+        json!({"type": "agent.feedback", "agent_id": "b", "payload": {"from": "supervisor", "errors": ["x"]}}),
+        json!({"type": "agent.verified", "agent_id": "a", "payload": {"verified_by": "supervisor"}}),
+        json!({"type": "agent.verified", "agent_id": "b", "payload": {"verified_by": "a"}}),
+        json!({"type": "agent.answer", "agent_id": "b", "payload": {"from": "operator", "answer": "x"}}),
+        json!({"type": "supervisor.verify-now", "branch_id": "a"}),
+    ];
+    for message in forged {
+        let answer = a.publish(&message);
+        assert_eq!(answer.status, 403, "{message} {answer:?}");
+    }
+    assert_eq!(a.get("/log").json()["entries"], json!([]));
+}
+
+#[test]
+fn a_web_page_cannot_post_and_a_rebound_name_is_misdirected() {
+    let server = Server::start();
+    let token = server.token("a");
+    let body = status("a").to_string();
+    let port = server.address().port();
+    let post = |host: &str, more: &str| {
+        raw(
+            &server,
+            &format!(
+                "POST /publish HTTP/1.1\r\nHost: {host}\r\n{more}Authorization: Bearer {}\r\nContent-Length: {}\r\n\r\n{body}",
+                token.reveal(),
+                body.len()
+            ),
+        )
+    };
+    let json = "Content-Type: application/json\r\n";
+    let own = format!("127.0.0.1:{port}");
+    assert_eq!(post(&own, json).status, 202);
+    assert_eq!(post("evil.example", json).status, 421);
+    assert_eq!(post(&format!("evil.example:{port}"), json).status, 421);
+    assert_eq!(post(&own, &format!("{json}Origin: http://evil.example\r\n")).status, 403);
+    assert_eq!(post(&own, &format!("{json}Origin: null\r\n")).status, 403);
+    assert_eq!(post(&own, &format!("{json}Origin: http://localhost:3000\r\n")).status, 403);
+    assert_eq!(post(&own, &format!("{json}Origin: http://localhost:{port}\r\n")).status, 202);
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonish"] {
+        let answer = post(&own, &format!("Content-Type: {kind}\r\n"));
+        assert_eq!((answer.status, answer.error().as_str()), (415, "Content-Type must be application/json"));
+    }
+    assert_eq!(post(&own, "").status, 415);
+    assert_eq!(post(&own, "content-type: Application/JSON; charset=utf-8\r\n").status, 202);
+    let preflight = raw(
+        &server,
+        &format!("OPTIONS /publish HTTP/1.1\r\nHost: {own}\r\nOrigin: http://evil.example\r\n\r\n"),
+    );
+    assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (403, None));
+    assert_eq!(raw(&server, "GET /status HTTP/1.0\r\n\r\n").status, 421);
+}
+
+#[test]
+fn bad_bodies_are_refused_with_the_right_code() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let json = "application/json";
+    let deep = "[".repeat(50_000);
+    let table: [(&[u8], u16); 6] = [
+        (b"", 400),
+        (b"{\"type\":\"agent.status\",", 400),
+        (b"\xff\xfe\x00", 400),
+        (deep.as_bytes(), 400),
+        (b"{\"type\":\"agent.song\"}", 400),
+        (b"null", 400),
+    ];
+    for (body, status) in table {
+        let answer = a.post("/publish", json, body);
+        assert_eq!(answer.status, status);
+        assert!(!answer.error().is_empty());
+    }
+    assert_eq!(a.post("/publish", json, b"").error(), "request body must not be empty");
+    let exact = |size: usize| {
+        let empty =
+            json!({"type": "agent.status", "agent_id": "a", "payload": {"status": ""}}).to_string().len();
+        json!({"type": "agent.status", "agent_id": "a", "payload": {"status": "x".repeat(size - empty)}})
+    };
+    assert_eq!(a.publish(&exact(LARGEST_BODY)).status, 202);
+    let mut b = server.agent("b");
+    b.send(
+        b.head(
+            "POST",
+            "/publish",
+            &format!("Content-Type: {json}\r\nContent-Length: {}\r\n", LARGEST_BODY + 1),
+        )
+        .as_bytes(),
+    )
+    .unwrap();
+    assert_eq!(b.answer().unwrap().status, 413);
+}
+
+#[test]
+fn a_body_without_a_length_is_cut_off_at_the_limit() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let more = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    a.send(a.head("POST", "/publish", more).as_bytes()).unwrap();
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    for _ in 0..64 {
+        // The other side may hang up once it has said no.
+        if a.send(chunk.as_bytes()).is_err() {
+            break;
+        }
+    }
+    if let Ok(answer) = a.answer() {
+        assert_eq!(answer.status, 413);
+    }
+    assert_eq!(server.agent("a").get("/log").json()["entries"], json!([]));
+}
+
+#[test]
+fn a_truncated_body_stores_nothing() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    a.send(
+        a.head("POST", "/publish", "Content-Type: application/json\r\nContent-Length: 500\r\n").as_bytes(),
+    )
+    .unwrap();
+    a.send(status("a").to_string().as_bytes()).unwrap();
+    drop(a);
+    assert_eq!(server.agent("a").get("/log").json()["entries"], json!([]));
+}
+
+#[test]
+fn nonsense_instead_of_http_is_answered_or_dropped_and_the_next_one_is_served() {
+    let server = Server::start();
+    for bytes in [b"\x16\x03\x01\x02\x00".as_slice(), b"GET\r\n\r\n", &[b'A'; 200_000], b"\0\0\0\0\r\n\r\n"] {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(server.connect().get("/status").status, 200);
+}
+
+#[test]
+fn a_flood_of_idle_connections_does_not_keep_others_out() {
+    let limits = Limits { connections: 200, ..Limits::default() };
+    let server = Server::with_limits(limits);
+    let mut a = server.agent("a");
+    assert_eq!(a.publish(&status("a")).status, 202);
+    // More than a process may open files here would only test the system.
+    let idle: Vec<TcpStream> = (0..450).filter_map(|_| TcpStream::connect(server.address()).ok()).collect();
+    assert!(idle.len() > 300);
+    let start = Instant::now();
+    assert_eq!(server.agent("b").publish(&status("b")).status, 202);
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn connections_beyond_the_limit_come_and_go_without_end() {
+    let limits = Limits { connections: 64, ..Limits::default() };
+    let server = Server::with_limits(limits);
+    let mut kept = std::collections::VecDeque::new();
+    for number in 0..10_000 {
+        kept.push_back(TcpStream::connect(server.address()).unwrap());
+        if kept.len() > 300 {
+            kept.pop_front();
+        }
+        if number % 1000 == 0 {
+            assert_eq!(server.connect().get("/status").status, 200);
+        }
+    }
+}
+
+#[test]
+fn when_every_connection_is_at_work_a_new_one_is_told_so() {
+    let limits = Limits { connections: 3, ..Limits::default() };
+    let server = Server::with_limits(limits);
+    let token = server.token("a");
+    wait_until("all are at work", || {
+        // One that is looked at before it asked something may have to go, so they start together and anew.
+        let mut waiting: Vec<Http> = (0..3).map(|_| server.connect().speaking(token.clone())).collect();
+        for http in &mut waiting {
+            http.send(http.head("GET", "/messages/a?wait=60", "").as_bytes()).ok()?;
+        }
+        std::thread::yield_now();
+        let mut http = server.connect();
+        http.send(http.head("GET", "/status", "").as_bytes()).ok()?;
+        let answer = http.answer().ok()?;
+        (answer.status == 503 && answer.error() == "too many connections").then_some(())
+    });
+}
+
+#[test]
+fn a_head_that_never_ends_is_dropped() {
+    let server = Server::with_limits(Limits { head: Duration::from_millis(300), ..Limits::default() });
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(b"GET /status HTTP/1.1\r\nHost: 127").unwrap();
+    let mut rest = Vec::new();
+    // It ends; whether with an answer or without one does not matter.
+    let _ = stream.read_to_end(&mut rest);
+    assert!(!rest.starts_with(b"HTTP/1.1 200"));
+}
+
+#[test]
+fn other_machines_are_let_in_only_with_tokens() {
+    use paw_broker::broker::StartError;
+    use paw_core::config::BrokerAuth;
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = crate::server::settings(dir.path());
+    settings.config.bind = "0.0.0.0".to_owned();
+    settings.config.auth = BrokerAuth::None;
+    assert!(matches!(paw_broker::Broker::start(settings.clone()), Err(StartError::Exposed(_))));
+    settings.config.bind = "example.org".to_owned();
+    assert!(matches!(paw_broker::Broker::start(settings), Err(StartError::NotAnAddress(_))));
+}

@@ -1,0 +1,218 @@
+//! The endpoints, one by one.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, id};
+
+fn status(agent: &str, text: &str) -> Value {
+    json!({"type": "agent.status", "agent_id": agent, "payload": {"status": text}})
+}
+
+fn artifact(agent: &str, text: &str) -> Value {
+    json!({"type": "agent.artifact", "agent_id": agent, "payload": {"status": text}})
+}
+
+fn feedback(agent: &str, text: &str) -> Value {
+    json!({"type": "agent.feedback", "agent_id": agent, "payload": {"from": "supervisor", "errors": [text]}})
+}
+
+fn statuses(answer: &Value) -> Vec<&str> {
+    let messages = answer["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["payload"]["status"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_published_message_is_accepted_empty_and_found_in_the_inboxes_of_the_others() {
+    let server = Server::start();
+    let (mut a, mut b) = (server.agent("feat-a"), server.agent("feat-b"));
+    let answer = a.publish(&artifact("feat/a", "done"));
+    assert_eq!((answer.status, answer.body.as_slice(), answer.seq()), (202, b"".as_slice(), 1));
+    let inbox = b.get("/messages/feat-b?since=0").json();
+    assert_eq!((statuses(&inbox), &inbox["last_seq"]), (vec!["done"], &json!(1)));
+    assert_eq!(inbox["messages"][0]["agent_id"], "feat-a");
+    assert_eq!(b.get("/messages/feat/b").json(), inbox);
+    assert_eq!(a.get("/messages/feat-a").json()["messages"], json!([]));
+}
+
+#[test]
+fn an_agent_that_starts_late_finds_what_was_said_to_it() {
+    let server = Server::start();
+    let answer = server.agent("supervisor").publish(&feedback("feat-later", "read the docs"));
+    assert_eq!(answer.status, 202);
+    let inbox = server.agent("feat-later").get("/messages/feat-later").json();
+    assert_eq!(inbox["messages"][0]["payload"]["errors"], json!(["read the docs"]));
+}
+
+#[test]
+fn the_last_number_never_goes_backwards_and_pages_follow_each_other() {
+    let server = Server::start();
+    let (mut a, mut b) = (server.agent("a"), server.agent("b"));
+    for number in 0..5 {
+        a.publish(&artifact("a", &number.to_string()));
+    }
+    let first = b.get("/messages/b?limit=2").json();
+    assert_eq!(
+        (statuses(&first), &first["last_seq"], &first["more"]),
+        (vec!["0", "1"], &json!(2), &json!(true))
+    );
+    let rest = b.get("/messages/b?since=2").json();
+    assert_eq!((statuses(&rest), &rest["more"]), (vec!["2", "3", "4"], &json!(false)));
+    assert_eq!(b.get("/messages/b?since=5").json(), json!({"messages": [], "last_seq": 5, "more": false}));
+    assert_eq!(b.get("/messages/b?since=99").json()["last_seq"], 99);
+    assert_eq!(b.get("/messages/nobody?since=3").json()["last_seq"], 5);
+}
+
+#[test]
+fn a_long_poll_is_answered_when_something_comes_and_not_before() {
+    let server = Server::start();
+    let (mut a, mut b) = (server.agent("a"), server.agent("b"));
+    let waiting = thread::spawn(move || {
+        let start = Instant::now();
+        (b.get("/messages/b?wait=20").json(), start.elapsed())
+    });
+    // A status is for nobody; the poll must sleep on.
+    a.publish(&status("a", "working"));
+    a.publish(&artifact("a", "done"));
+    let (inbox, waited) = waiting.join().unwrap();
+    assert_eq!(statuses(&inbox), ["done"]);
+    assert!(waited < Duration::from_secs(10), "{waited:?}");
+}
+
+#[test]
+fn a_long_poll_ends_empty_after_its_time_and_at_once_when_the_broker_ends() {
+    let server = Server::start();
+    let (mut b, mut c) = (server.agent("b"), server.agent("c"));
+    assert_eq!(
+        b.get("/messages/b?wait=1&since=7").json(),
+        json!({"messages": [], "last_seq": 7, "more": false})
+    );
+    c.send(c.head("GET", "/messages/c?wait=60", "").as_bytes()).unwrap();
+    // The request is under way when its connection has read it; a second one tells.
+    assert_eq!(b.get("/status").status, 200);
+    let start = Instant::now();
+    let waiting = thread::spawn(move || c.answer());
+    server.broker.shutdown();
+    assert!(start.elapsed() < Duration::from_secs(10));
+    if let Ok(answer) = waiting.join().unwrap() {
+        assert_eq!(answer.json()["messages"], json!([]));
+    }
+}
+
+#[test]
+fn bad_questions_are_answered_with_their_texts() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let table = [
+        ("/messages/Bad!", 400, "agent_id must match [a-z0-9-_]+"),
+        ("/messages/a?since=-1", 400, "since must be a valid u64"),
+        ("/messages/a?since=x", 400, "since must be a valid u64"),
+        ("/log?since=1.5", 400, "since must be a valid u64"),
+        ("/nothing", 404, "no such endpoint"),
+        ("/publish", 405, "this endpoint has another method"),
+    ];
+    for (path, status, error) in table {
+        let answer = a.get(path);
+        assert_eq!((answer.status, answer.error().as_str()), (status, error), "{path}");
+    }
+}
+
+#[test]
+fn the_status_says_who_it_is_to_everybody_and_the_rest_to_those_who_are_known() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let said = json!({"type": "agent.status", "agent_id": "a",
+        "payload": {"status": "working", "cli": "claude", "phase": "tests", "modified_files": ["x"]}});
+    a.publish(&said);
+    let stranger = server.connect().get("/status").json();
+    let repository = server.dir.path().to_string_lossy().into_owned();
+    let expected = json!({"git_paw": true, "version": env!("CARGO_PKG_VERSION"), "repository": repository});
+    assert_eq!(stranger, expected);
+    let known = a.get("/status").json();
+    assert_eq!(
+        (&known["auth"], &known["session"], &known["last_seq"]),
+        (&json!("token"), &json!("paw-test"), &json!(1))
+    );
+    let agent = json!({"agent_id": "a", "cli": "claude", "status": "working", "last_seen_seconds": 0,
+        "modified_files": ["x"], "phase": "tests"});
+    assert_eq!(known["agents"], json!([agent]));
+}
+
+#[test]
+fn the_log_has_everything_with_numbers_and_times() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    a.publish(&status("a", "one"));
+    a.publish(&artifact("a", "two"));
+    let log = a.get("/log?since=1").json();
+    assert_eq!(log["last_seq"], 2);
+    let entry = &log["entries"][0];
+    assert_eq!(
+        (&entry["seq"], &entry["sender"], &entry["message"]),
+        (
+            &json!(2),
+            &json!("a"),
+            &json!({
+        "type": "agent.artifact", "agent_id": "a", "payload": {"status": "two", "exports": [], "modified_files": []}})
+        )
+    );
+    assert!(entry["timestamp_unix_secs"].as_i64().unwrap() > 1_700_000_000);
+    assert_eq!(a.get("/log").json()["entries"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn without_tokens_anybody_may_say_anything_and_the_status_says_so() {
+    let server = Server::without_tokens();
+    let mut anybody = server.connect();
+    assert_eq!(anybody.publish(&feedback("feat-x", "as the supervisor")).status, 202);
+    assert_eq!(anybody.get("/status").json()["auth"], "none");
+}
+
+#[test]
+fn a_worktree_to_watch_is_handed_on_when_the_right_one_asks() {
+    let mut server = Server::start();
+    let mut watches = server.broker.take_watches().unwrap();
+    let body = json!({"agent_id": "feat/x", "worktree_path": "/w/x", "cli": "claude"}).to_string();
+    let mut operator = server.agent("operator");
+    assert_eq!(operator.post("/watch", "application/json", body.as_bytes()).status, 202);
+    let request = watches.try_recv().unwrap();
+    assert_eq!((request.agent_id, request.worktree_path.to_str()), (id("feat-x"), Some("/w/x")));
+    let refused = server.agent("feat-x").post("/watch", "application/json", body.as_bytes());
+    assert_eq!(refused.status, 403);
+    for body in [
+        json!({"agent_id": "x", "worktree_path": "<path>"}),
+        json!({"agent_id": "<x>", "worktree_path": "/x"}),
+        json!({}),
+    ] {
+        assert_eq!(operator.post("/watch", "application/json", body.to_string().as_bytes()).status, 400);
+    }
+}
+
+#[test]
+fn a_commit_asks_the_supervisor_to_verify_it() {
+    let server = Server::start_with(|settings| settings.nudge = true);
+    let answer = server.agent("feat-a").publish(&artifact("feat-a", "committed"));
+    assert_eq!(answer.seq(), 1);
+    let inbox = server.agent("supervisor").get("/messages/supervisor").json();
+    let types: Vec<&str> = inbox["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["agent.artifact", "supervisor.verify-now"]);
+    assert_eq!(inbox["messages"][1]["branch_id"], "feat-a");
+}
+
+#[test]
+fn a_question_asked_twice_is_stored_once_and_again_after_its_answer() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let question = json!({"type": "agent.question", "agent_id": "a", "payload": {"question": "why?"}});
+    assert_eq!([a.publish(&question).seq(), a.publish(&question).seq()], [1, 1]);
+    let answer = json!({"type": "agent.answer", "agent_id": "a", "payload": {"from": "operator", "answer": "because"}});
+    server.agent("operator").publish(&answer);
+    assert_eq!(a.publish(&question).seq(), 3);
+}

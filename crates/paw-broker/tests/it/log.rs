@@ -1,0 +1,192 @@
+//! What is kept: across restarts, beside other processes, and on a disk that fills.
+
+use std::sync::Arc;
+
+use paw_broker::log::{Draft, MessageLog, PageLimit, SqliteLog};
+use paw_broker::message::{Artifact, Message, Status};
+use paw_broker::{Bus, SessionId};
+use paw_host::clock;
+use paw_host::sqlite::Durability;
+use paw_testkit::wait_until;
+use serde_json::{Value, json};
+
+use crate::server::{SESSION, Server, id};
+
+fn artifact(agent: &str, text: &str) -> Message {
+    Artifact::new(id(agent), text).into()
+}
+
+fn drafts(agent: &str, count: usize) -> Vec<Draft> {
+    (0..count).map(|number| Draft::new(artifact(agent, &number.to_string()), clock::now())).collect()
+}
+
+fn intent(agent: &str) -> Value {
+    json!({"type": "agent.intent", "agent_id": agent, "payload": {"files": ["src/x.rs"], "summary": "x"}})
+}
+
+#[test]
+fn a_restart_keeps_messages_numbers_statuses_and_intents() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    a.publish(&json!({"type": "agent.status", "agent_id": "a", "payload": {"status": "working", "modified_files": ["x"]}}));
+    a.publish(&intent("a"));
+    let token = a.token.clone();
+    drop(a);
+    let server = server.restart();
+    let mut a = server.connect();
+    a.token = token;
+    assert_eq!(a.publish(&intent("a")).seq(), 3);
+    let status = a.get("/status").json();
+    assert_eq!(
+        (&status["agents"][0]["status"], &status["agents"][0]["modified_files"]),
+        (&json!("working"), &json!(["x"]))
+    );
+    let state: Vec<u64> = server.broker.bus().state().unwrap().iter().map(|stored| stored.seq).collect();
+    assert_eq!(state, [1, 3]);
+    let mut b = server.agent("b");
+    assert_eq!(b.get("/messages/b").json()["messages"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_purged_session_is_gone_and_its_numbers_are_not_given_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+    let (one, two) = (SessionId::new("one"), SessionId::new("two"));
+    assert_eq!(log.append(&one, &drafts("a", 3)).unwrap(), 1);
+    assert_eq!(log.append(&two, &drafts("a", 2)).unwrap(), 4);
+    log.purge(&two).unwrap();
+    assert_eq!(log.append(&one, &drafts("a", 1)).unwrap(), 6);
+    assert_eq!(log.append(&two, &drafts("a", 1)).unwrap(), 7);
+    let numbers = |session| {
+        let page = log.history(session, 0, PageLimit::DEFAULT).unwrap();
+        page.iter().map(|entry| entry.seq).collect::<Vec<_>>()
+    };
+    assert_eq!((numbers(&one), numbers(&two)), (vec![1, 2, 3, 6], vec![7]));
+}
+
+#[test]
+fn a_session_does_not_see_another_ones_messages() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+    let (one, two) = (SessionId::new("one"), SessionId::new("two"));
+    log.append(&one, &drafts("a", 3)).unwrap();
+    log.append(&two, &drafts("b", 2)).unwrap();
+    let inbox = log.inbox(&two, &id("c"), 0, PageLimit::DEFAULT).unwrap();
+    assert_eq!(inbox.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [4, 5]);
+    assert!(log.inbox(&SessionId::new("three"), &id("c"), 0, PageLimit::DEFAULT).unwrap().is_empty());
+}
+
+#[test]
+fn several_processes_may_write_and_the_broker_notices() {
+    let server = Server::start();
+    let path = server.dir.path().join(".git/paw/broker.db");
+    let other = SqliteLog::open(&path, Durability::Process).unwrap();
+    let session = SessionId::new(SESSION);
+    let mut b = server.agent("b");
+    assert_eq!(other.append(&session, &drafts("a", 2)).unwrap(), 1);
+    wait_until("messages of another process are in the inbox", || {
+        (b.get("/messages/b").json()["last_seq"] == 2).then_some(())
+    });
+    assert_eq!(other.append(&session, &drafts("a", 3)).unwrap(), 3);
+    let status = json!({"type": "agent.artifact", "agent_id": "b", "payload": {"status": "mine"}});
+    assert_eq!(b.publish(&status).seq(), 6);
+    let log = b.get("/log").json();
+    let numbers: Vec<u64> =
+        log["entries"].as_array().unwrap().iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn writers_in_many_threads_get_numbers_without_gaps_in_the_order_of_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let session = SessionId::new("s");
+    std::thread::scope(|scope| {
+        for writer in 0..6 {
+            let (path, session) = (&path, &session);
+            scope.spawn(move || {
+                let log = SqliteLog::open(path, Durability::Process).unwrap();
+                for _ in 0..20 {
+                    log.append(session, &drafts(&format!("w{writer}"), 3)).unwrap();
+                }
+            });
+        }
+    });
+    let log = SqliteLog::open(&path, Durability::Process).unwrap();
+    let page = log.history(&session, 0, PageLimit::DEFAULT).unwrap();
+    assert_eq!(page.iter().map(|entry| entry.seq).collect::<Vec<_>>(), (1..=360).collect::<Vec<_>>());
+    assert_eq!(log.head().unwrap(), 360);
+}
+
+#[test]
+fn memory_and_log_give_the_same_inbox() {
+    let dir = tempfile::tempdir().unwrap();
+    let log: Arc<dyn MessageLog> =
+        Arc::new(SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap());
+    let session = SessionId::new("s");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let bus = Bus::open(Arc::clone(&log), session.clone(), true).unwrap();
+    for number in 0..3000 {
+        let agent = ["a", "b", "c"][number % 3];
+        let message =
+            if number % 5 == 0 { Status::new(id(agent), "x").into() } else { artifact(agent, "committed") };
+        bus.publish_blocking(message, clock::now()).unwrap();
+    }
+    let limit = PageLimit { messages: 50, bytes: 1 << 20 };
+    for agent in ["a", "b", "supervisor", "nobody"].map(id) {
+        for since in [0, 1, 500, 2000, bus.head() - 60, bus.head() - 1, bus.head()] {
+            let page = runtime.block_on(bus.inbox(&agent, since, limit)).unwrap();
+            let page: Vec<_> = page.iter().map(|kept| kept.entry.clone()).collect();
+            assert_eq!(page, log.inbox(&session, &agent, since, limit).unwrap(), "{agent} {since}");
+        }
+    }
+    let records = bus.records();
+    bus.close();
+    drop(bus);
+    let again = Bus::open(log, session, true).unwrap();
+    assert_eq!(again.records(), records);
+}
+
+#[test]
+fn two_brokers_of_one_repository_do_not_run_at_once() {
+    let server = Server::start();
+    let error = paw_broker::Broker::start(crate::server::settings(server.dir.path())).unwrap_err();
+    assert!(error.to_string().contains(server.broker.url()), "{error}");
+}
+
+#[test]
+fn files_with_secrets_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let server = Server::start();
+    let dir = server.dir.path().join(".git/paw");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    assert_eq!((mode(&dir.join("operator-token")), mode(&dir.join("endpoint.json"))), (0o600, 0o600));
+    let token = server.token("a");
+    let database = std::fs::read(dir.join("broker.db")).unwrap();
+    let wal = std::fs::read(dir.join("broker.db-wal")).unwrap_or_default();
+    for bytes in [database, wal] {
+        assert!(!bytes.windows(16).any(|window| window == &token.reveal().as_bytes()[..16]));
+    }
+}
+
+#[test]
+fn the_audit_trail_has_every_message_and_goes_on_after_a_restart() {
+    let server = Server::start();
+    let path = server.dir.path().join(".git-paw/broker.log");
+    let mut a = server.agent("a");
+    for _ in 0..3 {
+        a.publish(&intent("a"));
+    }
+    drop(a);
+    let server = server.restart();
+    server.agent("b").publish(&intent("b"));
+    server.broker.shutdown();
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| line["seq"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(
+        (&lines[3]["sender"], &lines[3]["message"]),
+        (&json!("b"), &Message::from_json(intent("b")).unwrap().to_json())
+    );
+}

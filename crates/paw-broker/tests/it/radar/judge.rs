@@ -1,0 +1,135 @@
+//! What git says about two agents' work, uncommitted files included.
+
+use std::path::Path;
+
+use paw_broker::radar::{Ask, Clash, Judge, LineRange, Pair, Verdict};
+use paw_core::AgentId;
+
+use super::{Field, commit_all, lines, write};
+
+fn judge(field: &Field, a: &Path, b: &Path) -> Verdict {
+    let pair = Pair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+    let commits = (field.take(a).commit, field.take(b).commit);
+    Judge::default().judge(&field.scratch, &[Ask { pair, commits }]).remove(0)
+}
+
+fn clashes(verdict: Verdict) -> Vec<Clash> {
+    match verdict {
+        Verdict::Conflict(clashes) => clashes,
+        other => panic!("no conflict: {other:?}"),
+    }
+}
+
+fn two(field: &Field) -> (std::path::PathBuf, std::path::PathBuf) {
+    (field.worktree("a"), field.worktree("b"))
+}
+
+#[test]
+fn edits_of_the_same_lines_conflict_and_the_lines_are_named_on_both_sides() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    let mine = format!("a new first line\n{}", lines(&[(10, "mine"), (11, "mine")]));
+    write(&a, "src/lib.rs", &mine);
+    write(&b, "src/lib.rs", &lines(&[(1, "far away"), (11, "theirs")]));
+    commit_all(&b, "theirs");
+    let clashes = clashes(judge(&field, &a, &b));
+    assert_eq!(clashes.len(), 1);
+    assert_eq!((clashes[0].path.as_str(), clashes[0].how.as_str()), ("src/lib.rs", "contents"));
+    assert!(clashes[0].first.contains(&LineRange(11, 12)), "{clashes:?}");
+    assert!(clashes[0].second.contains(&LineRange(11, 11)), "{clashes:?}");
+}
+
+#[test]
+fn edits_of_the_same_file_that_merge_are_clean() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    write(&a, "src/lib.rs", &lines(&[(2, "mine")]));
+    write(&b, "src/lib.rs", &lines(&[(18, "theirs")]));
+    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    write(&b, "src/lib.rs", &lines(&[(2, "mine")]));
+    assert_eq!(judge(&field, &a, &b), Verdict::Clean, "the same edit twice");
+}
+
+#[test]
+fn deletions_renames_and_directories_in_the_way_are_conflicts_too() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    std::fs::remove_file(a.join("README.md")).unwrap();
+    write(&b, "README.md", "changed\n");
+    // Renamed apart, so that no path but the old one is shared.
+    std::fs::rename(a.join("src/lib.rs"), a.join("src/mine.rs")).unwrap();
+    std::fs::rename(b.join("src/lib.rs"), b.join("src/theirs.rs")).unwrap();
+    write(&a, "place", "a file\n");
+    write(&b, "place/inside", "in a directory\n");
+    let clashes = clashes(judge(&field, &a, &b));
+    let kind = |path: &str| clashes.iter().find(|clash| clash.path == path).map(|clash| clash.how.as_str());
+    assert_eq!(kind("README.md"), Some("modify/delete"));
+    assert_eq!(kind("place"), Some("file/directory"), "{clashes:?}");
+    assert!(clashes.iter().any(|clash| clash.how.starts_with("rename")), "{clashes:?}");
+}
+
+#[test]
+fn a_renamed_file_that_the_other_edits_merges() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    std::fs::rename(a.join("src/lib.rs"), a.join("src/moved.rs")).unwrap();
+    write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
+    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+}
+
+#[test]
+fn two_new_files_of_one_name_conflict() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    write(&a, "new.rs", "mine\n");
+    write(&b, "new.rs", "theirs\n");
+    let clashes = clashes(judge(&field, &a, &b));
+    assert_eq!((clashes[0].path.as_str(), clashes[0].first.as_slice()), ("new.rs", &[LineRange(1, 1)][..]));
+}
+
+#[test]
+fn an_agent_that_has_rebased_is_judged_from_where_both_now_begin() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    write(&a, "src/lib.rs", &lines(&[(3, "mine")]));
+    commit_all(&a, "mine");
+    write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
+    assert!(matches!(judge(&field, &a, &b), Verdict::Conflict(_)));
+    commit_all(&b, "theirs");
+    paw_testkit::git(&b, ["rebase", "--quiet", "-X", "theirs", "a"]);
+    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+}
+
+#[test]
+fn attributes_are_respected_and_merge_drivers_do_not_run() {
+    let field = Field::new();
+    let trap = field.sandbox.root().join("trapped");
+    field.repo.git(["config", "merge.evil.driver", &format!("touch {}", trap.display())]);
+    field.repo.commit_file(".gitattributes", "LOG merge=union\n*.x merge=evil\n", "attributes");
+    field.repo.commit_file("LOG", "start\n", "log");
+    field.repo.commit_file("f.x", "start\n", "file");
+    let (a, b) = two(&field);
+    write(&a, "LOG", "start\nmine\n");
+    write(&b, "LOG", "start\ntheirs\n");
+    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    write(&a, "f.x", "mine\n");
+    write(&b, "f.x", "theirs\n");
+    assert!(matches!(judge(&field, &a, &b), Verdict::Conflict(_)));
+    assert!(!trap.exists(), "the driver ran");
+}
+
+#[test]
+fn a_commit_that_is_missing_spoils_only_its_own_pair() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    write(&a, "new", "x");
+    let (a, b) = (field.take(&a).commit, field.take(&b).commit);
+    let pair = Pair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+    let ask = |first: &str, second: &str| Ask {
+        pair: pair.clone(),
+        commits: (first.to_owned(), second.to_owned()),
+    };
+    let missing = "0123456789012345678901234567890123456789";
+    let verdicts = Judge::default().judge(&field.scratch, &[ask(&a, missing), ask(&a, &b)]);
+    assert_eq!(verdicts, [Verdict::Unknown, Verdict::Clean]);
+}

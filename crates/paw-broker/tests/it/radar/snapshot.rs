@@ -1,0 +1,200 @@
+//! A snapshot holds all of somebody's work and leaves no trace of itself.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use paw_testkit::git;
+
+use super::{Field, bases, commit_all, lines, names, write};
+
+fn every_file(dir: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
+    let mut left = vec![dir.to_path_buf()];
+    let mut found = BTreeSet::new();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            found.insert((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+#[test]
+fn it_holds_dirty_staged_untracked_deleted_and_committed_files_by_their_own_paths() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    write(&tree, "committed.txt", "x");
+    commit_all(&tree, "one");
+    write(&tree, "staged.txt", "x");
+    git(&tree, ["add", "staged.txt"]);
+    write(&tree, "new/dir/untracked.txt", "x");
+    write(&tree, "src/lib.rs", &lines(&[(3, "three")]));
+    write(&tree, ".gitignore", "*.o\n");
+    write(&tree, "ignored.o", "x");
+    write(&tree, ".git-paw/ours", "x");
+    fs::remove_file(tree.join("README.md")).unwrap();
+    let taken = field.take(&tree);
+    let expected =
+        [".gitignore", "README.md", "committed.txt", "new/dir/untracked.txt", "src/lib.rs", "staged.txt"];
+    assert_eq!(names(&taken), expected);
+}
+
+#[test]
+fn it_changes_nothing_in_the_repository_and_takes_no_lock() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    write(&tree, "new.txt", "x");
+    write(&tree, "src/lib.rs", &lines(&[(3, "three")]));
+    // Somebody holds the lock: a commit that is being written, or a git that died.
+    let lock = field.repo.root.join(".git/worktrees/a/index.lock");
+    fs::write(&lock, "").unwrap();
+    let before = (every_file(&field.repo.root.join(".git")), every_file(&tree));
+    let mut snapshot = field.snapshot(&tree);
+    snapshot.take_whole(&bases()).unwrap();
+    write(&tree, "new.txt", "y");
+    write(&tree, "new.txt", "x");
+    snapshot.take_paths(&["new.txt".into()].into()).unwrap();
+    assert_eq!(before, (every_file(&field.repo.root.join(".git")), every_file(&tree)));
+}
+
+#[test]
+fn looking_at_the_changed_paths_gives_the_same_tree_as_looking_at_everything() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    write(&tree, "dir/one", "1");
+    let mut snapshot = field.snapshot(&tree);
+    snapshot.take_whole(&bases()).unwrap();
+    write(&tree, "dir/two", "2");
+    write(&tree, "src/lib.rs", "all new");
+    fs::remove_file(tree.join("dir/one")).unwrap();
+    // A file becomes a directory.
+    fs::remove_file(tree.join("README.md")).unwrap();
+    write(&tree, "README.md/inside", "3");
+    let paths = ["dir/one", "dir/two", "src/lib.rs", "README.md", "README.md/inside"];
+    let taken = snapshot.take_paths(&paths.iter().map(PathBuf::from).collect()).unwrap();
+    assert_eq!(taken, field.take(&tree));
+    assert_eq!(names(&taken), ["README.md", "README.md/inside", "dir/two", "src/lib.rs"]);
+}
+
+#[test]
+fn an_edit_of_the_same_size_in_the_second_of_the_checkout_is_seen() {
+    let field = Field::new();
+    for round in 0..4 {
+        let tree = field.worktree(&format!("a{round}"));
+        let index = field.repo.root.join(format!(".git/worktrees/a{round}/index"));
+        write(&tree, "src/lib.rs", &lines(&[(3, "LINE 3")]));
+        // Whatever the clock says, the file is as old as the index.
+        let time = fs::metadata(&index).unwrap().modified().unwrap();
+        let whole =
+            UNIX_EPOCH + std::time::Duration::from_secs(time.duration_since(UNIX_EPOCH).unwrap().as_secs());
+        fs::File::open(&index).unwrap().set_modified(whole).unwrap();
+        fs::File::open(tree.join("src/lib.rs")).unwrap().set_modified(whole).unwrap();
+        assert_eq!(names(&field.take(&tree)), ["src/lib.rs"]);
+    }
+}
+
+#[test]
+fn hostile_names_are_just_names() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    let hostile: [&[u8]; 6] = [b"-rf", b"a\nb", b"$(touch x)", b"\xff\xfe", b"\"quoted\"", b":(top)x"];
+    for name in hostile {
+        fs::write(tree.join(OsStr::from_bytes(name)), "x").unwrap();
+    }
+    let mut snapshot = field.snapshot(&tree);
+    let whole = snapshot.take_whole(&bases()).unwrap();
+    let expected: BTreeSet<PathBuf> =
+        hostile.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    assert_eq!(whole.changed.iter().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(snapshot.take_paths(&expected).unwrap(), whole);
+}
+
+#[test]
+fn links_pipes_and_repositories_inside_do_not_stop_it() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    fs::create_dir(tree.join("nested")).unwrap();
+    git(&tree.join("nested"), ["init", "--quiet"]);
+    field.sandbox.run(&tree, "sh", ["-c", "mkfifo pipe || touch pipe.skip"]);
+    symlink("/etc/passwd", tree.join("link")).unwrap();
+    // A directory becomes a link to another one.
+    fs::remove_dir_all(tree.join("src")).unwrap();
+    write(&field.sandbox.root(), "elsewhere/lib.rs", "x");
+    symlink(field.sandbox.root().join("elsewhere"), tree.join("src")).unwrap();
+    let mut snapshot = field.snapshot(&tree);
+    let taken = snapshot.take_whole(&bases()).unwrap();
+    assert!(
+        names(&taken).iter().all(|name| ["link", "src", "src/lib.rs", "pipe.skip"].contains(&name.as_str())),
+        "{taken:?}"
+    );
+    let paths = ["src/lib.rs", "pipe", "nested", "link"].iter().map(PathBuf::from).collect();
+    assert_eq!(snapshot.take_paths(&paths).unwrap().tree, taken.tree);
+}
+
+#[test]
+fn no_filter_runs_and_a_filtered_file_is_known_to_be_touched() {
+    let field = Field::new();
+    field.repo.commit_file(".gitattributes", "*.bin filter=evil\n", "attributes");
+    field.repo.commit_file("a.bin", "pointer", "a filtered file");
+    let tree = field.worktree("a");
+    let trap = field.sandbox.root().join("trapped");
+    let command = format!("touch {}; cat", trap.display());
+    field.repo.git(["config", "filter.evil.clean", &command]);
+    field.repo.git(["config", "filter.evil.required", "true"]);
+    assert_eq!(names(&field.take(&tree)), Vec::<String>::new());
+    write(&tree, "a.bin", "something else");
+    write(&tree, "new.bin", "new");
+    assert_eq!(names(&field.take(&tree)), ["a.bin", "new.bin"]);
+    assert!(!trap.exists(), "the filter ran");
+}
+
+#[test]
+fn a_large_file_is_known_by_name_alone() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    fs::File::create(tree.join("huge")).unwrap().set_len(64 << 20).unwrap();
+    let taken = field.take(&tree);
+    assert_eq!(names(&taken), ["huge"]);
+    assert!(field.scratch.written() < 1 << 20);
+}
+
+#[test]
+fn merged_work_is_no_longer_a_change() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    write(&tree, "new.txt", "x");
+    commit_all(&tree, "one");
+    let mut snapshot = field.snapshot(&tree);
+    assert_eq!(names(&snapshot.take_whole(&bases()).unwrap()), ["new.txt"]);
+    assert!(!snapshot.has_moved(&bases()).unwrap());
+    field.repo.git(["merge", "--quiet", "--ff-only", "a"]);
+    assert!(snapshot.has_moved(&bases()).unwrap());
+    assert_eq!(names(&snapshot.take_whole(&bases()).unwrap()), Vec::<String>::new());
+}
+
+#[test]
+fn a_branch_without_a_commit_and_one_without_a_relative_are_looked_at_too() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    git(&tree, ["switch", "--quiet", "--orphan", "nothing"]);
+    write(&tree, "first.txt", "x");
+    assert_eq!(names(&field.take(&tree)), ["first.txt"]);
+    commit_all(&tree, "one");
+    assert_eq!(names(&field.take(&tree)), ["first.txt"]);
+}
+
+#[test]
+fn what_a_crash_left_behind_is_removed_and_what_lives_is_not() {
+    let field = Field::new();
+    let parent = field.sandbox.root().join("scratch");
+    fs::create_dir_all(parent.join("scratch-dead/git")).unwrap();
+    let other = paw_host::git::Scratch::open(&field.repo.root.join(".git"), &parent).unwrap();
+    assert!(!parent.join("scratch-dead").exists());
+    assert!(field.scratch.file("git").exists() && other.file("git").exists());
+}

@@ -1,0 +1,104 @@
+//! Server-sent events, and readers that are slow.
+
+use std::time::Duration;
+
+use paw_broker::http::Limits;
+use paw_testkit::wait_until;
+use serde_json::{Value, json};
+
+use crate::server::{Http, Server, id};
+
+fn artifact(text: &str) -> Value {
+    json!({"type": "agent.artifact", "agent_id": "a", "payload": {"status": text}})
+}
+
+fn open(http: &mut Http, path: &str, more: &str) {
+    http.send(http.head("GET", path, more).as_bytes()).unwrap();
+    let answer = http.answer().unwrap();
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
+}
+
+/// The next event: its id and what was said.
+fn event(http: &mut Http) -> (u64, String) {
+    let mut number = None;
+    loop {
+        let line = http.line();
+        assert!(!line.is_empty(), "the stream ended");
+        if let Some(id) = line.strip_prefix("id: ") {
+            number = Some(id.trim().parse().unwrap());
+        }
+        if let Some(data) = line.strip_prefix("data: ") {
+            let data: Value = serde_json::from_str(data).unwrap();
+            return (number.unwrap(), data["message"]["payload"]["status"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[test]
+fn events_come_as_they_happen_and_a_reader_goes_on_where_it_was() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    a.publish(&artifact("before"));
+    let mut reader = server.agent("operator");
+    open(&mut reader, "/events", "");
+    a.publish(&artifact("one"));
+    a.publish(&artifact("two"));
+    assert_eq!((event(&mut reader), event(&mut reader)), ((2, "one".into()), (3, "two".into())));
+    let mut again = server.agent("operator");
+    open(&mut again, "/events", "Last-Event-ID: 2\r\n");
+    assert_eq!(event(&mut again), (3, "two".into()));
+    let mut all = server.agent("operator");
+    open(&mut all, "/events?since=0", "");
+    assert_eq!(event(&mut all), (1, "before".into()));
+}
+
+#[test]
+fn a_slow_reader_misses_nothing_and_holds_nobody_up() {
+    let server = Server::start();
+    let mut a = server.agent("a");
+    let mut slow = server.agent("operator");
+    open(&mut slow, "/events?since=0", "");
+    let text = "x".repeat(20_000);
+    let count = 600;
+    for number in 0..count {
+        assert_eq!(a.publish(&artifact(&format!("{number} {text}"))).status, 202);
+    }
+    for number in 0..count {
+        let (seq, said) = event(&mut slow);
+        assert_eq!(seq, number + 1);
+        assert!(said.starts_with(&format!("{number} ")));
+    }
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_let_go() {
+    let server = Server::with_limits(Limits { unread: Duration::from_millis(300), ..Limits::default() });
+    let mut a = server.agent("a");
+    let mut stuck = server.agent("operator");
+    open(&mut stuck, "/events?since=0", "");
+    let text = "x".repeat(200_000);
+    for number in 0..100 {
+        assert_eq!(a.publish(&artifact(&format!("{number} {text}"))).status, 202);
+    }
+    // More than any socket buffers is waiting. Whoever speaks to a connection that was closed is told so.
+    wait_until("the broker hung up", || stuck.send(b"x").is_err().then_some(()));
+}
+
+#[test]
+fn whoever_follows_inside_misses_nothing_either() {
+    let server = Server::start();
+    let mut stream = server.broker.subscribe();
+    let mut seen = 0;
+    let message = || paw_broker::message::Status::new(id("a"), "working").into();
+    for _ in 0..5000 {
+        server.broker.publish(message()).unwrap();
+    }
+    while seen < 5000 {
+        let page = stream.wait(server.broker.runtime(), Duration::from_secs(10));
+        assert!(!page.is_empty());
+        for stored in page {
+            seen += 1;
+            assert_eq!(stored.seq, seen);
+        }
+    }
+}

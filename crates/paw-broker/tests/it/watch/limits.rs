@@ -1,0 +1,57 @@
+//! What happens where the machine has no more to give.
+
+use std::time::Duration;
+
+use paw_broker::Message;
+use paw_broker::watch::Report;
+use paw_testkit::wait_until;
+
+use super::Watched;
+
+#[test]
+fn without_watches_it_polls_and_says_so() {
+    let watched = Watched::new(|settings| {
+        settings.most_watches = 8;
+        settings.poll_every = Duration::from_millis(200);
+    });
+    for number in 0..10 {
+        watched.write(&format!("dir{number}/file"), "x");
+    }
+    let mut told = (false, false);
+    wait_until("polling is told", || {
+        match watched.reports.try_recv().ok()? {
+            Report::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
+            Report::Said(Message::Status(status)) => {
+                told.1 |= status.message.is_some_and(|message| message.contains("looked at every"));
+            }
+            _ => {}
+        }
+        (told == (true, true)).then_some(())
+    });
+    watched.write("late/file", "x");
+    wait_until("a poll sees it", || {
+        let files = super::status_files(&watched.reports.try_recv().ok()?)?;
+        files.contains(&"late/file".to_owned()).then_some(())
+    });
+}
+
+#[test]
+fn our_copies_are_thrown_away_when_they_grow_and_work_goes_on() {
+    let watched = Watched::new(|settings| settings.most_scratch_bytes = 100);
+    for round in 0..3 {
+        let name = format!("file{round}");
+        watched.write(&name, &"x".repeat(200));
+        wait_until("it is seen", || {
+            let files = super::status_files(&watched.reports.try_recv().ok()?)?;
+            files.contains(&name).then_some(())
+        });
+    }
+    let scratch = watched.sandbox.root().join("scratch");
+    let count = || {
+        std::fs::read_dir(&scratch).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).count()
+    };
+    wait_until("the old copies are gone", || {
+        while watched.reports.try_recv().is_ok() {}
+        (count() <= 1).then_some(())
+    });
+}
