@@ -1,0 +1,345 @@
+//! What keys do.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::draw::overlay;
+use super::input::Input;
+use super::layout::Panel;
+use super::state::{Answer, Effect, Home, Mode, Question, State, Subject};
+use super::view::{Kind, Role};
+
+impl State {
+    /// Whether something that can be seen has changed.
+    pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
+        if key.kind == KeyEventKind::Release {
+            return false;
+        }
+        let noticed = self.mode != Mode::Hidden && self.notice.take().is_some();
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let changed = match key.code {
+            KeyCode::Char('l') if control => {
+                effects.push(Effect::Repaint);
+                true
+            }
+            KeyCode::Char('c') if control && self.mode != Mode::Hidden => self.close(effects),
+            _ => match std::mem::replace(&mut self.mode, Mode::Browse) {
+                Mode::Browse => self.on_browse_key(key, effects),
+                // Whatever wakes the view must not also do something in it.
+                Mode::Hidden => true,
+                Mode::Help { scroll } => self.on_overlay_key(key, scroll, |scroll| Mode::Help { scroll }),
+                Mode::Detail { subject, scroll } => self.on_detail_key(key, &subject, scroll),
+                Mode::Search { input, before } => self.on_search_key(key, input, before),
+                Mode::Reply { question, input } => self.on_reply_key(key, question, input, effects),
+            },
+        };
+        changed || noticed
+    }
+
+    pub(super) fn on_paste(&mut self, raw: &str) -> bool {
+        match &mut self.mode {
+            Mode::Reply { input, .. } => input.insert(raw),
+            Mode::Search { input, .. } => {
+                input.insert(raw);
+                let text = input.text().to_owned();
+                self.filter.search_for(&text);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn close(&mut self, effects: &mut Vec<Effect>) -> bool {
+        match self.options.home {
+            Home::Session => {
+                self.mode = Mode::Hidden;
+                true
+            }
+            Home::Attached => {
+                effects.push(Effect::Quit);
+                false
+            }
+        }
+    }
+
+    fn on_browse_key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
+        if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+            return false;
+        }
+        match key.code {
+            KeyCode::Char('q') => return self.close(effects),
+            KeyCode::Char('?') => self.mode = Mode::Help { scroll: 0 },
+            KeyCode::Char('/') => {
+                self.show_messages = true;
+                let before = self.filter.search().to_owned();
+                self.mode = Mode::Search { input: Input::of(&before), before };
+            }
+            KeyCode::Char('a') => self.open_filter(),
+            KeyCode::Esc => {
+                let open = self.filter.is_open() && !self.message.is_put();
+                self.open_filter();
+                return !open;
+            }
+            KeyCode::Char('l') => self.show_messages = !self.show_messages,
+            KeyCode::Char('o') => return self.only_chosen_agent(),
+            KeyCode::Char('r') => return self.reply_to_fitting(),
+            KeyCode::Char('d') => return self.dismiss(),
+            KeyCode::Char(digit @ '0'..='9') => {
+                self.filter.toggle(Kind::of_key(digit).unwrap_or(Kind::Status));
+                self.show_messages = true;
+            }
+            KeyCode::Tab => self.turn(1),
+            KeyCode::BackTab => self.turn(self.panels().len() - 1),
+            KeyCode::Enter => return self.open(),
+            _ => return self.move_chosen(key.code),
+        }
+        true
+    }
+
+    fn open_filter(&mut self) {
+        self.filter = super::filter::Filter::default();
+        self.message.put(0, None);
+    }
+
+    fn turn(&mut self, by: usize) {
+        let panels = self.panels();
+        let place = panels.iter().position(|panel| *panel == self.focus()).unwrap_or(0);
+        self.focused = panels[(place + by) % panels.len()];
+    }
+
+    fn move_chosen(&mut self, code: KeyCode) -> bool {
+        let panel = self.focus();
+        let rows = self.count(panel);
+        let page =
+            self.plan().panels.into_iter().find(|area| area.panel == panel).map_or(1, |area| self.room(area));
+        let Some(place) = moved(self.chosen(panel), rows, page, code) else { return false };
+        self.choose(panel, place);
+        true
+    }
+
+    fn choose(&mut self, panel: Panel, place: usize) {
+        match panel {
+            Panel::Agents => {
+                let key = self.agents.get(place).map(|agent| agent.id.clone());
+                self.agent.put(place, key);
+            }
+            Panel::Questions => {
+                let key = self.questions.get(place).map(|question| question.seq);
+                self.question.put(place, key);
+            }
+            Panel::Conflicts => {
+                let key = self.conflicts.get(place).map(|conflict| conflict.key.clone());
+                self.conflict.put(place, key);
+            }
+            Panel::Messages => {
+                let shown = self.shown();
+                let newest = place + 1 >= shown.len();
+                let key = shown.get(place).map(|message| message.seq).filter(|_| !newest);
+                self.message.put(place, key);
+            }
+        }
+    }
+
+    fn open(&mut self) -> bool {
+        let panel = self.focus();
+        let place = self.chosen(panel);
+        let subject = match panel {
+            Panel::Agents => self.agents.get(place).map(|agent| Subject::Agent(agent.id.clone())),
+            Panel::Conflicts => {
+                self.conflicts.get(place).map(|conflict| Subject::Conflict(conflict.key.clone()))
+            }
+            Panel::Messages => self.shown().get(place).map(|message| Subject::Message(message.seq)),
+            Panel::Questions => {
+                let question = self.questions.get(place).cloned();
+                return question.is_some_and(|question| self.reply(question));
+            }
+        };
+        let Some(subject) = subject else { return false };
+        self.mode = Mode::Detail { subject, scroll: 0 };
+        true
+    }
+
+    fn only_chosen_agent(&mut self) -> bool {
+        let chosen = match self.focus() {
+            Panel::Agents => self.agents.get(self.chosen(Panel::Agents)).map(|agent| agent.id.to_string()),
+            Panel::Messages => {
+                self.shown().get(self.chosen(Panel::Messages)).map(|message| message.from.to_string())
+            }
+            Panel::Questions | Panel::Conflicts => None,
+        };
+        let Some(chosen) = chosen else { return false };
+        let again = self.filter.agent() == Some(chosen.as_str());
+        self.filter.only((!again).then_some(chosen));
+        self.show_messages = true;
+        true
+    }
+
+    /// The question that is meant: the chosen one, the chosen agent's, or the one that waits longest.
+    fn reply_to_fitting(&mut self) -> bool {
+        let place = self.chosen(self.focus());
+        let fitting = match self.focus() {
+            Panel::Questions => self.questions.get(place),
+            Panel::Agents => self.agents.get(place).and_then(|agent| self.oldest_of(agent.id.as_str())),
+            Panel::Messages => {
+                let seq = self.shown().get(place).map(|message| message.seq);
+                self.questions.iter().find(|question| Some(question.seq) == seq)
+            }
+            Panel::Conflicts => None,
+        };
+        if let Some(question) = fitting.or(self.questions.first()).cloned() {
+            return self.reply(question);
+        }
+        self.say("nobody is waiting for an answer".to_owned());
+        true
+    }
+
+    fn oldest_of(&self, asker: &str) -> Option<&Question> {
+        self.questions.iter().find(|question| question.asker.as_str() == asker)
+    }
+
+    fn reply(&mut self, question: Question) -> bool {
+        let input = Input::of(&question.draft);
+        self.mode = Mode::Reply { question, input };
+        true
+    }
+
+    /// What was written is there again when one comes back to the question, or when it could not be sent.
+    fn keep_draft(&mut self, question: u64, text: &str, sent: bool) {
+        for open in self.questions.iter_mut().filter(|open| open.seq == question) {
+            text.clone_into(&mut open.draft);
+            open.sent = sent;
+        }
+    }
+
+    fn dismiss(&mut self) -> bool {
+        if self.focus() != Panel::Questions || self.questions.is_empty() {
+            return false;
+        }
+        let gone = self.questions.remove(self.chosen(Panel::Questions));
+        self.say(format!("dismissed on this screen; {} was told nothing", gone.asker));
+        true
+    }
+
+    fn on_overlay_key(&mut self, key: KeyEvent, scroll: usize, mode: impl Fn(usize) -> Mode) -> bool {
+        match key.code {
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | '?') => true,
+            code => {
+                self.mode = mode(scroll);
+                let (rows, room) = overlay::extent(self);
+                // What scrolls is the first line, so the last page is the end.
+                let Some(scroll) = scrolled(scroll, rows, room, code) else { return false };
+                self.mode = mode(scroll);
+                true
+            }
+        }
+    }
+
+    fn on_detail_key(&mut self, key: KeyEvent, subject: &Subject, scroll: usize) -> bool {
+        let KeyCode::Char('r') = key.code else {
+            return self
+                .on_overlay_key(key, scroll, |scroll| Mode::Detail { subject: subject.clone(), scroll });
+        };
+        let about = match subject {
+            Subject::Agent(id) => self.oldest_of(id.as_str()).cloned(),
+            Subject::Message(seq) => self.questions.iter().find(|question| question.seq == *seq).cloned(),
+            Subject::Conflict(_) => None,
+        };
+        if let Some(question) = about.or_else(|| self.asked_again(subject)) {
+            return self.reply(question);
+        }
+        self.mode = Mode::Detail { subject: subject.clone(), scroll };
+        self.say("nothing here waits for an answer".to_owned());
+        true
+    }
+
+    /// A question that was answered already may be answered once more from its message.
+    fn asked_again(&self, subject: &Subject) -> Option<Question> {
+        let Subject::Message(seq) = subject else { return None };
+        let message = self.messages.iter().find(|message| message.seq == *seq)?;
+        let Role::Question { asker, question } = &message.role else { return None };
+        Some(Question {
+            seq: *seq,
+            at: message.at,
+            asker: asker.clone(),
+            text: message.text.clone(),
+            raw: question.clone(),
+            draft: String::new(),
+            sent: false,
+        })
+    }
+
+    fn on_search_key(&mut self, key: KeyEvent, mut input: Input, before: String) -> bool {
+        match key.code {
+            KeyCode::Enter => {
+                self.focused = Panel::Messages;
+                true
+            }
+            KeyCode::Esc => {
+                self.filter.search_for(&before);
+                true
+            }
+            _ => {
+                let meant = input.on_key(key);
+                self.filter.search_for(input.text());
+                self.mode = Mode::Search { input, before };
+                meant
+            }
+        }
+    }
+
+    fn on_reply_key(
+        &mut self,
+        key: KeyEvent,
+        question: Question,
+        mut input: Input,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        match key.code {
+            KeyCode::Esc => {
+                self.keep_draft(question.seq, input.text(), false);
+                true
+            }
+            KeyCode::Enter if input.text().trim().is_empty() => {
+                self.say("an answer needs words; Esc goes back".to_owned());
+                self.mode = Mode::Reply { question, input };
+                true
+            }
+            KeyCode::Enter => {
+                let text = input.text().trim().to_owned();
+                self.keep_draft(question.seq, &text, true);
+                self.say(format!("sending to {} …", question.asker));
+                effects.push(Effect::Answer(Answer {
+                    question: question.seq,
+                    asker: question.asker,
+                    quoted: question.raw,
+                    text,
+                }));
+                true
+            }
+            _ => {
+                let meant = input.on_key(key);
+                self.mode = Mode::Reply { question, input };
+                meant
+            }
+        }
+    }
+}
+
+/// Where a key moves the chosen row, when it is a key that moves.
+fn moved(from: usize, rows: usize, page: usize, code: KeyCode) -> Option<usize> {
+    let last = rows.saturating_sub(1);
+    let page = page.max(2) - 1;
+    Some(match code {
+        KeyCode::Up | KeyCode::Char('k') => from.saturating_sub(1),
+        KeyCode::Down | KeyCode::Char('j') => (from + 1).min(last),
+        KeyCode::PageUp => from.saturating_sub(page),
+        KeyCode::PageDown | KeyCode::Char(' ') => (from + page).min(last),
+        KeyCode::Home | KeyCode::Char('g') => 0,
+        KeyCode::End | KeyCode::Char('G') => last,
+        _ => return None,
+    })
+}
+
+fn scrolled(scroll: usize, rows: usize, room: usize, code: KeyCode) -> Option<usize> {
+    let end = rows.saturating_sub(room);
+    moved(scroll.min(end), end + 1, room, code)
+}

@@ -1,0 +1,173 @@
+//! The first and the last line, and the lines where an answer is written.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+
+use super::cursor_at;
+use super::pen::Pen;
+use crate::dashboard::input::Input;
+use crate::dashboard::layout::Panel;
+use crate::dashboard::look::Look;
+use crate::dashboard::state::{Home, Mode, State};
+use crate::dashboard::view::Mood;
+use crate::text;
+
+pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
+    let look = state.options.look;
+    let header = &state.header;
+    let mut warning = String::new();
+    if let Some(reason) = &state.lost {
+        warning = format!("broker gone: {reason}");
+    } else if header.open_to_all {
+        let long = "auth none: senders are not checked";
+        let known = text::width(header.session.as_str()) + text::width(header.address.as_str()) + 16;
+        let fits = known + long.len() <= usize::from(area.width);
+        (if fits { long } else { "auth none" }).clone_into(&mut warning);
+    }
+    let width = usize::from(area.width);
+    let warned = text::width(&warning).min(width * 2 / 3);
+    let mut pen = Pen::new(buffer, Rect { width: area.width - u16::try_from(warned).unwrap_or(0), ..area });
+    pen.put(" git paw ", Look::strong().add_modifier(Modifier::REVERSED));
+    pen.skip(1);
+    pen.put(header.session.as_str(), Look::strong());
+    let address = text::width(header.address.as_str()) + 3;
+    // The repository is the longest and the easiest to guess, so it shrinks first, from its start.
+    let repository = pen.room().saturating_sub(address + 3 + 1);
+    if !header.repository.is_empty() && repository >= 8 {
+        pen.put(look.dot(), Look::dim());
+        pen.put(&text::clip_start(header.repository.as_str(), repository), Style::new());
+    }
+    if !header.address.is_empty() && pen.room() > address {
+        pen.put(look.dot(), Look::dim());
+        pen.put(header.address.as_str(), Look::dim());
+    }
+    let warned = u16::try_from(warned).unwrap_or(0);
+    let corner = Rect { x: area.right() - warned, width: warned, ..area };
+    Pen::new(buffer, corner).put(&warning, look.alarm());
+}
+
+/// Returns where the cursor stands, when something is typed here.
+pub(super) fn footer(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let look = state.options.look;
+    if let Mode::Search { input, .. } = &state.mode {
+        return typed("/", input, area, state, buffer);
+    }
+    if let Some(notice) = &state.notice {
+        let mut pen = Pen::new(buffer, area);
+        pen.skip(1);
+        pen.put(&notice.text, if notice.alarming { look.alarm() } else { look.attention() });
+        return None;
+    }
+    let hints = hints(state);
+    let (counts, hints) = fitting(&counts(state), &hints, usize::from(area.width));
+    let mut pen = Pen::new(buffer, area);
+    pen.skip(1);
+    pen.put(&counts, Style::new());
+    pen.skip(pen.room().saturating_sub(columns(hints)));
+    for (key, does) in hints {
+        pen.put(key, Look::strong());
+        pen.put(&format!(" {does}  "), Look::dim());
+    }
+    None
+}
+
+type Hint = (&'static str, &'static str);
+
+fn columns(hints: &[Hint]) -> usize {
+    hints.iter().map(|(key, does)| key.len() + does.len() + 3).sum()
+}
+
+/// Keys are given up first, the least needed before the others; then the number of agents; the last key never.
+fn fitting<'a>(counts: &str, hints: &'a [Hint], width: usize) -> (String, &'a [Hint]) {
+    let states = counts.split_once(": ").map_or(counts, |(_, states)| states);
+    for said in [counts, states] {
+        let fits = |from: &usize| text::width(said) + columns(&hints[*from..]) + 2 <= width;
+        if let Some(from) = (0..hints.len()).find(fits) {
+            return (said.to_owned(), &hints[from..]);
+        }
+    }
+    let last = &hints[hints.len().saturating_sub(1)..];
+    (text::clip(states, width.saturating_sub(columns(last) + 2)), last)
+}
+
+/// `5 agents: 2 working, 1 done`, and what waits for people.
+fn counts(state: &State) -> String {
+    let agents: Vec<_> = state.agents.iter().filter(|agent| !agent.is_supervisor()).collect();
+    let of = |moods: &[Mood]| agents.iter().filter(|agent| moods.contains(&agent.mood)).count();
+    let parts = [
+        (of(&[Mood::Working]), "working"),
+        (of(&[Mood::Done, Mood::Verified]), "done"),
+        (of(&[Mood::Blocked]), "blocked"),
+        (of(&[Mood::Committed]), "committed"),
+        (of(&[Mood::Failed]), "failed"),
+    ];
+    let parts: Vec<_> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let many = if agents.len() == 1 { "agent" } else { "agents" };
+    let colon = if parts.is_empty() { "" } else { ": " };
+    format!("{} {many}{colon}{}", agents.len(), parts.join(", "))
+}
+
+/// The keys that are of use now, the least needed first.
+fn hints(state: &State) -> Vec<(&'static str, &'static str)> {
+    match &state.mode {
+        Mode::Reply { .. } => return vec![("Esc", "back"), ("Enter", "send")],
+        Mode::Help { .. } | Mode::Detail { .. } => return vec![("j/k", "scroll"), ("Esc", "back")],
+        Mode::Browse | Mode::Hidden | Mode::Search { .. } => {}
+    }
+    let close = match state.options.home {
+        Home::Session => "hide",
+        Home::Attached => "close",
+    };
+    let mut hints = vec![("Tab", "panel"), ("/", "search")];
+    match state.focus() {
+        Panel::Agents => hints.extend([("o", "only its messages"), ("Enter", "detail")]),
+        Panel::Questions => hints.extend([("d", "dismiss"), ("Enter", "answer")]),
+        Panel::Conflicts => hints.push(("Enter", "detail")),
+        Panel::Messages => hints.extend([("a", "all"), ("Enter", "detail")]),
+    }
+    if !state.questions.is_empty() && state.focus() != Panel::Questions {
+        hints.push(("r", "answer"));
+    }
+    hints.extend([("q", close), ("?", "keys")]);
+    hints
+}
+
+/// The question and the line for its answer. Returns where the cursor stands.
+pub(super) fn reply(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let Mode::Reply { question, input } = &state.mode else { return None };
+    let look = state.options.look;
+    let (above, line) = {
+        let rows = area.height.saturating_sub(1);
+        (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
+    };
+    let mut rows = above.rows();
+    if above.height >= 2
+        && let Some(row) = rows.next()
+    {
+        let mut pen = Pen::new(buffer, row);
+        pen.put(look.marker(), look.title(true));
+        pen.put(&format!(" {} asks ", question.asker), look.title(true));
+        pen.fill(look.rule(), Look::dim());
+    }
+    let text = text::wrap(question.text.as_str(), usize::from(area.width.saturating_sub(2)));
+    let titled = u16::from(above.height >= 2);
+    let shown = usize::from(above.height - titled);
+    for (place, (row, line)) in rows.zip(&text).enumerate() {
+        let mut pen = Pen::new(buffer, row);
+        pen.skip(2);
+        let cut = place + 1 == shown && shown < text.len();
+        pen.put(&if cut { format!("{line} …") } else { line.clone() }, Style::new());
+    }
+    typed(look.prompt(), input, line, state, buffer)
+}
+
+fn typed(prompt: &str, input: &Input, area: Rect, state: &State, buffer: &mut Buffer) -> Option<Position> {
+    let look = state.options.look;
+    let mut pen = Pen::new(buffer, area);
+    pen.column(prompt, 1, look.title(true));
+    let (seen, column) = input.window(pen.room());
+    pen.put(&seen, Style::new());
+    cursor_at(area, column + 2)
+}

@@ -1,0 +1,137 @@
+//! The log of messages, newest at the bottom.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::pen::Pen;
+use super::{mark, title};
+use crate::dashboard::layout::{Area, Panel};
+use crate::dashboard::look::Look;
+use crate::dashboard::select::first_row;
+use crate::dashboard::state::State;
+use crate::dashboard::view::{Kind, Message};
+use crate::text;
+
+pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
+    let shown = state.shown();
+    let chosen = state.chosen(Panel::Messages);
+    title(state, Panel::Messages, area.title, &heading(state, shown.len(), chosen), buffer);
+    let mut rows = area.rows.rows();
+    if State::names_kinds(area.rows.height)
+        && let Some(row) = rows.next()
+    {
+        chips(state, row, buffer);
+    }
+    if shown.is_empty() {
+        if let Some(row) = rows.next() {
+            let mut pen = Pen::new(buffer, row);
+            pen.skip(2);
+            let nothing = state.messages.is_empty();
+            pen.put(if nothing { "No messages yet" } else { "No message fits; a shows all" }, Look::dim());
+        }
+        return;
+    }
+    let first = first_row(chosen, shown.len(), state.room(area));
+    let window = &shown[first..(first + state.room(area)).min(shown.len())];
+    let widths = Widths::of(state, window, usize::from(area.rows.width));
+    for ((place, message), row) in window.iter().enumerate().zip(rows) {
+        line(state, message, &widths, row, buffer);
+        mark(state, Panel::Messages, row, first + place == chosen, buffer);
+    }
+}
+
+fn heading(state: &State, shown: usize, chosen: usize) -> Vec<(String, bool)> {
+    let all = state.messages.len();
+    let mut words = vec![("messages".to_owned(), true)];
+    if state.filter.is_open() {
+        words.push((all.to_string(), false));
+    } else {
+        let mut only: Vec<String> = state.filter.kinds().iter().map(|kind| kind.word().to_owned()).collect();
+        only.extend(state.filter.agent().map(|agent| format!("of {agent}")));
+        if !state.filter.search().is_empty() {
+            only.push(format!("\"{}\"", state.filter.search()));
+        }
+        words.push((format!("{shown} of {all}:"), false));
+        words.push((only.join(", "), true));
+    }
+    let below = shown.saturating_sub(chosen + 1);
+    if below > 0 {
+        words.push((format!("{}{below} below", state.options.look.dot().trim_start()), false));
+    }
+    words
+}
+
+/// The types and their keys; what is chosen stands out.
+fn chips(state: &State, row: Rect, buffer: &mut Buffer) {
+    let look = state.options.look;
+    let full: usize = Kind::ALL.iter().map(|kind| kind.word().len() + 3).sum();
+    let wide = full <= usize::from(row.width);
+    let mut pen = Pen::new(buffer, row);
+    for kind in Kind::ALL {
+        let chosen = state.filter.chosen(kind);
+        let style = match (chosen, state.filter.kinds().is_empty()) {
+            (true, _) => look.kind(kind).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
+            (false, true) => look.kind(kind),
+            (false, false) => Look::dim(),
+        };
+        let word = if wide {
+            format!("{} {}", kind.key(), kind.word())
+        } else {
+            format!("{}{}", kind.key(), kind.short())
+        };
+        // A chip that does not fit whole would name the wrong thing.
+        if word.len() > pen.room() {
+            return;
+        }
+        pen.put(&word, style);
+        pen.skip(1);
+    }
+}
+
+struct Widths {
+    time: usize,
+    who: usize,
+    kind: usize,
+    /// The receiver stands beside the sender.
+    both: bool,
+}
+
+impl Widths {
+    fn of(state: &State, window: &[&Message], room: usize) -> Self {
+        let both = room >= 80;
+        let longest = window.iter().map(|message| text::width(&who(state, message, both))).max().unwrap_or(0);
+        Self {
+            time: match room {
+                0..44 => 0,
+                44..72 => 5,
+                _ => 8,
+            },
+            who: longest.min(room / 3).min(if both { 32 } else { 18 }),
+            kind: if room >= 52 { 8 } else { 4 },
+            both,
+        }
+    }
+}
+
+fn who(state: &State, message: &Message, both: bool) -> String {
+    if both && !message.to.is_empty() && message.to != message.from {
+        format!("{} {} {}", message.from, state.options.look.arrow(), message.to)
+    } else {
+        message.from.to_string()
+    }
+}
+
+fn line(state: &State, message: &Message, widths: &Widths, row: Rect, buffer: &mut Buffer) {
+    let look = state.options.look;
+    let mut pen = Pen::new(buffer, row);
+    if widths.time > 0 {
+        let time = message.at.to_zoned(state.options.zone.clone()).strftime("%H:%M:%S").to_string();
+        pen.column(&time[..widths.time.min(time.len())], widths.time, Look::dim());
+    }
+    pen.column(&who(state, message, widths.both), widths.who, Look::strong());
+    let word = if widths.kind == 8 { message.kind.word() } else { message.kind.short() };
+    pen.column(word, widths.kind, look.kind(message.kind));
+    let quiet = message.kind == Kind::Status;
+    pen.put(message.text.as_str(), if quiet { Look::dim() } else { Style::new() });
+}

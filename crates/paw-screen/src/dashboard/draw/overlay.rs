@@ -1,0 +1,159 @@
+//! What lies over the panels: the keys, and everything about one thing.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::lists::place_of;
+use super::pen::Pen;
+use crate::dashboard::look::Look;
+use crate::dashboard::state::{Home, Mode, State, Subject};
+use crate::text::{self, Text};
+
+/// A name, dim, and what it stands for.
+struct Entry {
+    name: String,
+    text: String,
+}
+
+struct Page {
+    title: String,
+    entries: Vec<Entry>,
+}
+
+/// How many lines there are to read, and how many are seen at once.
+pub(in crate::dashboard) fn extent(state: &State) -> (usize, usize) {
+    let body = state.plan().body;
+    let room = usize::from(body.height.saturating_sub(1));
+    (laid_out(&page(state), usize::from(body.width)).len(), room)
+}
+
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
+    let look = state.options.look;
+    let page = page(state);
+    let lines = laid_out(&page, usize::from(area.width));
+    let room = usize::from(area.height.saturating_sub(1));
+    let scroll = match &state.mode {
+        Mode::Help { scroll } | Mode::Detail { scroll, .. } => {
+            (*scroll).min(lines.len().saturating_sub(room))
+        }
+        _ => 0,
+    };
+    let mut pen = Pen::new(buffer, area);
+    pen.put(look.marker(), look.title(true));
+    pen.put(&format!(" {} ", page.title), look.title(true));
+    let below = lines.len().saturating_sub(scroll + room);
+    if below > 0 {
+        pen.put(&format!("{below} more below "), Look::dim());
+    }
+    pen.fill(look.rule(), Look::dim());
+    for (row, line) in area.rows().skip(1).zip(lines.iter().skip(scroll)) {
+        let mut pen = Pen::new(buffer, row);
+        for (text, columns, dim) in line {
+            pen.column(text, *columns, if *dim { Look::dim() } else { Style::new() });
+        }
+    }
+}
+
+/// Cells of a line: text, width, and whether it is a mere name.
+type Line = Vec<(String, usize, bool)>;
+
+fn laid_out(page: &Page, width: usize) -> Vec<Line> {
+    let names = page.entries.iter().map(|entry| text::width(&entry.name)).max().unwrap_or(0);
+    let names = names.min(width / 3);
+    // Names beside their texts, or above them where there is no room.
+    let beside = width >= names + 16;
+    let room = if beside { width.saturating_sub(names + 3) } else { width.saturating_sub(2) };
+    let mut lines = Vec::new();
+    for entry in page.entries.iter().filter(|entry| !entry.text.is_empty()) {
+        let wrapped = text::wrap(&entry.text, room);
+        if !beside {
+            lines.push(vec![(entry.name.clone(), width, true)]);
+        }
+        for (place, text) in wrapped.into_iter().enumerate() {
+            let name = if place == 0 && beside { entry.name.clone() } else { String::new() };
+            let margin = if beside { names + 1 } else { 1 };
+            lines.push(vec![(name, margin, true), (text, room, false)]);
+        }
+    }
+    lines
+}
+
+fn page(state: &State) -> Page {
+    match &state.mode {
+        Mode::Detail { subject, .. } => detail(state, subject),
+        _ => keys(state),
+    }
+}
+
+fn keys(state: &State) -> Page {
+    let close = match state.options.home {
+        Home::Session => "hide the view; the broker goes on",
+        Home::Attached => "close the view; the broker goes on",
+    };
+    let keys = [
+        ("Tab", "next panel; Shift-Tab goes back"),
+        ("j k", "down and up, also arrows, PgDn, PgUp, g, G"),
+        ("Enter", "everything about the row; answers a question"),
+        ("r", "answer a question: the chosen, or the oldest"),
+        ("d", "take a question off this screen"),
+        ("1-9 0", "only this type of message; again: not this one"),
+        ("o", "only messages of this agent; again: of all"),
+        ("/", "search messages"),
+        ("a Esc", "all messages again, the newest in sight"),
+        ("l", "show or hide messages"),
+        ("^L", "paint the screen anew"),
+        ("q", close),
+    ];
+    let entries = keys.iter().map(|(name, text)| entry(name, text)).collect();
+    Page { title: "keys".to_owned(), entries }
+}
+
+fn entry(name: &str, text: &str) -> Entry {
+    Entry { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn detail(state: &State, subject: &Subject) -> Page {
+    let time = |at: jiff::Timestamp| {
+        at.to_zoned(state.options.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    };
+    let found = match subject {
+        Subject::Agent(id) => state.agents.iter().find(|agent| agent.id == *id).map(|agent| {
+            let files: Vec<_> = agent.files.iter().map(Text::as_str).collect();
+            let seen = agent.last_seen.map_or_else(|| "nothing heard yet".to_owned(), time);
+            let entries = vec![
+                entry("state", agent.state.as_str()),
+                entry("branch", agent.branch.as_str()),
+                entry("cli", agent.cli.as_str()),
+                entry("last seen", &seen),
+                entry("message", agent.last_message.as_str()),
+                entry(&format!("files {}", files.len()), &files.join("\n")),
+            ];
+            Page { title: agent.id.to_string(), entries }
+        }),
+        Subject::Conflict(key) => {
+            state.conflicts.iter().find(|conflict| conflict.key == *key).map(|conflict| {
+                let entries = vec![
+                    entry("where", &place_of(conflict)),
+                    entry("agents", &conflict.agents.iter().map(Text::as_str).collect::<Vec<_>>().join("\n")),
+                    entry("since", &time(conflict.since)),
+                    entry("story", conflict.story.as_str()),
+                ];
+                Page { title: conflict.kind.word().to_owned(), entries }
+            })
+        }
+        Subject::Message(seq) => state.messages.iter().find(|message| message.seq == *seq).map(|message| {
+            let mut entries = vec![
+                entry("from", message.from.as_str()),
+                entry("to", if message.to.is_empty() { "-" } else { message.to.as_str() }),
+                entry("at", &time(message.at)),
+            ];
+            entries.extend(message.fields.iter().map(|(name, value)| entry(name.as_str(), value.as_str())));
+            Page { title: format!("{} {}", message.kind.word(), message.seq), entries }
+        }),
+    };
+    found.unwrap_or_else(|| Page {
+        title: "gone".to_owned(),
+        entries: vec![entry("", "it is not there any more")],
+    })
+}

@@ -1,0 +1,168 @@
+//! One line that a person types.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::text::{self, Text};
+
+/// More than this is no answer but a document.
+const LIMIT: usize = 4_000;
+
+/// The text and where the cursor stands in it, in bytes, always between two characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Input {
+    text: String,
+    cursor: usize,
+}
+
+impl Input {
+    pub(super) fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), cursor: text.len() }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is pasted or typed; line breaks become spaces.
+    pub(super) fn insert(&mut self, raw: &str) {
+        for c in Text::new(raw).as_str().chars() {
+            if self.text.len() + c.len_utf8() > LIMIT {
+                return;
+            }
+            let c = if c == '\n' { ' ' } else { c };
+            self.text.insert(self.cursor, c);
+            self.cursor += c.len_utf8();
+        }
+    }
+
+    /// Whether the key meant something to the line.
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('u') if control => drop(self.text.drain(..std::mem::take(&mut self.cursor))),
+            KeyCode::Char('k') if control => self.text.truncate(self.cursor),
+            KeyCode::Char('w') if control => self.erase_word(),
+            KeyCode::Char('a') if control => self.cursor = 0,
+            KeyCode::Char('e') if control => self.cursor = self.text.len(),
+            KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
+                self.insert(c.encode_utf8(&mut [0; 4]));
+            }
+            KeyCode::Backspace if self.cursor > 0 => {
+                self.cursor = self.before();
+                self.text.remove(self.cursor);
+            }
+            KeyCode::Delete if self.cursor < self.text.len() => drop(self.text.remove(self.cursor)),
+            KeyCode::Left => self.cursor = self.before(),
+            KeyCode::Right => self.cursor = self.after(),
+            KeyCode::Home => self.cursor = 0,
+            KeyCode::End => self.cursor = self.text.len(),
+            _ => return false,
+        }
+        true
+    }
+
+    fn before(&self) -> usize {
+        self.text[..self.cursor].char_indices().next_back().map_or(0, |(place, _)| place)
+    }
+
+    fn after(&self) -> usize {
+        self.text[self.cursor..].chars().next().map_or(self.cursor, |c| self.cursor + c.len_utf8())
+    }
+
+    fn erase_word(&mut self) {
+        let head = self.text[..self.cursor].trim_end();
+        let start = head.rfind(' ').map_or(0, |space| space + 1);
+        self.text.drain(start..self.cursor);
+        self.cursor = start;
+    }
+
+    /// The part of the line that is seen in so many columns, and the cursor's column in it.
+    pub(super) fn window(&self, room: usize) -> (String, usize) {
+        if room == 0 {
+            return (String::new(), 0);
+        }
+        let head = &self.text[..self.cursor];
+        let mut start = 0;
+        let mut used = text::width(head);
+        let mut rest = head.chars();
+        // One column stays free for the cursor itself.
+        while used >= room {
+            let Some(c) = rest.next() else { break };
+            used -= text::columns(c);
+            start += c.len_utf8();
+        }
+        let mut seen = String::new();
+        let mut total = 0;
+        for c in self.text[start..].chars() {
+            total += text::columns(c);
+            if total > room {
+                break;
+            }
+            seen.push(c);
+        }
+        (seen, used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn press(input: &mut Input, code: KeyCode, modifiers: KeyModifiers) {
+        input.on_key(KeyEvent::new(code, modifiers));
+    }
+
+    #[test]
+    fn a_line_is_edited_as_in_a_shell() {
+        let mut input = Input::of("use bcrypt now");
+        press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
+        press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
+        input.insert("argon2\nplease");
+        press(&mut input, KeyCode::Home, KeyModifiers::NONE);
+        press(&mut input, KeyCode::Delete, KeyModifiers::NONE);
+        press(&mut input, KeyCode::Char('U'), KeyModifiers::SHIFT);
+        assert_eq!(input.text(), "Use argon2 please");
+        press(&mut input, KeyCode::End, KeyModifiers::NONE);
+        press(&mut input, KeyCode::Left, KeyModifiers::NONE);
+        press(&mut input, KeyCode::Backspace, KeyModifiers::NONE);
+        assert_eq!(input.text(), "Use argon2 pleae");
+        press(&mut input, KeyCode::Char('k'), KeyModifiers::CONTROL);
+        press(&mut input, KeyCode::Char('u'), KeyModifiers::CONTROL);
+        assert_eq!(input.text(), "");
+    }
+
+    #[test]
+    fn the_cursor_is_always_in_the_window() {
+        let input = Input::of("日本語 and more words than fit");
+        let (seen, column) = input.window(10);
+        assert_eq!((seen.as_str(), column), (" than fit", 9));
+        assert_eq!(Input::of("ab").window(10), ("ab".to_owned(), 2));
+    }
+
+    proptest! {
+        #[test]
+        fn any_keys_leave_a_line_that_can_be_shown(
+            keys in proptest::collection::vec((0_usize..12, "\\PC"), 0..60), room in 0_usize..20,
+        ) {
+            let mut input = Input::default();
+            for (choice, raw) in keys {
+                let c = raw.chars().next().unwrap_or('x');
+                let (code, modifiers) = match choice {
+                    0 => (KeyCode::Backspace, KeyModifiers::NONE),
+                    1 => (KeyCode::Delete, KeyModifiers::NONE),
+                    2 => (KeyCode::Left, KeyModifiers::NONE),
+                    3 => (KeyCode::Right, KeyModifiers::NONE),
+                    4 => (KeyCode::Home, KeyModifiers::NONE),
+                    5 => (KeyCode::Char('w'), KeyModifiers::CONTROL),
+                    6 => (KeyCode::Char('k'), KeyModifiers::CONTROL),
+                    _ => (KeyCode::Char(c), KeyModifiers::NONE),
+                };
+                press(&mut input, code, modifiers);
+                let (seen, column) = input.window(room);
+                prop_assert!(text::width(&seen) <= room && (column < room || room == 0));
+            }
+        }
+    }
+}

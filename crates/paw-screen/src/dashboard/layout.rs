@@ -1,0 +1,195 @@
+//! Who gets which part of the screen.
+
+use ratatui::layout::Rect;
+
+/// The parts of the screen that hold rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Panel {
+    Agents,
+    Questions,
+    Conflicts,
+    Messages,
+}
+
+/// A panel, how many rows it would fill, and how many are the least to be of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Want {
+    pub(super) panel: Panel,
+    pub(super) rows: u16,
+}
+
+/// A panel's title line and the lines below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) panel: Panel,
+    pub(super) title: Rect,
+    pub(super) rows: Rect,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) header: Rect,
+    /// Everything between header and reply.
+    pub(super) body: Rect,
+    pub(super) panels: Vec<Area>,
+    /// The line between two columns, where there are two.
+    pub(super) divide: Rect,
+    /// Where an answer is written; empty when none is.
+    pub(super) reply: Rect,
+    pub(super) footer: Rect,
+}
+
+/// From here on the messages have a column of their own.
+const TWO_COLUMNS: (u16, u16) = (150, 16);
+
+/// Divides the screen. `reply` is how many lines the writing of an answer would like.
+pub(super) fn plan(screen: Rect, wants: &[Want], focus: Panel, reply: u16) -> Plan {
+    let header_rows = u16::from(screen.height >= 4);
+    let footer_rows = u16::from(screen.height >= 2 || reply > 0).min(screen.height);
+    let (header, rest) = cut(screen, header_rows);
+    let (rest, footer) = cut(rest, rest.height - footer_rows);
+    // An answer may push the panels away, but not off the screen while there is room for both.
+    let reply_rows = reply.min(rest.height).min((rest.height / 2).max(2));
+    let (body, reply) = cut(rest, rest.height - reply_rows.min(rest.height));
+    let talks = |want: &&Want| want.panel == Panel::Messages;
+    let beside = body.width >= TWO_COLUMNS.0 && body.height >= TWO_COLUMNS.1;
+    if beside && wants.iter().any(|want| talks(&want)) {
+        let left = Rect { width: body.width * 11 / 20, ..body };
+        let divide = Rect { x: left.right(), width: 1, ..body };
+        let right = Rect { x: divide.right(), width: body.right() - divide.right(), ..body };
+        let of = |talking| wants.iter().filter(|want| talks(want) == talking).copied().collect::<Vec<_>>();
+        let mut panels = column(left, &of(false), focus);
+        panels.extend(column(right, &of(true), focus));
+        return Plan { header, body, panels, divide, reply, footer };
+    }
+    let panels = column(body, wants, focus);
+    Plan { header, body, panels, divide: Rect { width: 0, ..body }, reply, footer }
+}
+
+/// The top `rows` of an area, and the rest.
+fn cut(area: Rect, rows: u16) -> (Rect, Rect) {
+    let rows = rows.min(area.height);
+    (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
+}
+
+fn column(area: Rect, wants: &[Want], focus: Panel) -> Vec<Area> {
+    let wants = affordable(area.height, wants, focus);
+    let titles = u16::try_from(wants.len()).unwrap_or(u16::MAX).min(area.height);
+    let rows = share(area.height - titles, &wants, focus);
+    let mut rest = area;
+    let mut areas = Vec::new();
+    for (want, rows) in wants.iter().zip(rows) {
+        let (title, below) = cut(rest, 1);
+        let (rows, below) = cut(below, rows);
+        rest = below;
+        areas.push(Area { panel: want.panel, title, rows });
+    }
+    areas
+}
+
+/// Leaves out panels, the least important first, until the titles leave room for some rows.
+fn affordable(room: u16, wants: &[Want], focus: Panel) -> Vec<Want> {
+    let mut kept = wants.to_vec();
+    for panel in [Panel::Messages, Panel::Conflicts, Panel::Agents, Panel::Questions] {
+        let enough = kept.len() + 2 <= usize::from(room);
+        if !enough && panel != focus && kept.len() > 1 {
+            kept.retain(|want| want.panel != panel);
+        }
+    }
+    kept
+}
+
+/// Rows for each panel: first what makes each of use, then what each would like, the rest for the messages.
+fn share(room: u16, wants: &[Want], focus: Panel) -> Vec<u16> {
+    let mut given = vec![0; wants.len()];
+    let mut left = room;
+    let mut give = |panel: Panel, upto: u16, keep: u16, left: &mut u16| {
+        for (want, given) in wants.iter().zip(&mut given).filter(|(want, _)| want.panel == panel) {
+            let more = upto.min(want.rows).saturating_sub(*given).min(left.saturating_sub(keep));
+            *given += more;
+            *left -= more;
+        }
+    };
+    let order = [Panel::Questions, Panel::Agents, Panel::Conflicts, Panel::Messages];
+    give(focus, 3, 0, &mut left);
+    for panel in order {
+        give(panel, if panel == Panel::Questions || panel == Panel::Conflicts { 1 } else { 2 }, 0, &mut left);
+    }
+    let talked = if focus == Panel::Messages { room / 2 } else { room / 3 };
+    let talked = if wants.iter().any(|want| want.panel == Panel::Messages) { talked.min(left) } else { 0 };
+    if focus != Panel::Messages {
+        give(focus, u16::MAX, talked, &mut left);
+    }
+    for panel in order {
+        let keep = if panel == Panel::Messages { 0 } else { talked };
+        give(panel, u16::MAX, keep, &mut left);
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wants(rows: [u16; 4]) -> Vec<Want> {
+        let panels = [Panel::Agents, Panel::Questions, Panel::Conflicts, Panel::Messages];
+        let wants = panels.into_iter().zip(rows).map(|(panel, rows)| Want { panel, rows });
+        wants.filter(|want| want.rows > 0).collect()
+    }
+
+    fn heights(plan: &Plan) -> Vec<(Panel, u16)> {
+        plan.panels.iter().map(|area| (area.panel, area.rows.height)).collect()
+    }
+
+    #[test]
+    fn a_small_screen_shows_something_of_every_panel() {
+        let plan = plan(Rect::new(0, 0, 60, 12), &wants([6, 1, 1, 500]), Panel::Agents, 0);
+        assert_eq!(
+            heights(&plan),
+            [(Panel::Agents, 3), (Panel::Questions, 1), (Panel::Conflicts, 1), (Panel::Messages, 1)]
+        );
+    }
+
+    #[test]
+    fn a_tiny_screen_shows_the_panel_in_focus() {
+        let plan = plan(Rect::new(0, 0, 20, 4), &wants([6, 1, 1, 500]), Panel::Conflicts, 0);
+        assert_eq!(heights(&plan), [(Panel::Conflicts, 1)]);
+    }
+
+    #[test]
+    fn a_wide_screen_gives_messages_their_own_column() {
+        let plan = plan(Rect::new(0, 0, 200, 50), &wants([6, 1, 1, 500]), Panel::Agents, 0);
+        assert_eq!(plan.panels.last().unwrap().rows, Rect::new(111, 2, 89, 47));
+        assert_eq!(plan.divide, Rect::new(110, 1, 1, 48));
+    }
+
+    #[test]
+    fn writing_an_answer_leaves_the_panels_in_sight() {
+        let plan = plan(Rect::new(0, 0, 60, 12), &wants([6, 1, 0, 500]), Panel::Questions, 4);
+        assert_eq!((plan.reply.height, plan.body.height), (4, 6));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_any_screen_lie_in_it_and_do_not_overlap(
+            width in 1_u16..250, height in 1_u16..80, rows in [0_u16..40, 0_u16..9, 0_u16..9, 0_u16..600],
+            focus in 0_usize..4, reply in 0_u16..6,
+        ) {
+            let screen = Rect::new(0, 0, width, height);
+            let mut rows = rows;
+            rows[0] += 1;
+            let focus = [Panel::Agents, Panel::Questions, Panel::Conflicts, Panel::Messages][focus];
+            let plan = plan(screen, &wants(rows), focus, reply);
+            let mut parts = vec![plan.header, plan.divide, plan.reply, plan.footer];
+            parts.extend(plan.panels.iter().flat_map(|area| [area.title, area.rows]));
+            for (place, part) in parts.iter().enumerate() {
+                prop_assert!(screen.right() >= part.right() && screen.bottom() >= part.bottom());
+                for other in &parts[place + 1..] {
+                    prop_assert!(part.intersection(*other).is_empty(), "{:?} {:?}", part, other);
+                }
+            }
+        }
+    }
+}

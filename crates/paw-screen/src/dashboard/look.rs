@@ -1,0 +1,153 @@
+//! Symbols and colours. Every colour stands beside a word or a symbol, so none is needed to understand the screen.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use super::view::{ConflictKind, Kind, Mood};
+
+/// What the terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub colour: bool,
+    pub unicode: bool,
+}
+
+impl Look {
+    /// Everything a usual terminal can.
+    pub const FULL: Self = Self { colour: true, unicode: true };
+
+    /// What the environment says about the terminal; `variable` looks one up.
+    pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
+        let locale = locale.to_ascii_lowercase();
+        // Chinese, Japanese and Korean terminals draw these symbols two columns wide.
+        let wide = ["zh", "ja", "ko"].iter().any(|language| locale.starts_with(language));
+        let plain = set("TERM").is_none_or(|term| term == "dumb");
+        Self {
+            colour: set("NO_COLOR").is_none() && !plain,
+            unicode: (locale.contains("utf-8") || locale.contains("utf8")) && !wide,
+        }
+    }
+
+    fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        if self.unicode { unicode } else { ascii }
+    }
+
+    pub(super) fn rule(self) -> &'static str {
+        self.pick("─", "-")
+    }
+
+    pub(super) fn bar(self) -> &'static str {
+        self.pick("│", "|")
+    }
+
+    pub(super) fn marker(self) -> &'static str {
+        self.pick("▸", ">")
+    }
+
+    pub(super) fn dot(self) -> &'static str {
+        self.pick(" · ", " - ")
+    }
+
+    pub(super) fn against(self) -> &'static str {
+        self.pick("⇄", "<>")
+    }
+
+    pub(super) fn arrow(self) -> &'static str {
+        self.pick("→", ">")
+    }
+
+    pub(super) fn prompt(self) -> &'static str {
+        self.pick("›", ">")
+    }
+
+    pub(super) fn symbol(self, mood: Mood) -> &'static str {
+        match mood {
+            Mood::Working => self.pick("●", "*"),
+            Mood::Committed => self.pick("◆", "+"),
+            Mood::Done => self.pick("✓", "v"),
+            Mood::Verified => self.pick("✔", "V"),
+            Mood::Blocked => self.pick("▲", "!"),
+            Mood::Failed => self.pick("✗", "x"),
+            Mood::Idle => self.pick("○", "o"),
+        }
+    }
+
+    fn paint(self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn mood(self, mood: Mood) -> Style {
+        match mood {
+            Mood::Working => self.paint(Color::Blue),
+            Mood::Committed => self.paint(Color::Magenta),
+            Mood::Done | Mood::Verified => self.paint(Color::Green),
+            Mood::Blocked => self.paint(Color::Yellow).add_modifier(Modifier::BOLD),
+            Mood::Failed => self.paint(Color::Red).add_modifier(Modifier::BOLD),
+            Mood::Idle => Self::dim(),
+        }
+    }
+
+    pub(super) fn kind(self, kind: Kind) -> Style {
+        match kind {
+            Kind::Status => Self::dim(),
+            Kind::Artifact => self.paint(Color::Magenta),
+            Kind::Blocked | Kind::Question => self.paint(Color::Yellow),
+            Kind::Verified => self.paint(Color::Green),
+            Kind::Feedback => self.paint(Color::Red),
+            Kind::Answer | Kind::Intent => self.paint(Color::Cyan),
+            Kind::Main | Kind::Learning => self.paint(Color::Blue),
+        }
+    }
+
+    pub(super) fn conflict(self, kind: ConflictKind) -> Style {
+        match kind {
+            ConflictKind::Clash | ConflictKind::Trespass => self.alarm(),
+            ConflictKind::Planned | ConflictKind::Shared => self.paint(Color::Yellow),
+            ConflictKind::Additive => Self::dim(),
+        }
+    }
+
+    pub(super) fn alarm(self) -> Style {
+        self.paint(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn attention(self) -> Style {
+        self.paint(Color::Yellow).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn dim() -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    pub(super) fn strong() -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn title(self, focused: bool) -> Style {
+        if focused { self.paint(Color::Cyan).add_modifier(Modifier::BOLD) } else { Self::strong() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(variables: &[(&str, &str)]) -> Look {
+        let find =
+            |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        Look::of_environment(find)
+    }
+
+    #[test]
+    fn the_environment_decides_about_colour_and_symbols() {
+        let usual = [("TERM", "tmux-256color"), ("LANG", "de_DE.UTF-8")];
+        assert_eq!(look(&usual), Look::FULL);
+        assert!(!look(&[("TERM", "xterm"), ("NO_COLOR", "1")]).colour);
+        assert!(look(&[("TERM", "xterm"), ("NO_COLOR", "")]).colour);
+        assert!(!look(&[("TERM", "dumb"), ("LANG", "C.UTF-8")]).colour);
+        assert!(!look(&[("TERM", "xterm"), ("LANG", "C")]).unicode);
+        assert!(!look(&[("LANG", "ja_JP.UTF-8")]).unicode);
+        assert!(!look(&[("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")]).unicode);
+    }
+}

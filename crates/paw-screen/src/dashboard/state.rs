@@ -1,0 +1,434 @@
+//! What the dashboard knows and how news change it. Keys are in `browse`.
+
+use std::collections::VecDeque;
+
+use crossterm::event::KeyEvent;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use paw_core::AgentId;
+use ratatui::layout::Rect;
+
+use super::filter::Filter;
+use super::input::Input;
+use super::layout::{self, Area, Panel, Plan, Want};
+use super::look::Look;
+use super::select::{Cursor, first_row};
+use super::view::{Agent, Conflict, Feed, Header, Message, Role};
+use crate::age;
+use crate::text::{self, Text};
+
+/// What happens to the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Key(KeyEvent),
+    Paste(String),
+    Resize {
+        columns: u16,
+        rows: u16,
+    },
+    Feed(Feed),
+    /// The time of [`State::next_wake`] has come.
+    Wake,
+}
+
+/// What is to be done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Something that can be seen has changed.
+    Redraw,
+    /// Paint every cell anew: the terminal may show something else.
+    Repaint,
+    /// Publish an answer.
+    Answer(Answer),
+    /// Close the view for good.
+    Quit,
+}
+
+/// What a person answered to which question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The sequence number of the question.
+    pub question: u64,
+    pub asker: AgentId,
+    /// The question, word for word.
+    pub quoted: String,
+    pub text: String,
+}
+
+/// Where the view is at home, which decides what `q` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// In the process of the broker: closing the view must not end it.
+    Session,
+    /// Attached from another terminal: closing the view ends only the view.
+    Attached,
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub home: Home,
+    pub look: Look,
+    /// Messages kept for scrolling.
+    pub max_messages: usize,
+    /// The panel of messages is open from the start.
+    pub show_messages: bool,
+    /// Times of messages are told in this zone.
+    pub zone: TimeZone,
+}
+
+/// What the keyboard is for at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mode {
+    Browse,
+    Hidden,
+    Help { scroll: usize },
+    Detail { subject: Subject, scroll: usize },
+    Search { input: Input, before: String },
+    Reply { question: Question, input: Input },
+}
+
+/// What a detail view is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    Agent(AgentId),
+    Conflict(String),
+    Message(u64),
+}
+
+/// Somebody waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) seq: u64,
+    pub(super) at: Timestamp,
+    pub(super) asker: AgentId,
+    pub(super) text: Text,
+    /// Word for word, for the answer to quote.
+    pub(super) raw: String,
+    /// What was written so far.
+    pub(super) draft: String,
+    /// It was sent, and is not yet seen in the stream.
+    pub(super) sent: bool,
+}
+
+/// A remark at the bottom, until the next key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) text: String,
+    pub(super) alarming: bool,
+}
+
+#[derive(Debug)]
+pub struct State {
+    pub(super) options: Options,
+    pub(super) size: (u16, u16),
+    /// The time of what is on the screen.
+    pub(super) now: Timestamp,
+    pub(super) header: Header,
+    pub(super) lost: Option<Text>,
+    pub(super) agents: Vec<Agent>,
+    pub(super) conflicts: Vec<Conflict>,
+    pub(super) questions: Vec<Question>,
+    pub(super) messages: VecDeque<Message>,
+    last_seq: u64,
+    pub(super) filter: Filter,
+    pub(super) show_messages: bool,
+    pub(super) focused: Panel,
+    pub(super) agent: Cursor<AgentId>,
+    pub(super) conflict: Cursor<String>,
+    pub(super) question: Cursor<u64>,
+    /// Nothing chosen: the newest one, for ever.
+    pub(super) message: Cursor<u64>,
+    pub(super) mode: Mode,
+    pub(super) notice: Option<Notice>,
+}
+
+impl State {
+    pub fn new(options: Options, columns: u16, rows: u16, now: Timestamp) -> Self {
+        Self {
+            size: (columns, rows),
+            now,
+            header: Header::default(),
+            lost: None,
+            agents: Vec::new(),
+            conflicts: Vec::new(),
+            questions: Vec::new(),
+            messages: VecDeque::new(),
+            last_seq: 0,
+            filter: Filter::default(),
+            show_messages: options.show_messages,
+            focused: Panel::Agents,
+            agent: Cursor::default(),
+            conflict: Cursor::default(),
+            question: Cursor::default(),
+            message: Cursor::default(),
+            mode: Mode::Browse,
+            notice: None,
+            options,
+        }
+    }
+
+    /// Takes in what happened and says what to do. Nothing to do means that the screen is right as it is.
+    pub fn on_event(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let changed = match event {
+            Event::Key(key) => self.on_key(key, &mut effects),
+            Event::Paste(raw) => self.on_paste(&raw),
+            Event::Resize { columns, rows } => {
+                let before = std::mem::replace(&mut self.size, (columns, rows));
+                before != self.size
+            }
+            Event::Feed(feed) => self.on_feed(feed) && self.mode != Mode::Hidden,
+            Event::Wake => false,
+        };
+        if changed || self.next_wake().is_some_and(|wake| wake <= now) {
+            self.now = now;
+            effects.push(Effect::Redraw);
+        }
+        effects
+    }
+
+    /// When a text on the screen changes by itself: the next age that reads differently.
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        if matches!(self.mode, Mode::Hidden | Mode::Help { .. } | Mode::Detail { .. }) {
+            return None;
+        }
+        let plan = self.plan();
+        let ages = plan.panels.iter().flat_map(|area| {
+            let room = self.room(*area);
+            let seen = |rows: usize, chosen: usize| {
+                let first = first_row(chosen, rows, room);
+                first..(first + room).min(rows)
+            };
+            match area.panel {
+                Panel::Agents => {
+                    let seen = seen(self.agents.len(), self.chosen(Panel::Agents));
+                    self.agents[seen].iter().filter_map(|agent| agent.last_seen).collect()
+                }
+                Panel::Questions => {
+                    let seen = seen(self.questions.len(), self.chosen(Panel::Questions));
+                    self.questions[seen].iter().map(|question| question.at).collect()
+                }
+                Panel::Conflicts => {
+                    let seen = seen(self.conflicts.len(), self.chosen(Panel::Conflicts));
+                    self.conflicts[seen].iter().map(|conflict| conflict.since).collect()
+                }
+                Panel::Messages => Vec::new(),
+            }
+        });
+        ages.map(|since| age::next_change(since, self.now)).min()
+    }
+
+    /// Nothing is shown but that nothing is shown.
+    pub fn is_hidden(&self) -> bool {
+        self.mode == Mode::Hidden
+    }
+
+    fn on_feed(&mut self, feed: Feed) -> bool {
+        match feed {
+            Feed::Header(header) => {
+                let before = std::mem::replace(&mut self.header, header);
+                before != self.header
+            }
+            Feed::Agent(agent) => self.put_agent(agent),
+            Feed::AgentGone(id) => {
+                let before = self.agents.len();
+                self.agents.retain(|agent| agent.id != id);
+                before != self.agents.len()
+            }
+            Feed::Conflict(conflict) => self.put_conflict(conflict),
+            Feed::ConflictCleared(key) => {
+                let before = self.conflicts.len();
+                self.conflicts.retain(|conflict| conflict.key != key);
+                before != self.conflicts.len()
+            }
+            Feed::Message(message) => self.put_message(message),
+            Feed::AnswerFailed { question, reason } => {
+                for open in self.questions.iter_mut().filter(|open| open.seq == question) {
+                    open.sent = false;
+                }
+                self.alarm(format!("answer not sent: {reason}"));
+                true
+            }
+            Feed::Lost(reason) => {
+                let before = self.lost.replace(reason);
+                before != self.lost
+            }
+            Feed::Found => self.lost.take().is_some(),
+        }
+    }
+
+    fn put_agent(&mut self, agent: Agent) -> bool {
+        // The supervisor first, then by name.
+        let order = |agent: &Agent| (!agent.is_supervisor(), agent.id.clone());
+        match self.agents.binary_search_by_key(&order(&agent), order) {
+            Ok(place) if self.agents[place] == agent => false,
+            Ok(place) => {
+                self.agents[place] = agent;
+                true
+            }
+            Err(place) => {
+                self.agents.insert(place, agent);
+                true
+            }
+        }
+    }
+
+    fn put_conflict(&mut self, conflict: Conflict) -> bool {
+        match self.conflicts.iter_mut().find(|known| known.key == conflict.key) {
+            Some(known) if *known == conflict => false,
+            Some(known) => {
+                *known = conflict;
+                true
+            }
+            None => {
+                self.conflicts.push(conflict);
+                true
+            }
+        }
+    }
+
+    fn put_message(&mut self, message: Message) -> bool {
+        if message.seq <= self.last_seq {
+            return false;
+        }
+        self.last_seq = message.seq;
+        match &message.role {
+            Role::Plain => {}
+            Role::Question { asker, question } => self.ask(&message, asker, question),
+            Role::Answer { asker, quoted } => self.settle(asker, quoted.as_deref()),
+        }
+        self.messages.push_back(message);
+        while self.messages.len() > self.options.max_messages.max(1) {
+            self.messages.pop_front();
+        }
+        true
+    }
+
+    fn ask(&mut self, message: &Message, asker: &AgentId, raw: &str) {
+        // Asked again is still one question.
+        self.questions.retain(|open| open.asker != *asker || open.raw != raw);
+        self.questions.push(Question {
+            seq: message.seq,
+            at: message.at,
+            asker: asker.clone(),
+            text: message.text.clone(),
+            raw: raw.to_owned(),
+            draft: String::new(),
+            sent: false,
+        });
+    }
+
+    fn settle(&mut self, asker: &AgentId, quoted: Option<&str>) {
+        let of_asker = |open: &Question| open.asker == *asker;
+        let is_meant = |open: &Question| {
+            quoted.is_some_and(|quoted| quoted == open.raw || quoted == open.seq.to_string())
+        };
+        let place = self.questions.iter().position(|open| of_asker(open) && is_meant(open));
+        let Some(place) = place.or_else(|| self.questions.iter().position(of_asker)) else { return };
+        let settled = self.questions.remove(place);
+        if settled.sent {
+            self.say(format!("answered {asker}"));
+        } else if matches!(&self.mode, Mode::Reply { question, .. } if question.seq == settled.seq) {
+            self.say(format!("somebody else answered {asker}; Enter sends yours too, Esc drops it"));
+        }
+    }
+
+    pub(super) fn say(&mut self, text: String) {
+        self.notice = Some(Notice { text, alarming: false });
+    }
+
+    pub(super) fn alarm(&mut self, text: String) {
+        self.notice = Some(Notice { text, alarming: true });
+    }
+
+    /// The messages that pass the filter, oldest first.
+    pub(super) fn shown(&self) -> Vec<&Message> {
+        self.messages.iter().filter(|message| self.filter.shows(message)).collect()
+    }
+
+    /// The panels on the screen, in order.
+    pub(super) fn panels(&self) -> Vec<Panel> {
+        let mut panels = vec![Panel::Agents];
+        panels.extend((!self.questions.is_empty()).then_some(Panel::Questions));
+        panels.extend((!self.conflicts.is_empty()).then_some(Panel::Conflicts));
+        panels.extend(self.show_messages.then_some(Panel::Messages));
+        panels
+    }
+
+    /// The panel that keys move in; a panel that went away gives the keys back.
+    pub(super) fn focus(&self) -> Panel {
+        if self.panels().contains(&self.focused) { self.focused } else { Panel::Agents }
+    }
+
+    pub(super) fn count(&self, panel: Panel) -> usize {
+        match panel {
+            Panel::Agents => self.agents.len(),
+            Panel::Questions => self.questions.len(),
+            Panel::Conflicts => self.conflicts.len(),
+            Panel::Messages => self.shown().len(),
+        }
+    }
+
+    /// The chosen row of a panel.
+    pub(super) fn chosen(&self, panel: Panel) -> usize {
+        match panel {
+            Panel::Agents => self.agent.place(self.agents.iter().map(|agent| agent.id.clone())),
+            Panel::Questions => self.question.place(self.questions.iter().map(|question| question.seq)),
+            Panel::Conflicts => {
+                self.conflict.place(self.conflicts.iter().map(|conflict| conflict.key.clone()))
+            }
+            Panel::Messages => {
+                let shown = self.shown();
+                let newest = shown.len().saturating_sub(1);
+                if self.message.is_put() {
+                    self.message.place(shown.iter().map(|message| message.seq))
+                } else {
+                    newest
+                }
+            }
+        }
+    }
+
+    /// Who gets which part of the screen at the moment.
+    pub(super) fn plan(&self) -> Plan {
+        let screen = Rect::new(0, 0, self.size.0, self.size.1);
+        let rows = |panel| match panel {
+            // One more for the names of the columns; one at least to say that there is nobody.
+            Panel::Agents => self.agents.len() + 1,
+            Panel::Questions => self.questions.len(),
+            Panel::Conflicts => self.conflicts.len(),
+            Panel::Messages => usize::from(u16::MAX),
+        };
+        let want = |panel| Want { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
+        let wants: Vec<_> = self.panels().into_iter().map(want).collect();
+        layout::plan(screen, &wants, self.focus(), self.reply_rows())
+    }
+
+    /// The table of agents names its columns when no agent has to make way for that.
+    pub(super) fn names_columns(&self, height: u16) -> bool {
+        !self.agents.is_empty() && (usize::from(height) > self.agents.len() || height >= 6)
+    }
+
+    /// The types of messages are listed when enough messages stay in sight.
+    pub(super) fn names_kinds(height: u16) -> bool {
+        height >= 5
+    }
+
+    /// Lines of an area that hold things to choose from.
+    pub(super) fn room(&self, area: Area) -> usize {
+        let height = area.rows.height;
+        let taken = match area.panel {
+            Panel::Agents => self.names_columns(height),
+            Panel::Messages => Self::names_kinds(height),
+            Panel::Questions | Panel::Conflicts => false,
+        };
+        usize::from(height.saturating_sub(u16::from(taken)))
+    }
+
+    /// Lines for writing an answer: a title, the question, the line itself.
+    fn reply_rows(&self) -> u16 {
+        let Mode::Reply { question, .. } = &self.mode else { return 0 };
+        let lines = text::wrap(question.text.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
+        u16::try_from(lines.min(6)).unwrap_or(6) + 2
+    }
+}

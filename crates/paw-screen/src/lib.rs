@@ -1,0 +1,17 @@
+//! What people look at: the dashboard of a session. Nothing here knows git or tmux.
+//!
+//! - [`dashboard`] the picture: plain data, a pure state machine for keys and news, and the drawing of it
+//! - [`news`] messages of a session, as news for the dashboard
+//! - [`source`] where news come from and answers go to: the bus of this process, or a broker elsewhere
+//! - [`run`] the loop that joins a terminal, a stream of news and whoever carries answers away
+//! - [`terminal`] raw mode and the alternate screen, given back however the program ends
+//! - [`text`] what strangers wrote, made harmless for a terminal
+//! - [`age`] how long ago something was, and when that text changes
+
+pub mod age;
+pub mod dashboard;
+pub mod news;
+pub mod run;
+pub mod source;
+pub mod terminal;
+pub mod text;

@@ -1,0 +1,107 @@
+//! Messages of a session become news for the dashboard. Pure.
+
+mod conflicts;
+mod words;
+
+use std::collections::BTreeMap;
+
+use paw_broker::message::Message;
+use paw_broker::record::{AgentRecord, Records};
+use paw_broker::{Stored, route};
+use paw_core::AgentId;
+
+use crate::dashboard::{Agent, Feed, Mood};
+use crate::text::Text;
+use conflicts::Conflicts;
+
+/// An agent that the session was started with; it is shown before it says anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub id: AgentId,
+    pub branch: String,
+    pub cli: String,
+}
+
+/// What is known so far.
+#[derive(Debug, Default)]
+pub struct News {
+    members: BTreeMap<AgentId, Member>,
+    records: Records,
+    /// The records hold everything up to here.
+    recorded: u64,
+    words: BTreeMap<AgentId, Text>,
+    conflicts: Conflicts,
+}
+
+impl News {
+    /// Begins with what others know already: `records` hold everything up to message `recorded`.
+    pub fn new(members: Vec<Member>, records: Records, recorded: u64) -> Self {
+        let members = members.into_iter().map(|member| (member.id.clone(), member)).collect();
+        Self { members, records, recorded, ..Self::default() }
+    }
+
+    /// All agents, as they are now.
+    pub fn agents(&self) -> Vec<Feed> {
+        let silent = self.members.keys().filter(|id| self.records.get(id).is_none());
+        let known = self.records.iter().map(|record| &record.agent_id).chain(silent);
+        known.map(|id| Feed::Agent(self.agent(id))).collect()
+    }
+
+    /// What a message changes on the screen.
+    pub fn on_message(&mut self, stored: &Stored) -> Vec<Feed> {
+        if stored.seq > self.recorded {
+            self.records.apply(stored);
+            self.recorded = stored.seq;
+        }
+        if let Some(words) = words::own(&stored.message) {
+            self.words.insert(stored.sender.clone(), words);
+        }
+        let mut feeds = self.conflicts.on_message(stored);
+        for id in [&stored.sender, stored.message.subject()] {
+            let feed = Feed::Agent(self.agent(id));
+            if self.is_agent(id, &stored.message) && !feeds.contains(&feed) {
+                feeds.push(feed);
+            }
+        }
+        feeds.push(Feed::Message(words::message(stored)));
+        feeds
+    }
+
+    /// Whoever is in the records or in the session; not everybody who is spoken about.
+    fn is_agent(&self, id: &AgentId, message: &Message) -> bool {
+        let known = self.records.get(id).is_some() || self.members.contains_key(id);
+        known && (route::sender(message) == id || !matches!(message, Message::VerifyNow(_)))
+    }
+
+    fn agent(&self, id: &AgentId) -> Agent {
+        let member = self.members.get(id);
+        let record = self.records.get(id);
+        let said = |text: Option<&str>| text.map(Text::line).unwrap_or_default();
+        let cli =
+            record.and_then(|record| record.cli.as_deref()).or(member.map(|member| member.cli.as_str()));
+        let (mood, state) = record.map_or((Mood::Idle, "idle"), state);
+        Agent {
+            id: id.clone(),
+            mood,
+            state: Text::line(state),
+            branch: said(member.map(|member| member.branch.as_str())),
+            cli: said(cli),
+            files: record
+                .map(|record| record.modified_files.iter().map(|file| Text::line(file)).collect())
+                .unwrap_or_default(),
+            last_seen: record.map(|record| record.last_seen),
+            last_message: self.words.get(id).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// While it works, an agent's own word for its phase says more than "working".
+fn state(record: &AgentRecord) -> (Mood, &str) {
+    let mood = Mood::of(&record.status);
+    match &record.phase {
+        Some(phase) if matches!(mood, Mood::Working | Mood::Idle) && !phase.trim().is_empty() => {
+            (mood, phase)
+        }
+        _ => (mood, &record.status),
+    }
+}

@@ -1,0 +1,118 @@
+//! A dashboard on paper.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::Timestamp;
+use paw_screen::dashboard::{Answer, Effect, Event, Feed, Options, State, draw};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use crate::sample;
+
+pub(crate) fn now() -> Timestamp {
+    "2026-11-15T09:30:00Z".parse().unwrap()
+}
+
+/// A dashboard with keys and a screen, at a time that stands still unless told otherwise.
+pub(crate) struct Picture {
+    pub(crate) state: State,
+    pub(crate) terminal: Terminal<TestBackend>,
+    pub(crate) now: Timestamp,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) quit: bool,
+    pub(crate) redraws: usize,
+}
+
+impl Picture {
+    pub(crate) fn empty(columns: u16, rows: u16) -> Self {
+        Self::with(sample::options(), columns, rows)
+    }
+
+    pub(crate) fn with(options: Options, columns: u16, rows: u16) -> Self {
+        Self {
+            state: State::new(options, columns, rows, now()),
+            terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
+            now: now(),
+            answers: Vec::new(),
+            quit: false,
+            redraws: 0,
+        }
+    }
+
+    /// The session of the sample.
+    pub(crate) fn of_session(columns: u16, rows: u16) -> Self {
+        let mut picture = Self::empty(columns, rows);
+        picture.feed_all(sample::session(now()));
+        picture
+    }
+
+    pub(crate) fn feed_all(&mut self, feeds: Vec<Feed>) {
+        for feed in feeds {
+            self.feed(feed);
+        }
+    }
+
+    pub(crate) fn feed(&mut self, feed: Feed) -> &mut Self {
+        self.on(Event::Feed(feed))
+    }
+
+    pub(crate) fn on(&mut self, event: Event) -> &mut Self {
+        for effect in self.state.on_event(event, self.now) {
+            match effect {
+                Effect::Redraw => self.redraws += 1,
+                Effect::Repaint => {}
+                Effect::Answer(answer) => self.answers.push(answer),
+                Effect::Quit => self.quit = true,
+            }
+        }
+        self
+    }
+
+    pub(crate) fn key(&mut self, code: KeyCode) -> &mut Self {
+        self.on(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    }
+
+    /// Presses a key for every letter.
+    pub(crate) fn keys(&mut self, letters: &str) -> &mut Self {
+        for letter in letters.chars() {
+            self.key(KeyCode::Char(letter));
+        }
+        self
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
+        self.terminal.backend_mut().resize(columns, rows);
+        self.on(Event::Resize { columns, rows })
+    }
+
+    /// What is on the screen, without the spaces at the ends of lines.
+    pub(crate) fn seen(&mut self) -> String {
+        self.terminal.draw(|frame| draw(&self.state, frame)).unwrap();
+        let buffer = self.terminal.backend().buffer();
+        let width = usize::from(buffer.area.width);
+        let mut lines = Vec::new();
+        for row in buffer.content().chunks(width.max(1)) {
+            let mut line = String::new();
+            let mut skip = 0;
+            for cell in row {
+                if skip == 0 {
+                    line.push_str(cell.symbol());
+                    skip = paw_screen::text::width(cell.symbol()).max(1);
+                }
+                skip -= 1;
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines.join("\n")
+    }
+
+    /// The line that holds `text`.
+    pub(crate) fn line(&mut self, text: &str) -> String {
+        let seen = self.seen();
+        let line = seen.lines().find(|line| line.contains(text));
+        line.unwrap_or_else(|| panic!("{text:?} is not in\n{seen}")).to_owned()
+    }
+
+    pub(crate) fn shows(&mut self, text: &str) -> bool {
+        self.seen().contains(text)
+    }
+}
