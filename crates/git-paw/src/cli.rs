@@ -3,8 +3,9 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
-    add_cli::AddCliArgs, completions::CompletionsArgs, daemon::DaemonArgs, demo::DemoArgs,
-    demo_agent::DemoAgentArgs, doctor::DoctorArgs, list_clis::ListClisArgs, remove_cli::RemoveCliArgs,
+    add_cli::AddCliArgs, commit_signal::CommitSignalArgs, completions::CompletionsArgs, daemon::DaemonArgs,
+    dashboard::DashboardArgs, demo::DemoArgs, demo_agent::DemoAgentArgs, doctor::DoctorArgs,
+    inbox::InboxArgs, list_clis::ListClisArgs, remove_cli::RemoveCliArgs, say::SayArgs, serve::ServeArgs,
     shell_init::ShellInitArgs, trust::TrustArgs, undo::UndoArgs, worktree::WorktreeArgs,
 };
 
@@ -14,6 +15,7 @@ Quick start:
   git paw init              write a commented configuration for this repository
   git paw list-clis         show the AI CLIs that were found
   git paw worktree create   a worktree for a branch, made in one step or not at all
+  git paw serve             carry messages between agents, and warn them before they collide
   git paw undo              get back what a removal has kept for you
   git paw demo              see worktrees and panes at work, in a scratch repository";
 
@@ -46,6 +48,15 @@ pub(crate) enum Command {
     Worktree(WorktreeArgs),
     Undo(UndoArgs),
     Trust(TrustArgs),
+    Say(SayArgs),
+    Inbox(InboxArgs),
+    Serve(ServeArgs),
+    Dashboard(DashboardArgs),
+    /// The session's own process, in its pane
+    #[command(name = "__dashboard", hide = true)]
+    SessionDashboard,
+    #[command(name = "__commit-signal", hide = true)]
+    CommitSignal(CommitSignalArgs),
     Daemon(DaemonArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
@@ -70,11 +81,17 @@ impl Cli {
             Some(Command::Undo(args)) => args.wants_json(),
             Some(Command::Trust(args)) => args.json,
             Some(Command::Daemon(args)) => args.wants_json(),
+            Some(Command::Say(args)) => args.json,
+            Some(Command::Inbox(args)) => args.json,
             Some(
                 Command::Start
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)
+                | Command::Serve(_)
+                | Command::Dashboard(_)
+                | Command::SessionDashboard
+                | Command::CommitSignal(_)
                 | Command::Completions(_)
                 | Command::ShellInit(_)
                 | Command::Demo(_)
@@ -108,6 +125,16 @@ mod tests {
     #[test]
     fn no_arguments_yields_none_command() {
         assert!(parse(&[]).unwrap().command.is_none());
+    }
+
+    #[test]
+    fn dashboard_subcommand_parses() {
+        assert!(matches!(command(&["__dashboard"]), Command::SessionDashboard));
+    }
+
+    #[test]
+    fn dashboard_does_not_appear_in_help() {
+        assert!(!Cli::command().render_long_help().to_string().contains("__dashboard"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use paw_broker::client::{Client, Who};
 use paw_core::PawError;
 use paw_core::config::ConfigError;
 use paw_host::config::{self, Layers};
@@ -60,6 +61,19 @@ impl Context {
             self.output.warn(&warning.to_string());
         }
         Ok(layers)
+    }
+
+    /// Whoever runs this command, as one who sends and receives messages: the agent of this pane, or the operator.
+    pub(crate) fn broker_client(&self) -> Result<Client, PawError> {
+        let repo = self.require_repo()?;
+        let config = config::load_layers(Some(&repo.root), None)?.resolve()?;
+        let variable = |name: &str| env::var(name).ok();
+        let who = Who {
+            agent: variable("GIT_PAW_AGENT_ID"),
+            token: variable("GIT_PAW_BROKER_TOKEN"),
+            url: variable("GIT_PAW_BROKER_URL"),
+        };
+        Ok(Client::new(&repo.common_dir, config.broker, who, None)?)
     }
 
     /// Changes the user's configuration file by `edit`, which gets its text and its name and returns the new text,

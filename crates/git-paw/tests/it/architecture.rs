@@ -5,8 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top. A crate may use those of the rows below its own; neighbours in one row do not know each other.
-const ROWS: [&[&str]; 5] =
-    [&["paw-core"], &["paw-host"], &["paw-agent", "paw-worktree"], &["paw-daemon"], &["git-paw"]];
+const ROWS: [&[&str]; 5] = [
+    &["paw-core"],
+    &["paw-host"],
+    &["paw-agent", "paw-broker", "paw-worktree"],
+    &["paw-daemon", "paw-screen"],
+    &["git-paw"],
+];
 
 /// Used by the tests of every crate, and by nothing that is shipped.
 const TESTKIT: &str = "paw-testkit";

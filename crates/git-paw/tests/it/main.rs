@@ -17,6 +17,7 @@ mod doctor;
 mod hostile;
 mod init;
 mod list_clis;
+mod messages;
 mod paw;
 mod remove_cli;
 mod start;

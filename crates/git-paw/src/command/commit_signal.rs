@@ -1,0 +1,22 @@
+//! What our commit hook runs: tells the session that an agent has committed.
+
+use clap::Args;
+use paw_broker::hooks::CommitSignal;
+use paw_core::PawError;
+use paw_host::clock;
+
+use crate::context::Context;
+
+#[derive(Debug, Args)]
+pub(crate) struct CommitSignalArgs {
+    commit: String,
+}
+
+pub(crate) fn run(args: &CommitSignalArgs, context: &Context) -> Result<(), PawError> {
+    let found = CommitSignal::find(&context.cwd, &args.commit)
+        .map_err(|error| PawError::GitError(error.to_string()))?;
+    if let Some(signal) = found {
+        context.broker_client()?.say(&signal.to_message(), clock::now())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! Everything of a session that runs for long, put together: broker, watcher, radar and learnings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use paw_broker::learnings;
+use paw_broker::log::SqliteLog;
+use paw_broker::radar::{Patrol, Signal};
+use paw_broker::watch::{self as worktrees, Target};
+use paw_broker::{Broker, Bus, SessionId, Settings};
+use paw_core::config::{BrokerAuth, PawConfig};
+use paw_core::{AgentId, PawError, ProjectName, SessionName};
+use paw_host::clock;
+use paw_host::config::Layers;
+use paw_host::git::Repo;
+use paw_host::sqlite::Durability;
+use paw_screen::dashboard::{Feed, Header};
+use paw_screen::news::Member;
+use paw_screen::terminal::asked_to_end;
+use paw_screen::text::Text;
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::context::Context;
+
+/// A session's process. [`Session::stop`] ends it in order.
+pub(crate) struct Session {
+    broker: Broker,
+    repo: Repo,
+    config: PawConfig,
+    members: Vec<Member>,
+    patrol: Arc<Patrol>,
+    tasks: Vec<JoinHandle<()>>,
+    learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+    ended: watch::Receiver<bool>,
+}
+
+impl Session {
+    /// Starts the broker, and watches every worktree of the repository.
+    pub(crate) fn start(context: &Context) -> Result<Self, PawError> {
+        let repo = context.require_repo()?;
+        let layers = context.load_config()?;
+        let config = without_loosening(&layers, context)?;
+        let id = find_session(&repo)?;
+        let settings =
+            Settings::new(repo.common_dir.clone(), repo.root.clone(), id.clone(), config.broker.clone());
+        let mut broker = Broker::start(settings)?;
+        let ended = end_on_signal(broker.runtime());
+        let (targets, members) = agents(&repo)?;
+        let bus = Arc::clone(broker.bus());
+        let patrol = start_patrol(&repo, &config, id, targets, &bus)?;
+        let mut tasks = vec![broker.runtime().spawn(feed(Arc::clone(&bus), Arc::clone(&patrol)))];
+        if let Some(mut wanted) = broker.take_watches() {
+            let patrol = Arc::clone(&patrol);
+            tasks.push(broker.runtime().spawn(async move {
+                while let Some(one) = wanted.recv().await {
+                    patrol.watch(Target { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
+                }
+            }));
+        }
+        let learning = start_learning(&repo, &config, &broker);
+        Ok(Self { broker, repo, config, members, patrol, tasks, learning, ended })
+    }
+
+    pub(crate) fn bus(&self) -> Arc<Bus> {
+        Arc::clone(self.broker.bus())
+    }
+
+    pub(crate) fn runtime(&self) -> Handle {
+        self.broker.runtime().clone()
+    }
+
+    pub(crate) fn config(&self) -> &PawConfig {
+        &self.config
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        self.broker.url()
+    }
+
+    pub(crate) fn members(&self) -> Vec<Member> {
+        self.members.clone()
+    }
+
+    pub(crate) fn header(&self) -> Feed {
+        Feed::Header(Header {
+            session: Text::line(self.broker.bus().session().as_str()),
+            repository: Text::line(&self.repo.root.display().to_string()),
+            address: Text::line(self.broker.url().trim_start_matches("http://")),
+            open_to_all: self.broker.auth() == BrokerAuth::None,
+        })
+    }
+
+    /// Resolves when a signal asked the process to end, also one that came while it was starting.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut ended = self.ended.clone();
+        async move { drop(ended.wait_for(|ended| *ended).await) }
+    }
+
+    /// Whoever publishes ends before the broker does, so that nothing that was learned or seen is lost.
+    pub(crate) fn stop(self) {
+        for task in self.tasks {
+            task.abort();
+        }
+        drop(self.patrol);
+        if let Some((stop, task)) = self.learning {
+            let _ = stop.send(());
+            let _ = self.broker.runtime().clone().block_on(task);
+        }
+        self.broker.shutdown();
+    }
+}
+
+fn end_on_signal(runtime: &Handle) -> watch::Receiver<bool> {
+    let (ended, receiver) = watch::channel(false);
+    runtime.spawn(async move {
+        // Without signal handlers a signal ends the process by itself.
+        if asked_to_end().await.is_ok() {
+            ended.send_replace(true);
+        }
+    });
+    receiver
+}
+
+/// A repository may not open the broker to others, or to everybody, behind its user's back.
+fn without_loosening(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
+    let mut config = layers.resolve()?;
+    let own = layers.of_user_alone().resolve()?.broker;
+    for item in layers.repo.needs_trust() {
+        match item.key.as_str() {
+            "broker.bind" => config.broker.bind.clone_from(&own.bind),
+            "broker.auth" => config.broker.auth = own.auth,
+            _ => continue,
+        }
+        context.output.warn(&format!(
+            "{} of this repository is ignored: only your own configuration may set it",
+            item.key
+        ));
+    }
+    Ok(config)
+}
+
+/// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
+fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
+    let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
+    let last = if log.exists() {
+        SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session()).map_err(failed)?
+    } else {
+        None
+    };
+    Ok(last.unwrap_or_else(|| {
+        SessionId::new(SessionName::for_project(&ProjectName::from_path(&repo.root)).as_str())
+    }))
+}
+
+/// Everybody who works in a linked worktree of the repository.
+fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
+    let mut targets: Vec<Target> = Vec::new();
+    let mut members = Vec::new();
+    for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
+        let Some(branch) = worktree.branch() else { continue };
+        let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
+        members.push(Member { id: id.clone(), branch: branch.to_string(), cli: String::new() });
+        targets.push(Target { agent: id, worktree: worktree.path, cli: None });
+    }
+    Ok((targets, members))
+}
+
+fn start_patrol(
+    repo: &Repo,
+    config: &PawConfig,
+    session: SessionId,
+    targets: Vec<Target>,
+    bus: &Arc<Bus>,
+) -> Result<Arc<Patrol>, PawError> {
+    let conflict =
+        config.supervisor.as_ref().map(|supervisor| supervisor.conflict.clone()).unwrap_or_default();
+    let mut settings = worktrees::Settings::new(&repo.common_dir, repo.common_dir.join("paw/radar"));
+    settings.bases = worktrees::find_bases(&repo.git())?;
+    settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
+    let history = bus.state().map_err(failed)?;
+    let out = Arc::clone(bus);
+    let signal = move |signal| match signal {
+        Signal::Publish(message) => {
+            if let Err(error) = out.publish_blocking(*message, clock::now()) {
+                tracing::warn!(target: "paw::session", "a message was not stored: {error}");
+            }
+        }
+        Signal::Gone(agent) => tracing::warn!(target: "paw::session", "the worktree of {agent} is gone"),
+        Signal::Notice(text) => tracing::warn!(target: "paw::session", "{text}"),
+    };
+    let patrol =
+        Patrol::start(session, conflict, settings, targets, history.iter(), signal).map_err(failed)?;
+    Ok(Arc::new(patrol))
+}
+
+/// Hands the session's messages to the patrol, as they are stored.
+async fn feed(bus: Arc<Bus>, patrol: Arc<Patrol>) {
+    let mut stream = bus.subscribe();
+    while let Ok(Some(page)) = stream.next().await {
+        for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
+            patrol.on_message(stored);
+        }
+    }
+}
+
+fn start_learning(
+    repo: &Repo,
+    config: &PawConfig,
+    broker: &Broker,
+) -> Option<(oneshot::Sender<()>, JoinHandle<()>)> {
+    let wanted =
+        config.supervisor.as_ref().map(|supervisor| &supervisor.learnings).filter(|wanted| wanted.enabled)?;
+    let (stop, stopped) = oneshot::channel();
+    let (bus, settings) = (Arc::clone(broker.bus()), learnings::Settings::of(wanted));
+    let path = repo.root.join(".git-paw/session-learnings.md");
+    let task = broker.runtime().spawn(async move {
+        let stopped = async { drop(stopped.await) };
+        if let Err(error) = learnings::run::run(bus, settings, path, stopped).await {
+            tracing::warn!(target: "paw::session", "learnings are no longer collected: {error}");
+        }
+    });
+    Some((stop, task))
+}
+
+fn failed(error: impl std::fmt::Display) -> PawError {
+    PawError::SessionError(error.to_string())
+}

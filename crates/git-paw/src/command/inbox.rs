@@ -1,0 +1,72 @@
+//! `git paw inbox`
+
+use std::time::Duration;
+
+use clap::Args;
+use paw_broker::Stored;
+use paw_broker::client::Inbox;
+use paw_core::PawError;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+
+/// Read the messages for you
+///
+/// Who you are is what the pane's environment says. Reading removes nothing: --since N shows what came after number N.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw inbox
+  git paw inbox --since 42 --wait 30
+  git paw inbox --follow")]
+pub(crate) struct InboxArgs {
+    /// Only what came after this number
+    #[arg(long, default_value_t = 0)]
+    since: u64,
+    /// Wait up to this many seconds for something to come
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
+    /// Go on showing what comes, until Ctrl+C
+    #[arg(long, conflicts_with_all = ["wait", "json"])]
+    follow: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How long one request may wait; the next one follows at once.
+const ROUND: Duration = Duration::from_secs(25);
+
+pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
+    let client = context.broker_client()?;
+    let wait = if args.follow { ROUND } else { Duration::from_secs(args.wait) };
+    let mut inbox = client.inbox(args.since, wait)?;
+    if context.output.wants_json() {
+        while inbox.more {
+            let next = client.inbox(inbox.last_seq, Duration::ZERO)?;
+            inbox.messages.extend(next.messages);
+            (inbox.last_seq, inbox.more) = (next.last_seq, next.more);
+        }
+        return context.output.document(&document(&inbox));
+    }
+    loop {
+        for stored in &inbox.messages {
+            context.output.say(&line(stored))?;
+        }
+        if !inbox.more && !args.follow {
+            return Ok(());
+        }
+        inbox = client.inbox(inbox.last_seq, if inbox.more { Duration::ZERO } else { wait })?;
+    }
+}
+
+fn line(stored: &Stored) -> String {
+    format!("{:>5}  {}  {}", stored.seq, stored.at.strftime("%H:%M:%S"), stored.message)
+}
+
+fn document(inbox: &Inbox) -> Value {
+    let messages = inbox.messages.iter().map(|stored| {
+        json!({"seq": stored.seq, "at": stored.at.to_string(), "sender": stored.sender.as_str(),
+               "message": stored.message.to_json()})
+    });
+    json!({"messages": messages.collect::<Vec<_>>(), "last_seq": inbox.last_seq})
+}

@@ -1,0 +1,159 @@
+//! `git paw say`
+
+use clap::{Args, Subcommand};
+use paw_broker::client::Way;
+use paw_broker::message::{
+    self, Answer, Artifact, Blocked, Feedback, Intent, IntentFile, Message, Question, Status, Verified,
+};
+use paw_core::{AgentId, PawError};
+use paw_host::clock;
+use serde_json::json;
+
+use crate::context::Context;
+
+/// Send a message to the other agents, the supervisor or one of them
+///
+/// Who speaks is what the pane's environment says; outside of a pane it is you. The message is stored when the command
+/// ends, also while no broker runs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw say status working --message \"writing the parser\"
+  git paw say intent src/parse.rs src/lex.rs --summary \"new grammar\"
+  git paw say question \"may I rename Token?\"
+  git paw say answer feat-parser \"yes\"")]
+pub(crate) struct SayArgs {
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What you are doing
+    #[command(after_help = "Examples:\n  git paw say status working --message \"writing tests\"")]
+    Status {
+        status: String,
+        #[arg(short, long)]
+        message: Option<String>,
+        #[arg(long)]
+        phase: Option<String>,
+    },
+    /// Something is finished and others can use it
+    #[command(
+        after_help = "Examples:\n  git paw say artifact done --export parse_config --file src/config.rs"
+    )]
+    Artifact {
+        status: String,
+        /// What others can use now; can be given several times
+        #[arg(long = "export", value_name = "NAME")]
+        exports: Vec<String>,
+        /// A file that belongs to it; can be given several times
+        #[arg(long = "file", value_name = "PATH")]
+        files: Vec<String>,
+    },
+    /// You wait for another agent
+    #[command(after_help = "Examples:\n  git paw say blocked \"the new schema\" --from feat-db")]
+    Blocked {
+        needs: String,
+        /// Who can unblock you
+        #[arg(long)]
+        from: String,
+    },
+    /// Ask the supervisor
+    #[command(after_help = "Examples:\n  git paw say question \"may I rename Token?\"")]
+    Question { question: String },
+    /// Which files you are about to change
+    #[command(
+        after_help = "Examples:\n  git paw say intent src/a.rs src/b.rs --summary \"split the module\""
+    )]
+    Intent {
+        #[arg(required = true)]
+        files: Vec<String>,
+        #[arg(short, long)]
+        summary: String,
+        /// How many seconds it holds
+        #[arg(long, default_value_t = Intent::DEFAULT_SECONDS)]
+        ttl: u64,
+    },
+    /// An agent's work was checked (supervisor and operator only)
+    #[command(after_help = "Examples:\n  git paw say verified feat-parser --message \"all gates pass\"")]
+    Verified {
+        agent: String,
+        #[arg(short, long)]
+        message: Option<String>,
+        /// The commit that was checked
+        #[arg(long)]
+        commit: Option<String>,
+    },
+    /// Something for an agent to mend
+    #[command(after_help = "Examples:\n  git paw say feedback feat-parser \"tests fail: lex::numbers\"")]
+    Feedback {
+        agent: String,
+        #[arg(required = true)]
+        errors: Vec<String>,
+    },
+    /// Answer an agent's question
+    #[command(after_help = "Examples:\n  git paw say answer feat-parser \"yes, rename it\"")]
+    Answer {
+        agent: String,
+        answer: String,
+        /// What it answers
+        #[arg(long)]
+        re: Option<String>,
+    },
+}
+
+pub(crate) fn run(args: &SayArgs, context: &Context) -> Result<(), PawError> {
+    let client = context.broker_client()?;
+    let message = compose(&args.what, client.agent().clone())?;
+    let said = client.say(&message, clock::now())?;
+    if context.output.wants_json() {
+        let way = if said.way == Way::Broker { "broker" } else { "log" };
+        return context.output.document(&json!({"seq": said.seq, "way": way}));
+    }
+    match said.way {
+        Way::Broker => context.output.say("sent"),
+        Way::Log => context.output.say("stored (no broker is running; it will be delivered when one does)"),
+    }
+}
+
+fn compose(what: &What, me: AgentId) -> Result<Message, PawError> {
+    let agent = |name: &str| {
+        message::agent_id("agent_id", name).map_err(|error| PawError::SessionError(error.to_string()))
+    };
+    Ok(match what {
+        What::Status { status, message, phase } => {
+            let mut said = Status::new(me, status);
+            said.message.clone_from(message);
+            said.phase.clone_from(phase);
+            said.into()
+        }
+        What::Artifact { status, exports, files } => {
+            let mut said = Artifact::new(me, status);
+            said.exports.clone_from(exports);
+            said.modified_files.clone_from(files);
+            said.into()
+        }
+        What::Blocked { needs, from } => Blocked::new(me, needs, agent(from)?).into(),
+        What::Question { question } => Question::new(me, question).into(),
+        What::Intent { files, summary, ttl } => {
+            let mut said = Intent::new(me, files.iter().map(IntentFile::whole).collect(), summary);
+            said.valid_for_seconds = *ttl;
+            said.into()
+        }
+        What::Verified { agent: whom, message, commit } => {
+            let mut said = Verified::new(agent(whom)?, me);
+            said.message.clone_from(message);
+            said.commit.clone_from(commit);
+            said.into()
+        }
+        What::Feedback { agent: whom, errors } => Feedback::new(agent(whom)?, me, errors.clone()).into(),
+        What::Answer { agent: whom, answer, re } => {
+            let mut said = Answer::new(agent(whom)?, me, answer);
+            said.re.clone_from(re);
+            said.into()
+        }
+    })
+}

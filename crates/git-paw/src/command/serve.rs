@@ -1,0 +1,27 @@
+//! `git paw serve`
+
+use clap::Args;
+use paw_core::PawError;
+
+use super::dashboard::Session;
+use crate::context::Context;
+use crate::output::count;
+
+/// Run the message broker without a screen
+///
+/// Carries the agents' messages, watches every worktree of this repository and warns agents before they collide. `git
+/// paw dashboard` shows it from any terminal.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw serve &
+  git paw dashboard")]
+pub(crate) struct ServeArgs {}
+
+pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    let session = Session::start(context)?;
+    let watched = count(session.members().len() as u64, "worktree");
+    context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C stops it)", session.url()));
+    session.runtime().block_on(session.ended());
+    session.stop();
+    Ok(())
+}
