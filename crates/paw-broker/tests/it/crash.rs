@@ -28,7 +28,7 @@ fn child() {
     let Some(dir) = std::env::var_os(DIR) else { return };
     let _broker = Broker::start(settings(Path::new(&dir))).unwrap();
     loop {
-        std::thread::park_timeout(Duration::from_secs(60));
+        std::thread::park_timeout(Duration::from_mins(1));
     }
 }
 

@@ -44,8 +44,8 @@ fn every_type_has_a_sample_that_is_read_and_written_back_as_it_was() {
 
 #[test]
 fn every_sample_is_one_line_for_people() {
-    let lines: String = samples().iter().map(|(_, sample)| format!("{}\n", read(sample))).collect();
-    insta::assert_snapshot!(lines, @"
+    let lines: Vec<_> = samples().iter().map(|(_, sample)| format!("{}\n", read(sample))).collect();
+    insta::assert_snapshot!(lines.concat(), @"
     [supervisor] advanced-main: feat/auth → main (3f2a9c1)
     [feat-auth] answer from operator (re: Shall sessions expire?): Yes, after an hour.
     [feat-auth] artifact: done — exports: fn login, struct Session
