@@ -7,7 +7,6 @@
 mod batch;
 mod order;
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -96,7 +95,7 @@ impl Worktrees {
     ) -> Result<Created, WorktreeError> {
         let order = order(request)?;
         let half = self.register(&order, 1)?;
-        self.complete(half, processors(), on_step)
+        self.complete(half, on_step)
     }
 
     /// Several at once, each of them made or refused by itself: registered one after the other, checked out side by side.
@@ -142,7 +141,8 @@ impl Worktrees {
         self.recover()?;
         let lock = RepositoryLock::wait(&order.repo.common_dir)?;
         let git = order.repo.git();
-        let state = self.free_branch(order, git.branch_state(&order.branch)?, &lock)?;
+        let state =
+            self.free_branch(order, git.branch_state(&order.branch, &order.repo.common_dir)?, &lock)?;
         let (source, start) = order.source(&git, &state)?;
         if order.path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathExists(order.path.clone()));
@@ -175,11 +175,10 @@ impl Worktrees {
     pub(crate) fn complete(
         &self,
         half: Half,
-        workers: usize,
         on_step: &mut dyn FnMut(Step),
     ) -> Result<Created, WorktreeError> {
         let Half { row, repo, rebase_onto, operation } = half;
-        match fill(&row, &repo, rebase_onto.as_ref(), workers, on_step) {
+        match fill(&row, &repo, rebase_onto.as_ref(), on_step) {
             Ok(notes) => {
                 crash::point("create:filled");
                 let now = now();
@@ -214,7 +213,7 @@ impl Worktrees {
         let listed = order.repo.git().worktrees()?;
         let rows = self.registry.rows(Some(&repository_name(&order.repo.common_dir)))?;
         self.retire_missing(&rows, &listed, &order.repo, lock)?;
-        Ok(order.repo.git().branch_state(&order.branch)?)
+        Ok(order.repo.git().branch_state(&order.branch, &order.repo.common_dir)?)
     }
 
     fn require_space(&self, order: &Order, tree: &str, pending: u64) -> Result<(), WorktreeError> {
@@ -264,15 +263,19 @@ fn fill(
     row: &Worktree,
     repo: &Repo,
     rebase_onto: Option<&BranchName>,
-    workers: usize,
     on_step: &mut dyn FnMut(Step),
 ) -> Result<Vec<String>, WorktreeError> {
     let git = Git::at(&row.path);
     on_step(Step::CheckingOut);
-    let settings = git.checkout_settings()?;
-    git.check_out_files(workers, settings).map_err(creation_failed)?;
+    // Where the hook is takes a process to find out, which need not wait for the files.
+    let (checked_out, hook) = thread::scope(|scope| {
+        let hook = scope.spawn(|| git.post_checkout_hook());
+        (git.check_out_files(), hook.join())
+    });
+    checked_out.map_err(creation_failed)?;
     crash::point("create:checked-out");
-    git.run_post_checkout(&row.start, &repo.common_dir, settings).map_err(creation_failed)?;
+    let hook = hook.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(creation_failed)?;
+    git.run_post_checkout(&hook, &row.start).map_err(creation_failed)?;
     crash::point("create:hook-ran");
     let mut notes = Vec::new();
     if let Some(onto) = rebase_onto {
@@ -311,10 +314,6 @@ pub(crate) fn rebase(
             Err(WorktreeError::RebaseFailed { stderr: said(error) })
         }
     }
-}
-
-pub(crate) fn processors() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get).min(8)
 }
 
 fn creation_failed(error: GitError) -> WorktreeError {

@@ -58,14 +58,20 @@ impl Worktrees {
         mut rows: Vec<Worktree>,
         listed: &[git::Worktree],
     ) -> Result<Vec<Worktree>, WorktreeError> {
-        for row in &mut rows {
-            self.follow(row)?;
-        }
         let by_path: HashMap<&OsStr, &git::Worktree> =
             listed.iter().map(|entry| (entry.path.as_os_str(), entry)).collect();
         let on_git = |row: &Worktree| by_path.get(row.path.as_os_str()).copied();
+        // Git has looked at the disk for those it neither calls prunable nor keeps in any case.
+        let is_fine = |row: &Worktree| {
+            on_git(row).is_some_and(|entry| entry.prunable.is_none() && entry.locked.is_none())
+        };
+        for row in &mut rows {
+            if !is_fine(row) {
+                self.follow(row)?;
+            }
+        }
         let findings: Vec<Finding> =
-            rows.iter().map(|row| find(row.status, row.path.exists(), on_git(row))).collect();
+            rows.iter().map(|row| find(row.status, is_fine(row) || row.path.exists(), on_git(row))).collect();
         if findings.iter().any(|finding| matches!(finding, Finding::Vanished | Finding::Remembered))
             && let Some(row) = rows.first()
         {

@@ -107,8 +107,10 @@ const COLUMNS: &str = "id, name, path, repo, common_dir, branch, status, message
 impl Registry {
     pub fn open(file: &Path) -> Result<Self, WorktreeError> {
         let connection = sqlite::open(file, &MIGRATIONS, Durability::Process)?;
-        // Folding the log into the file waits for the disk; whoever writes the log full does it, not everybody who ends.
+        // Folding the log into the file waits for the disk, so not everybody who ends does it. But whoever comes first
+        // reads the whole log, so it stays short.
         connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "wal_autocheckpoint", 64)?;
         Ok(Self { connection: Arc::new(Mutex::new(connection)) })
     }
 
@@ -241,31 +243,29 @@ impl Registry {
     }
 }
 
+/// Reads the values of [`COLUMNS`], by position: by name is slow, and lists are long.
 fn worktree(row: &Row<'_>) -> rusqlite::Result<Worktree> {
     let path = |bytes: Vec<u8>| PathBuf::from(OsStr::from_bytes(&bytes));
-    let branch: String = row.get("branch")?;
+    let branch: String = row.get(5)?;
     let unreadable =
         |error| rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Text, Box::new(error));
     Ok(Worktree {
-        id: WorktreeId::stored(row.get("id")?),
-        name: row.get("name")?,
-        path: path(row.get("path")?),
-        repo: path(row.get("repo")?),
-        common_dir: path(row.get("common_dir")?),
+        id: WorktreeId::stored(row.get(0)?),
+        name: row.get(1)?,
+        path: path(row.get(2)?),
+        repo: path(row.get(3)?),
+        common_dir: path(row.get(4)?),
         branch: BranchName::new(branch).map_err(unreadable)?,
-        status: Status::stored(&row.get::<_, String>("status")?),
-        message: row.get("message")?,
-        created_branch: row.get("created_branch")?,
-        start: row.get("start")?,
-        admin_dir: row.get::<_, Option<Vec<u8>>>("admin_dir")?.map(path),
-        topmost_made: path(row.get("topmost_made")?),
-        setup: SetupOutcome {
-            status: setup_status(&row.get::<_, String>("setup_status")?),
-            error: row.get("setup_error")?,
-        },
-        adopted: row.get("adopted")?,
-        created_at: moment(row.get("created_at")?),
-        updated_at: moment(row.get("updated_at")?),
+        status: Status::stored(&row.get::<_, String>(6)?),
+        message: row.get(7)?,
+        created_branch: row.get(8)?,
+        start: row.get(9)?,
+        admin_dir: row.get::<_, Option<Vec<u8>>>(10)?.map(path),
+        topmost_made: path(row.get(11)?),
+        setup: SetupOutcome { status: setup_status(&row.get::<_, String>(12)?), error: row.get(13)? },
+        adopted: row.get(14)?,
+        created_at: moment(row.get(15)?),
+        updated_at: moment(row.get(16)?),
     })
 }
 

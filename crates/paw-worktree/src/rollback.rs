@@ -33,7 +33,7 @@ impl Worktrees {
         remove_made_parents(row);
         let git = Git::at(&row.common_dir);
         if row.created_branch && row.common_dir.exists() {
-            let state = git.branch_state(&row.branch)?;
+            let state = git.branch_state(&row.branch, &row.common_dir)?;
             // A branch that has moved holds somebody's work.
             if state.commit.as_deref() == Some(row.start.as_str()) && state.checked_out_at.is_none() {
                 git.delete_branch(&row.branch)?;

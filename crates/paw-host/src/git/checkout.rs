@@ -3,13 +3,12 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 
 use super::{ELSEWHERE, Git, GitError, path, run};
-use crate::process::Command;
+use crate::process::{Command, is_executable};
 
 /// Where the branch of a new worktree comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,27 +29,22 @@ pub struct BranchState {
     pub checked_out_at: Option<PathBuf>,
     /// A branch that git cannot keep beside it: `feat` beside `feat/x`.
     pub in_the_way: Option<String>,
-}
-
-/// Settings of the repository that say how a worktree is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CheckoutSettings {
-    /// The user has set how many processes write files.
-    workers_set: bool,
-    hooks_elsewhere: bool,
+    /// The commit of the branch that the main checkout is on, where a look at its HEAD tells which that is.
+    pub main_commit: Option<String>,
 }
 
 impl Git {
-    pub fn branch_state(&self, branch: &BranchName) -> Result<BranchState, GitError> {
+    /// What git knows about a branch, in one question. `common_dir` is where the main checkout's HEAD is.
+    pub fn branch_state(&self, branch: &BranchName, common_dir: &Path) -> Result<BranchState, GitError> {
         let full = branch.full_ref();
+        let main = find_head_ref(common_dir);
         let parents = full.match_indices('/').skip(2).map(|(at, _)| full[..at].to_owned());
-        let mut args = vec![
-            "for-each-ref".to_owned(),
-            "--format=%(refname)%00%(objectname)%00%(worktreepath)%00".into(),
-        ];
+        let format = "--format=%(refname)%00%(objectname)%00%(worktreepath)%00";
+        let mut args = vec!["for-each-ref".to_owned(), format.to_owned()];
         args.extend(parents);
         args.push(full.clone());
-        Ok(branch_state(&self.run(args)?, full.as_bytes()))
+        args.extend(main.clone());
+        Ok(branch_state(&self.run(args)?, full.as_bytes(), main.as_deref().unwrap_or_default().as_bytes()))
     }
 
     /// Tells git about a new worktree at `dir` and makes its branch if need be. No file is checked out yet.
@@ -75,42 +69,21 @@ impl Git {
         self.run(args).map(drop)
     }
 
-    pub fn checkout_settings(&self) -> Result<CheckoutSettings, GitError> {
-        let keys = r"^(core\.hookspath|checkout\.workers)$";
-        let found = self.find(["config", "--null", "--name-only", "--get-regexp", keys])?.unwrap_or_default();
-        let has = |key: &str| found.split('\0').any(|name| name.eq_ignore_ascii_case(key));
-        Ok(CheckoutSettings { workers_set: has("checkout.workers"), hooks_elsewhere: has("core.hookspath") })
+    /// Fills a registered worktree, the one this git runs in.
+    pub fn check_out_files(&self) -> Result<(), GitError> {
+        self.run(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).map(drop)
     }
 
-    /// Fills a registered worktree (the one this git runs in) with `workers` processes, unless the user has chosen
-    /// their number.
-    pub fn check_out_files(&self, workers: usize, settings: CheckoutSettings) -> Result<(), GitError> {
-        let mut args = Vec::new();
-        if workers > 1 && !settings.workers_set {
-            args.extend(["-c".to_owned(), format!("checkout.workers={workers}")]);
-        }
-        args.extend(["reset", "--hard", "--quiet", "--no-recurse-submodules"].map(str::to_owned));
-        self.run(args).map(drop)
+    /// Where the repository's post-checkout hook would be. It may lie among the files that are about to be checked out.
+    pub fn post_checkout_hook(&self) -> Result<PathBuf, GitError> {
+        let answer = run(&self.command(["rev-parse", "--git-path", "hooks/post-checkout"]))?;
+        Ok(self.dir().join(path(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
-    /// Runs the repository's post-checkout hook for this new worktree as `git worktree add` does: in the worktree,
-    /// without GIT_DIR, from no commit to the one that was checked out.
-    pub fn run_post_checkout(
-        &self,
-        commit: &str,
-        common_dir: &Path,
-        settings: CheckoutSettings,
-    ) -> Result<(), GitError> {
-        const HOOK: &str = "hooks/post-checkout";
-        let usual = common_dir.join(HOOK);
-        let hook = if settings.hooks_elsewhere {
-            let answer = run(&self.command(["rev-parse", "--git-path", HOOK]))?;
-            self.dir().join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)))
-        } else {
-            usual
-        };
-        if !fs::metadata(&hook).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-        {
+    /// Runs the post-checkout hook, if there is one that can be run, for this new worktree as `git worktree add` does: in the worktree, without GIT_DIR,
+    /// from no commit to the one that was checked out.
+    pub fn run_post_checkout(&self, hook: &Path, commit: &str) -> Result<(), GitError> {
+        if !is_executable(hook) {
             return Ok(());
         }
         let nothing = "0".repeat(commit.len());
@@ -121,11 +94,14 @@ impl Git {
 }
 
 /// Each ref's three values end with NUL, each ref with a newline.
-fn branch_state(answer: &[u8], full_ref: &[u8]) -> BranchState {
+fn branch_state(answer: &[u8], full_ref: &[u8], main_ref: &[u8]) -> BranchState {
     let mut state = BranchState::default();
     let values: Vec<&[u8]> = answer.split(|byte| *byte == 0).collect();
     for found in values.chunks_exact(3) {
         let name = found[0].strip_prefix(b"\n").unwrap_or(found[0]);
+        if name == main_ref {
+            state.main_commit = Some(String::from_utf8_lossy(found[1]).into_owned());
+        }
         if name == full_ref {
             state.commit = Some(String::from_utf8_lossy(found[1]).into_owned());
             state.checked_out_at = (!found[2].is_empty()).then(|| path(found[2]));
@@ -135,6 +111,13 @@ fn branch_state(answer: &[u8], full_ref: &[u8]) -> BranchState {
         }
     }
     state
+}
+
+/// The branch a HEAD file names. Other kinds of HEAD, and of ref storage, are left to git.
+fn find_head_ref(git_dir: &Path) -> Option<String> {
+    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let name = head.trim_end().strip_prefix("ref: ")?;
+    BranchName::new(name.strip_prefix("refs/heads/")?).ok().map(|branch| branch.full_ref())
 }
 
 fn is_below(name: &[u8], dir: &[u8]) -> bool {
@@ -150,14 +133,14 @@ mod tests {
     #[test]
     fn the_state_of_a_branch_is_read_even_from_a_path_with_a_newline() {
         let answer = b"refs/heads/feat/x\0abc\0/a\nb\0\n";
-        let state = branch_state(answer, b"refs/heads/feat/x");
-        assert_eq!(state.commit.as_deref(), Some("abc"));
+        let state = branch_state(answer, b"refs/heads/feat/x", b"refs/heads/feat/x");
+        assert_eq!((state.commit.as_deref(), state.main_commit.as_deref()), (Some("abc"), Some("abc")));
         assert_eq!((state.checked_out_at, state.in_the_way), (Some("/a\nb".into()), None));
     }
 
     #[test]
     fn a_branch_above_or_below_is_in_the_way_and_a_sibling_is_not() {
-        let way = |answer: &[u8], name: &str| branch_state(answer, name.as_bytes()).in_the_way;
+        let way = |answer: &[u8], name: &str| branch_state(answer, name.as_bytes(), b"").in_the_way;
         assert_eq!(way(b"refs/heads/feat\0a\0\0\n", "refs/heads/feat/x").as_deref(), Some("feat"));
         assert_eq!(way(b"refs/heads/feat/x/y\0a\0\0\n", "refs/heads/feat/x").as_deref(), Some("feat/x/y"));
         assert_eq!(way(b"refs/heads/feat/y\0a\0\0\n", "refs/heads/feat/x"), None);
@@ -167,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_answer_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            branch_state(&bytes, b"refs/heads/x");
+            branch_state(&bytes, b"refs/heads/x", b"");
         }
     }
 }

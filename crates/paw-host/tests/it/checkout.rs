@@ -13,7 +13,6 @@ fn branch(name: &str) -> BranchName {
 #[test]
 fn the_bytes_of_a_checkout_are_read_from_every_kind_of_index() {
     let sandbox = Sandbox::new();
-    let seed = sandbox.repo("seed");
     for (name, format, version) in
         [("two", "sha1", "2"), ("four", "sha1", "4"), ("long", "sha256", "2"), ("both", "sha256", "4")]
     {
@@ -46,13 +45,13 @@ fn registration_and_checkout_are_two_steps() {
     let dir = sandbox.root().join("linked");
     git.register_worktree(&dir, &branch("topic"), &BranchSource::NewAt(head.clone())).unwrap();
     assert!(!dir.join("README.md").exists());
-    let state = git.branch_state(&branch("topic")).unwrap();
+    let state = git.branch_state(&branch("topic"), &repo.root.join(".git")).unwrap();
     assert_eq!(
         (state.commit.as_deref(), state.checked_out_at.as_deref()),
         (Some(head.as_str()), Some(dir.as_path()))
     );
     let linked = Git::at(&dir);
-    linked.check_out_files(2, linked.checkout_settings().unwrap()).unwrap();
+    linked.check_out_files().unwrap();
     assert!(dir.join("README.md").exists() && linked.status().unwrap().is_empty());
 
     let admin = repo.root.join(".git/worktrees/linked");
@@ -63,7 +62,7 @@ fn registration_and_checkout_are_two_steps() {
     assert_eq!(git::find_admin_dir(&common, Path::new("/else/where")), None);
     git.remove_worktree(&dir).unwrap();
     git.delete_branch(&branch("topic")).unwrap();
-    assert_eq!(git.branch_state(&branch("topic")).unwrap().commit, None);
+    assert_eq!(git.branch_state(&branch("topic"), &repo.root.join(".git")).unwrap().commit, None);
 }
 
 #[test]

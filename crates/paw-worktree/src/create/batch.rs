@@ -1,11 +1,12 @@
 //! Several worktrees at once. Git cannot register two at a time, but files can be written side by side.
 
+use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use super::{Created, Half, Order, processors};
+use super::{Created, Half, Order};
 use crate::error::WorktreeError;
 use crate::service::Worktrees;
 
@@ -27,10 +28,10 @@ impl Worktrees {
         // Registered worktrees whose files still need room on the disk.
         let unfilled = AtomicU64::new(0);
         thread::scope(|scope| {
-            for _ in 0..processors().clamp(2, 8).min(orders.len()) {
+            for _ in 0..side_by_side().min(orders.len()) {
                 scope.spawn(|| {
                     while let Some((at, half)) = next(&waiting) {
-                        answer(at, self.complete(half, 1, &mut |_| {}));
+                        answer(at, self.complete(half, &mut |_| {}));
                         unfilled.fetch_sub(1, Ordering::Relaxed);
                     }
                 });
@@ -55,4 +56,9 @@ impl Worktrees {
 
 fn next(waiting: &Mutex<mpsc::Receiver<(usize, Half)>>) -> Option<(usize, Half)> {
     waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv().ok()
+}
+
+/// Two even on one processor, because a checkout waits for the disk half of the time; more than eight only wait for it.
+fn side_by_side() -> usize {
+    thread::available_parallelism().map_or(2, NonZero::get).clamp(2, 8)
 }

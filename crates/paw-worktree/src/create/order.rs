@@ -63,7 +63,10 @@ impl Order {
                 existing: existing.clone(),
             });
         }
-        let head = git.find(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+        let head = match &state.main_commit {
+            Some(commit) => Some(commit.clone()),
+            None => git.find(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?,
+        };
         let start = head.ok_or_else(|| WorktreeError::NoCommit(self.repo.root.clone()))?;
         Ok((BranchSource::NewAt(start.clone()), start))
     }
