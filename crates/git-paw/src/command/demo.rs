@@ -1,5 +1,7 @@
 //! `git paw demo`: what git-paw does, on a scratch repository, with scripted agents in the place of paid ones.
 
+mod collide;
+
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,8 +21,8 @@ use crate::output::Style;
 
 /// Watch git-paw at work in a scratch repository
 ///
-/// Makes a repository, a worktree and a pane for each of three scripted agents, and lets them work; then a worktree with
-/// unsaved work is removed and brought back. On a terminal you are taken into the session; detach (prefix, then d) to
+/// Makes a repository, a worktree and a pane for each of three scripted agents, and lets them work. Then two agents touch
+/// the same line and are warned, and a worktree with unsaved work is removed and brought back. On a terminal you are taken into the session; detach (prefix, then d) to
 /// come back. Everything is removed at the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep")]
@@ -119,6 +121,7 @@ impl Demo {
             tmux.wait_for(&self.channel(agent), PATIENCE)?;
         }
         self.tell(context)?;
+        collide::run(self.repo.dir(), &self.worktrees, context)?;
         self.lose_and_find(context)
     }
 

@@ -16,6 +16,8 @@ fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
         "opened the session paw-demo with 3 panes",
         "src/leave.sh | 2 ++",
         "three agents worked at once",
+        "two more agents changed the same line, and were warned before they committed",
+        "feat-rename: [conflict-detector]",
         "and got it back (git paw undo): idea.txt says \"half a thought\"",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
