@@ -61,7 +61,7 @@ fn on_a_terminal_it_ends_attached_and_cleans_up_after_detaching() {
     let sandbox = Sandbox::new();
     let mut terminal = Terminal::run(&sandbox, &sandbox.root(), PROGRAM, &["demo"]);
     terminal.wait_for("docs/guide");
-    terminal.wait_for("done: ");
+    terminal.wait_for("done:");
     terminal.send("\x02d");
     terminal.wait_for("three agents worked at once");
     assert_eq!(terminal.finish(), 0);
