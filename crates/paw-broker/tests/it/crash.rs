@@ -68,7 +68,9 @@ fn publish(
     acknowledged: &Mutex<HashMap<u64, String>>,
     count: &AtomicUsize,
 ) {
-    let mut http = Http::connect(address).speaking(token);
+    // The broker may be dead before this one has begun.
+    let Ok(http) = Http::try_connect(address) else { return };
+    let mut http = http.speaking(token);
     for number in 0..100_000 {
         let text = format!("{name}-{number}");
         let body =

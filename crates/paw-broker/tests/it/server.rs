@@ -112,10 +112,14 @@ impl Answer {
 
 impl Http {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self { stream: BufReader::new(stream), address, token: None }
+        Self::try_connect(address).unwrap()
+    }
+
+    pub(crate) fn try_connect(address: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        Ok(Self { stream: BufReader::new(stream), address, token: None })
     }
 
     pub(crate) fn speaking(self, token: Token) -> Self {
