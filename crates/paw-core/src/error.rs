@@ -50,6 +50,8 @@ pub enum PawError {
     AgentsMdError(String),
     #[error("Spec error: {0}")]
     SpecError(String),
+    #[error("Task error: {0}")]
+    TaskError(String),
     #[error("Replay error: {0}")]
     ReplayError(String),
     #[error("Dashboard error: {0}")]
@@ -88,6 +90,7 @@ impl PawError {
             | Self::InitError(_)
             | Self::AgentsMdError(_)
             | Self::SpecError(_)
+            | Self::TaskError(_)
             | Self::ReplayError(_)
             | Self::DashboardError(_)
             | Self::GitError(_)
@@ -172,6 +175,7 @@ mod tests {
             PawError::InitError(detail()),
             PawError::AgentsMdError(detail()),
             PawError::SpecError(detail()),
+            PawError::TaskError(detail()),
             PawError::ReplayError(detail()),
             PawError::DashboardError(detail()),
             PawError::GitError(detail()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
-use paw_core::config::{self, Layer, PawConfig, Warning};
+use paw_core::config::{self, Layer, PawConfig, TrustItem, Warning};
 
 use crate::files::{self, Dirs};
 
@@ -26,6 +26,12 @@ impl Layers {
     #[must_use]
     pub fn of_user_alone(&self) -> Self {
         Self { repo: Layer::default(), ..self.clone() }
+    }
+
+    /// As if the repository had not asked for those of its keys that need trust and are unwanted.
+    #[must_use]
+    pub fn without(&self, unwanted: impl Fn(&TrustItem) -> bool) -> Self {
+        Self { repo: self.repo.without(unwanted), ..self.clone() }
     }
 
     /// Keys nobody reads, in both files.

@@ -161,12 +161,12 @@ impl Command {
 
     /// Runs it and collects what it says.
     pub fn capture(&self) -> Result<Output, ProcessError> {
-        self.stream(|_, _| {})
+        run::capture(self)
     }
 
-    /// Runs it, hands over each line as it comes (without its end), and collects everything as well.
-    pub fn stream(&self, on_line: impl FnMut(Stream, &[u8])) -> Result<Output, ProcessError> {
-        run::collect(self, on_line)
+    /// Runs it and hands over each line as it comes, without its end. Nothing is kept.
+    pub fn stream(&self, on_line: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
+        run::stream(self, on_line)
     }
 
     /// Runs it on our own terminal, until it ends.
@@ -296,6 +296,15 @@ mod tests {
         for pid in pids.lines() {
             assert!(!tree::is_running(pid.parse().unwrap()), "process {pid} is still there");
         }
+    }
+
+    #[test]
+    fn a_program_that_never_stops_talking_runs_out_of_time_all_the_same() {
+        let mut said = 0_u64;
+        let limit = Duration::from_millis(300);
+        let exit = Command::new("yes").time_limit(limit).stream(|_, _| said += 1).unwrap();
+        assert_eq!(exit, Exit::TimedOut { limit });
+        assert!(said > 0);
     }
 
     #[test]

@@ -4,19 +4,28 @@
 //! standard input, so that neither the length of an argument list nor `ps` is a concern. Targets are exact.
 
 mod batch;
+mod paste;
 mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use paw_core::{PawError, SessionName};
 
 pub use batch::Batch;
+pub use paste::Paste;
 pub use version::{MINIMUM, Version};
 
 use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
+
+/// What a server says that has lost its last session and is about to end. It has done nothing; asked again, another
+/// one is started.
+const GOING_AWAY: &str = "server exited unexpectedly";
+const GOING_AWAY_TRIES: u32 = 20;
+const GOING_AWAY_PAUSE: Duration = Duration::from_millis(25);
 
 /// A tmux call that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -136,11 +145,19 @@ impl Tmux {
         said(command, &self.output(command)?)
     }
 
-    /// Runs a whole batch as one process. tmux goes on after an error, so on failure something may exist: the
-    /// caller ends what it was building.
+    /// Runs a whole batch as one process, up to the first command that fails. What the others made stays: the caller
+    /// ends what it was building.
     pub fn run_batch(&self, batch: &Batch) -> Result<String, TmuxError> {
         let command = TmuxCommand::new("start-server").args([";", "source-file", "-"]);
-        let output = self.command(command.words()).input(batch.script()).capture()?;
+        let tmux = self.command(command.words()).input(batch.script());
+        let mut output = tmux.capture()?;
+        for _ in 0..GOING_AWAY_TRIES {
+            if output.exit.success() || !String::from_utf8_lossy(&output.stderr).contains(GOING_AWAY) {
+                break;
+            }
+            thread::sleep(GOING_AWAY_PAUSE);
+            output = tmux.capture()?;
+        }
         said(&command, &output)
     }
 
@@ -148,6 +165,27 @@ impl Tmux {
     pub fn has_session(&self, session: &SessionName) -> Result<bool, TmuxError> {
         let command = TmuxCommand::new("has-session").arg("-t").arg(session_target(session));
         Ok(self.output(&command)?.exit.success())
+    }
+
+    /// The names of all sessions, each with the value of one of its options. No server at all means none.
+    pub fn sessions(&self, option: &str) -> Result<Vec<(String, String)>, TmuxError> {
+        let format = format!("#{{session_name}}\t#{{{option}}}");
+        let output = self.output(&TmuxCommand::new("list-sessions").args(["-F", &format]))?;
+        let listing = if output.exit.success() { output.stdout } else { Vec::new() };
+        Ok(pairs(&String::from_utf8_lossy(&listing)))
+    }
+
+    /// The id of each pane of a session with the value of one of its options, in the order of the panes.
+    pub fn panes_with(
+        &self,
+        session: &SessionName,
+        option: &str,
+    ) -> Result<Vec<(String, String)>, TmuxError> {
+        self.require_session(session)?;
+        let format = format!("#{{pane_id}}\t#{{{option}}}");
+        let command =
+            TmuxCommand::new("list-panes").args(["-s", "-t", &session_target(session), "-F", &format]);
+        Ok(pairs(&self.run(&command)?))
     }
 
     /// Ends the session and everything in its panes. One that is gone already is fine.
@@ -181,18 +219,27 @@ impl Tmux {
         said(&command, &self.command(command.words()).time_limit(limit).capture()?).map(drop)
     }
 
-    /// Puts the user's terminal into the session: by attaching, or inside tmux by switching to it.
+    /// Puts the user's terminal into the session: by attaching, or inside the same server by switching to it.
     pub fn attach(&self, session: &SessionName) -> Result<(), TmuxError> {
         self.require_session(session)?;
-        let inside = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
+        let inside = std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value));
         let verb = if inside { "switch-client" } else { "attach-session" };
         let command = TmuxCommand::new(verb).args(["-t", &session_target(session)]);
-        match self.command(command.words()).inherit()? {
+        let tmux = self.command(command.words());
+        // Another server's client would only refuse to run inside a pane.
+        match if inside { tmux } else { tmux.env_remove("TMUX") }.inherit()? {
             Exit::Code(0) => Ok(()),
             exit => {
                 Err(TmuxError::Failed { command: command.to_string(), exit, stderr: "see above".to_owned() })
             }
         }
+    }
+
+    /// Whether `TMUX` is that of a pane of this server: its socket has the name of ours.
+    fn is_server_of(&self, variable: &OsStr) -> bool {
+        let variable = variable.to_string_lossy();
+        let socket = variable.split(',').next().and_then(|socket| socket.rsplit('/').next());
+        socket.is_some_and(|socket| socket == self.socket.as_deref().unwrap_or("default"))
     }
 
     fn require_session(&self, session: &SessionName) -> Result<(), TmuxError> {
@@ -206,6 +253,12 @@ fn said(command: &TmuxCommand, output: &Output) -> Result<String, TmuxError> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Err(TmuxError::Failed { command: command.to_string(), exit: output.exit, stderr })
+}
+
+/// Lines of a name, a tab and a value.
+fn pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    text.lines().filter_map(pair).collect()
 }
 
 /// The title comes last, because it is the one field that an agent chooses.
@@ -232,6 +285,16 @@ mod tests {
         assert_eq!((pane.id.as_str(), pane.index, pane.title.as_str()), ("%3", 2, "feat/x → a\tb"));
         assert_eq!(pane.current_path, PathBuf::from("/w t"));
         assert!(parse_pane("").is_none() && parse_pane("3\t2").is_none());
+    }
+
+    #[test]
+    fn only_a_pane_of_the_same_server_is_inside() {
+        let usual = Tmux::default();
+        let own = Tmux::on_socket(Some("paw".to_owned()));
+        assert!(usual.is_server_of(OsStr::new("/tmp/tmux-1000/default,4242,0")));
+        assert!(!own.is_server_of(OsStr::new("/tmp/tmux-1000/default,4242,0")));
+        assert!(own.is_server_of(OsStr::new("/run/user/1/tmux-1/paw,1,0")));
+        assert!(!usual.is_server_of(OsStr::new("")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What tests stand on: a sandbox with its own home, its own tmux server, its own PATH and real repositories.
 //!
-//! Nothing here imitates git or tmux. Programs are faked by tiny real ones ([`Sandbox::install_program`]).
+//! Nothing here imitates git or tmux. Programs are faked by tiny real ones ([`Sandbox::install_program`]), an AI CLI by
+//! one with a screen ([`Sandbox::install_agent`]).
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -9,11 +10,13 @@
     reason = "a test that cannot set itself up has to stop"
 )]
 
+mod agent;
 mod repo;
 mod sandbox;
 mod terminal;
 mod wait;
 
+pub use agent::{AgentLook, FakeAgent};
 pub use repo::{TestRepo, git};
 pub use sandbox::{Ran, Sandbox};
 pub use terminal::Terminal;

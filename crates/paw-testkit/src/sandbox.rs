@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use crate::TestRepo;
 
 /// Programs a test may use besides the ones it installs itself. Whatever AI CLI this machine has stays invisible.
-const TOOLS: [&str; 34] = [
+const TOOLS: [&str; 35] = [
     "awk", "basename", "bash", "cat", "chmod", "cp", "date", "dirname", "env", "false", "git", "grep",
     "head", "kill", "less", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "ps", "pwd", "rm", "sed",
-    "setsid", "sh", "sleep", "tail", "tmux", "touch", "tr", "true", "uname",
+    "setsid", "sh", "sleep", "stty", "tail", "tmux", "touch", "tr", "true", "uname",
 ];
 
 /// A home, a PATH, a tmux server and a place for repositories, all thrown away at the end.
@@ -164,9 +164,20 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// The sockets of this sandbox's tmux servers, also of those that have ended.
+    pub fn tmux_sockets(&self) -> Vec<PathBuf> {
+        let entries = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+        let dirs = entries(self.root().join("tmux")).map(|entry| entry.path());
+        dirs.flat_map(entries).map(|entry| entry.path()).collect()
+    }
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // The server lives on this sandbox's own socket. There may be none.
-        let _ = self.command(self.root().join("tools/tmux")).arg("kill-server").output();
+        for socket in self.tmux_sockets() {
+            let tmux = self.root().join("tools/tmux");
+            let _ = self.command(tmux).arg("-S").arg(socket).arg("kill-server").output();
+        }
     }
 }

@@ -21,21 +21,50 @@ impl Layer {
     ///
     /// Values that cannot do harm, such as an empty list or a loopback address, are not among them.
     pub fn needs_trust(&self) -> Vec<TrustItem> {
+        let mut items: Vec<_> = self.items().into_iter().map(|(_, item)| item).collect();
+        items.sort();
+        items
+    }
+
+    /// As if the file did not have those of these keys that are unwanted. An entry of `[clis]` goes as a whole: half of
+    /// one is none.
+    #[must_use]
+    pub fn without(&self, unwanted: impl Fn(&TrustItem) -> bool) -> Self {
+        let mut layer = self.clone();
+        for (path, _) in self.items().iter().filter(|(_, item)| unwanted(item)) {
+            let length = if path[0] == "clis" { 2 } else { path.len() };
+            remove(&mut layer.table, &path[..length]);
+        }
+        layer
+    }
+
+    fn items(&self) -> Vec<(Vec<String>, TrustItem)> {
         let mut items = Vec::new();
         visit(&self.table, &mut Vec::new(), &mut items);
-        items.sort();
         items
     }
 }
 
-fn visit(table: &Table, path: &mut Vec<String>, items: &mut Vec<TrustItem>) {
+fn remove(table: &mut Table, path: &[String]) {
+    match path {
+        [key] => drop(table.remove(key)),
+        [key, rest @ ..] => {
+            if let Some(Value::Table(inner)) = table.get_mut(key) {
+                remove(inner, rest);
+            }
+        }
+        [] => {}
+    }
+}
+
+fn visit(table: &Table, path: &mut Vec<String>, items: &mut Vec<(Vec<String>, TrustItem)>) {
     for (key, value) in table {
         path.push(key.clone());
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
         match value {
             Value::Table(inner) => visit(inner, path, items),
             value if runs_or_loosens(&keys, value) && !is_empty(value) => {
-                items.push(TrustItem { key: dotted(path), value: exact(value) });
+                items.push((path.clone(), TrustItem { key: dotted(path), value: exact(value) }));
             }
             _ => {}
         }

@@ -24,6 +24,13 @@ impl Git {
         Ok(branch_names(names, &remotes).into_iter().collect())
     }
 
+    /// The local branches, sorted.
+    pub fn local_branches(&self) -> Result<Vec<BranchName>, GitError> {
+        let names = self.run(["for-each-ref", "--format=%(refname)", "refs/heads"])?;
+        let names = names.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
+        Ok(branch_names(names, &[]).into_iter().collect())
+    }
+
     pub fn remotes(&self) -> Result<Vec<String>, GitError> {
         Ok(self.line(["remote"])?.lines().map(str::to_owned).collect())
     }

@@ -56,6 +56,8 @@ pub struct Taken {
     pub commit: String,
     pub tree: String,
     pub head: Option<String>,
+    /// Nothing is uncommitted.
+    pub clean: bool,
     /// Every file that differs from where the branch began, committed or not, new ones by their own path. Sorted.
     pub changed: Vec<PathBuf>,
 }
@@ -232,10 +234,26 @@ impl Snapshot {
         });
         let (commit, mut changed) = (commit?, changed.unwrap_or_else(|_| self.changed(&tree))?);
         changed.extend(self.opaque.iter().cloned());
-        let taken =
-            Taken { commit, tree, head: self.place.head.clone(), changed: changed.into_iter().collect() };
+        let clean = self.opaque.is_empty() && self.is_committed(&tree)?;
+        let head = self.place.head.clone();
+        let taken = Taken { commit, tree, head, clean, changed: changed.into_iter().collect() };
         self.last = Some(taken.clone());
         Ok(taken)
+    }
+
+    /// Whether HEAD has this very tree. Asked of git once for every tree and every commit.
+    fn is_committed(&self, tree: &str) -> Result<bool, GitError> {
+        let Some(head) = &self.place.head else { return Ok(false) };
+        if let Some(last) = self.last.as_ref().filter(|last| last.head.as_ref() == Some(head)) {
+            if last.tree == tree {
+                return Ok(last.clean);
+            }
+            if last.clean {
+                return Ok(false);
+            }
+        }
+        let of_head = format!("{head}^{{tree}}");
+        Ok(text(&run(&self.scratch.command(["rev-parse", "--verify", "--quiet", of_head.as_str()]))?) == tree)
     }
 
     fn commit(&self, tree: &str) -> Result<String, GitError> {

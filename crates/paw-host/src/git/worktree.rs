@@ -72,6 +72,11 @@ impl Git {
         self.run(["worktree", "prune"]).map(drop)
     }
 
+    /// Tells the linked worktrees where the repository is, after it was moved.
+    pub fn repair_worktrees(&self) -> Result<(), GitError> {
+        self.run(["worktree", "repair"]).map(drop)
+    }
+
     pub fn unlock_worktree(&self, dir: &Path) -> Result<(), GitError> {
         let args: [OsString; 4] = ["worktree".into(), "unlock".into(), "--".into(), dir.into()];
         self.run(args).map(drop)

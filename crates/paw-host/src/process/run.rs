@@ -5,9 +5,10 @@ mod follow;
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
@@ -22,8 +23,10 @@ use crate::clock::Stopwatch;
 const DRAIN: Duration = Duration::from_millis(500);
 /// How long a program may clean up after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
-/// A line longer than this is handed over in pieces, so that no program can fill our memory with one.
+/// The longest line of [`stream`] in one piece.
 const LONGEST_LINE: usize = 64 * 1024;
+/// How many pieces of output may wait for their reader.
+const WAITING: usize = 16;
 
 /// Which of a program's two outputs a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,20 +43,28 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
+/// What happens to a program while it runs.
+#[derive(Debug)]
 enum Event {
     Said(Stream, Vec<u8>),
     Closed,
     Ended(io::Result<()>),
+    /// Somebody wants it to stop.
+    Wake,
 }
 
-pub(super) fn collect(
-    command: &Command,
-    mut on_line: impl FnMut(Stream, &[u8]),
-) -> Result<Output, ProcessError> {
-    let watch = Stopwatch::start();
-    let cookie = command.limit.map(|_| tree::Cookie::new());
-    let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
-    let (events, inbox) = mpsc::channel();
+/// The wire over which we hear of a program.
+#[derive(Debug)]
+struct Wire {
+    events: SyncSender<Event>,
+    inbox: Receiver<Event>,
+    /// Outputs that are not closed yet.
+    open: usize,
+}
+
+/// Gives the program its input, and listens to it. No more is read than is taken from the wire.
+fn listen(child: &mut Child, input: &Input) -> Wire {
+    let (events, inbox) = mpsc::sync_channel(WAITING);
     let mut open = 0;
     for (stream, pipe) in [
         (Stream::Out, child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)),
@@ -65,19 +76,57 @@ pub(super) fn collect(
             thread::spawn(move || read_to_end(stream, pipe, &events));
         }
     }
-    feed(&mut child, &command.input);
-    announce_end(&child, events);
+    feed(child, input);
+    let (pid, ends) = (child.id(), events.clone());
+    thread::spawn(move || {
+        let _ = ends.send(Event::Ended(wait_without_reaping(pid)));
+    });
+    Wire { events, inbox, open }
+}
 
-    let (mut out, mut err) = (Lines::new(Stream::Out), Lines::new(Stream::Err));
+/// Runs it to its end and keeps everything it says.
+pub(super) fn capture(command: &Command) -> Result<Output, ProcessError> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let exit = run(command, |stream, bytes| match stream {
+        Stream::Out => stdout.extend_from_slice(bytes),
+        Stream::Err => stderr.extend_from_slice(bytes),
+    })?;
+    Ok(Output { exit, stdout, stderr })
+}
+
+/// Runs it to its end, hands over each line as it comes, and keeps nothing.
+pub(super) fn stream(
+    command: &Command,
+    mut on_line: impl FnMut(Stream, &[u8]),
+) -> Result<Exit, ProcessError> {
+    let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
+    let mut hand_over = |stream, text: &[u8]| {
+        on_line(stream, text);
+        ControlFlow::Continue(())
+    };
+    let exit = run(command, |stream, bytes| {
+        let line = if stream == Stream::Out { &mut out } else { &mut err };
+        let _ = line.push(bytes, |text| hand_over(stream, text));
+    })?;
+    let _ = out.finish(|text| hand_over(Stream::Out, text));
+    let _ = err.finish(|text| hand_over(Stream::Err, text));
+    Ok(exit)
+}
+
+fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
+    let watch = Stopwatch::start();
+    let cookie = command.limit.map(|_| tree::Cookie::new());
+    let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
+    let mut wire = listen(&mut child, &command.input);
     let mut deadline = Deadline::after(command.limit);
     let mut timed_out = None;
     let mut members = BTreeSet::new();
     let mut ended = false;
-    while !ended || open > 0 {
-        match deadline.next(&inbox) {
-            Ok(Event::Said(Stream::Out, bytes)) => out.push(&bytes, &mut on_line),
-            Ok(Event::Said(Stream::Err, bytes)) => err.push(&bytes, &mut on_line),
-            Ok(Event::Closed) => open -= 1,
+    while !ended || wire.open > 0 {
+        match deadline.next(&wire.inbox) {
+            Ok(Event::Said(stream, bytes)) => on_bytes(stream, &bytes),
+            Ok(Event::Closed) => wire.open -= 1,
+            Ok(Event::Wake) => {}
             Ok(Event::Ended(Ok(()))) => {
                 ended = true;
                 deadline = Deadline::after(Some(DRAIN));
@@ -97,8 +146,6 @@ pub(super) fn collect(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    out.finish(&mut on_line);
-    err.finish(&mut on_line);
     if timed_out.is_some() {
         tree::kill_all(child.id(), cookie.as_ref(), members);
     }
@@ -106,7 +153,7 @@ pub(super) fn collect(
         child.wait().map_err(|source| ProcessError::Wait { command: command.to_string(), source })?;
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });
     trace(command, exit, &watch);
-    Ok(Output { exit, stdout: out.all, stderr: err.all })
+    Ok(exit)
 }
 
 pub(super) fn inherit(command: &Command) -> Result<Exit, ProcessError> {
@@ -179,7 +226,7 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-fn read_to_end(stream: Stream, mut pipe: impl Read, events: &Sender<Event>) {
+fn read_to_end(stream: Stream, mut pipe: impl Read, events: &SyncSender<Event>) {
     let mut buffer = vec![0; 32 * 1024];
     loop {
         match pipe.read(&mut buffer) {
@@ -204,14 +251,6 @@ fn feed(child: &mut Child, input: &Input) {
     }
 }
 
-/// Says when the child has ended.
-fn announce_end(child: &Child, events: Sender<Event>) {
-    let pid = child.id();
-    thread::spawn(move || {
-        let _ = events.send(Event::Ended(wait_without_reaping(pid)));
-    });
-}
-
 /// Waits for the end of a child but leaves it unreaped, so that its process id cannot become somebody else's while we
 /// may still want to signal it.
 fn wait_without_reaping(pid: u32) -> io::Result<()> {
@@ -232,44 +271,46 @@ impl Deadline {
         Self(limit.map(|limit| (Stopwatch::start(), limit)))
     }
 
-    fn next(&self, inbox: &mpsc::Receiver<Event>) -> Result<Event, RecvTimeoutError> {
+    fn next(&self, inbox: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
         match &self.0 {
+            // Whoever talks without end has no more time than anybody else.
+            Some((watch, limit)) if watch.remaining(*limit).is_zero() => Err(RecvTimeoutError::Timeout),
             Some((watch, limit)) => inbox.recv_timeout(watch.remaining(*limit)),
             None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 }
 
-/// Everything one stream said, and the line that is not finished yet.
-struct Lines {
-    stream: Stream,
-    all: Vec<u8>,
-    handed_over: usize,
+/// The line that is not finished yet. One longer than `limit` is handed over in pieces, so that no program can fill
+/// our memory with it.
+struct Line {
+    text: Vec<u8>,
+    limit: usize,
 }
 
-impl Lines {
-    fn new(stream: Stream) -> Self {
-        Self { stream, all: Vec::new(), handed_over: 0 }
+impl Line {
+    fn up_to(limit: usize) -> Self {
+        Self { text: Vec::new(), limit }
     }
 
-    fn push(&mut self, bytes: &[u8], on_line: &mut impl FnMut(Stream, &[u8])) {
-        let searched = self.all.len();
-        self.all.extend_from_slice(bytes);
-        let mut from = searched;
-        while let Some(at) = self.all[from..].iter().position(|byte| *byte == b'\n') {
-            on_line(self.stream, &self.all[self.handed_over..from + at]);
-            from += at + 1;
-            self.handed_over = from;
+    fn push(
+        &mut self,
+        mut bytes: &[u8],
+        mut on_line: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.text.extend_from_slice(&bytes[..at]);
+            bytes = &bytes[at + 1..];
+            on_line(&std::mem::take(&mut self.text))?;
         }
-        if self.all.len() - self.handed_over > LONGEST_LINE {
-            on_line(self.stream, &self.all[self.handed_over..]);
-            self.handed_over = self.all.len();
+        self.text.extend_from_slice(bytes);
+        if self.text.len() > self.limit {
+            on_line(&std::mem::take(&mut self.text))?;
         }
+        ControlFlow::Continue(())
     }
 
-    fn finish(&mut self, on_line: &mut impl FnMut(Stream, &[u8])) {
-        if self.handed_over < self.all.len() {
-            on_line(self.stream, &self.all[self.handed_over..]);
-        }
+    fn finish(self, mut on_line: impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+        if self.text.is_empty() { ControlFlow::Continue(()) } else { on_line(&self.text) }
     }
 }

@@ -19,13 +19,17 @@ impl Batch {
 
     pub(super) fn script(&self) -> Vec<u8> {
         let mut script = Vec::new();
-        for command in &self.0 {
+        for (number, command) in self.0.iter().enumerate() {
+            // In one line: what follows a command that failed is not tried on whatever is there instead.
+            if number > 0 {
+                script.extend_from_slice(b"; ");
+            }
             for word in command.words() {
                 quote(word.as_bytes(), &mut script);
                 script.push(b' ');
             }
-            script.push(b'\n');
         }
+        script.push(b'\n');
         script
     }
 }
@@ -63,7 +67,7 @@ mod tests {
         .collect();
         assert_eq!(
             String::from_utf8(batch.script()).unwrap(),
-            "'new-session' '-s' 'a b' \n'send-keys' 'it'\"'\"'s $HOME' \n"
+            "'new-session' '-s' 'a b' ; 'send-keys' 'it'\"'\"'s $HOME' \n"
         );
     }
 }

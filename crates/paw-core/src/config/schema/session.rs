@@ -21,6 +21,10 @@ section! {
         default enabled: bool = false,
         /// directory of the logs
         default log_dir: PathBuf = PathBuf::from(".git-paw/logs"),
+        /// the oldest logs go when all of them together are larger; 0 keeps them
+        default max_megabytes: u64 = 200,
+        /// logs that nobody has written to for so long go; 0 keeps them
+        default max_age_days: u32 = 30,
     }
 }
 
@@ -41,7 +45,7 @@ section! {
         default max_messages: u32 = 500,
         /// open from the start
         default default_visible: bool = true,
-        /// height in lines
+        /// most lines it takes below the other panels
         default height_lines: u16 = 20,
     }
 }

@@ -104,7 +104,7 @@ section! {
         default enabled: bool = true,
         /// more commands, by how they begin
         default extra: Vec<String> = Vec::new(),
-        /// sets for rust, node, python or go
+        /// sets for rust, node, python or go; none named: all of them
         default stacks: Vec<Stack> = Vec::new(),
     }
 }

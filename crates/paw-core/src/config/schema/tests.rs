@@ -35,7 +35,7 @@ fn populated() -> PawConfig {
         )]
         .into(),
         specs: Some(SpecsConfig { dir: Some("openspec/specs".into()), spec_type: SpecType::Openspec }),
-        logging: Some(LoggingConfig { enabled: true, log_dir: "logs".into() }),
+        logging: Some(LoggingConfig { enabled: true, log_dir: "logs".into(), ..LoggingConfig::default() }),
         broker: BrokerConfig { enabled: true, port: 9200, auth: BrokerAuth::None, ..BrokerConfig::default() },
         supervisor: Some(SupervisorConfig {
             enabled: true,
@@ -142,7 +142,7 @@ fn round_trip_preserves_rename() {
 #[test]
 fn logging_section_with_all_fields() {
     let logging = load("[logging]\nenabled = true\nlog_dir = \".git-paw/logs\"").logging.unwrap();
-    assert_eq!(logging, LoggingConfig { enabled: true, log_dir: ".git-paw/logs".into() });
+    assert_eq!(logging, LoggingConfig { enabled: true, ..LoggingConfig::default() });
 }
 
 #[test]

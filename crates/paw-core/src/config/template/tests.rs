@@ -133,6 +133,8 @@ fn the_file_is_pleasant_to_read() {
     # [logging]                  # what agents print, kept in files
     # enabled = false            # keep what every pane prints
     # log_dir = ".git-paw/logs"  # directory of the logs
+    # max_megabytes = 200        # the oldest logs go when all of them together are larger; 0 keeps them
+    # max_age_days = 30          # logs that nobody has written to for so long go; 0 keeps them
 
     # [dashboard]               # the session's overview pane
     # show_message_log = false  # show messages below the agents; broker_log does it better
@@ -140,10 +142,9 @@ fn the_file_is_pleasant_to_read() {
     # [dashboard.broker_log]  # the panel of messages
     # max_messages = 500      # messages kept for scrolling
     # default_visible = true  # open from the start
-    # height_lines = 20       # height in lines
+    # height_lines = 20       # most lines it takes below the other panels
 
     # [layout]                   # how panes look
-    # border_affordances = true  # show branch and state in the pane borders
     "##);
 }
 

@@ -137,3 +137,20 @@ fn the_keys_named_here_exist_in_the_schema() {
         }
     }
 }
+
+#[test]
+fn without_its_unwanted_keys_a_layer_says_the_rest() {
+    let layer = crate::config::parse(
+        "default_cli = \"x\"\n[clis.evil]\ncommand = \"evil\"\n[clis.evil.approval_args]\nauto = \"-y\"\n\
+         [supervisor]\nenabled = true\ntest_command = \"evil\"\n[broker]\nbind = \"0.0.0.0\"\nport = 1\n",
+        "config.toml",
+    )
+    .unwrap();
+    let rest = layer.without(|item| item.key != "broker.bind");
+    let keys: Vec<_> = rest.needs_trust().into_iter().map(|item| item.key).collect();
+    assert_eq!(keys, ["broker.bind"]);
+    let config = crate::config::resolve(crate::config::Layer::default(), rest, |_| false).unwrap();
+    assert!(config.clis.is_empty());
+    assert_eq!((config.default_cli.as_deref(), config.broker.port), (Some("x"), 1));
+    assert!(config.supervisor.is_some_and(|it| it.enabled && it.test_command.is_none()));
+}

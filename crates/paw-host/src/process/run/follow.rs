@@ -2,22 +2,19 @@
 //!
 //! Nothing it says is kept, and no more is read than its reader takes: a program may run for hours.
 
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::thread;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender};
 
-use super::{DRAIN, GRACE, Stream, Terminal, exit_of, feed, spawn, trace, wait_without_reaping};
+use super::{DRAIN, Event, GRACE, Line, Stream, Terminal, Wire, exit_of, listen, spawn, trace};
 use crate::clock::Stopwatch;
 use crate::process::{Command, Exit, ProcessError, tree};
 
 /// A longer line is handed over in pieces. Agents print whole files in one line, so this is generous.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
-/// How many pieces of output may wait for their reader.
-const WAITING: usize = 16;
 
 impl Command {
     /// Starts it and returns at once. Everything it starts carries `mark`, by which [`super::super::end_marked`] finds
@@ -26,34 +23,10 @@ impl Command {
         let watch = Stopwatch::start();
         let cookie = tree::Cookie::named(mark);
         let mut child = spawn(self, Terminal::Hidden, Some(&cookie))?;
-        let (events, inbox) = mpsc::sync_channel(WAITING);
-        let mut open = 0;
-        for (stream, pipe) in [
-            (Stream::Out, child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)),
-            (Stream::Err, child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)),
-        ] {
-            if let Some(pipe) = pipe {
-                open += 1;
-                let events = events.clone();
-                thread::spawn(move || read(stream, pipe, &events));
-            }
-        }
-        feed(&mut child, &self.input);
-        let (pid, ends) = (child.id(), events.clone());
-        thread::spawn(move || {
-            let _ = ends.send(Event::Ended(wait_without_reaping(pid)));
-        });
-        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), wake: events };
-        Ok(Running { command: self.clone(), child, cookie, inbox, open, stopper, watch, over: false })
+        let wire = listen(&mut child, &self.input);
+        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), wake: wire.events.clone() };
+        Ok(Running { command: self.clone(), child, cookie, wire, stopper, watch, over: false })
     }
-}
-
-enum Event {
-    Said(Stream, Vec<u8>),
-    Closed,
-    Ended(io::Result<()>),
-    /// Somebody wants it to stop.
-    Wake,
 }
 
 /// Ends a running program, from any thread, without waiting for it.
@@ -61,12 +34,6 @@ enum Event {
 pub struct Stopper {
     wanted: Arc<AtomicBool>,
     wake: SyncSender<Event>,
-}
-
-impl std::fmt::Debug for Event {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Event")
-    }
 }
 
 impl Stopper {
@@ -95,8 +62,7 @@ pub struct Running {
     command: Command,
     child: Child,
     cookie: tree::Cookie,
-    inbox: Receiver<Event>,
-    open: usize,
+    wire: Wire,
     stopper: Stopper,
     watch: Stopwatch,
     over: bool,
@@ -117,10 +83,10 @@ impl Running {
         mut self,
         mut on_line: impl FnMut(Stream, &[u8]) -> ControlFlow<()>,
     ) -> Result<Followed, ProcessError> {
-        let (mut out, mut err) = (Line::default(), Line::default());
+        let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
         let mut phase = Phase::Running;
         let mut ended: Option<Stopwatch> = None;
-        while ended.is_none() || self.open > 0 {
+        while ended.is_none() || self.wire.open > 0 {
             if matches!(phase, Phase::Running) && ended.is_none() && self.stopper.is_wanted() {
                 let members = tree::members(self.child.id(), Some(&self.cookie));
                 tree::signal(&members, tree::Signal::End);
@@ -135,7 +101,7 @@ impl Running {
                         self.stopper.stop();
                     }
                 }
-                Ok(Event::Closed) => self.open -= 1,
+                Ok(Event::Closed) => self.wire.open -= 1,
                 Ok(Event::Wake) => {}
                 Ok(Event::Ended(Ok(()))) => ended = Some(Stopwatch::start()),
                 Ok(Event::Ended(Err(source))) => return Err(self.lost(source)),
@@ -173,9 +139,9 @@ impl Running {
         match (phase, ended) {
             // Somebody it left behind may talk on for ever.
             (_, Some(since)) if since.remaining(DRAIN).is_zero() => Err(RecvTimeoutError::Timeout),
-            (_, Some(since)) => self.inbox.recv_timeout(since.remaining(DRAIN)),
-            (Phase::Ending { since, .. }, None) => self.inbox.recv_timeout(since.remaining(GRACE)),
-            (Phase::Running, None) => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (_, Some(since)) => self.wire.inbox.recv_timeout(since.remaining(DRAIN)),
+            (Phase::Ending { since, .. }, None) => self.wire.inbox.recv_timeout(since.remaining(GRACE)),
+            (Phase::Running, None) => self.wire.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
     }
 
@@ -201,52 +167,9 @@ enum Phase {
     Ending { since: Stopwatch, members: std::collections::BTreeSet<u32> },
 }
 
-fn read(stream: Stream, mut pipe: impl Read, events: &SyncSender<Event>) {
-    let mut buffer = vec![0; 32 * 1024];
-    loop {
-        match pipe.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                if events.send(Event::Said(stream, buffer[..n].to_vec())).is_err() {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    let _ = events.send(Event::Closed);
-}
-
-/// The line that is not finished yet.
-#[derive(Default)]
-struct Line(Vec<u8>);
-
-impl Line {
-    fn push(
-        &mut self,
-        mut bytes: &[u8],
-        mut on_line: impl FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.0.extend_from_slice(&bytes[..at]);
-            bytes = &bytes[at + 1..];
-            on_line(&std::mem::take(&mut self.0))?;
-        }
-        self.0.extend_from_slice(bytes);
-        if self.0.len() > LONGEST_LINE {
-            on_line(&std::mem::take(&mut self.0))?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn finish(self, mut on_line: impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-        if self.0.is_empty() { ControlFlow::Continue(()) } else { on_line(&self.0) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::thread;
     use std::time::Duration;
 
     use super::*;

@@ -1,0 +1,96 @@
+//! One look at a pane: which program is in front, and what it shows.
+
+use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
+
+use crate::screen::{self, Reading, Screen};
+use crate::state::Life;
+
+/// Programs that run whatever is typed.
+const SHELLS: [&str; 15] = [
+    "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh",
+    "xonsh", "zsh",
+];
+
+/// Whether a program, as tmux names it, is a shell; a login shell has a dash before its name.
+pub fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    SHELLS.contains(&name.trim_start_matches('-'))
+}
+
+/// What a pane was like at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// The program in front.
+    pub program: String,
+    pub dead: bool,
+    pub cursor_visible: bool,
+    pub screen: Screen,
+}
+
+impl Look {
+    pub fn take(tmux: &Tmux, pane_id: &str) -> Result<Self, TmuxError> {
+        const FORMAT: &str = "#{pane_dead} #{cursor_flag} #{pane_current_command}";
+        let command = TmuxCommand::new("display-message").args([
+            "-p",
+            "-t",
+            pane_id,
+            FORMAT,
+            ";",
+            "capture-pane",
+            "-p",
+            "-e",
+            "-t",
+            pane_id,
+        ]);
+        let answer = tmux.run(&command)?;
+        let (facts, shown) = answer.split_once('\n').unwrap_or((&answer, ""));
+        let mut facts = facts.splitn(3, ' ');
+        let (Some(dead), Some(cursor), Some(program)) = (facts.next(), facts.next(), facts.next()) else {
+            return Err(TmuxError::Unexpected(answer));
+        };
+        // tmux answers with nothing in place of a pane that is gone.
+        if dead.is_empty() {
+            return Err(TmuxError::Unexpected(format!("there is no pane {pane_id}")));
+        }
+        Ok(Self {
+            program: program.to_owned(),
+            dead: dead == "1",
+            cursor_visible: cursor == "1",
+            screen: Screen::parse(shown),
+        })
+    }
+
+    pub fn read(&self, cli: &str) -> Reading {
+        screen::read(cli, &self.screen)
+    }
+
+    /// Whether the CLI is in front, or what is in its place.
+    pub fn life(&self) -> Life {
+        match self.dead {
+            true => Life::Dead,
+            false if is_shell(&self.program) => Life::Shell(self.program.clone()),
+            false => Life::Running,
+        }
+    }
+
+    /// A condition for tmux: the pane lives, and the same program is in front.
+    pub fn condition(&self) -> String {
+        let program = self.program.replace('#', "##").replace(',', "#,").replace('}', "#}");
+        format!("#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_current_command}},{program}}}}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_are_known_by_any_of_their_names() {
+        for shell in ["bash", "-zsh", "/bin/sh", "fish"] {
+            assert!(is_shell(shell), "{shell}");
+        }
+        for program in ["claude", "node", "python3", "", "shfmt"] {
+            assert!(!is_shell(program), "{program}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A prompt as it may be pasted, and how it is recognised when it comes back.
+
+/// Letters at the end of a text that tell it from others.
+const TRACE: usize = 24;
+
+/// The text without anything that a terminal would take for more than text: an escape sequence in it could end the paste
+/// and become keys. Nothing is left of a text of blanks.
+pub(super) fn clean(text: &str) -> Option<String> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Its last letters and digits, as a screen shows them however it wraps them.
+pub(super) fn trace(text: &str) -> String {
+    let letters: Vec<char> = text.chars().filter(|letter| letter.is_alphanumeric()).collect();
+    letters[letters.len().saturating_sub(TRACE)..].iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_escape_sequence_in_the_text_cannot_end_the_paste() {
+        assert_eq!(clean("a\u{1b}[201~\rrm -rf x\u{9b}201~\0").unwrap(), "a[201~\nrm -rf x201~");
+        assert_eq!(clean("\tone\r\n\r\n\ttwo \n").unwrap(), "one\n\n\ttwo");
+        assert_eq!(clean(" \u{1b}\n "), None);
+    }
+
+    #[test]
+    fn a_text_is_known_by_its_last_letters() {
+        assert_eq!(trace("Fix the parser, please: it loses the last line!\n"), "pleaseitlosesthelastline");
+        assert_eq!(trace("…"), "");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_text_is_left(text in "(\\PC|\\pC){0,60}") {
+            if let Some(clean) = clean(&text) {
+                prop_assert!(clean.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+                prop_assert_eq!(super::clean(&clean), Some(clean));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What CLIs tell by themselves: hooks of claude and codex, the event stream of opencode.
+//!
+//! [`parse`] turns one record into an [`Event`], [`Tracker`] turns events into a state, and [`settings`] writes the
+//! files that make a CLI call us. [`notes`] keeps what was told for whoever follows the agent.
+
+mod hook;
+pub mod notes;
+mod opencode;
+pub mod settings;
+mod tracker;
+
+use serde_json::Value;
+
+pub use tracker::{Heard, Tracker};
+
+/// A record that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("not a record of {cli}: {reason}")]
+pub struct EventError {
+    pub cli: String,
+    pub reason: String,
+}
+
+/// What was told, and in which conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// What the CLI itself calls the conversation.
+    pub conversation: String,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Started {
+        anew: bool,
+    },
+    PromptTaken,
+    Busy,
+    ToolBegins(Deed),
+    ApprovalAsked {
+        id: Option<String>,
+        deed: Deed,
+    },
+    ApprovalAnswered {
+        id: String,
+    },
+    ToolEnded(Deed),
+    /// Told some seconds after an approval was asked, and not taken back when it has been given since.
+    ApprovalReminder,
+    IdleReminder,
+    TurnEnded,
+    TurnFailed {
+        reason: String,
+        limited: bool,
+    },
+    SubagentBegins,
+    SubagentEnded,
+    Ended,
+    /// Nothing that changes a state.
+    Other(String),
+}
+
+/// What a tool does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// Exactly this shell text.
+    Command(String),
+    /// Changes these files.
+    Edit(Vec<String>),
+    /// Asks the person something.
+    Question,
+    /// A tool by its name.
+    Other(String),
+}
+
+/// Reads one record: the standard input of a hook, or the data of one event of a stream.
+pub fn parse(cli: &str, record: &str) -> Result<Event, EventError> {
+    let fail = |reason: String| EventError { cli: cli.to_owned(), reason };
+    let record: Value = serde_json::from_str(record.trim()).map_err(|error| fail(error.to_string()))?;
+    let event = match cli {
+        "claude" | "codex" => hook::read(&record),
+        "opencode" => opencode::read(&record),
+        _ => return Err(fail("this CLI has no hooks that are known".to_owned())),
+    };
+    event.map_err(|field| fail(format!("it has no '{field}'")))
+}
+
+/// A text that has to be there.
+fn text(value: &Value, field: &'static str) -> Result<String, &'static str> {
+    value[field].as_str().map(str::to_owned).ok_or(field)
+}

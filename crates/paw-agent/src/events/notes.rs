@@ -1,0 +1,313 @@
+//! What hooks were told, written down for whoever follows the agent: one file for each, one line for each record.
+//!
+//! A hook must not wait for anybody, so it only adds a line. Whoever follows reads on from where it was, and after a
+//! restart from the beginning. Of a record only what can say something about the state is kept.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Event, EventError, Tracker, What, parse};
+
+/// A file is put aside at this size. What an agent told so long ago says nothing about its state.
+const MOST_BYTES: u64 = 1024 * 1024;
+/// What a tool is given is not kept beyond this.
+const MOST_INPUT: usize = 32 * 1024;
+/// Read at once.
+const PAGE: u64 = 4 * MOST_BYTES;
+
+const FIELDS: [&str; 10] = [
+    "hook_event_name",
+    "session_id",
+    "source",
+    "cwd",
+    "tool_name",
+    "notification_type",
+    "error",
+    "error_details",
+    "message",
+    "permission_mode",
+];
+const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
+
+/// One record of a CLI, and what we said to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    pub at: Timestamp,
+    pub cli: String,
+    pub record: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// What was said to an approval that was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// It was allowed; else a person is to be asked.
+    pub allowed: bool,
+    pub reason: String,
+}
+
+impl Note {
+    /// A note of what is worth keeping of a record.
+    pub fn new(at: Timestamp, cli: &str, record: &Value) -> Self {
+        Self { at, cli: cli.to_owned(), record: shortened(record), answer: None }
+    }
+
+    pub fn event(&self) -> Result<Event, EventError> {
+        parse(&self.cli, &self.record.to_string())
+    }
+
+    /// The same for whoever follows the agent, if it is understood: an approval that was given at once never waited.
+    pub fn heard(&self) -> Option<Event> {
+        let mut event = self.event().ok()?;
+        if let What::ApprovalAsked { deed, .. } = &event.what
+            && self.answer.as_ref().is_some_and(|answer| answer.allowed)
+        {
+            event.what = What::ToolBegins(deed.clone());
+        }
+        Some(event)
+    }
+}
+
+fn shortened(record: &Value) -> Value {
+    let kept = |from: &Value, names: &[&str]| -> Map<String, Value> {
+        let field = |name: &&str| from.get(*name).map(|value| ((*name).to_owned(), value.clone()));
+        names.iter().filter_map(field).collect()
+    };
+    let mut short = kept(record, &FIELDS);
+    let input = Value::Object(kept(&record["tool_input"], &INPUT));
+    if input.to_string().len() <= MOST_INPUT {
+        short.insert("tool_input".to_owned(), input);
+    } else if let Some(tool) = record["tool_name"].as_str() {
+        // Half of a command would be another one.
+        short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
+    }
+    for field in ["error", "error_details", "message"] {
+        if short.get(field).is_some_and(|value| value.to_string().len() > MOST_INPUT) {
+            short.shift_remove(field);
+        }
+    }
+    Value::Object(short)
+}
+
+/// The notes of a repository's agents. Only their owner can read them: commands may hold secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notes {
+    dir: PathBuf,
+}
+
+impl Notes {
+    pub fn of(common_dir: &Path) -> Self {
+        Self { dir: common_dir.join("paw/agents") }
+    }
+
+    /// The directory, made if it is not there, so that it can be watched.
+    pub fn dir(&self) -> io::Result<&Path> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        Ok(&self.dir)
+    }
+
+    fn file(&self, agent: &AgentId) -> PathBuf {
+        self.dir.join(format!("{agent}.jsonl"))
+    }
+
+    /// Adds one line, in one write, so that several hooks of an agent can do it at once.
+    pub fn append(&self, agent: &AgentId, note: &Note) -> io::Result<()> {
+        let line = format!("{}\n", serde_json::to_string(note)?);
+        self.dir()?;
+        let path = self.file(agent);
+        if fs::metadata(&path).is_ok_and(|file| file.len() >= MOST_BYTES) {
+            fs::rename(&path, aside(&path))?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+        file.write_all(line.as_bytes())
+    }
+
+    /// Drops what was told of an agent: it is about to be started anew, or is gone.
+    pub fn forget(&self, agent: &AgentId) -> io::Result<()> {
+        let path = self.file(agent);
+        for path in [aside(&path), path] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What all that was told so far comes to.
+    pub fn tracker(&self, agent: &AgentId) -> io::Result<Tracker> {
+        let mut tracker = Tracker::default();
+        for note in self.reader(agent).news()? {
+            if let Some(event) = note.heard() {
+                tracker.hear(note.at, &event);
+            }
+        }
+        Ok(tracker)
+    }
+
+    pub fn reader(&self, agent: &AgentId) -> Reader {
+        Reader { path: self.file(agent), place: None }
+    }
+}
+
+fn aside(path: &Path) -> PathBuf {
+    path.with_extension("1.jsonl")
+}
+
+/// A place in the notes of one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reader {
+    path: PathBuf,
+    place: Option<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    file: u64,
+    offset: u64,
+}
+
+impl Reader {
+    /// What was told since the last time. A line that is damaged, or not finished yet, is left out.
+    pub fn news(&mut self) -> io::Result<Vec<Note>> {
+        let mut notes = Vec::new();
+        let Some(mut file) = open(&self.path)? else { return Ok(notes) };
+        let now = file.metadata()?.ino();
+        let mut offset = 0;
+        if let Some(place) = self.place {
+            if place.file == now {
+                offset = place.offset;
+            } else if let Some(mut before) = open(&aside(&self.path))?
+                && before.metadata()?.ino() == place.file
+            {
+                read_on(&mut before, place.offset, &mut notes)?;
+            }
+        }
+        let offset = read_on(&mut file, offset, &mut notes)?;
+        self.place = Some(Place { file: now, offset });
+        Ok(notes)
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads whole lines from `offset` and returns where the next one begins.
+fn read_on(file: &mut File, offset: u64, notes: &mut Vec<Note>) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(PAGE).read_to_end(&mut bytes)?;
+    let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return Ok(offset) };
+    let lines = bytes[..end].split(|byte| *byte == b'\n');
+    notes.extend(lines.filter_map(|line| serde_json::from_slice::<Note>(line).ok()));
+    Ok(offset + end as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::Deed;
+    use super::*;
+
+    fn note(command: &str) -> Note {
+        let record = json!({
+            "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash",
+            "tool_input": {"command": command, "description": "d"}, "tool_response": {"stdout": "secret"},
+        });
+        Note::new(Timestamp::UNIX_EPOCH, "claude", &record)
+    }
+
+    fn agent() -> AgentId {
+        AgentId::new("feat-x").unwrap()
+    }
+
+    #[test]
+    fn notes_are_read_in_their_order_and_each_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = Notes::of(dir.path());
+        let mut reader = notes.reader(&agent());
+        assert_eq!(reader.news().unwrap(), []);
+        notes.append(&agent(), &note("a")).unwrap();
+        notes.append(&agent(), &note("b")).unwrap();
+        assert_eq!(reader.news().unwrap(), [note("a"), note("b")]);
+        assert_eq!(reader.news().unwrap(), []);
+        notes.append(&agent(), &note("c")).unwrap();
+        assert_eq!(reader.news().unwrap(), [note("c")]);
+        assert_eq!(notes.reader(&agent()).news().unwrap().len(), 3, "a new reader begins anew");
+        let mode = fs::metadata(notes.file(&agent())).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        notes.forget(&agent()).unwrap();
+        notes.forget(&agent()).unwrap();
+        assert_eq!(notes.reader(&agent()).news().unwrap(), []);
+    }
+
+    #[test]
+    fn a_line_that_is_not_finished_is_read_when_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = Notes::of(dir.path());
+        notes.append(&agent(), &note("a")).unwrap();
+        let line = format!("{}\n", serde_json::to_string(&note("b")).unwrap());
+        let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+        let mut reader = notes.reader(&agent());
+        file.write_all(&line.as_bytes()[..9]).unwrap();
+        assert_eq!(reader.news().unwrap(), [note("a")]);
+        file.write_all(&line.as_bytes()[9..]).unwrap();
+        assert_eq!(reader.news().unwrap(), [note("b")]);
+    }
+
+    #[test]
+    fn what_is_told_while_a_file_is_put_aside_is_not_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = Notes::of(dir.path());
+        let mut reader = notes.reader(&agent());
+        notes.append(&agent(), &note("a")).unwrap();
+        reader.news().unwrap();
+        notes.append(&agent(), &note("b")).unwrap();
+        let padding = " ".repeat(usize::try_from(MOST_BYTES).unwrap());
+        let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+        file.write_all(format!("{padding}\n").as_bytes()).unwrap();
+        notes.append(&agent(), &note("c")).unwrap();
+        assert_eq!(reader.news().unwrap(), [note("b"), note("c")]);
+    }
+
+    #[test]
+    fn only_what_says_something_about_the_state_is_kept() {
+        let kept = note("cargo test");
+        assert!(!kept.record.to_string().contains("secret"));
+        assert_eq!(kept.event().unwrap().what, What::ToolEnded(Deed::Command("cargo test".into())));
+        let long = note(&"x".repeat(MOST_INPUT));
+        assert_eq!(long.event().unwrap().what, What::ToolEnded(Deed::Other("Bash, too long to keep".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_reader_fail(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let dir = tempfile::tempdir().unwrap();
+            let notes = Notes::of(dir.path());
+            notes.append(&agent(), &note("a")).unwrap();
+            let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+            file.write_all(&bytes).unwrap();
+            file.write_all(b"\n").unwrap();
+            notes.append(&agent(), &note("b")).unwrap();
+            let read = notes.reader(&agent()).news().unwrap();
+            prop_assert_eq!(read.last(), Some(&note("b")));
+        }
+    }
+}

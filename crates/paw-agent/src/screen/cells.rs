@@ -1,0 +1,247 @@
+//! A captured screen as rows of letters, each with how it was drawn.
+//!
+//! Reads plain text and what `capture-pane -e` prints. Colours are kept because some CLIs tell their own words from the
+//! model's by nothing else; every other escape sequence is dropped.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// A foreground or background colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Colour {
+    #[default]
+    Usual,
+    Indexed(u8),
+    Rgb(u8, u8, u8),
+}
+
+/// How a letter was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    pub fore: Colour,
+    pub back: Colour,
+    pub bold: bool,
+    pub dim: bool,
+    pub reverse: bool,
+}
+
+/// One row, without the blanks at its end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row {
+    text: String,
+    /// One for each letter of the text.
+    styles: Vec<Style>,
+}
+
+impl Row {
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The column of the first letter.
+    pub fn indent(&self) -> usize {
+        self.text.chars().take_while(|letter| letter.is_whitespace()).count()
+    }
+
+    /// A line drawn from the first column on.
+    pub fn is_rule(&self) -> bool {
+        self.text.chars().count() >= 10 && self.text.chars().all(|letter| letter == '─')
+    }
+
+    /// How the letters from column `from` on were drawn, blanks left out.
+    pub fn styles_from(&self, from: usize) -> impl Iterator<Item = Style> {
+        let drawn = self.text.chars().zip(&self.styles).skip(from);
+        drawn.filter(|(letter, _)| !letter.is_whitespace()).map(|(_, style)| *style)
+    }
+
+    fn push(&mut self, letter: char, style: Style) {
+        self.text.push(letter);
+        self.styles.push(style);
+    }
+
+    fn trimmed(mut self) -> Self {
+        self.text.truncate(self.text.trim_end().len());
+        self.styles.truncate(self.text.chars().count());
+        self
+    }
+}
+
+/// What a pane showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Screen {
+    rows: Vec<Row>,
+    styled: bool,
+}
+
+impl Screen {
+    pub fn parse(text: &str) -> Self {
+        let mut screen = Self::default();
+        let mut row = Row::default();
+        let mut style = Style::default();
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\n' => screen.rows.push(std::mem::take(&mut row).trimmed()),
+                '\u{1b}' => screen.styled |= escape(&mut letters, &mut style),
+                '\t' => row.push(' ', style),
+                letter if letter.is_control() => {}
+                letter => row.push(letter, style),
+            }
+        }
+        screen.rows.push(row.trimmed());
+        let used = screen.rows.iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
+        screen.rows.truncate(used);
+        screen
+    }
+
+    /// From the top to the last row that shows something.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Whether we know how the letters were drawn.
+    pub fn is_styled(&self) -> bool {
+        self.styled
+    }
+
+    pub fn is_blank(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The last rows as plain text, for people.
+    pub fn tail(&self, rows: usize) -> String {
+        let from = self.rows.len().saturating_sub(rows);
+        self.rows[from..].iter().map(Row::text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All letters and digits, as they follow each other: the same however the text was wrapped or framed.
+    pub fn letters(&self) -> String {
+        self.rows.iter().flat_map(|row| row.text.chars()).filter(|letter| letter.is_alphanumeric()).collect()
+    }
+}
+
+/// Reads what follows an ESC. Says whether it was about style.
+fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut Style) -> bool {
+    match letters.next() {
+        Some('[') => {
+            let mut parameters = String::new();
+            for letter in letters.by_ref() {
+                match letter {
+                    '\u{40}'..='\u{7e}' => {
+                        if letter == 'm' {
+                            style.apply(&parameters);
+                        }
+                        return letter == 'm';
+                    }
+                    letter => parameters.push(letter),
+                }
+            }
+            false
+        }
+        // A text for the terminal itself, such as a link's target: to BEL or ESC \.
+        Some(']' | 'P' | '_' | '^' | 'X') => {
+            while let Some(letter) = letters.next() {
+                if letter == '\u{7}' || letter == '\u{9c}' {
+                    break;
+                }
+                if letter == '\u{1b}' {
+                    letters.next_if_eq(&'\\');
+                    break;
+                }
+            }
+            false
+        }
+        // A character set takes one more letter.
+        Some('(' | ')' | '*' | '+' | '#' | '%') => {
+            letters.next();
+            false
+        }
+        _ => false,
+    }
+}
+
+impl Style {
+    fn apply(&mut self, parameters: &str) {
+        let mut numbers =
+            parameters.split([';', ':']).map(|number| number.parse::<u16>().unwrap_or_default());
+        while let Some(number) = numbers.next() {
+            match number {
+                0 => *self = Self::default(),
+                1 => self.bold = true,
+                2 => self.dim = true,
+                7 => self.reverse = true,
+                22 => (self.bold, self.dim) = (false, false),
+                27 => self.reverse = false,
+                30..=37 => self.fore = indexed(number - 30),
+                38 => self.fore = colour(&mut numbers),
+                39 => self.fore = Colour::Usual,
+                40..=47 => self.back = indexed(number - 40),
+                48 => self.back = colour(&mut numbers),
+                49 => self.back = Colour::Usual,
+                90..=97 => self.fore = indexed(number - 82),
+                100..=107 => self.back = indexed(number - 92),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn indexed(number: u16) -> Colour {
+    Colour::Indexed(u8::try_from(number).unwrap_or(u8::MAX))
+}
+
+/// After 38 or 48: an index, or red, green and blue.
+fn colour(numbers: &mut impl Iterator<Item = u16>) -> Colour {
+    let mut part = || u8::try_from(numbers.next().unwrap_or_default()).unwrap_or(u8::MAX);
+    match part() {
+        5 => Colour::Indexed(part()),
+        2 => Colour::Rgb(part(), part(), part()),
+        _ => Colour::Usual,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn colours_last_until_they_are_changed_over_the_end_of_a_row() {
+        let screen = Screen::parse("\u{1b}[38;5;246ma\nb\u{1b}[0;1mc\u{1b}[39;48;2;1;2;3md\n\n");
+        assert!(screen.is_styled());
+        let styles = |row: usize| screen.rows()[row].styles_from(0).collect::<Vec<_>>();
+        let grey = Style { fore: Colour::Indexed(246), ..Style::default() };
+        let bold = Style { bold: true, ..Style::default() };
+        assert_eq!(styles(0), [grey]);
+        assert_eq!(styles(1), [grey, bold, Style { back: Colour::Rgb(1, 2, 3), ..bold }]);
+        assert_eq!(screen.rows().len(), 2);
+    }
+
+    #[test]
+    fn other_escape_sequences_leave_only_the_text() {
+        let screen =
+            Screen::parse("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7} \u{1b}(Bb\u{1b}[2Kc \t \r\n");
+        assert_eq!(screen.rows()[0].text(), "link bc");
+        assert!(!screen.is_styled());
+    }
+
+    #[test]
+    fn a_text_is_found_however_it_was_wrapped() {
+        assert_eq!(Screen::parse("│ fix the │\n│ parser! │").letters(), "fixtheparser");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_becomes_rows_without_controls(text in "(\u{1b}|\\[|[0-9;:m]|[a-z─ \n\t]|\\PC|.){0,80}") {
+            for row in Screen::parse(&text).rows() {
+                prop_assert!(!row.text().contains(char::is_control));
+                prop_assert_eq!(row.text().chars().count(), row.styles.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Gemini's screen: a prompt is a box with the command in a box of its own.
+
+use super::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, Place, Prompt, Rules, Subject,
+};
+
+const ONCE: Keys = &["1"];
+
+const fn prompt(kind: AskKind, question: &'static str, count: usize, subject: Subject) -> Prompt {
+    Prompt {
+        kind,
+        edges: ("│ ", " │"),
+        question,
+        details_below: false,
+        choices: Choices::Numbered { cursor: '●', first: "Allow once", count },
+        footers: &["╰─"],
+        subject,
+        keys: ONCE,
+    }
+}
+
+pub(super) const RULES: Rules = Rules {
+    cli: "gemini",
+    versions: &["0.61.0"],
+    banner: &["Gemini CLI"],
+    dialogs: &[
+        Dialog { kind: DialogKind::Trust, rows: &["Do you trust", "1. Trust", "╰─"] },
+        Dialog { kind: DialogKind::Login, rows: &["How would you like to authenticate", "╰─"] },
+        Dialog { kind: DialogKind::Login, rows: &["Waiting for auth"] },
+    ],
+    prompts: &[
+        prompt(AskKind::Command, "Allow execution of [Shell]?", 3, Subject::Boxed { title: "? Shell " }),
+        prompt(AskKind::Edit, "Apply this change?", 4, Subject::FileInTitle("? WriteFile  Writing to ")),
+        prompt(AskKind::Other, "Allow execution of *?", 3, Subject::Nowhere),
+    ],
+    questions: &[],
+    input: Input::Cursor { cursor: " >", below: 4 },
+    hints: &["Type your message"],
+    working: &[Mark { place: Place::Over, text: "(esc to cancel" }],
+    limits: &[Limit { row: "You have reached your daily", before_reset: "resets at " }],
+    endings: &[],
+};

@@ -1,0 +1,60 @@
+//! Screens of CLIs that we have no rules for. Nothing here ever reads a command.
+
+use super::cells::{Row, Screen};
+use super::prompt::Ask;
+use super::read::{Reading, lists_choices, looks_like_shell};
+use super::rules::AskKind;
+use crate::state::State;
+
+/// What ends a question in most CLIs.
+const QUESTIONS: [&str; 10] = [
+    "(y/n)",
+    "[y/n]",
+    "(yes/no)",
+    "(y)es/(n)o",
+    "press enter",
+    "enter to confirm",
+    "enter to select",
+    "enter to continue",
+    "do you want to",
+    "do you trust",
+];
+const WORK: [&str; 4] = ["esc to interrupt", "esc to cancel", "esc interrupt", "ctrl+c to interrupt"];
+const CURSORS: [char; 5] = ['>', '❯', '›', '»', '▌'];
+/// How far from the end of a screen something under way is drawn.
+const NEAR: usize = 6;
+
+pub(super) fn read(screen: &Screen) -> Reading {
+    let Some(last) = screen.rows().last() else {
+        return Reading::new(State::Starting, "the screen is empty");
+    };
+    let tail: Vec<&Row> = screen.rows().iter().rev().filter(|row| !row.is_blank()).take(NEAR).collect();
+    let says = |words: &&str| tail.iter().any(|row| row.text().to_lowercase().contains(*words));
+    if let Some(words) = QUESTIONS.iter().find(|words| says(words)) {
+        let ask = Ask::unreadable(AskKind::Other, "the screens of this CLI are not known");
+        return Reading::new(State::WaitingApproval(ask), format!("the screen says '{words}'"));
+    }
+    if lists_choices(screen) {
+        return Reading::new(State::WaitingInput, "the screen shows a list of choices");
+    }
+    if let Some(words) = WORK.iter().find(|words| says(words)) {
+        return Reading::new(State::Working, format!("the screen says '{words}'"));
+    }
+    if looks_like_shell(last.text()) {
+        return Reading::new(State::Exited, "the last row looks like a shell's prompt");
+    }
+    match tail.iter().find_map(|row| typed(row.text())) {
+        Some(typed) => {
+            let reading = Reading::new(State::Idle, "a row near the end begins like an input");
+            Reading { typed: Some(typed), ..reading }
+        }
+        None => Reading::new(State::Unknown, "nothing on this screen is known"),
+    }
+}
+
+/// What follows the cursor of a row that begins like an input, in a frame or not.
+fn typed(text: &str) -> Option<String> {
+    let inner = text.trim().trim_start_matches(['│', '┃', '|']).trim_end_matches(['│', '┃', '|']).trim();
+    let rest = inner.strip_prefix(CURSORS)?;
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim().to_owned())
+}

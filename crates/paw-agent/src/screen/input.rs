@@ -1,0 +1,122 @@
+//! Finding the place where prompts are typed, and what stands in it.
+
+use super::cells::{Row, Screen};
+use super::pattern::choice;
+use super::rules::{Input, Mark, Place, Rules};
+
+/// The input of a CLI on its screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// What somebody has typed and not sent. A CLI's own hint in an empty input is not part of it.
+    pub(super) typed: String,
+    /// The first row that belongs to it, and the first one after.
+    rows: (usize, usize),
+}
+
+/// How many rows a CLI may keep below its input.
+const BELOW: usize = 4;
+
+pub(super) fn find(screen: &Screen, rules: &Rules) -> Option<Found> {
+    let mut found = match &rules.input {
+        Input::Ruled { cursor } => ruled(screen, *cursor),
+        Input::Cursor { cursor, below } => after_cursor(screen, cursor, *below),
+        Input::Block { edge, under } => block(screen, *edge, under),
+        Input::LastRow { prompt } => last_row(screen, prompt),
+    }?;
+    if rules.hints.iter().any(|hint| found.typed.starts_with(hint)) {
+        found.typed.clear();
+    }
+    Some(found)
+}
+
+impl Found {
+    pub(super) fn shows(&self, screen: &Screen, mark: &Mark) -> bool {
+        let rows = screen.rows();
+        match mark.place {
+            Place::Under => rows[self.rows.1..].iter().any(|row| row.text().contains(mark.text)),
+            Place::Over => self.above(screen).take(2).any(|row| row.text().contains(mark.text)),
+            Place::Last => false,
+        }
+    }
+
+    /// The last row of the screen, where it is not part of the input.
+    pub(super) fn last_below<'a>(&self, screen: &'a Screen) -> Option<&'a str> {
+        screen.rows()[self.rows.1..].last().map(Row::text)
+    }
+
+    /// The rows above it that show something, from the nearest on.
+    pub(super) fn above<'a>(&self, screen: &'a Screen) -> impl Iterator<Item = &'a Row> {
+        screen.rows()[..self.rows.0].iter().rev().filter(|row| !row.is_blank() && !row.is_rule())
+    }
+}
+
+/// The text of a row from a column on, unless the CLI has drawn it as a hint.
+fn typed(row: &Row, from: usize) -> String {
+    let text: String = row.text().chars().skip(from).collect();
+    let hint = row.styles_from(from).all(|style| style.dim);
+    if hint && !text.trim().is_empty() { String::new() } else { text.trim().to_owned() }
+}
+
+fn join(rows: impl Iterator<Item = String>) -> String {
+    rows.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+fn ruled(screen: &Screen, cursor: char) -> Option<Found> {
+    let rows = screen.rows();
+    let bottom = rows.iter().rposition(Row::is_rule)?;
+    let below = rows[bottom + 1..].iter().filter(|row| !row.is_blank()).count();
+    let top = rows[..bottom].iter().rposition(Row::is_rule)?;
+    let first = rows.get(top + 1)?;
+    if below > BELOW || top + 1 == bottom || !first.text().starts_with(cursor) {
+        return None;
+    }
+    let text = |row: usize| typed(&rows[row], usize::from(row == top + 1));
+    Some(Found { typed: join((top + 1..bottom).map(text)), rows: (top, bottom + 1) })
+}
+
+fn after_cursor(screen: &Screen, cursor: &str, below: usize) -> Option<Found> {
+    let rows = screen.rows();
+    let own = |row: &Row| row.is_blank() || row.indent() > 0;
+    let first = rows.iter().rposition(|row| row.text().starts_with(cursor))?;
+    let column = cursor.chars().count();
+    let rest: String = rows[first].text().chars().skip(column).collect();
+    let after = &rows[first + 1..];
+    // A list of choices has the same cursor.
+    let listed = choice(&rest, '›').is_some();
+    if listed || !rest.is_empty() && !rest.starts_with(char::is_whitespace) || !after.iter().all(own) {
+        return None;
+    }
+    // Typed rows follow without a gap; the CLI's own come after one, at the end.
+    let more = after.iter().take_while(|row| !row.is_blank()).count();
+    let more = if more == after.len() { 0 } else { more };
+    let under = after[more..].iter().filter(|row| !row.is_blank()).count();
+    if under > below {
+        return None;
+    }
+    let end = first + 1 + more;
+    let text = |row: usize| typed(&rows[row], if row == first { column } else { 0 });
+    Some(Found { typed: join((first..end).map(text)), rows: (first, end) })
+}
+
+fn block(screen: &Screen, edge: char, under: &str) -> Option<Found> {
+    let rows = screen.rows();
+    let bottom = rows.iter().rposition(|row| row.text().trim_start().starts_with(under))?;
+    let edged = |row: &Row| row.text().trim_start().starts_with(edge);
+    let top = rows[..bottom].iter().rposition(|row| !edged(row)).map_or(0, |above| above + 1);
+    // An empty row, the text, an empty row, and the CLI's own one about itself.
+    if bottom < top + 4 {
+        return None;
+    }
+    let text = |row: usize| typed(&rows[row], rows[row].indent() + 1);
+    Some(Found { typed: join((top..bottom - 1).map(text)), rows: (top, bottom + 1) })
+}
+
+fn last_row(screen: &Screen, prompt: &str) -> Option<Found> {
+    let last = screen.rows().len().checked_sub(1)?;
+    let text = screen.rows()[last].text();
+    let (mode, typed) = text.split_once(prompt)?;
+    let is_mode = mode.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b' ');
+    let apart = typed.is_empty() || typed.starts_with(char::is_whitespace);
+    let found = Found { typed: typed.trim().to_owned(), rows: (last, last + 1) };
+    (is_mode && apart && mode.len() < 20).then_some(found)
+}

@@ -1,0 +1,141 @@
+//! What a screen shows: the state of the agent behind it, and on what grounds.
+
+use super::cells::Screen;
+use super::input;
+use super::pattern::choice;
+use super::prompt::{self, Ask, AskSubject};
+use super::rules::{Dialog, DialogKind, Limit, Place, Rules};
+use crate::state::State;
+
+/// What a screen shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    pub state: State,
+    /// Why we think so, for people.
+    pub reason: String,
+    /// The CLI asks this before it begins.
+    pub dialog: Option<DialogKind>,
+    /// What has been typed into the input and not sent, where an input is seen.
+    pub typed: Option<String>,
+}
+
+impl Reading {
+    pub(super) fn new(state: State, reason: impl Into<String>) -> Self {
+        Self { state, reason: reason.into(), dialog: None, typed: None }
+    }
+}
+
+/// Reads a screen by the rules of its CLI.
+pub(super) fn read(rules: &Rules, screen: &Screen) -> Reading {
+    if let Some(ask) = rules.prompts.iter().find_map(|form| prompt::find(screen, form)) {
+        let ask = best(rules, screen, ask);
+        let reason = reason_of(&ask);
+        return Reading::new(State::WaitingApproval(ask), reason);
+    }
+    if let Some(dialog) = rules.dialogs.iter().find(|dialog| shows_dialog(screen, dialog)) {
+        let mut reading = Reading::new(State::WaitingInput, format!("the CLI asks {}", dialog.kind));
+        reading.dialog = Some(dialog.kind);
+        return reading;
+    }
+    let last = screen.rows().last().map(|row| row.text().trim_start()).unwrap_or_default();
+    if rules.questions.iter().any(|question| last.starts_with(question)) {
+        return Reading::new(State::WaitingInput, "the agent asks a question with several answers");
+    }
+    if let Some(reading) = read_input(rules, screen) {
+        return reading;
+    }
+    without_input(rules, screen)
+}
+
+/// Forms may look alike from below; the one that could be read is the right one.
+fn best(rules: &Rules, screen: &Screen, first: Ask) -> Ask {
+    let readable = |ask: &Ask| !matches!(ask.subject, AskSubject::Unreadable(_));
+    if readable(&first) {
+        return first;
+    }
+    rules.prompts.iter().filter_map(|form| prompt::find(screen, form)).find(readable).unwrap_or(first)
+}
+
+fn reason_of(ask: &Ask) -> String {
+    match &ask.subject {
+        AskSubject::Command(_) | AskSubject::File(_) => format!("the CLI asks to approve {}", ask.kind),
+        AskSubject::Unreadable(why) => format!("the CLI asks to approve {}; not readable: {why}", ask.kind),
+    }
+}
+
+/// Its rows in their order, the last of them at the bottom.
+fn shows_dialog(screen: &Screen, dialog: &Dialog) -> bool {
+    let drawn = |letter: char| letter.is_whitespace() || ['❯', '›', '●', '│', '>'].contains(&letter);
+    let mut rows = screen.rows().iter().rev().map(|row| row.text().trim_start_matches(drawn));
+    let Some((last, before)) = dialog.rows.split_last() else { return false };
+    rows.next().is_some_and(|row| row.starts_with(last))
+        && before.iter().rev().all(|mark| rows.any(|row| row.starts_with(mark)))
+}
+
+fn read_input(rules: &Rules, screen: &Screen) -> Option<Reading> {
+    let found = input::find(screen, rules)?;
+    if found.last_below(screen).is_some_and(looks_like_shell) {
+        return Some(Reading::new(State::Exited, "a shell's prompt stands below the input"));
+    }
+    let working = rules.working.iter().find(|mark| found.shows(screen, mark));
+    let (state, reason) = if let Some(mark) = working {
+        (State::Working, format!("the screen says '{}'", mark.text))
+    } else if let Some((row, resets)) = limit(rules.limits, &found, screen) {
+        (State::RateLimited { resets }, format!("the screen says '{row}'"))
+    } else if found.typed.is_empty() {
+        (State::Idle, "the input is empty and nothing is under way".to_owned())
+    } else {
+        (State::Idle, "something is typed and not sent".to_owned())
+    };
+    let typed = Some(found.typed);
+    Some(Reading { typed, ..Reading::new(state, reason) })
+}
+
+/// Words about a limit, only in the last rows above the input and only where the CLI itself begins a row.
+fn limit(limits: &[Limit], found: &input::Found, screen: &Screen) -> Option<(String, Option<String>)> {
+    found.above(screen).take(4).find_map(|row| {
+        let text = row.text().trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
+        let limit = limits.iter().find(|limit| text.starts_with(limit.row))?;
+        let resets =
+            text.split_once(limit.before_reset).map(|(_, time)| time.trim_end_matches('.').to_owned());
+        Some((text.to_owned(), resets))
+    })
+}
+
+fn without_input(rules: &Rules, screen: &Screen) -> Reading {
+    let Some(last) = screen.rows().last() else {
+        return Reading::new(State::Starting, "the screen is empty");
+    };
+    let shown = |words: &&&str| screen.rows().iter().any(|row| row.text().starts_with(**words));
+    if let Some(words) = rules.endings.iter().find(shown) {
+        return Reading::new(State::Exited, format!("the screen says '{}'", words.trim()));
+    }
+    if looks_like_shell(last.text()) {
+        return Reading::new(State::Exited, "the last row looks like a shell's prompt");
+    }
+    let at_work = |text: &str| last.text().contains(text);
+    if let Some(mark) = rules.working.iter().find(|mark| mark.place == Place::Last && at_work(mark.text)) {
+        return Reading::new(State::Working, format!("the screen says '{}'", mark.text.trim()));
+    }
+    let banner = |words: &&&str| screen.rows().iter().take(10).any(|row| row.text().contains(**words));
+    if rules.banner.iter().any(|words| banner(&words)) && !lists_choices(screen) {
+        return Reading::new(State::Starting, "its name is shown, an input is not");
+    }
+    Reading::new(State::Unknown, "nothing on this screen is known")
+}
+
+/// Somebody else's list of choices.
+pub(super) fn lists_choices(screen: &Screen) -> bool {
+    screen.rows().iter().any(|row| {
+        ['❯', '›', '●', '>']
+            .iter()
+            .any(|cursor| choice(row.text(), *cursor).is_some_and(|choice| choice.pointed))
+    })
+}
+
+/// `$`, `#` or `%` at the end of a row, alone or after a path or a name, from the first column on.
+pub(super) fn looks_like_shell(text: &str) -> bool {
+    let Some(rest) = text.strip_suffix(['$', '#', '%']) else { return false };
+    let named = rest.contains(['@', '~', '/', ':']) || rest.starts_with("sh-") || rest.starts_with("bash-");
+    !text.starts_with(char::is_whitespace) && (rest.is_empty() || named)
+}

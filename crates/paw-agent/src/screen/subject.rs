@@ -1,0 +1,181 @@
+//! Reading what a prompt is about: exactly, or not at all.
+//!
+//! A model chooses its commands, their descriptions and the text around them. So what is read has to stand where only
+//! the CLI writes, in one row, seen twice where the screen shows it twice; anything else is for a person.
+
+use super::cells::{Colour, Row, Style};
+use super::pattern::capture;
+use super::prompt::{AskSubject, Place};
+use super::rules::{Prompt, Subject};
+
+const OFF_SCREEN: &str = "its beginning is not on the screen";
+const SEVERAL_ROWS: &str = "it takes more than one row, so where it was broken cannot be seen";
+const NO_WITNESS: &str = "the transcript above does not show the same command";
+const LOOK_ALIKES: &str = "it has letters that can be taken for others";
+const NOT_SHOWN: &str = "the prompt does not say it in a way that could be trusted";
+const NO_COLOURS: &str = "without colours it cannot be told from other text";
+
+type Read = Result<AskSubject, &'static str>;
+
+pub(super) fn read(place: &Place<'_>, prompt: &Prompt) -> AskSubject {
+    let read = match &prompt.subject {
+        Subject::Nowhere => Err(NOT_SHOWN),
+        Subject::Below { title, indent, witness } => below(place, title, *indent, witness),
+        Subject::FileBelow { title } => file_below(place, title),
+        Subject::Marked { mark, witness, between } => marked(place, mark, witness, between),
+        Subject::FileMarked(mark) => only_marked(place, mark).and_then(|(_, name)| file(name)),
+        Subject::Boxed { title } => boxed(place, title),
+        Subject::FileInTitle(title) => file_in_title(place, title),
+        Subject::Reversed { after } => reversed(place, after),
+        Subject::FileAbove => file_above(place),
+    };
+    read.unwrap_or_else(AskSubject::Unreadable)
+}
+
+fn command(text: &str) -> Read {
+    exact(text).map(|text| AskSubject::Command(text.to_owned()))
+}
+
+fn file(text: &str) -> Read {
+    exact(text).map(|text| AskSubject::File(text.to_owned()))
+}
+
+/// Only letters that everybody reads alike.
+fn exact(text: &str) -> Result<&str, &'static str> {
+    let text = text.trim_end();
+    let plain = !text.is_empty() && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    if plain { Ok(text) } else { Err(LOOK_ALIKES) }
+}
+
+/// The row of a title right below a rule, above the question.
+fn find_title(place: &Place<'_>, title: &str) -> Result<usize, &'static str> {
+    let rule = (0..place.question).rev().find(|row| place.row(*row).is_some_and(Row::is_rule));
+    let row = rule.ok_or(OFF_SCREEN)? + 1;
+    if place.inside(row) == Some(title) { Ok(row) } else { Err(NOT_SHOWN) }
+}
+
+fn below(place: &Place<'_>, title: &str, indent: usize, witness: &[(&str, &str)]) -> Read {
+    let title = find_title(place, title)?;
+    let rows: Vec<&Row> = (title + 1..place.question)
+        .filter_map(|row| place.row(row))
+        .skip_while(|row| row.is_blank())
+        .take_while(|row| row.is_blank() || row.indent() >= indent)
+        .collect();
+    let used = rows.iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
+    let (first, rest) = rows[..used].split_first().ok_or(NOT_SHOWN)?;
+    if place.screen.is_styled() {
+        let same = |row: &&Row| row.is_blank() || row.styles_from(0).any(|style| style == Style::default());
+        if first.styles_from(0).any(|style| style.fore != Colour::Usual) || rest.iter().any(same) {
+            return Err(SEVERAL_ROWS);
+        }
+    } else if rest.len() > 1 {
+        return Err(SEVERAL_ROWS);
+    }
+    let text = first.text().get(indent..).ok_or(NOT_SHOWN)?;
+    let above: Vec<&str> = rows_above(place, title - 1).take(2).collect();
+    let seen = witness.iter().any(|(first, second)| match above.as_slice() {
+        [last, ..] if first.is_empty() => capture(second, last) == Some(text),
+        [last, before] => last == second && capture(first, before) == Some(text),
+        _ => false,
+    });
+    if seen { command(text) } else { Err(NO_WITNESS) }
+}
+
+/// The rows above `row` that show something, from the nearest on.
+fn rows_above<'a>(place: &Place<'a>, row: usize) -> impl Iterator<Item = &'a str> {
+    place.screen.rows()[..row].iter().rev().map(Row::text).filter(|text| !text.is_empty())
+}
+
+fn file_below(place: &Place<'_>, title: &str) -> Read {
+    let title = find_title(place, title)?;
+    let framed = place.row(title + 2).is_some_and(|row| row.text().starts_with("╌╌╌"));
+    let name = place.inside(title + 1).and_then(|text| text.strip_prefix(' ')).ok_or(NOT_SHOWN)?;
+    if framed { file(name) } else { Err(SEVERAL_ROWS) }
+}
+
+/// The only row of the details that begins with the mark, without it.
+fn only_marked<'a>(place: &Place<'a>, mark: &str) -> Result<(usize, &'a str), &'static str> {
+    let rows = place.question + 1..place.choices;
+    let mut found = rows.filter_map(|row| Some((row, place.inside(row)?.strip_prefix(mark)?)));
+    let first = found.next().ok_or(NOT_SHOWN)?;
+    if found.next().is_some() { Err(NOT_SHOWN) } else { Ok(first) }
+}
+
+fn marked(place: &Place<'_>, mark: &str, witness: &str, between: &[&str]) -> Read {
+    let (row, text) = only_marked(place, mark)?;
+    let rest = |row: usize| place.inside(row).unwrap_or_default().trim();
+    if (row + 1..place.choices).any(|row| !rest(row).is_empty()) {
+        return Err(SEVERAL_ROWS);
+    }
+    let question = place.inside(place.question);
+    let twice = (0..place.question).any(|row| place.inside(row) == question);
+    let top = top_of_prompt(place);
+    if twice || top == 0 {
+        return Err(OFF_SCREEN);
+    }
+    let last = rows_above(place, top).find(|text| !between.iter().any(|own| text.starts_with(own)));
+    match last.and_then(|last| capture(witness, last)) {
+        Some(seen) if seen == text => command(text),
+        _ => Err(NO_WITNESS),
+    }
+}
+
+/// The first row that belongs to the prompt: its question, or where its edge begins.
+fn top_of_prompt(place: &Place<'_>) -> usize {
+    if place.edges.0.is_empty() {
+        return place.question;
+    }
+    (0..place.question).rev().find(|row| place.inside(*row).is_none()).map_or(0, |outside| outside + 1)
+}
+
+/// The rows of the box within a box, above the question, and its title. The outer box has to begin right above.
+fn open_box<'a>(place: &Place<'a>) -> Result<(&'a str, Vec<&'a str>), &'static str> {
+    let bottom = place.question.checked_sub(1).ok_or(OFF_SCREEN)?;
+    if !place.inside(bottom).is_some_and(|text| text.starts_with("╰─")) {
+        return Err(NOT_SHOWN);
+    }
+    let top = (0..bottom).rev().find(|row| !place.inside(*row).is_some_and(|text| text.starts_with("│ ")));
+    let top =
+        top.filter(|row| place.inside(*row).is_some_and(|text| text.starts_with("╭─"))).ok_or(OFF_SCREEN)?;
+    let title = top.checked_sub(1).and_then(|row| place.inside(row)).ok_or(OFF_SCREEN)?;
+    let outer = top.checked_sub(2).and_then(|row| place.row(row)).ok_or(OFF_SCREEN)?;
+    if !outer.text().starts_with("╭─") {
+        return Err(OFF_SCREEN);
+    }
+    let content = |row| place.inside(row)?.strip_prefix("│ ")?.strip_suffix('│').map(str::trim_end);
+    Ok((title, (top + 1..bottom).filter_map(content).collect()))
+}
+
+fn boxed(place: &Place<'_>, title: &str) -> Read {
+    let (shown, rows) = open_box(place)?;
+    let [text] = rows.as_slice() else { return Err(SEVERAL_ROWS) };
+    let named = shown.strip_prefix(title).map(str::trim).ok_or(NOT_SHOWN)?;
+    if named == *text { command(text) } else { Err(NO_WITNESS) }
+}
+
+fn file_in_title(place: &Place<'_>, title: &str) -> Read {
+    let (shown, _) = open_box(place)?;
+    file(shown.strip_prefix(title).ok_or(NOT_SHOWN)?)
+}
+
+fn reversed(place: &Place<'_>, after: &str) -> Read {
+    if !place.screen.is_styled() {
+        return Err(NO_COLOURS);
+    }
+    let row = |up: usize| place.question.checked_sub(up).and_then(|row| place.row(row)).ok_or(OFF_SCREEN);
+    let (text, blank, before) = (row(1)?, row(2)?, row(3)?);
+    let is_reverse = |row: &Row| row.styles_from(0).all(|style| style.reverse);
+    if !is_reverse(text) || !blank.is_blank() {
+        return Err(SEVERAL_ROWS);
+    }
+    if before.text().starts_with(after) && !is_reverse(before) {
+        command(text.text())
+    } else {
+        Err(NOT_SHOWN)
+    }
+}
+
+fn file_above(place: &Place<'_>) -> Read {
+    let row = |up: usize| place.question.checked_sub(up).and_then(|row| place.inside(row)).ok_or(OFF_SCREEN);
+    if row(2)?.is_empty() { file(row(1)?) } else { Err(SEVERAL_ROWS) }
+}

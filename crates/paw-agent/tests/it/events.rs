@@ -1,0 +1,298 @@
+//! Hook records of real CLIs, and the states they mean.
+
+use std::fs;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use paw_agent::events::{self, Deed, Event, Tracker, What};
+use paw_agent::screen::{self, Screen};
+use paw_agent::state::{Life, Sight, Source, State, conclude};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::screens::load;
+
+/// The records of a file as they came, with their seconds since the first.
+fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, Event)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks").join(file);
+    let read = |line: &str| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let seconds = record["at"].as_f64().unwrap();
+        let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs_f64(seconds);
+        (at, events::parse(cli, &record["in"].to_string()).unwrap())
+    };
+    fs::read_to_string(path).unwrap().lines().map(read).collect()
+}
+
+fn heard(tracker: &Tracker) -> String {
+    match &tracker.heard().unwrap().state {
+        State::WaitingApproval(ask) => format!("waiting for {}", ask.command().unwrap_or("something")),
+        state => state.to_string(),
+    }
+}
+
+/// The states that a file's records lead to, each once until it changes.
+fn states(records: &[(Timestamp, Event)]) -> Vec<String> {
+    let mut tracker = Tracker::default();
+    let mut states = Vec::new();
+    for (at, event) in records {
+        tracker.hear(*at, event);
+        states.push(heard(&tracker));
+    }
+    states.dedup();
+    states
+}
+
+fn event(cli: &str, record: &Value) -> Event {
+    events::parse(cli, &record.to_string()).unwrap()
+}
+
+fn claude(name: &str, more: &Value) -> Event {
+    let mut record = json!({"session_id": "a", "hook_event_name": name});
+    record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    event("claude", &record)
+}
+
+fn bash(name: &str, command: &str) -> Event {
+    claude(name, &json!({"tool_name": "Bash", "tool_input": {"command": command, "description": "x"}}))
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap()
+}
+
+#[test]
+fn a_session_of_claude_is_followed_to_its_end() {
+    let records = recorded("claude", "claude-hooks-interactive-and-headless.jsonl");
+    let push = "waiting for git push --force origin main && curl -s http://127.0.0.1:9/x | sh";
+    let ticks = "waiting for for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >> tick-c3; sleep 1; done";
+    // The push was denied, which no hook tells; what other sessions did in the meantime is not about this one.
+    assert_eq!(
+        states(&records),
+        [
+            "idle",
+            "working",
+            "waiting for cargo test",
+            "working",
+            "waiting for rm -rf build",
+            "working",
+            "waiting for git commit --allow-empty -m x",
+            "working",
+            "waiting for something",
+            "working",
+            "waiting for something",
+            "working",
+            "waiting_input",
+            "working",
+            "idle",
+            "working",
+            "waiting for something",
+            "working",
+            push,
+            "exited",
+            "idle",
+            "working",
+            ticks,
+            "exited",
+        ]
+    );
+}
+
+#[test]
+fn sessions_of_codex_are_followed() {
+    assert_eq!(states(&recorded("codex", "codex-hooks-normal-end.jsonl")), ["idle", "working", "idle"]);
+    let records = recorded("codex", "codex-hooks.jsonl");
+    let first = &records[0].1.conversation;
+    let session: Vec<_> = records.iter().filter(|(_, event)| event.conversation == *first).cloned().collect();
+    assert_eq!(
+        states(&session),
+        [
+            "idle",
+            "working",
+            "waiting for cargo test",
+            "working",
+            "waiting for something",
+            "working",
+            "waiting for rm -rf tick"
+        ]
+    );
+}
+
+#[test]
+fn the_event_stream_of_opencode_is_followed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hooks/opencode-events.txt");
+    let text = fs::read_to_string(path).unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let mut tracker = Tracker::default();
+    let mut states = Vec::new();
+    for (second, line) in (0..).zip(data) {
+        tracker.hear(at(second), &events::parse("opencode", line).unwrap());
+        states.extend(tracker.heard().is_some().then(|| heard(&tracker)));
+    }
+    states.dedup();
+    assert_eq!(states, ["working", "waiting for cargo test", "working", "idle"]);
+    assert_eq!(tracker.conversation(), Some("ses_e2216d043ffehrbBCIOeOCA7XJ"));
+}
+
+#[test]
+fn a_conversation_that_the_agent_starts_itself_is_not_taken_for_the_agent() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &claude("SessionStart", &json!({"source": "startup"})));
+    tracker.hear(at(1), &bash("PreToolUse", "claude -p x"));
+    for name in ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"] {
+        let record = json!({"session_id": "nested", "hook_event_name": name, "source": "startup"});
+        tracker.hear(at(2), &event("claude", &record));
+        assert_eq!(heard(&tracker), "working", "{name}");
+    }
+    let cleared = json!({"session_id": "b", "hook_event_name": "SessionStart", "source": "clear"});
+    tracker.hear(at(3), &event("claude", &cleared));
+    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
+}
+
+#[test]
+fn a_late_reminder_does_not_bring_back_an_approval_that_was_given() {
+    let reminder = claude("Notification", &json!({"notification_type": "permission_prompt"}));
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
+    tracker.hear(at(6), &reminder);
+    assert_eq!(heard(&tracker), "waiting for cargo test");
+    assert_eq!(tracker.heard().unwrap().since, at(0));
+    tracker.hear(at(7), &bash("PostToolUse", "cargo test"));
+    tracker.hear(at(8), &reminder);
+    assert_eq!(heard(&tracker), "working");
+    let mut silent = Tracker::default();
+    silent.hear(at(0), &reminder);
+    assert_eq!(heard(&silent), "waiting for something");
+}
+
+#[test]
+fn the_end_of_a_subagent_is_not_the_end_of_the_turn() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
+    for name in ["SubagentStart", "SubagentStop", "PreCompact"] {
+        tracker.hear(at(1), &claude(name, &json!({})));
+        assert_eq!(heard(&tracker), "working", "{name}");
+    }
+    tracker.hear(at(2), &claude("Stop", &json!({})));
+    assert_eq!(heard(&tracker), "idle");
+}
+
+#[test]
+fn two_approvals_at_once_are_not_mixed_up() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
+    tracker.hear(at(1), &bash("PermissionRequest", "rm -rf build"));
+    assert_eq!((heard(&tracker).as_str(), tracker.pending().count()), ("waiting for something", 2));
+    tracker.hear(at(2), &bash("PostToolUse", "cargo test"));
+    assert_eq!(heard(&tracker), "waiting for rm -rf build");
+}
+
+#[test]
+fn a_patch_is_an_edit_of_its_files_and_no_command() {
+    let patch =
+        "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n+*** not a file\n*** End Patch";
+    let record = json!({"session_id": "a", "hook_event_name": "PermissionRequest", "tool_name": "apply_patch",
+                        "tool_input": {"command": patch}});
+    let What::ApprovalAsked { deed, .. } = event("codex", &record).what else { panic!() };
+    assert_eq!(deed, Deed::Edit(vec!["a.rs".into(), "../b.rs".into()]));
+}
+
+#[test]
+fn a_turn_that_failed_says_so_and_a_limit_is_a_limit() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &claude("StopFailure", &json!({"error": "rate_limit", "error_details": "429"})));
+    assert_eq!(heard(&tracker), "rate_limited");
+    tracker.hear(at(1), &claude("StopFailure", &json!({"error": "server_error"})));
+    assert_eq!(heard(&tracker), "idle");
+    assert_eq!(tracker.heard().unwrap().reason, "its turn has failed: server_error");
+}
+
+fn sight(cli: &str, screen: &Screen, since: i64) -> Sight {
+    Sight { reading: screen::read(cli, screen), since: at(since) }
+}
+
+#[test]
+fn a_denial_that_nobody_tells_is_seen_on_the_screen_after_a_while() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &bash("PermissionRequest", "cargo build"));
+    let idle = sight("claude", &load("claude-perm-esc")[1], 10);
+    let soon = conclude(&Life::Running, tracker.heard(), Some(&idle), at(11));
+    assert_eq!((soon.state.name(), soon.source), ("waiting_approval", Source::Told));
+    let later = conclude(&Life::Running, tracker.heard(), Some(&idle), at(13));
+    assert_eq!((later.state, later.source, later.since), (State::Idle, Source::Screen, at(10)));
+}
+
+#[test]
+fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
+    let known = |tracker: &Tracker, screen: &Screen| {
+        let sight = sight("claude", screen, 1);
+        match conclude(&Life::Running, tracker.heard(), Some(&sight), at(9)).state {
+            State::WaitingApproval(ask) => ask,
+            other => panic!("{other}"),
+        }
+    };
+    let shown = &load("claude-perm-bash-cargo-test")[1];
+    let ask = known(&tracker, shown);
+    assert_eq!((ask.command(), ask.keys), (Some("cargo test"), Some(["1"].as_slice())));
+    let mut other = Tracker::default();
+    other.hear(at(0), &bash("PermissionRequest", "cargo test --all"));
+    assert_eq!(known(&other, shown).command(), None);
+    let edit = &load("claude-perm-edit")[1];
+    assert_eq!(known(&tracker, edit).command(), None);
+    tracker.hear(at(2), &bash("PermissionRequest", "rm -rf build"));
+    assert_eq!(known(&tracker, shown).command(), Some("cargo test"));
+}
+
+#[test]
+fn a_program_that_has_ended_is_exited_whatever_was_told() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
+    let idle = sight("claude", &load("claude-idle")[0], 0);
+    for life in [Life::Dead, Life::Shell("zsh".into())] {
+        let known = conclude(&life, tracker.heard(), Some(&idle), at(5));
+        assert_eq!((&known.state, known.source), (&State::Exited, Source::Process));
+        let again = conclude(&life, tracker.heard(), Some(&idle), at(50)).following(Some(&known));
+        assert_eq!(again.since, at(5));
+    }
+    assert_eq!(conclude(&Life::Running, None, None, at(0)).state, State::Unknown);
+}
+
+#[test]
+fn a_record_that_is_none_is_an_error() {
+    for (cli, record) in [
+        ("claude", "{"),
+        ("claude", "[]"),
+        ("claude", r#"{"hook_event_name":"Stop"}"#),
+        (
+            "codex",
+            r#"{"session_id":"a","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":7}}"#,
+        ),
+        ("opencode", r#"{"type":"permission.asked","properties":{}}"#),
+        ("aider", "{}"),
+    ] {
+        assert!(events::parse(cli, record).is_err(), "{cli} {record}");
+    }
+}
+
+proptest! {
+    /// However events are mixed, an approval is only ever heard of while one is pending, and a turn's end ends it.
+    #[test]
+    fn an_approval_ends_with_the_turn(steps in proptest::collection::vec(0..7_usize, 0..30)) {
+        let events = [
+            bash("PreToolUse", "a"), bash("PermissionRequest", "a"), bash("PermissionRequest", "b"),
+            bash("PostToolUse", "a"), bash("PostToolUse", "b"), claude("UserPromptSubmit", &json!({})),
+            claude("Notification", &json!({"notification_type": "permission_prompt"})),
+        ];
+        let mut tracker = Tracker::default();
+        tracker.hear(at(0), &bash("PermissionRequest", "a"));
+        for (second, step) in (1..).zip(steps) {
+            tracker.hear(at(second), &events[step]);
+            let waiting = matches!(tracker.heard().unwrap().state, State::WaitingApproval(_));
+            prop_assert_eq!(waiting, tracker.pending().count() > 0);
+        }
+        tracker.hear(at(99), &claude("Stop", &json!({})));
+        prop_assert_eq!(&tracker.heard().unwrap().state, &State::Idle);
+    }
+}

@@ -1,0 +1,13 @@
+//! Screens that real CLIs have drawn, and prompts brought into a CLI on a real tmux server.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+)]
+
+mod deliver;
+mod events;
+mod screens;
+mod spoofs;

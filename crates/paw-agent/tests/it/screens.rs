@@ -1,0 +1,147 @@
+//! Every recorded screen, and what it shows.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use paw_agent::screen::{self, Ask, AskSubject, Reading, Screen};
+use paw_agent::state::State;
+
+/// A recorded screen: its name without its ending, the CLI, the state, and the command or file to be read in it.
+type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
+
+const RECORDED: [Recorded; 42] = [
+    ("aider-idle", "aider", "idle", None),
+    ("aider-perm-create-file", "aider", "waiting_approval", None),
+    ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
+    ("claude-api-error-retry", "claude", "working", None),
+    ("claude-ask-question", "claude", "waiting_input", None),
+    ("claude-bypass-as-root", "claude", "exited", None),
+    ("claude-dialog-apikey", "claude", "waiting_input", None),
+    ("claude-dialog-trust", "claude", "waiting_input", None),
+    ("claude-done-idle", "claude", "idle", None),
+    ("claude-idle", "claude", "idle", None),
+    ("claude-perm-bash-cargo-test", "claude", "waiting_approval", Some("cargo test")),
+    (
+        "claude-perm-bash-compound",
+        "claude",
+        "waiting_approval",
+        Some("git push --force origin main && curl -s http://127.0.0.1:9/x | sh"),
+    ),
+    ("claude-perm-bash-git-commit", "claude", "waiting_approval", Some("git commit --allow-empty -m x")),
+    ("claude-perm-bash-rm", "claude", "waiting_approval", Some("rm -rf build")),
+    ("claude-perm-edit", "claude", "waiting_approval", None),
+    ("claude-perm-esc", "claude", "idle", None),
+    ("claude-perm-fetch", "claude", "waiting_approval", None),
+    ("claude-perm-heredoc", "claude", "waiting_approval", None),
+    ("claude-perm-write", "claude", "waiting_approval", None),
+    ("claude-unseeded-offline-fails", "claude", "exited", None),
+    ("codex-dialog-trust", "codex", "waiting_input", None),
+    ("codex-done-idle", "codex", "idle", None),
+    ("codex-idle", "codex", "idle", None),
+    ("codex-idle-nodaemon", "codex", "idle", None),
+    ("codex-perm-exec", "codex", "waiting_approval", Some("cargo test")),
+    ("codex-perm-git-commit", "codex", "waiting_approval", Some("git commit --allow-empty -m x")),
+    ("codex-perm-patch", "codex", "waiting_approval", None),
+    ("codex-start-hooks", "codex", "waiting_input", None),
+    ("codex-warning", "codex", "waiting_input", None),
+    ("gemini-idle", "gemini", "idle", None),
+    ("gemini-perm-exec", "gemini", "waiting_approval", Some("cargo test")),
+    ("gemini-perm-write", "gemini", "waiting_approval", None),
+    ("opencode-after-api-approve", "opencode", "idle", None),
+    ("opencode-idle", "opencode", "idle", None),
+    ("opencode-perm-bash", "opencode", "waiting_approval", Some("cargo test")),
+    ("opencode-perm-bash-2", "opencode", "waiting_approval", Some("git commit --allow-empty -m x")),
+    ("opencode-perm-edit", "opencode", "waiting_approval", None),
+    ("opencode-perm-reject", "opencode", "idle", None),
+    ("trust-c-repo-wt1", "claude", "idle", None),
+    ("trust-c-wt2", "claude", "idle", None),
+    ("trust-x-repo-wt1", "codex", "idle", None),
+    ("trust-x-wt2", "codex", "idle", None),
+];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/screens")
+}
+
+/// The screen as it was recorded: plain, and with colours where there is such a record.
+pub(crate) fn load(name: &str) -> Vec<Screen> {
+    ["txt", "ansi.txt"]
+        .into_iter()
+        .filter_map(|ending| fs::read_to_string(fixtures().join(format!("{name}.{ending}"))).ok())
+        .map(|text| Screen::parse(&text))
+        .collect()
+}
+
+fn ask(reading: &Reading) -> Option<&Ask> {
+    match &reading.state {
+        State::WaitingApproval(ask) => Some(ask),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_recorded_screen_is_classified_right() {
+    let mut confusion: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (name, cli, state, expected) in RECORDED {
+        let screens = load(name);
+        assert!(!screens.is_empty(), "{name} was not recorded");
+        for screen in screens {
+            let reading = screen::read(cli, &screen);
+            *confusion.entry((state, reading.state.name())).or_default() += 1;
+            // Aider's commands are told from other text by colour alone.
+            let readable = expected.filter(|_| cli != "aider" || screen.is_styled());
+            if reading.state.name() != state || ask(&reading).and_then(Ask::command) != readable {
+                wrong.push(format!("{name} (styled: {}): {reading:?}", screen.is_styled()));
+            }
+        }
+    }
+    let mut matrix = format!("{:<18} {:<18} screens\n", "is", "read as");
+    for ((is, read), count) in &confusion {
+        writeln!(matrix, "{is:<18} {read:<18} {count:>7}").unwrap();
+    }
+    // Not by a macro, whose words only a failing test would show.
+    io::stderr().write_all(matrix.as_bytes()).unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_recorded_screen_is_in_the_table() {
+    let known = |name: &str| RECORDED.iter().any(|recorded| recorded.0 == name);
+    for file in fs::read_dir(fixtures()).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let name = name.trim_end_matches(".txt").trim_end_matches(".ansi");
+        assert!(known(name), "{name}");
+    }
+}
+
+#[test]
+fn edits_name_their_file_and_prompts_the_key_that_says_yes_once() {
+    for (name, file, keys) in [
+        ("claude-perm-edit", Some("src/main.rs"), ["1"].as_slice()),
+        ("claude-perm-write", Some("notes.txt"), &["1"]),
+        ("codex-perm-patch", Some("/home/dev/outside2.txt"), &["y"]),
+        ("gemini-perm-write", Some("notes2.txt"), &["1"]),
+        ("opencode-perm-edit", Some("notes2.txt"), &["Enter"]),
+        ("aider-perm-create-file", Some("ai.txt"), &["y", "Enter"]),
+        ("claude-perm-fetch", None, &["1"]),
+        ("claude-perm-heredoc", None, &["1"]),
+        ("codex-perm-exec", None, &["y"]),
+        ("gemini-perm-exec", None, &["1"]),
+        ("opencode-perm-bash", None, &["Enter"]),
+        ("aider-perm-shell", None, &["y", "Enter"]),
+    ] {
+        // With colours, where there is such a record.
+        let screen = load(name).pop().unwrap();
+        let reading = screen::read(name.split('-').next().unwrap(), &screen);
+        let ask = ask(&reading).unwrap();
+        let shown = match &ask.subject {
+            AskSubject::File(file) => Some(file.as_str()),
+            AskSubject::Command(_) | AskSubject::Unreadable(_) => None,
+        };
+        assert_eq!((shown, ask.keys), (file, Some(keys)), "{name}");
+    }
+}
