@@ -56,7 +56,7 @@ impl ConversationService for ConversationCalls {
         let listed = self.0.work(move |shared| {
             let id = worktree.map(|id| shared.worktrees.require(&id, None)).transpose()?.map(|row| row.id);
             let found = shared.worktrees.registry().conversations(id.as_ref())?;
-            Ok(found.iter().map(|talk| wire::conversation(talk, shared.models.find(&talk.id))).collect())
+            Ok(found.iter().map(wire::conversation).collect())
         });
         Ok(Response::new(ListConversationsResponse { conversations: listed.await? }))
     }
@@ -75,7 +75,6 @@ impl ConversationService for ConversationCalls {
             shared.turns.end(&talk.id, Why::Closed);
             // Servers and watchers that earlier turns have left running.
             process::end_marked(talk.id.as_str());
-            shared.models.forget(&talk.id);
             Ok(closed)
         });
         Ok(Response::new(CloseConversationResponse { closed: closed.await? }))
@@ -90,12 +89,10 @@ impl Shared {
             None => self.default_cli(&row)?,
         };
         let cli = self.require_cli(&name)?;
-        let talk = self.worktrees.registry().start_conversation(&row.id, &cli.binary_name, clock::now())?;
         let model = request.model.filter(|model| !model.is_empty());
-        if let Some(model) = &model {
-            self.models.remember(&talk.id, model).map_err(paw_worktree::WorktreeError::from)?;
-        }
-        Ok(wire::conversation(&talk, model))
+        let registry = self.worktrees.registry();
+        let talk = registry.start_conversation(&row.id, &cli.binary_name, model.as_deref(), clock::now())?;
+        Ok(wire::conversation(&talk))
     }
 
     fn default_cli(&self, row: &Worktree) -> Result<String, Refusal> {

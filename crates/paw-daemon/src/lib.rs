@@ -18,7 +18,6 @@ pub mod error;
 mod fit;
 mod itself;
 pub mod log;
-mod models;
 pub mod options;
 mod peer;
 pub mod proto;

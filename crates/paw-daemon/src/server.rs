@@ -22,7 +22,6 @@ use crate::claim::{Claim, Note};
 use crate::conversations::ConversationCalls;
 use crate::error::DaemonError;
 use crate::itself::DaemonCalls;
-use crate::models::Models;
 use crate::options::Options;
 use crate::peer;
 use crate::proto::FILE_DESCRIPTOR_SET;
@@ -183,7 +182,6 @@ fn prepare(options: Options) -> Result<(Claim, Shared), DaemonError> {
     let shared = Shared {
         trust: TrustStore::at(options.data_dir.join("trust.json")),
         turns: Arc::new(Turns::default()),
-        models: Models::new(&options.data_dir),
         stopping: CancellationToken::new(),
         jobs: TaskTracker::new(),
         uptime: Stopwatch::start(),

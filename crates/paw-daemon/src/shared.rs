@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-use crate::models::Models;
 use crate::options::Options;
 use crate::status::Refusal;
 use crate::turn::Turns;
@@ -23,7 +22,6 @@ pub(crate) struct Shared {
     pub(crate) worktrees: Worktrees,
     pub(crate) trust: TrustStore,
     pub(crate) turns: Arc<Turns>,
-    pub(crate) models: Models,
     /// Cancelled when the daemon is to stop.
     pub(crate) stopping: CancellationToken,
     /// Work that goes on although its caller may be gone.

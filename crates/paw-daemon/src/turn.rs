@@ -60,8 +60,7 @@ fn start(
     message: &str,
 ) -> Result<paw_host::process::Running, Refusal> {
     let cli = shared.require_cli(&talk.cli)?;
-    let model = shared.models.find(&talk.id);
-    let turn = Turn { message, resume: talk.cli_session.as_deref(), model: model.as_deref() };
+    let turn = Turn { message, resume: talk.cli_session.as_deref(), model: talk.model.as_deref() };
     let command = headless::command(&talk.cli, &cli.path, &row.path, turn)
         .env(AGENT, AgentId::slug(&row.branch).as_str());
     command.start(talk.id.as_str()).map_err(|error| match error {

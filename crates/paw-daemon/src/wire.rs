@@ -56,12 +56,12 @@ pub(crate) fn unmanaged(found: &Unmanaged) -> WorktreeInfo {
     }
 }
 
-pub(crate) fn conversation(talk: &Conversation, model: Option<String>) -> proto::Conversation {
+pub(crate) fn conversation(talk: &Conversation) -> proto::Conversation {
     proto::Conversation {
         id: talk.id.to_string(),
         worktree_id: talk.worktree.as_ref().map(ToString::to_string),
         cli: talk.cli.clone(),
-        model,
+        model: talk.model.clone(),
         status: talk.status.to_string(),
         cli_session: talk.cli_session.clone(),
         created_at: Some(timestamp(talk.created_at)),

@@ -2,11 +2,11 @@
 
 /// Dies here, as by `kill -9`, when `GIT_PAW_CRASH_AT` names this moment. Does nothing in a release build.
 #[cfg(debug_assertions)]
-pub(crate) fn point(moment: &str) {
+pub fn point(moment: &str) {
     if std::env::var_os("GIT_PAW_CRASH_AT").is_some_and(|wanted| wanted == moment) {
         std::process::abort();
     }
 }
 
 #[cfg(not(debug_assertions))]
-pub(crate) fn point(_moment: &str) {}
+pub fn point(_moment: &str) {}

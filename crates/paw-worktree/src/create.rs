@@ -100,7 +100,7 @@ impl Worktrees {
 
     /// Several at once, each of them made or refused by itself: registered one after the other, checked out side by side.
     pub fn create_many(&self, requests: &[CreateRequest]) -> Vec<Result<Created, WorktreeError>> {
-        self.complete_all(requests.iter().map(order))
+        self.complete_all(requests.iter().map(order), &|| {})
     }
 
     /// Brings ignored files along and runs the setup. A setup that fails is remembered; the worktree stays.

@@ -77,7 +77,7 @@ pub enum WorktreeError {
     NotARepository(PathBuf),
     #[error("Repository '{}' has no commit yet\nhint: commit something first", .0.display())]
     NoCommit(PathBuf),
-    #[error("Branch '{0}' does not exist")]
+    #[error("Branch '{0}' does not exist\nhint: git paw worktree create --new {0} makes it")]
     BranchMissing(BranchName),
     #[error("Branch '{0}' already exists")]
     BranchExists(BranchName),

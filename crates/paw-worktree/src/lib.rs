@@ -9,12 +9,12 @@
 //! - [`reconcile`]: directories that vanish and come back; `recover`: what a crash left half done
 //! - [`rescue`]: work kept before it is removed
 //! - [`setup`] and [`copy`]: what makes a fresh worktree ready for work
-//! - [`error`] and [`id`]: codes, messages, ids
+//! - [`error`] and [`id`]: codes, messages, ids; [`crash`]: moments at which a test can make us die
 
 pub mod adopt;
 pub mod check;
 pub mod copy;
-mod crash;
+pub mod crash;
 pub mod create;
 pub mod error;
 pub mod id;

@@ -21,7 +21,7 @@ use crate::error::WorktreeError;
 use crate::id::WorktreeId;
 use crate::setup::{SetupOutcome, SetupStatus};
 
-const MIGRATIONS: [&str; 1] = [include_str!("registry/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("registry/1.sql"), include_str!("registry/2.sql")];
 
 /// In which state a worktree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Registry {
                 row.start,
                 row.admin_dir.as_ref().map(|dir| dir.as_os_str().as_bytes()),
                 row.topmost_made.as_os_str().as_bytes(),
-                setup_word(row.setup.status),
+                row.setup.status.as_str(),
                 row.setup.error,
                 row.adopted,
                 row.created_at.as_millisecond(),
@@ -211,7 +211,7 @@ impl Registry {
 
     pub(crate) fn set_setup(&self, id: &WorktreeId, setup: &SetupOutcome) -> Result<(), WorktreeError> {
         let sql = "UPDATE worktrees SET setup_status = ?2, setup_error = ?3 WHERE id = ?1";
-        self.lock().execute(sql, params![id.as_str(), setup_word(setup.status), setup.error])?;
+        self.lock().execute(sql, params![id.as_str(), setup.status.as_str(), setup.error])?;
         Ok(())
     }
 
@@ -271,16 +271,6 @@ fn worktree(row: &Row<'_>) -> rusqlite::Result<Worktree> {
 
 fn moment(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or_default()
-}
-
-fn setup_word(status: SetupStatus) -> &'static str {
-    match status {
-        SetupStatus::None => "none",
-        SetupStatus::Success => "success",
-        SetupStatus::Failed => "failed",
-        SetupStatus::Timeout => "timeout",
-        SetupStatus::Untrusted => "untrusted",
-    }
 }
 
 fn setup_status(word: &str) -> SetupStatus {

@@ -61,11 +61,22 @@ impl Worktrees {
         repo_root: &Path,
         wanted: &[SessionWorktree],
     ) -> Result<Vec<Result<WorktreeCreation, PawError>>, PawError> {
+        self.create_worktrees_watched(repo_root, wanted, &|| {})
+    }
+
+    /// Like [`Worktrees::create_worktrees`]; `on_made` is told of each one that was made or could not be.
+    pub fn create_worktrees_watched(
+        &self,
+        repo_root: &Path,
+        wanted: &[SessionWorktree],
+        on_made: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Result<WorktreeCreation, PawError>>, PawError> {
         let site = Site::load(repo_root, wanted)?;
         let found: Vec<_> = wanted.iter().map(|wanted| self.resume(&site, wanted)).collect();
         let missing: Vec<_> =
             wanted.iter().zip(&found).filter(|(_, found)| matches!(found, Ok(None))).collect();
-        let mut made = self.complete_all(missing.iter().map(|(wanted, _)| site.order(wanted))).into_iter();
+        let orders = missing.iter().map(|(wanted, _)| site.order(wanted));
+        let mut made = self.complete_all(orders, on_made).into_iter();
         let answers = found.into_iter().map(|found| match found {
             Ok(Some(resumed)) => Ok(resumed),
             Ok(None) => made.next().map_or_else(
@@ -75,6 +86,17 @@ impl Worktrees {
             Err(error) => Err(error.into()),
         });
         Ok(answers.collect())
+    }
+
+    /// Takes back a worktree that was just made, with its branch if that was made for it. One that was there before
+    /// stays as it is.
+    pub fn undo_worktree(&self, made: &WorktreeCreation) -> Result<(), PawError> {
+        if made.resumed {
+            return Ok(());
+        }
+        let options =
+            RemoveOptions { force: true, delete_branch: made.branch_created, ..RemoveOptions::default() };
+        Ok(self.remove(made.id.as_str(), None, options).map(drop)?)
     }
 
     /// Deletes the worktree at `path`, whoever made it, and makes git forget it. Changes are stored first; without
@@ -124,6 +146,15 @@ impl Worktrees {
     }
 }
 
+/// Where the worktree of an agent on `branch` is, or would be made.
+pub fn directory(repo: &Repo, branch: &BranchName, placement: WorktreePlacement) -> PathBuf {
+    let name = check::project(repo).worktree_dir_name(branch);
+    match placement {
+        WorktreePlacement::Sibling => check::beside(repo).join(name),
+        WorktreePlacement::Child => repo.root.join(CHILDREN).join(name),
+    }
+}
+
 /// What is the same for all worktrees of a session.
 struct Site {
     repo: Repo,
@@ -147,11 +178,7 @@ impl Site {
     }
 
     fn directory(&self, wanted: &SessionWorktree) -> PathBuf {
-        let name = check::project(&self.repo).worktree_dir_name(&wanted.branch);
-        match wanted.placement {
-            WorktreePlacement::Sibling => check::beside(&self.repo).join(name),
-            WorktreePlacement::Child => self.repo.root.join(CHILDREN).join(name),
-        }
+        directory(&self.repo, &wanted.branch, wanted.placement)
     }
 
     /// What the branch is rebased onto, if anything.

@@ -132,7 +132,7 @@ fn execute(
         command = command.time_limit(limit);
     }
     match command.stream(|_, bytes| on_line(&line::printable(bytes))) {
-        Ok(output) => judge(&step.name, output.exit),
+        Ok(exit) => judge(&step.name, exit),
         Err(error) => {
             Some(SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)))
         }

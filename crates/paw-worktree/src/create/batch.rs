@@ -11,10 +11,12 @@ use crate::error::WorktreeError;
 use crate::service::Worktrees;
 
 impl Worktrees {
-    /// Makes all that can be made and answers for each, in the order of the orders.
+    /// Makes all that can be made and answers for each, in the order of the orders. `on_answer` is told of each
+    /// answer as it comes.
     pub(crate) fn complete_all(
         &self,
         orders: impl Iterator<Item = Result<Order, WorktreeError>>,
+        on_answer: &(dyn Fn() + Sync),
     ) -> Vec<Result<Created, WorktreeError>> {
         let orders: Vec<_> = orders.collect();
         let answers: Mutex<Vec<Option<Result<Created, WorktreeError>>>> =
@@ -22,6 +24,8 @@ impl Worktrees {
         let answer = |at: usize, result: Result<Created, WorktreeError>| {
             let mut answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             answers[at] = Some(result);
+            drop(answers);
+            on_answer();
         };
         let (registered, waiting) = mpsc::channel::<(usize, Half)>();
         let waiting = Mutex::new(waiting);

@@ -51,6 +51,8 @@ pub struct Conversation {
     /// Nothing once the worktree was removed; the conversation is closed then.
     pub worktree: Option<WorktreeId>,
     pub cli: String,
+    /// The model it was started with, if a certain one was wanted.
+    pub model: Option<String>,
     /// What the CLI itself calls it, for resuming.
     pub cli_session: Option<String>,
     pub status: ConversationStatus,
@@ -58,7 +60,7 @@ pub struct Conversation {
     pub updated_at: Timestamp,
 }
 
-const COLUMNS: &str = "id, worktree_id, cli, cli_session, status, created_at, updated_at";
+const COLUMNS: &str = "id, worktree_id, cli, cli_session, status, created_at, updated_at, model";
 
 impl Registry {
     /// A new conversation in a worktree, waiting for its first message.
@@ -66,12 +68,13 @@ impl Registry {
         &self,
         worktree: &WorktreeId,
         cli: &str,
+        model: Option<&str>,
         now: Timestamp,
     ) -> Result<Conversation, WorktreeError> {
         let id = ConversationId::generate();
-        let sql = "INSERT INTO conversations (id, worktree_id, cli, status, created_at, updated_at) \
-                   SELECT ?1, id, ?3, 'idle', ?4, ?4 FROM worktrees WHERE id = ?2";
-        let values = params![id.as_str(), worktree.as_str(), cli, now.as_millisecond()];
+        let sql = "INSERT INTO conversations (id, worktree_id, cli, status, created_at, updated_at, model) \
+                   SELECT ?1, id, ?3, 'idle', ?4, ?4, ?5 FROM worktrees WHERE id = ?2";
+        let values = params![id.as_str(), worktree.as_str(), cli, now.as_millisecond(), model];
         if self.lock().execute(sql, values)? == 0 {
             return Err(WorktreeError::Unknown(worktree.to_string()));
         }
@@ -143,5 +146,6 @@ fn conversation(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         status: ConversationStatus::stored(&row.get::<_, String>(4)?),
         created_at: moment(row.get(5)?),
         updated_at: moment(row.get(6)?),
+        model: row.get(7)?,
     })
 }

@@ -119,8 +119,8 @@ fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
     let row = world.create("feature/auth").unwrap().worktree;
     let worktrees = world.worktrees();
     let now = clock::now();
-    let talk = worktrees.registry().start_conversation(&row.id, "claude", now).unwrap();
-    worktrees.registry().start_conversation(&row.id, "claude", now).unwrap();
+    let talk = worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
+    worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
     assert!(worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap());
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert_eq!(error.details(), serde_json::json!({ "conversations": [talk.id] }));
