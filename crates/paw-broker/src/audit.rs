@@ -3,13 +3,14 @@
 //! It follows the stream like any other reader, so publishing never waits for it, and it goes on where the file
 //! ends.
 
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::bus::Subscription;
 use crate::memory::Kept;
@@ -18,8 +19,8 @@ use crate::memory::Kept;
 const MOST_BYTES: u64 = 10 << 20;
 /// Files put aside that are kept: `broker.log.1` is the newest.
 const KEPT: u32 = 3;
-/// Under load many messages go into the file together.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Under load many messages go into the file together, before memory lets go of them.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// The file and how it grows.
 #[derive(Debug)]
@@ -66,9 +67,10 @@ impl Audit {
     }
 
     fn try_write(&self, session: &str, page: &[Arc<Kept>]) -> io::Result<()> {
+        let session = Value::from(session).to_string();
         let mut text = String::new();
         for kept in page {
-            push_line(&mut text, session, kept);
+            push_line(&mut text, &session, kept);
         }
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
@@ -101,21 +103,20 @@ impl Audit {
     }
 }
 
-/// The body is JSON already and holds no line break.
+/// The body is JSON already and holds no line break; ids and times need no escaping.
 fn push_line(text: &mut String, session: &str, kept: &Kept) {
     let entry = &kept.entry;
-    let head = json!({
-        "seq": entry.seq,
-        "at": entry.at.to_string(),
-        "session": session,
-        "sender": entry.sender.as_str(),
-        "to": entry.audience.as_column(),
-    });
-    let head = head.to_string();
-    text.push_str(head.strip_suffix('}').unwrap_or(&head));
-    text.push_str(",\"message\":");
-    text.push_str(&entry.body);
-    text.push_str("}\n");
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        r#"{{"seq":{},"at":"{}","session":{session},"sender":"{}","to":"#,
+        entry.seq, entry.at, entry.sender
+    );
+    let _ = match entry.audience.as_column() {
+        Some(to) => write!(text, r#""{to}""#),
+        None => write!(text, "null"),
+    };
+    let _ = writeln!(text, r#","message":{}}}"#, entry.body);
 }
 
 /// Whether the last line has no end.
@@ -163,7 +164,7 @@ mod tests {
             audience: Audience::Others,
             body: r#"{"type":"agent.artifact"}"#.into(),
         };
-        numbers.map(|seq| Arc::new(Kept { entry: entry(seq), stored: None })).collect()
+        numbers.map(|seq| Arc::new(Kept::new(entry(seq)))).collect()
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Broker {
             let _inside = runtime.enter();
             let listener = listening(listener)?;
             runtime.spawn(look_around(Arc::clone(&app), ended.clone()));
-            runtime.spawn(http::serve(listener, http::router(app), settings.limits, ended))
+            runtime.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
             let audit = Audit::new(&path);
@@ -266,7 +266,7 @@ async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
 }
 
 /// Where to listen, if the configuration allows it.
-fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
+pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
     let bind = match config.bind.as_str() {
         "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
         text => text.parse().map_err(|_| StartError::NotAnAddress(text.to_owned()))?,

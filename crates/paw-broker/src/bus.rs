@@ -53,17 +53,17 @@ impl Bus {
     /// Stores a message. When it returns a number, the message is durable under it.
     pub async fn publish(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let job = Job::Publish { draft: Box::new(Draft::new(message, at)), done };
-        self.jobs.send(job).await.map_err(|_| LogError::Closed)?;
-        answer.await.map_err(|_| LogError::Closed)?
+        let draft = Box::new(Draft::new(message, at));
+        self.jobs.send(Job::Publish { draft, done }).await.map_err(|_| LogError::Closed)?;
+        Ok(answer.await.map_err(|_| LogError::Closed)??.seq)
     }
 
     /// The same from a thread that may wait. Never call it on a runtime's own thread.
     pub fn publish_blocking(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let job = Job::Publish { draft: Box::new(Draft::new(message, at)), done };
-        self.jobs.blocking_send(job).map_err(|_| LogError::Closed)?;
-        answer.blocking_recv().map_err(|_| LogError::Closed)?
+        let draft = Box::new(Draft::new(message, at));
+        self.jobs.blocking_send(Job::Publish { draft, done }).map_err(|_| LogError::Closed)?;
+        Ok(answer.blocking_recv().map_err(|_| LogError::Closed)??.seq)
     }
 
     /// What is in an inbox after `since`, oldest first.
@@ -212,7 +212,7 @@ async fn blocking(
     ask: impl FnOnce() -> Result<Vec<Entry>, LogError> + Send + 'static,
 ) -> Result<Vec<Arc<Kept>>, LogError> {
     let page = tokio::task::spawn_blocking(ask).await.map_err(|_| LogError::Closed)??;
-    Ok(page.into_iter().map(|entry| Arc::new(Kept { entry, stored: None })).collect())
+    Ok(page.into_iter().map(|entry| Arc::new(Kept::new(entry))).collect())
 }
 
 /// What a start knows: the saved records, and every message since.
@@ -227,8 +227,8 @@ fn remember(log: &dyn MessageLog, session: &SessionId) -> Result<Memory, LogErro
         let Some(last) = page.last() else { break };
         since = last.seq;
         for entry in page {
-            let stored = entry.stored(session).map(Arc::new);
-            memory.add(Kept { entry, stored });
+            let stored = entry.stored(session);
+            memory.add(entry, stored.as_ref().map(|stored| &stored.message));
         }
     }
     memory.advance(head);

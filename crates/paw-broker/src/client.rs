@@ -5,6 +5,7 @@ mod direct;
 mod request;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::request::{Answer, Request};
 use crate::endpoint::{self, Endpoint, PawDir};
@@ -25,6 +26,8 @@ use crate::message::{Message, MessageError};
 /// How often a broker that is just starting is asked again.
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+/// How long whoever follows waits at a time.
+const FOLLOW: Duration = Duration::from_secs(20);
 
 /// A message that could not be sent, or an inbox that could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -135,13 +138,23 @@ impl Client {
     pub fn say(&self, message: &Message, now: Timestamp) -> Result<Said, ClientError> {
         // The same rules for every way in.
         let message = Message::from_json(message.to_json())?;
-        let body = message.to_json().to_string();
+        let body = message.to_text();
         match self.ask(&Request::post("/publish", &body))? {
             Some(answer) => {
                 let answer = answer.ok()?;
                 Ok(Said { seq: answer.seq.unwrap_or_default(), way: Way::Broker })
             }
             None => Ok(Said { seq: self.write_down(message, now)?, way: Way::Log }),
+        }
+    }
+
+    /// Has the broker watch another worktree. Says whether one runs.
+    pub fn watch(&self, agent: &AgentId, worktree: &Path, cli: &str) -> Result<bool, ClientError> {
+        let body =
+            json!({"agent_id": agent, "worktree_path": worktree.to_string_lossy(), "cli": cli}).to_string();
+        match self.ask(&Request::post("/watch", &body))? {
+            Some(answer) => answer.ok().map(|_| true),
+            None => Ok(false),
         }
     }
 
@@ -156,6 +169,33 @@ impl Client {
         match self.ask(&Request::get(&path).waiting(wait))? {
             Some(answer) => Ok(Page::read(&answer.ok()?.body)?.into_inbox(since)),
             None => self.look_up(agent, since, wait),
+        }
+    }
+
+    /// Everything that comes after `since`, with or without a broker, until `each` has had enough. An empty inbox is
+    /// handed out now and then, so that whoever follows can end.
+    pub fn follow(
+        &self,
+        mut since: u64,
+        mut each: impl FnMut(&Inbox) -> ControlFlow<()>,
+    ) -> Result<(), ClientError> {
+        let mut failures = 0;
+        loop {
+            match self.inbox(since, FOLLOW) {
+                Ok(inbox) => {
+                    failures = 0;
+                    since = inbox.last_seq;
+                    if each(&inbox).is_break() {
+                        return Ok(());
+                    }
+                }
+                // The broker ended in the middle of it. What it has stored is in the log.
+                Err(ClientError::Connection { .. }) if failures < TRIES => {
+                    failures += 1;
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 

@@ -24,6 +24,8 @@ const LOCK_FILE: &str = "broker.lock";
 const PROBE: Duration = Duration::from_millis(500);
 /// More than any answer to the probe is read of nobody.
 const PROBE_BYTES: usize = 64 << 10;
+/// Connections that may wait to be taken.
+const QUEUE: i32 = 1024;
 /// Ports tried after the one that was wished for.
 const PORTS: u16 = 200;
 
@@ -132,7 +134,9 @@ pub fn probe(address: SocketAddr) -> Result<Listener, BrokerError> {
 fn ask_status(stream: &mut TcpStream, address: SocketAddr) -> io::Result<Vec<u8>> {
     let watch = Stopwatch::start();
     stream.set_write_timeout(Some(PROBE))?;
-    write!(stream, "GET /status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    // In one piece: whoever answers after the first part and closes would make the rest an error.
+    let request = format!("GET /status HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let (mut answer, mut part) = (Vec::new(), [0_u8; 4096]);
     while answer.len() < PROBE_BYTES {
         let left = watch.remaining(PROBE);
@@ -159,6 +163,9 @@ pub fn reserve(bind: IpAddr, wish: u16) -> Result<TcpListener, BrokerError> {
         match TcpListener::bind((bind, port)) {
             Ok(listener) => {
                 listener.set_nonblocking(true).map_err(BrokerError::BindFailed)?;
+                // The usual queue is so short that a burst of agents would wait for a second each.
+                rustix::net::listen(&listener, QUEUE)
+                    .map_err(|error| BrokerError::BindFailed(error.into()))?;
                 return Ok(listener);
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => taken = taken.or(Some(error)),

@@ -13,5 +13,5 @@ mod install;
 mod script;
 mod signal;
 
-pub use install::{HookError, HookSetup, install, uninstall, uninstall_all};
+pub use install::{HookError, HookSetup, install, install_all, uninstall, uninstall_all};
 pub use signal::CommitSignal;

@@ -20,22 +20,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
 use tokio::sync::{mpsc, watch as flag};
 
 pub use admit::Address;
+use answer::{ApiError, Response};
+use serve::Connection;
 pub use serve::{Limits, serve};
 pub use watch::WatchRequest;
 
 use crate::bus::Bus;
 use crate::identity::{Keyring, Keys};
 
+const ENDPOINTS: [&str; 5] = ["/publish", "/status", "/log", "/watch", "/events"];
 /// The longest message that is taken.
 pub const LARGEST_BODY: usize = 256 << 10;
 /// The keys are not read more often than this for the sake of unknown tokens.
@@ -72,25 +73,35 @@ impl App {
     }
 }
 
-/// Every endpoint, behind the checks that all of them share.
-pub fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/publish", post(publish::publish))
-        .route("/messages/{*agent}", get(inbox::messages))
-        .route("/log", get(inbox::log))
-        .route("/status", get(status::status))
-        .route("/watch", post(watch::watch))
-        .route("/events", get(events::events))
-        .fallback(|| async { answer::ApiError::not_found() })
-        .method_not_allowed_fallback(|| async { answer::ApiError::method_not_allowed() })
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), at_the_door))
-        .with_state(app)
+/// One request, from the door to its answer.
+async fn answer(app: &Arc<App>, connection: &Connection, request: Request<Incoming>) -> Response {
+    let (head, body) = request.into_parts();
+    let answered = match admit::at_the_door(app.address, &head.headers) {
+        Ok(()) => dispatch(app, connection, &head, body).await,
+        Err(refused) => Err(refused),
+    };
+    answered.unwrap_or_else(ApiError::into_response)
 }
 
-async fn at_the_door(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    match admit::at_the_door(&app.address, request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused.into_response(),
+async fn dispatch(
+    app: &Arc<App>,
+    connection: &Connection,
+    head: &Parts,
+    body: Incoming,
+) -> Result<Response, ApiError> {
+    let path = head.uri.path();
+    match (head.method.as_str(), path) {
+        ("POST", "/publish") => publish::publish(app, head, body).await,
+        ("GET", "/status") => Ok(status::status(app, head).await),
+        ("GET", "/log") => inbox::log(app, head).await,
+        ("POST", "/watch") => watch::watch(app, head, body).await,
+        ("GET", "/events") => events::events(app, connection, head).await,
+        (method, path) => match path.strip_prefix("/messages/") {
+            Some(agent) if method == "GET" => inbox::messages(app, head, agent).await,
+            Some(_) => Err(ApiError::method_not_allowed()),
+            None if ENDPOINTS.contains(&path) => Err(ApiError::method_not_allowed()),
+            None => Err(ApiError::not_found()),
+        },
     }
 }
 

@@ -86,7 +86,7 @@ impl Draft {
             at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
             sender: route::sender(&message).clone(),
             audience: route::audience(&message),
-            body: message.to_json().to_string().into(),
+            body: message.to_text().into(),
             message,
         }
     }

@@ -2,12 +2,13 @@
 //! last messages, and the records. Bounded, whatever the log's length. No I/O.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use paw_core::AgentId;
 
 use crate::log::{Entry, Newest, PageLimit, SessionId, Stored};
-use crate::record::Records;
+use crate::message::Message;
+use crate::record::{Records, Said};
 use crate::route::Audience;
 
 /// Bounds of the last messages that are kept.
@@ -16,18 +17,21 @@ const MOST_BYTES: usize = 4 << 20;
 /// Audiences whose newest number is kept. The log is asked about any other.
 const MOST_AUDIENCES: usize = 2048;
 
-/// A message in both its forms.
+/// A message as it was written, and in full once somebody wanted it so.
 #[derive(Debug)]
 pub struct Kept {
     pub entry: Entry,
-    /// Nothing if it was just read from the log, or if a newer version wrote it.
-    pub stored: Option<Arc<Stored>>,
+    stored: OnceLock<Option<Arc<Stored>>>,
 }
 
 impl Kept {
-    /// The message in full, read from its JSON if need be.
+    pub fn new(entry: Entry) -> Self {
+        Self { entry, stored: OnceLock::new() }
+    }
+
+    /// The message in full, read once for everybody. Nothing if a newer version wrote it.
     pub fn stored(&self, session: &SessionId) -> Option<Arc<Stored>> {
-        self.stored.clone().or_else(|| self.entry.stored(session).map(Arc::new))
+        self.stored.get_or_init(|| self.entry.stored(session).map(Arc::new)).clone()
     }
 }
 
@@ -120,8 +124,10 @@ impl Memory {
     }
 
     /// Takes in the next message of the session, which was written down already.
-    pub fn add(&mut self, kept: Kept) {
-        let Entry { seq, ref sender, ref audience, ref body, .. } = kept.entry;
+    ///
+    /// `message` is the same in full; without it the records stay as they are.
+    pub fn add(&mut self, entry: Entry, message: Option<&Message>) {
+        let Entry { seq, ref sender, ref audience, ref body, .. } = entry;
         self.head = self.head.max(seq);
         match audience {
             Audience::Nobody => {}
@@ -129,11 +135,11 @@ impl Memory {
             Audience::Supervisor => self.supervisor = self.supervisor.max(seq),
             Audience::Only(agent) => self.note(&agent.clone(), seq),
         }
-        if let Some(stored) = &kept.stored {
-            self.records.apply(stored);
+        if let Some(message) = message {
+            self.records.hear(&Said { seq, at: entry.at, sender, message });
         }
         self.bytes += body.len();
-        self.last.push_back(Arc::new(kept));
+        self.last.push_back(Arc::new(Kept::new(entry)));
         while self.last.len() > MOST_MESSAGES || (self.bytes > MOST_BYTES && self.last.len() > 1) {
             if let Some(oldest) = self.last.pop_front() {
                 self.bytes -= oldest.entry.body.len();
@@ -204,12 +210,9 @@ mod tests {
         AgentId::new(text).unwrap()
     }
 
-    fn kept(seq: u64, sender: &str, audience: Audience, bytes: usize) -> Kept {
+    fn entry(seq: u64, sender: &str, audience: Audience, bytes: usize) -> Entry {
         let body = "x".repeat(bytes).into();
-        Kept {
-            entry: Entry { seq, at: Timestamp::UNIX_EPOCH, sender: id(sender), audience, body },
-            stored: None,
-        }
+        Entry { seq, at: Timestamp::UNIX_EPOCH, sender: id(sender), audience, body }
     }
 
     fn numbers(recall: Recall) -> Option<Vec<u64>> {
@@ -223,7 +226,7 @@ mod tests {
     fn what_is_too_old_is_left_to_the_log() {
         let newest = [Newest { audience: Audience::Others, seq: 90 }];
         let mut memory = Memory::new(100, &newest, Records::default());
-        memory.add(kept(101, "a", Audience::Only(id("b")), 1));
+        memory.add(entry(101, "a", Audience::Only(id("b")), 1), None);
         assert_eq!(numbers(memory.inbox(&id("b"), 100, PageLimit::DEFAULT)), Some(vec![101]));
         assert_eq!(numbers(memory.inbox(&id("b"), 99, PageLimit::DEFAULT)), None);
         assert_eq!(numbers(memory.inbox(&id("c"), 89, PageLimit::DEFAULT)), None);
@@ -234,12 +237,12 @@ mod tests {
     fn memory_is_bounded_in_messages_and_in_bytes() {
         let mut memory = Memory::new(0, &[], Records::default());
         for seq in 1..=3 * MOST_MESSAGES as u64 {
-            memory.add(kept(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10));
+            memory.add(entry(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10), None);
         }
         assert_eq!((memory.last.len(), memory.newest.len()), (MOST_MESSAGES, MOST_AUDIENCES));
         assert!(!memory.is_empty_after(&id("never-heard-of"), 0), "it cannot know any more");
         for seq in 10_000..10_100 {
-            memory.add(kept(seq, "a", Audience::Others, MOST_BYTES / 10));
+            memory.add(entry(seq, "a", Audience::Others, MOST_BYTES / 10), None);
         }
         assert!(memory.bytes <= MOST_BYTES && memory.last.len() <= 10);
     }
@@ -248,7 +251,7 @@ mod tests {
     fn a_page_ends_by_count_or_by_size_and_holds_one_message_at_least() {
         let mut memory = Memory::new(0, &[], Records::default());
         for seq in 1..=5 {
-            memory.add(kept(seq, "a", Audience::Others, 100));
+            memory.add(entry(seq, "a", Audience::Others, 100), None);
         }
         let page =
             |messages, bytes| numbers(memory.inbox(&id("b"), 0, PageLimit { messages, bytes })).unwrap();
@@ -277,7 +280,7 @@ mod tests {
             }
             let mut memory = Memory::new(known as u64, &newest, Records::default());
             for (seq, from, audience) in &all[known..] {
-                memory.add(kept(*seq, agents[*from].as_str(), audience.clone(), 1));
+                memory.add(entry(*seq, agents[*from].as_str(), audience.clone(), 1), None);
             }
             for agent in &agents {
                 let expected: Vec<u64> = all

@@ -45,6 +45,15 @@ pub enum StateKind {
     Intent,
 }
 
+/// A message that was stored, as far as records are concerned.
+#[derive(Debug)]
+pub struct Said<'a> {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub sender: &'a AgentId,
+    pub message: &'a Message,
+}
+
 /// The agents of a session, by id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Records(BTreeMap<AgentId, AgentRecord>);
@@ -67,7 +76,13 @@ impl Records {
 
     /// Takes in the next message.
     pub fn apply(&mut self, stored: &Stored) {
-        match &stored.message {
+        let Stored { seq, at, sender, message, .. } = stored;
+        self.hear(&Said { seq: *seq, at: *at, sender, message });
+    }
+
+    /// The same for whoever has the message in parts.
+    pub fn hear(&mut self, stored: &Said<'_>) {
+        match stored.message {
             Message::Status(status) => {
                 let record = self.of(stored);
                 record.cli = shorter(status.cli.as_deref()).or_else(|| record.cli.take());
@@ -100,23 +115,23 @@ impl Records {
         }
     }
 
-    fn set(&mut self, stored: &Stored, kind: StateKind) {
+    fn set(&mut self, stored: &Said<'_>, kind: StateKind) {
         let record = self.of(stored);
         record.status = short(stored.message.label());
         record.state.insert(kind, stored.seq);
     }
 
     /// Notes a sign of life of an agent that is known.
-    fn see(&mut self, stored: &Stored) {
-        if let Some(record) = self.0.get_mut(&stored.sender) {
+    fn see(&mut self, stored: &Said<'_>) {
+        if let Some(record) = self.0.get_mut(stored.sender) {
             record.last_seen = record.last_seen.max(stored.at);
             record.last_seq = stored.seq;
         }
     }
 
     /// The record of the sender, made if there is none.
-    fn of(&mut self, stored: &Stored) -> &mut AgentRecord {
-        if self.0.len() >= MOST_AGENTS && !self.0.contains_key(&stored.sender) {
+    fn of(&mut self, stored: &Said<'_>) -> &mut AgentRecord {
+        if self.0.len() >= MOST_AGENTS && !self.0.contains_key(stored.sender) {
             let silent = self.0.values().min_by_key(|record| record.last_seq);
             if let Some(silent) = silent.map(|record| record.agent_id.clone()) {
                 self.0.remove(&silent);
@@ -164,7 +179,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::log::SessionId;
     use crate::route;
 
     #[derive(Default)]
@@ -175,12 +189,11 @@ mod tests {
             let message =
                 Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap();
             self.1 += 1;
-            self.0.apply(&Stored {
+            self.0.hear(&Said {
                 seq: self.1,
-                session: SessionId::new("s"),
                 at: Timestamp::from_second(i64::try_from(self.1).unwrap()).unwrap(),
-                sender: route::sender(&message).clone(),
-                message,
+                sender: route::sender(&message),
+                message: &message,
             });
             self
         }

@@ -1,6 +1,7 @@
 //! The user's terminal, taken over and given back however the program ends.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout};
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A terminal that cannot be drawn on.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +28,8 @@ pub type Backend = CrosstermBackend<BufWriter<Stdout>>;
 /// The terminal in raw mode with an empty screen, until it is dropped.
 #[derive(Debug)]
 pub struct Screen {
-    pub terminal: Terminal<Backend>,
+    /// Never dropped: it would speak to a terminal that may be gone, and panic. What it would do is done by `Taken`.
+    pub terminal: ManuallyDrop<Terminal<Backend>>,
     _taken: Taken,
 }
 
@@ -45,7 +47,7 @@ impl Screen {
         let taken = Taken;
         execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))?;
-        Ok(Self { terminal, _taken: taken })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), _taken: taken })
     }
 }
 
@@ -79,13 +81,30 @@ fn restore_before_panics() {
     });
 }
 
-/// Resolves when the terminal hangs up or somebody asks the process to end.
-pub async fn asked_to_end() -> io::Result<()> {
-    let mut hangup = signal(SignalKind::hangup())?;
-    let mut end = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = hangup.recv() => {}
-        _ = end.recv() => {}
+/// What asks a process to end: a terminal that hangs up, Ctrl+C, or somebody. Caught from the moment this is made, which
+/// needs a runtime.
+#[derive(Debug)]
+pub struct EndSignals([Signal; 3]);
+
+impl EndSignals {
+    pub fn catch() -> io::Result<Self> {
+        let [hangup, interrupt, terminate] =
+            [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+        Ok(Self([hangup?, interrupt?, terminate?]))
     }
+
+    pub async fn asked(&mut self) {
+        let [hangup, interrupt, terminate] = &mut self.0;
+        tokio::select! {
+            _ = hangup.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}
+
+/// Resolves when the process is asked to end.
+pub async fn asked_to_end() -> io::Result<()> {
+    EndSignals::catch()?.asked().await;
     Ok(())
 }

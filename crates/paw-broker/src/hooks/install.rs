@@ -82,19 +82,38 @@ impl Place {
 
 /// Installs what is missing, and marks the worktree as the agent's.
 pub fn install(setup: &HookSetup) -> Result<(), HookError> {
-    let repo = Repo::discover(&setup.worktree)?;
-    let root = repo.worktree.clone().unwrap_or_else(|| setup.worktree.clone());
+    install_all(std::slice::from_ref(setup))
+}
+
+/// Like [`install`] for worktrees of one repository, asking git only once.
+pub fn install_all(setups: &[HookSetup]) -> Result<(), HookError> {
+    let Some(first) = setups.first() else { return Ok(()) };
+    let repo = Repo::discover(&first.worktree)?;
     let place = Place::of(&repo.common_dir);
-    let Some(admin) = find_admin_dir(&repo.common_dir, &root) else { return Err(HookError::NotLinked(root)) };
+    let admins: Vec<_> = setups.iter().map(|setup| admin_dir(&repo, setup)).collect::<Result<_, _>>()?;
     if place.common_dir.display().to_string().contains('\n') {
         return Err(HookError::Path(place.common_dir));
     }
-    let git = Git::at(&root);
+    let git = Git::at(repo.worktree.as_deref().unwrap_or(&first.worktree));
     for name in ALWAYS.into_iter().chain(needed(&git, &place)?) {
-        let text = script(name, &setup.program);
+        let text = script(name, &first.program);
         write_atomic(&place.hooks().join(name), text.as_bytes(), Access::Executable)?;
     }
     include(&git, &place)?;
+    setups.iter().zip(admins).try_for_each(|(setup, admin)| mark(setup, &admin))
+}
+
+/// What git keeps about the worktree. The setup may name a directory in it.
+fn admin_dir(repo: &Repo, setup: &HookSetup) -> Result<PathBuf, HookError> {
+    let not_linked = || HookError::NotLinked(setup.worktree.clone());
+    if let Some(admin) = find_admin_dir(&repo.common_dir, &setup.worktree) {
+        return Ok(admin);
+    }
+    let root = Repo::discover(&setup.worktree)?.worktree.ok_or_else(not_linked)?;
+    find_admin_dir(&repo.common_dir, &root).ok_or_else(not_linked)
+}
+
+fn mark(setup: &HookSetup, admin: &Path) -> Result<(), HookError> {
     let agent = format!("{}\n", setup.agent);
     write_atomic(&admin.join(AGENT_FILE), agent.as_bytes(), Access::Usual)?;
     match &setup.guard {

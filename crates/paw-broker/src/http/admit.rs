@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::PoisonError;
 
-use axum::http::{HeaderMap, header};
+use hyper::HeaderMap;
+use hyper::header::{self, HeaderValue};
 use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
@@ -47,13 +48,13 @@ fn without_port(host: &str) -> &str {
 }
 
 /// The checks before anything else is looked at.
-pub(super) fn at_the_door(address: &Address, headers: &HeaderMap) -> Result<(), ApiError> {
+pub(super) fn at_the_door(address: Address, headers: &HeaderMap) -> Result<(), ApiError> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     if hosts.next().is_some() || !host.is_some_and(|host| address.is_meant_by(host)) {
         return Err(ApiError::wrong_host());
     }
-    let is_own = |origin: &header::HeaderValue| origin.to_str().is_ok_and(|origin| address.is_origin(origin));
+    let is_own = |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| address.is_origin(origin));
     if headers.get_all(header::ORIGIN).iter().all(is_own) { Ok(()) } else { Err(ApiError::foreign_origin()) }
 }
 
@@ -93,7 +94,7 @@ fn token(headers: &HeaderMap) -> Option<Token> {
 
 /// Whether a body calls itself JSON. A form of a web page cannot.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let essence = |value: &header::HeaderValue| {
+    let essence = |value: &HeaderValue| {
         let text = value.to_str().unwrap_or_default();
         text.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
     };

@@ -1,12 +1,20 @@
 //! Errors as JSON, each with the status code that fits.
 
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use std::convert::Infallible;
+
+use http_body_util::channel::Channel;
+use http_body_util::{Either, Full};
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderValue};
 use serde_json::{Value, json};
 
 use crate::identity::Refusal;
 use crate::log::LogError;
 use crate::message::MessageError;
+
+/// Whole, or piece by piece.
+pub(super) type Response = hyper::Response<Either<Full<Bytes>, Channel<Bytes, Infallible>>>;
 
 /// A request that is not done.
 #[derive(Debug)]
@@ -111,8 +119,8 @@ impl From<LogError> for ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    pub(super) fn into_response(self) -> Response {
         let mut response = json_text(self.body.to_string());
         *response.status_mut() = self.status;
         if self.status == StatusCode::UNAUTHORIZED {
@@ -124,8 +132,15 @@ impl IntoResponse for ApiError {
 
 /// A JSON document that is text already.
 pub(super) fn json_text(text: String) -> Response {
-    let mut response = Response::new(text.into());
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from(text))));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// It is done, and there is nothing to say.
+pub(super) fn accepted() -> Response {
+    let mut response = Response::new(Either::Left(Full::default()));
+    *response.status_mut() = StatusCode::ACCEPTED;
     response
 }

@@ -4,20 +4,19 @@
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use http_body_util::Either;
 use http_body_util::channel::{Channel, Sender};
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
 use serde_json::Value;
 use tokio::sync::watch as flag;
 use tokio::time::timeout;
 
-use super::answer::ApiError;
+use super::answer::{ApiError, Response};
 use super::inbox::push_entry;
 use super::serve::Connection;
 use super::{App, admit, ended};
@@ -30,24 +29,17 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// What is handed to a connection at once.
 const PIECE: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
 
-pub(super) async fn events(
-    State(app): State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    connection: Option<Extension<Arc<Connection>>>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    admit::caller(&app, &headers).await?;
-    let since = match resume_after(&headers, query.as_deref())? {
+pub(super) async fn events(app: &App, connection: &Connection, head: &Parts) -> Result<Response, ApiError> {
+    admit::caller(app, &head.headers).await?;
+    let since = match resume_after(&head.headers, head.uri.query())? {
         Some(since) => since,
         None => app.bus.head(),
     };
-    if let Some(Extension(connection)) = connection {
-        connection.keep();
-    }
+    connection.keep();
     let stream = app.bus.subscribe_after(since).with_limit(PIECE);
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
     tokio::spawn(follow(stream, sender, app.ending.clone()));
-    let mut response = Response::new(Body::new(body));
+    let mut response = Response::new(Either::Right(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, RawQuery, State};
-use axum::http::HeaderMap;
-use axum::response::Response;
+use hyper::http::request::Parts;
 use paw_core::AgentId;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::{ApiError, json_text};
+use super::answer::{ApiError, Response, json_text};
 use super::{App, admit, ended};
 use crate::log::PageLimit;
 use crate::memory::Kept;
@@ -58,26 +56,22 @@ impl Query {
     }
 }
 
-pub(super) async fn messages(
-    State(app): State<Arc<App>>,
-    Path(agent): Path<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    admit::caller(&app, &headers).await?;
-    let agent = inbox_of(&agent)?;
-    let query = Query::parse(query.as_deref())?;
-    let page = poll(&app, &agent, &query).await?;
+pub(super) async fn messages(app: &App, head: &Parts, agent: &str) -> Result<Response, ApiError> {
+    admit::caller(app, &head.headers).await?;
+    let agent = inbox_of(agent)?;
+    let query = Query::parse(head.uri.query())?;
+    let page = poll(app, &agent, &query).await?;
     let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
     let more = !page.is_empty() && !app.bus.is_empty_after(&agent, last);
     let (name, content) =
-        if query.entries { ("entries", entries(&app, &page)) } else { ("messages", bodies(&page)) };
+        if query.entries { ("entries", entries(app, &page)) } else { ("messages", bodies(&page)) };
     Ok(json_text(format!("{{\"{name}\":{content},\"last_seq\":{last},\"more\":{more}}}")))
 }
 
 /// The id in the path, or the branch it was made from.
 fn inbox_of(text: &str) -> Result<AgentId, ApiError> {
-    AgentId::new(text.replace('/', "-")).map_err(|_| ApiError::bad_request("agent_id must match [a-z0-9-_]+"))
+    AgentId::new(text.replace("%2F", "-").replace("%2f", "-").replace('/', "-"))
+        .map_err(|_| ApiError::bad_request("agent_id must match [a-z0-9-_]+"))
 }
 
 async fn poll(app: &App, agent: &AgentId, query: &Query) -> Result<Vec<Arc<Kept>>, ApiError> {
@@ -106,17 +100,13 @@ async fn poll(app: &App, agent: &AgentId, query: &Query) -> Result<Vec<Arc<Kept>
     }
 }
 
-pub(super) async fn log(
-    State(app): State<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    admit::caller(&app, &headers).await?;
-    let query = Query::parse(query.as_deref())?;
+pub(super) async fn log(app: &App, head: &Parts) -> Result<Response, ApiError> {
+    admit::caller(app, &head.headers).await?;
+    let query = Query::parse(head.uri.query())?;
     let page = app.bus.history(query.since, query.page()).await?;
     let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
     let more = !page.is_empty() && last < app.bus.head();
-    Ok(json_text(format!("{{\"entries\":{},\"last_seq\":{last},\"more\":{more}}}", entries(&app, &page))))
+    Ok(json_text(format!("{{\"entries\":{},\"last_seq\":{last},\"more\":{more}}}", entries(app, &page))))
 }
 
 fn bodies(page: &[Arc<Kept>]) -> String {

@@ -1,16 +1,15 @@
 //! `POST /publish`: one message in, answered when it is stored.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::HeaderMap;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use paw_host::clock;
 
-use super::answer::ApiError;
+use super::answer::{ApiError, Response, accepted};
 use super::{App, LARGEST_BODY, admit};
 use crate::identity::may_send;
 use crate::message::Message;
@@ -25,27 +24,22 @@ const TURN: Duration = Duration::from_secs(5);
 /// Bodies up to this size need no turn.
 const SMALL_BODY: u64 = 16 << 10;
 
-pub(super) async fn publish(
-    State(app): State<Arc<App>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let caller = admit::caller(&app, &headers).await?;
-    if !admit::is_json(&headers) {
+pub(super) async fn publish(app: &App, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
+    let caller = admit::caller(app, &head.headers).await?;
+    if !admit::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
-    let body = read(&app, &headers, body).await?;
+    let body = read(app, &head.headers, body).await?;
     let message = Message::parse(&body)?;
     may_send(&caller, &message)?;
     let seq = app.bus.publish(message, clock::now()).await?;
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
+    let mut response = accepted();
     response.headers_mut().insert(SEQ, HeaderValue::from(seq));
     Ok(response)
 }
 
 /// The whole body, if it is small enough and arrives in time.
-pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+pub(super) async fn read(app: &App, headers: &HeaderMap, body: Incoming) -> Result<Bytes, ApiError> {
     let length =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > LARGEST_BODY as u64) {

@@ -1,23 +1,22 @@
 //! Connections: how many there may be, which one goes when there are too many, and how long a silent one stays.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
+use paw_host::clock::Stopwatch;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
-use tower::Service as _;
 
-use super::ended;
 use super::stream::Impatient;
+use super::{App, answer, ended};
 
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
     Content-Length: 32\r\nConnection: close\r\n\r\n{\"error\":\"too many connections\"}";
@@ -50,13 +49,15 @@ impl Default for Limits {
 }
 
 /// One open connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Connection {
     /// Requests under way; streams count until they end.
     busy: AtomicUsize,
-    /// Later use, higher number.
+    /// When it came or was last of use, in milliseconds since the start.
     used: AtomicU64,
-    close: Notify,
+    /// Whether it shall finish what is under way, or go at once.
+    leave: AtomicBool,
+    notice: Notify,
 }
 
 impl Connection {
@@ -64,19 +65,40 @@ impl Connection {
     pub(super) fn keep(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) == 0
+    }
+
+    fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    fn go(&self) {
+        self.notice.notify_one();
+    }
+
+    fn take_leave(&self) {
+        self.leave.store(true, Ordering::Relaxed);
+        self.notice.notify_one();
+    }
 }
 
-/// All open connections, by number.
-#[derive(Debug, Default)]
+/// All open connections.
+#[derive(Debug)]
 struct Open {
     all: Mutex<HashMap<u64, Arc<Connection>>>,
-    /// Counts arrivals and uses alike.
-    turns: AtomicU64,
+    next: AtomicU64,
+    started: Stopwatch,
 }
 
 impl Open {
-    fn turn(&self) -> u64 {
-        self.turns.fetch_add(1, Ordering::Relaxed)
+    fn new() -> Self {
+        Self { all: Mutex::default(), next: AtomicU64::new(0), started: Stopwatch::start() }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn all(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
@@ -87,24 +109,42 @@ impl Open {
     fn admit(&self, most: usize) -> Option<(u64, Arc<Connection>)> {
         let mut all = self.all();
         if all.len() >= most {
-            let idle = all.iter().filter(|(_, connection)| connection.busy.load(Ordering::Relaxed) == 0);
-            let oldest = idle.min_by_key(|(_, connection)| connection.used.load(Ordering::Relaxed));
+            let idle = all.iter().filter(|(_, connection)| connection.is_idle());
+            let oldest = idle.min_by_key(|(number, connection)| (connection.used(), **number));
             let oldest = oldest.map(|(number, _)| *number)?;
             if let Some(connection) = all.remove(&oldest) {
-                connection.close.notify_one();
+                connection.go();
             }
         }
-        let (number, connection) = (self.turn(), Arc::new(Connection::default()));
-        connection.used.store(number, Ordering::Relaxed);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let connection = Arc::new(Connection {
+            busy: AtomicUsize::new(0),
+            used: AtomicU64::new(self.now()),
+            leave: AtomicBool::new(false),
+            notice: Notify::new(),
+        });
         all.insert(number, Arc::clone(&connection));
         Some((number, connection))
+    }
+
+    /// Lets go of those that were silent for too long, whether between two requests or in the middle of a head. One
+    /// look at all of them now and then is cheaper than a clock for each request.
+    fn sweep(&self, limit: Duration) {
+        let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let now = self.now();
+        for connection in self.all().values() {
+            if connection.is_idle() && now.saturating_sub(connection.used()) > limit {
+                connection.go();
+            }
+        }
     }
 }
 
 /// Serves until `ending` turns true, then lets requests under way finish.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut ending: watch::Receiver<bool>) {
-    let open = Arc::new(Open::default());
+pub async fn serve(listener: TcpListener, app: Arc<App>, limits: Limits, mut ending: watch::Receiver<bool>) {
+    let open = Arc::new(Open::new());
     let (gone, mut all_gone) = tokio::sync::mpsc::channel::<()>(1);
+    let mut sweeping = tokio::time::interval((limits.head / 4).max(Duration::from_millis(50)));
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -116,6 +156,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut en
                     continue;
                 }
             },
+            _ = sweeping.tick() => {
+                open.sweep(limits.head);
+                continue;
+            }
             () = ended(&mut ending) => break,
         };
         let Some((number, connection)) = open.admit(limits.connections) else {
@@ -123,52 +167,51 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut en
             let _ = stream.try_write(TOO_MANY);
             continue;
         };
-        let (router, open, gone, ending) = (router.clone(), Arc::clone(&open), gone.clone(), ending.clone());
+        let (app, open, gone) = (Arc::clone(&app), Arc::clone(&open), gone.clone());
         tokio::spawn(async move {
-            converse(stream, router, limits, &open, connection, ending).await;
+            converse(stream, app, limits, &open, connection).await;
             open.all().remove(&number);
             drop(gone);
         });
     }
-    drop(gone);
+    drop((listener, gone));
+    for connection in open.all().values() {
+        connection.take_leave();
+    }
     let _ = tokio::time::timeout(limits.farewell, all_gone.recv()).await;
 }
 
 async fn converse(
     stream: TcpStream,
-    router: Router,
+    app: Arc<App>,
     limits: Limits,
     open: &Arc<Open>,
     connection: Arc<Connection>,
-    mut ending: watch::Receiver<bool>,
 ) {
     // Answers are small and somebody waits for each.
     let _ = stream.set_nodelay(true);
     let (this, open) = (Arc::clone(&connection), Arc::clone(open));
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let (mut router, connection, open) = (router.clone(), Arc::clone(&this), Arc::clone(&open));
-        request.extensions_mut().insert(Arc::clone(&connection));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (app, connection, open) = (Arc::clone(&app), Arc::clone(&this), Arc::clone(&open));
         connection.busy.fetch_add(1, Ordering::Relaxed);
         async move {
-            let response = router.call(request.map(Body::new)).await;
-            connection.used.store(open.turn(), Ordering::Relaxed);
+            let response = answer(&app, &connection, request).await;
+            connection.used.store(open.now(), Ordering::Relaxed);
             connection.busy.fetch_sub(1, Ordering::Relaxed);
-            response
+            Ok::<_, Infallible>(response)
         }
     });
     let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
         .max_buf_size(64 << 10)
         .serve_connection(TokioIo::new(Impatient::new(stream, limits.unread)), service);
     tokio::pin!(served);
     tokio::select! {
         // What goes wrong on a connection concerns its other side alone.
-        _ = served.as_mut() => {}
-        () = connection.close.notified() => {}
-        () = ended(&mut ending) => {
-            served.as_mut().graceful_shutdown();
-            let _ = tokio::time::timeout(limits.farewell, served.as_mut()).await;
-        }
+        _ = served.as_mut() => return,
+        () = connection.notice.notified() => {}
+    }
+    if connection.leave.load(Ordering::Relaxed) {
+        served.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(limits.farewell, served).await;
     }
 }

@@ -1,15 +1,14 @@
 //! `POST /watch`: another worktree to be watched.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use paw_core::AgentId;
 use serde::Deserialize;
 
-use super::answer::ApiError;
+use super::answer::{ApiError, Response, accepted};
 use super::{App, admit, publish};
 use crate::message::{MessageError, agent_id, is_placeholder};
 
@@ -44,21 +43,17 @@ impl WatchRequest {
     }
 }
 
-pub(super) async fn watch(
-    State(app): State<Arc<App>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<StatusCode, ApiError> {
-    if !admit::caller(&app, &headers).await?.is_in_charge() {
+pub(super) async fn watch(app: &App, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
+    if !admit::caller(app, &head.headers).await?.is_in_charge() {
         return Err(ApiError::not_in_charge());
     }
-    if !admit::is_json(&headers) {
+    if !admit::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
-    let body = publish::read(&app, &headers, body).await?;
+    let body = publish::read(app, &head.headers, body).await?;
     let request = WatchRequest::parse(&body)?;
     app.watches.try_send(request).map_err(|_| {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "nobody watches worktrees here, or too many at once")
     })?;
-    Ok(StatusCode::ACCEPTED)
+    Ok(accepted())
 }

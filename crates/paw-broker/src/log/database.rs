@@ -8,8 +8,10 @@ use rusqlite::Connection;
 
 use super::LogError;
 
-/// `head` holds the newest number ever given, so that a purge cannot bring one back.
-const MIGRATIONS: &[&str] = &["
+/// `purged` holds the newest number that a purge took away, so that it is not given again. Before, `head` was
+/// written with every message.
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
     INSERT INTO head VALUES (1, 0);
     CREATE TABLE session (
@@ -25,7 +27,9 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE token (
         session TEXT NOT NULL, agent TEXT NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (session, agent)
     ) WITHOUT ROWID;
-"];
+",
+    "ALTER TABLE head RENAME TO purged;",
+];
 
 /// Connections kept for reading. More readers than that wait for each other.
 const READERS: usize = 4;

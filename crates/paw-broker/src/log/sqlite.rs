@@ -83,40 +83,48 @@ fn find(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option
     statement.query_row([session.as_str()], read).optional()
 }
 
-fn enrol(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Session> {
-    if let Some(found) = find(transaction, session)? {
+fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<Session> {
+    if let Some(found) = find(connection, session)? {
         return Ok(found);
     }
-    let insert = "INSERT INTO session (name, first_seq, used) SELECT ?1, seq + 1, 0 FROM head";
-    transaction.execute(insert, [session.as_str()])?;
-    find(transaction, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    let insert = "INSERT INTO session (name, first_seq, used) VALUES (?1, ?2, 0)";
+    connection.execute(insert, params![session.as_str(), head(connection)? + 1])?;
+    find(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+fn insert(connection: &Connection, session: &SessionId, drafts: &[Draft]) -> rusqlite::Result<u64> {
+    let Session { number, .. } = enrol(connection, session)?;
+    let head = head(connection)?;
+    let mut seq = head;
+    let insert =
+        "INSERT INTO message (seq, session, at, sender, audience, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let mut insert = connection.prepare_cached(insert)?;
+    for draft in drafts {
+        seq += 1;
+        insert.execute(params![
+            seq,
+            number,
+            draft.at.as_microsecond(),
+            draft.sender.as_str(),
+            draft.audience.as_column(),
+            &*draft.body
+        ])?;
+    }
+    Ok(unsigned(head) + 1)
 }
 
 impl MessageLog for SqliteLog {
     fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError> {
-        let mut connection = self.database.writer();
-        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
-        let Session { number, .. } = enrol(&transaction, session)?;
-        let head = head(&transaction)?;
-        let mut seq = head;
-        {
-            let insert = "INSERT INTO message (seq, session, at, sender, audience, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let mut insert = transaction.prepare_cached(insert)?;
-            for draft in drafts {
-                seq += 1;
-                insert.execute(params![
-                    seq,
-                    number,
-                    draft.at.as_microsecond(),
-                    draft.sender.as_str(),
-                    draft.audience.as_column(),
-                    &*draft.body
-                ])?;
-            }
-            transaction.prepare_cached("UPDATE head SET seq = ?1")?.execute([seq])?;
+        let connection = self.database.writer();
+        // The hottest path there is: all of its statements are prepared once.
+        let run = |sql: &str| connection.prepare_cached(sql)?.execute([]);
+        run("BEGIN IMMEDIATE")?;
+        let done = insert(&connection, session, drafts).and_then(|first| run("COMMIT").map(|_| first));
+        if done.is_err() {
+            // It may be rolled back already; then there is nothing to roll back.
+            let _ = run("ROLLBACK");
         }
-        transaction.commit()?;
-        Ok(unsigned(head) + 1)
+        Ok(done?)
     }
 
     fn inbox(
@@ -201,6 +209,7 @@ impl MessageLog for SqliteLog {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
         if let Some(Session { number, first_seq }) = find(&transaction, session)? {
+            transaction.execute("UPDATE purged SET seq = ?1", [head(&transaction)?])?;
             let delete = "DELETE FROM message WHERE seq >= ?2 AND +session = ?1";
             transaction.execute(delete, [number, first_seq])?;
             transaction.execute("DELETE FROM snapshot WHERE session = ?1", [number])?;
@@ -214,7 +223,8 @@ impl MessageLog for SqliteLog {
 }
 
 fn head(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("SELECT seq FROM head")?.query_row([], |row| row.get(0))
+    let newest = "SELECT max(coalesce((SELECT max(seq) FROM message), 0), (SELECT seq FROM purged))";
+    connection.prepare_cached(newest)?.query_row([], |row| row.get(0))
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {

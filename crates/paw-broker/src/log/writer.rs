@@ -6,8 +6,8 @@ use std::{io, mem};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Draft, Entry, LogError, MessageLog, PageLimit, SessionId, Stored};
-use crate::memory::{Kept, Memory};
+use super::{Draft, Entry, LogError, MessageLog, PageLimit, SessionId};
+use crate::memory::Memory;
 use crate::message::Message;
 use crate::repeat::OpenQuestions;
 use crate::route;
@@ -18,12 +18,22 @@ const BATCH: usize = 512;
 /// Messages after which the records are saved, which bounds what a start has to read again.
 const SNAPSHOT_EVERY: u64 = 2048;
 
+/// How a publisher learns what became of its message.
+type Done = oneshot::Sender<Result<Receipt, LogError>>;
+
+/// A message that was stored. It goes back to its publisher, whose thread made it and can best do away with it.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    pub(crate) seq: u64,
+    _message: Option<Message>,
+}
+
 /// What the writer is asked to do.
 #[derive(Debug)]
 pub(crate) enum Job {
     Publish {
         draft: Box<Draft>,
-        done: oneshot::Sender<Result<u64, LogError>>,
+        done: Done,
     },
     /// Other processes may have written.
     Refresh,
@@ -62,7 +72,7 @@ struct Writer {
 struct Batch {
     drafts: Vec<Draft>,
     /// Who waits for which of the drafts.
-    publishers: Vec<(usize, oneshot::Sender<Result<u64, LogError>>)>,
+    publishers: Vec<(usize, Done)>,
 }
 
 impl Writer {
@@ -99,7 +109,7 @@ impl Writer {
                         return true;
                     }
                     match self.questions.repeats(&draft.message, draft.at) {
-                        Some(seq) => _ = done.send(Ok(seq)),
+                        Some(seq) => _ = done.send(Ok(Receipt { seq, _message: Some(draft.message) })),
                         None => batch.push(*draft, done, self.desk.nudge),
                     }
                 }
@@ -131,16 +141,18 @@ impl Writer {
             self.read_what_others_wrote_before(first);
         }
         let desk = &self.desk;
-        let mut head = first;
+        let (mut head, mut messages) = (first, Vec::with_capacity(batch.drafts.len()));
         let mut memory = desk.memory_mut();
-        for (seq, draft) in (first..).zip(batch.drafts) {
-            self.questions.note(&draft.message, draft.at, seq);
-            memory.add(kept(&desk.session, seq, draft));
+        for (seq, Draft { at, sender, audience, message, body }) in (first..).zip(batch.drafts) {
+            self.questions.note(&message, at, seq);
+            memory.add(Entry { seq, at, sender, audience, body }, Some(&message));
+            messages.push(Some(message));
             head = seq;
         }
         drop(memory);
         for (index, done) in batch.publishers {
-            let _ = done.send(Ok(first + index as u64));
+            let receipt = Receipt { seq: first + index as u64, _message: messages[index].take() };
+            let _ = done.send(Ok(receipt));
         }
         desk.head.send_replace(head);
         if head >= self.saved + SNAPSHOT_EVERY {
@@ -171,11 +183,11 @@ impl Writer {
             let mut memory = desk.memory_mut();
             let Some(last) = page.last().map(|entry| entry.seq) else { return };
             for entry in page.into_iter().filter(|entry| entry.seq < end) {
-                let stored = entry.stored(&desk.session).map(Arc::new);
+                let stored = entry.stored(&desk.session);
                 if let Some(stored) = &stored {
                     self.questions.note(&stored.message, stored.at, stored.seq);
                 }
-                memory.add(Kept { entry, stored });
+                memory.add(entry, stored.as_ref().map(|stored| &stored.message));
             }
             if last + 1 >= end {
                 return;
@@ -210,7 +222,7 @@ impl Desk {
 }
 
 impl Batch {
-    fn push(&mut self, draft: Draft, done: oneshot::Sender<Result<u64, LogError>>, nudge: bool) {
+    fn push(&mut self, draft: Draft, done: Done, nudge: bool) {
         self.publishers.push((self.drafts.len(), done));
         let reply = if nudge { route::reply(&draft.message) } else { None };
         let at = draft.at;
@@ -222,10 +234,4 @@ impl Batch {
     fn asks_the_same(&self, message: &Message) -> bool {
         matches!(message, Message::Question(_)) && self.drafts.iter().any(|draft| draft.message == *message)
     }
-}
-
-fn kept(session: &SessionId, seq: u64, draft: Draft) -> Kept {
-    let Draft { at, sender, audience, message, body } = draft;
-    let stored = Stored { seq, session: session.clone(), at, sender: sender.clone(), message };
-    Kept { entry: Entry { seq, at, sender, audience, body }, stored: Some(Arc::new(stored)) }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::{Map, Value};
 
 use super::MessageError;
 use super::fields::{Fields, kind};
@@ -17,7 +19,8 @@ pub struct IntentFile {
 }
 
 /// A part of a file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Region {
     Function { name: String },
     Class { name: String },
@@ -51,17 +54,21 @@ impl IntentFile {
             }
         }
     }
+}
 
-    pub(super) fn to_json(&self) -> Value {
+/// A bare path where there is nothing else to say.
+impl Serialize for IntentFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.regions.is_empty() && self.extra.is_empty() {
-            return Value::String(self.path.clone());
+            return self.path.serialize(serializer);
         }
-        let regions: Vec<Value> = self.regions.iter().map(Region::to_json).collect();
-        let mut map = Map::new();
-        map.insert("path".into(), self.path.clone().into());
-        map.insert("regions".into(), regions.into());
-        map.extend(self.extra.clone());
-        Value::Object(map)
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("path", &self.path)?;
+        map.serialize_entry("regions", &self.regions)?;
+        for (name, value) in &self.extra {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
     }
 }
 
@@ -94,17 +101,6 @@ impl Region {
                     super::fields::shown(&kind)
                 ),
             )),
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        match self {
-            Self::Function { name } => json!({"kind": "function", "name": name}),
-            Self::Class { name } => json!({"kind": "class", "name": name}),
-            Self::Block { anchor } => json!({"kind": "block", "anchor": anchor}),
-            Self::Range { start_line, end_line } => {
-                json!({"kind": "range", "start_line": start_line, "end_line": end_line})
-            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! From a message to the JSON it is stored and sent as.
 
-use serde_json::{Map, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 
-use super::{Extra, IntentFile, Message};
+use super::{Extra, Message};
 
 impl Message {
     pub fn extra(&self) -> &Extra {
@@ -37,116 +38,112 @@ impl Message {
         }
     }
 
-    /// Known fields in their usual order, unknown ones after them. A list that was absent is `[]`, except the files
-    /// of a status, where silence means something else than none.
+    /// The message as JSON.
     pub fn to_json(&self) -> Value {
-        let mut envelope = Object::default();
-        envelope.put("type", self.type_name());
-        let mut payload = Object::default();
-        let nested = self.fill(&mut envelope, &mut payload);
-        if nested {
-            payload.keep(&self.extra().payload);
-            envelope.put("payload", Value::Object(payload.0));
-        }
-        envelope.keep(&self.extra().envelope);
-        Value::Object(envelope.0)
+        serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Puts every known field in its place. Whether there is a payload at all.
-    fn fill(&self, envelope: &mut Object, payload: &mut Object) -> bool {
-        match self {
-            Self::AdvancedMain(message) => {
-                envelope.put("from", message.from.as_str());
-                envelope.put("merged_branch", message.merged_branch.as_str());
-                envelope.put("new_main_sha", message.new_main_sha.as_str());
-                envelope.put("base", message.base.as_str());
-                envelope.put("merged_at", message.merged_at.as_str());
-                envelope.put_some("summary", message.summary.as_deref());
-                return false;
-            }
-            Self::VerifyNow(message) => {
-                envelope.put("branch_id", message.branch_id.as_str());
-                return false;
-            }
-            Self::Learning(_) => {}
-            _ => envelope.put("agent_id", self.subject().as_str()),
-        }
-        self.fill_payload(payload);
-        true
-    }
-
-    fn fill_payload(&self, payload: &mut Object) {
-        match self {
-            Self::Status(message) => {
-                payload.put("status", message.status.as_str());
-                payload.put_some("modified_files", message.modified_files.clone());
-                payload.put_some("message", message.message.as_deref());
-                payload.put_some("cli", message.cli.as_deref());
-                payload.put_some("phase", message.phase.as_deref());
-                payload.put_some("detail", message.detail.clone());
-            }
-            Self::Artifact(message) => {
-                payload.put("status", message.status.as_str());
-                payload.put("exports", message.exports.clone());
-                payload.put("modified_files", message.modified_files.clone());
-            }
-            Self::Blocked(message) => {
-                payload.put("needs", message.needs.as_str());
-                payload.put("from", message.from.as_str());
-            }
-            Self::Verified(message) => {
-                payload.put("verified_by", message.verified_by.as_str());
-                payload.put_some("message", message.message.as_deref());
-                payload.put_some("commit", message.commit.as_deref());
-            }
-            Self::Feedback(message) => {
-                payload.put("from", message.from.as_str());
-                payload.put("errors", message.errors.clone());
-            }
-            Self::Question(message) => payload.put("question", message.question.as_str()),
-            Self::Intent(message) => {
-                let files: Vec<Value> = message.files.iter().map(IntentFile::to_json).collect();
-                payload.put("files", files);
-                payload.put("summary", message.summary.as_str());
-                payload.put("valid_for_seconds", message.valid_for_seconds);
-            }
-            Self::Learning(message) => {
-                payload.put_some("id", message.id.as_deref());
-                payload.put("agent_id", message.agent_id.as_str());
-                payload.put_some("branch_id", message.branch_id.as_ref().map(AsRef::as_ref));
-                payload.put("category", message.category.as_str());
-                payload.put("title", message.title.as_str());
-                payload.put("body", message.body.clone());
-                payload.put("timestamp", message.timestamp.as_str());
-            }
-            Self::Answer(message) => {
-                payload.put("from", message.from.as_str());
-                payload.put("answer", message.answer.as_str());
-                payload.put_some("re", message.re.as_deref());
-            }
-            Self::AdvancedMain(_) | Self::VerifyNow(_) => {}
+    /// The message as it is stored and sent: JSON in one line.
+    pub fn to_text(&self) -> String {
+        // Most messages fit without growing.
+        let mut text = Vec::with_capacity(512);
+        match serde_json::to_writer(&mut text, self) {
+            Ok(()) => String::from_utf8(text).unwrap_or_default(),
+            Err(_) => String::new(),
         }
     }
 }
 
-#[derive(Default)]
-struct Object(Map<String, Value>);
-
-impl Object {
-    fn put(&mut self, name: &str, value: impl Into<Value>) {
-        self.0.insert(name.to_owned(), value.into());
-    }
-
-    fn put_some<T: Into<Value>>(&mut self, name: &str, value: Option<T>) {
-        if let Some(value) = value {
-            self.put(name, value);
+/// Known fields in their usual order, unknown ones after them. A list that was absent is `[]`, except the files of a
+/// status, where silence means something else than none.
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.type_name())?;
+        match self {
+            Self::AdvancedMain(message) => {
+                map.serialize_entry("from", &message.from)?;
+                map.serialize_entry("merged_branch", &message.merged_branch)?;
+                map.serialize_entry("new_main_sha", &message.new_main_sha)?;
+                map.serialize_entry("base", &message.base)?;
+                map.serialize_entry("merged_at", &message.merged_at)?;
+                some(&mut map, "summary", message.summary.as_ref())?;
+            }
+            Self::VerifyNow(message) => map.serialize_entry("branch_id", &message.branch_id)?,
+            Self::Learning(_) => map.serialize_entry("payload", &Payload(self))?,
+            _ => {
+                map.serialize_entry("agent_id", self.subject())?;
+                map.serialize_entry("payload", &Payload(self))?;
+            }
         }
-    }
-
-    /// Unknown fields never stand in for a known one.
-    fn keep(&mut self, extra: &Map<String, Value>) {
-        for (name, value) in extra {
-            self.0.entry(name.clone()).or_insert_with(|| value.clone());
+        for (name, value) in &self.extra().envelope {
+            map.serialize_entry(name, value)?;
         }
+        map.end()
     }
+}
+
+struct Payload<'a>(&'a Message);
+
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0 {
+            Message::Status(message) => {
+                map.serialize_entry("status", &message.status)?;
+                some(&mut map, "modified_files", message.modified_files.as_ref())?;
+                some(&mut map, "message", message.message.as_ref())?;
+                some(&mut map, "cli", message.cli.as_ref())?;
+                some(&mut map, "phase", message.phase.as_ref())?;
+                some(&mut map, "detail", message.detail.as_ref())?;
+            }
+            Message::Artifact(message) => {
+                map.serialize_entry("status", &message.status)?;
+                map.serialize_entry("exports", &message.exports)?;
+                map.serialize_entry("modified_files", &message.modified_files)?;
+            }
+            Message::Blocked(message) => {
+                map.serialize_entry("needs", &message.needs)?;
+                map.serialize_entry("from", &message.from)?;
+            }
+            Message::Verified(message) => {
+                map.serialize_entry("verified_by", &message.verified_by)?;
+                some(&mut map, "message", message.message.as_ref())?;
+                some(&mut map, "commit", message.commit.as_ref())?;
+            }
+            Message::Feedback(message) => {
+                map.serialize_entry("from", &message.from)?;
+                map.serialize_entry("errors", &message.errors)?;
+            }
+            Message::Question(message) => map.serialize_entry("question", &message.question)?,
+            Message::Intent(message) => {
+                map.serialize_entry("files", &message.files)?;
+                map.serialize_entry("summary", &message.summary)?;
+                map.serialize_entry("valid_for_seconds", &message.valid_for_seconds)?;
+            }
+            Message::Learning(message) => {
+                some(&mut map, "id", message.id.as_ref())?;
+                map.serialize_entry("agent_id", &message.agent_id)?;
+                some(&mut map, "branch_id", message.branch_id.as_ref())?;
+                map.serialize_entry("category", &message.category)?;
+                map.serialize_entry("title", &message.title)?;
+                map.serialize_entry("body", &message.body)?;
+                map.serialize_entry("timestamp", &message.timestamp)?;
+            }
+            Message::Answer(message) => {
+                map.serialize_entry("from", &message.from)?;
+                map.serialize_entry("answer", &message.answer)?;
+                some(&mut map, "re", message.re.as_ref())?;
+            }
+            Message::AdvancedMain(_) | Message::VerifyNow(_) => {}
+        }
+        for (name, value) in &self.0.extra().payload {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+fn some<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: Option<&T>) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| map.serialize_entry(name, value))
 }

@@ -15,6 +15,7 @@ const MOST_FILES: usize = 5_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) changed: Vec<PathBuf>,
+    pub(super) clean: bool,
     tree: String,
     head: Option<String>,
     at: Duration,
@@ -22,7 +23,8 @@ pub(super) struct Said {
 
 impl Said {
     pub(super) fn about(taken: &Taken, at: Duration) -> Self {
-        Self { changed: taken.changed.clone(), tree: taken.tree.clone(), head: taken.head.clone(), at }
+        let (changed, clean) = (taken.changed.clone(), taken.clean);
+        Self { changed, clean, tree: taken.tree.clone(), head: taken.head.clone(), at }
     }
 }
 
@@ -38,9 +40,15 @@ pub(super) fn is_news(last: Option<&Said>, taken: &Taken, now: Duration, republi
     edited && due && !republish_after.is_zero()
 }
 
-/// The status of an agent that changed these files.
-pub(super) fn status(agent: &AgentId, cli: Option<&str>, changed: &[PathBuf], note: Option<&str>) -> Message {
-    let mut status = Status::new(agent.clone(), "working");
+/// The status of an agent that changed these files: all of them committed, or not.
+pub(super) fn status(
+    agent: &AgentId,
+    cli: Option<&str>,
+    (changed, clean): (&[PathBuf], bool),
+    note: Option<&str>,
+) -> Message {
+    let word = if clean && !changed.is_empty() { "committed" } else { "working" };
+    let mut status = Status::new(agent.clone(), word);
     // JSON is UTF-8. A name that is not shows with replacement characters.
     let files = changed.iter().take(MOST_FILES).map(|path| path.to_string_lossy().into_owned()).collect();
     status.modified_files = Some(files);
@@ -64,6 +72,7 @@ mod tests {
             commit: "c".into(),
             tree: tree.into(),
             head: Some(head.into()),
+            clean: false,
             changed: files.iter().map(PathBuf::from).collect(),
         }
     }
@@ -97,10 +106,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_all_committed_is_not_work_in_progress() {
+        let agent = AgentId::new("feat-a").unwrap();
+        let word = |files: &[&str], clean| {
+            let files: Vec<_> = files.iter().map(PathBuf::from).collect();
+            match status(&agent, None, (&files, clean), None) {
+                Message::Status(status) => status.status,
+                other => panic!("{other}"),
+            }
+        };
+        assert_eq!((word(&["a"], true), word(&["a"], false)), ("committed".into(), "working".into()));
+        assert_eq!(word(&[], true), "working", "nothing was done on this branch");
+    }
+
+    #[test]
     fn a_status_names_a_bounded_number_of_files_and_how_many_there_are() {
         let many: Vec<PathBuf> = (0..=MOST_FILES).map(|number| number.to_string().into()).collect();
         let agent = AgentId::new("feat-a").unwrap();
-        let Message::Status(status) = status(&agent, Some("claude"), &many, None) else { panic!() };
+        let Message::Status(status) = status(&agent, Some("claude"), (&many, false), None) else { panic!() };
         assert_eq!(status.files().len(), MOST_FILES);
         assert_eq!(status.extra.payload["modified_files_total"], MOST_FILES + 1);
         assert_eq!(status.extra.payload["source"], "watcher");

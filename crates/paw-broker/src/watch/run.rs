@@ -211,13 +211,19 @@ impl Watching {
         let root = tree.root.clone();
         let mut enter = |dir: &Path| {
             // Not even a trailing slash may tell this path from the one in an event.
-            let dir = if dir == Path::new("") { root.clone() } else { root.join(dir) };
-            match self.places.watch(&dir, Role::Files(agent.clone())) {
-                Ok(()) => drop(kept.insert(dir)),
+            let path = if dir == Path::new("") { root.clone() } else { root.join(dir) };
+            let role = Role::Files(agent.clone());
+            match self.places.watch(&path, role.clone()) {
+                // Looked at only now: a repository that appears later is seen by the watch.
+                Ok(()) if is_repository(&root, dir) => {
+                    self.places.unwatch(&path, &role);
+                    return Ok(false);
+                }
+                Ok(()) => drop(kept.insert(path)),
                 Err(Unwatched::Gone) => {}
                 Err(Unwatched::NoneLeft(reason)) => return Err(reason),
             }
-            Ok(())
+            Ok(true)
         };
         let walked = walk(&root, start, &mut tree.rules, &mut enter);
         self.trees.insert(agent.clone(), tree);
@@ -318,7 +324,7 @@ impl Watching {
         }
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             let new = !self.places.has(path);
-            if new && !tree.rules.hides_dir(&relative) && !is_repository(&tree.root, &relative) {
+            if new && !tree.rules.hides_dir(&relative) {
                 let files = self.visit(agent, &relative, &mut BTreeSet::new());
                 let Some(tree) = self.trees.get_mut(agent) else { return };
                 for file in files {

@@ -105,7 +105,7 @@ impl Tree {
         // With words of its own it is news to everybody who keeps the last status, although it names the same files.
         let again = self.said.as_ref().is_some_and(|said| said.changed == taken.changed);
         let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
-        let status = news.then(|| self.status(&taken.changed, note));
+        let status = news.then(|| self.status((&taken.changed, taken.clean), note));
         if news || self.said.is_none() {
             self.said = Some(Said::about(&taken, now));
         }
@@ -116,11 +116,11 @@ impl Tree {
 
     /// The status as it was last said.
     pub(super) fn last_status(&self) -> crate::Message {
-        let changed = self.said.as_ref().map(|said| said.changed.as_slice()).unwrap_or_default();
-        self.status(changed, self.polled.as_deref())
+        let said = self.said.as_ref().map(|said| (said.changed.as_slice(), said.clean));
+        self.status(said.unwrap_or_default(), self.polled.as_deref())
     }
 
-    fn status(&self, changed: &[PathBuf], note: Option<&str>) -> crate::Message {
+    fn status(&self, changed: (&[PathBuf], bool), note: Option<&str>) -> crate::Message {
         publish::status(&self.target.agent, self.target.cli.as_deref(), changed, note)
     }
 

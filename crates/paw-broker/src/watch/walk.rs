@@ -5,19 +5,21 @@ use std::path::{Path, PathBuf};
 
 use super::rules::Rules;
 
-/// Visits `start` and what is below it, leaving out what is ignored and what is a repository of its own. `enter` is
-/// called before a directory is read, so that what appears while we read is seen by the watch; it may stop the walk.
+/// Visits `start` and what is below it, leaving out what is ignored. `enter` is called before a directory is read, so
+/// that what appears while we read is seen by the watch; it may pass over a directory, or stop the walk.
 /// Returns the files that are there.
 pub(super) fn walk<E>(
     root: &Path,
     start: &Path,
     rules: &mut Rules,
-    enter: &mut impl FnMut(&Path) -> Result<(), E>,
+    enter: &mut impl FnMut(&Path) -> Result<bool, E>,
 ) -> Result<Vec<PathBuf>, E> {
     let mut files = Vec::new();
     let mut left = vec![start.to_path_buf()];
     while let Some(dir) = left.pop() {
-        enter(&dir)?;
+        if !enter(&dir)? {
+            continue;
+        }
         rules.enter(&dir);
         // It may be gone already; then there is nothing in it.
         let Ok(entries) = fs::read_dir(root.join(&dir)) else { continue };
@@ -28,7 +30,7 @@ pub(super) fn walk<E>(
                 continue;
             }
             if kind.is_dir() {
-                if !rules.hides_dir(&path) && !is_repository(root, &path) {
+                if !rules.hides_dir(&path) {
                     left.push(path);
                 }
             } else if !rules.hides_file(&path) {

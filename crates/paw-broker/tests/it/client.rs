@@ -1,5 +1,6 @@
 //! Speaking and listening without knowing whether a broker runs.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -125,4 +126,25 @@ fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
         Some(SessionId::new(SESSION)),
     );
     assert_eq!(named.unwrap().inbox(0, Duration::ZERO).unwrap().last_seq, 1);
+}
+
+#[test]
+fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
+    let server = Server::start();
+    let (token, other) = (server.token("a"), server.token("b"));
+    let (a, b) = (client(server.dir.path(), "a", &token), client(server.dir.path(), "b", &other));
+    let following = std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        b.follow(0, |inbox| {
+            seen.extend(inbox.messages.iter().map(|stored| stored.message.label().to_owned()));
+            if seen.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .unwrap();
+        seen
+    });
+    a.say(&artifact("a", "one"), clock::now()).unwrap();
+    a.say(&artifact("a", "two"), clock::now()).unwrap();
+    server.broker.shutdown();
+    a.say(&artifact("a", "three"), clock::now()).unwrap();
+    assert_eq!(following.join().unwrap(), ["one", "two", "three"]);
 }

@@ -57,9 +57,9 @@ pub(super) fn plan(screen: Rect, wants: &[Want], focus: Panel, reply: u16) -> Pl
         let left = Rect { width: body.width * 11 / 20, ..body };
         let divide = Rect { x: left.right(), width: 1, ..body };
         let right = Rect { x: divide.right(), width: body.right() - divide.right(), ..body };
-        let of = |talking| wants.iter().filter(|want| talks(want) == talking).copied().collect::<Vec<_>>();
-        let mut panels = column(left, &of(false), focus);
-        panels.extend(column(right, &of(true), focus));
+        let others: Vec<_> = wants.iter().filter(|want| !talks(want)).copied().collect();
+        let mut panels = column(left, &others, focus);
+        panels.extend(column(right, &[Want { panel: Panel::Messages, rows: u16::MAX }], focus));
         return Plan { header, body, panels, divide, reply, footer };
     }
     let panels = column(body, wants, focus);
@@ -169,6 +169,14 @@ mod tests {
     fn writing_an_answer_leaves_the_panels_in_sight() {
         let plan = plan(Rect::new(0, 0, 60, 12), &wants([6, 1, 0, 500]), Panel::Questions, 4);
         assert_eq!((plan.reply.height, plan.body.height), (4, 6));
+    }
+
+    #[test]
+    fn messages_take_no_more_lines_than_they_may_below_the_others_and_all_of_their_own_column() {
+        let below = plan(Rect::new(0, 0, 100, 60), &wants([6, 1, 1, 20]), Panel::Messages, 0);
+        assert_eq!(heights(&below).last(), Some(&(Panel::Messages, 20)));
+        let beside = plan(Rect::new(0, 0, 200, 60), &wants([6, 1, 1, 20]), Panel::Messages, 0);
+        assert_eq!(heights(&beside).last(), Some(&(Panel::Messages, 57)));
     }
 
     proptest! {

@@ -72,6 +72,8 @@ pub struct Options {
     pub max_messages: usize,
     /// The panel of messages is open from the start.
     pub show_messages: bool,
+    /// The most lines that messages take from the other panels. In a column of their own they have all of it.
+    pub message_lines: u16,
     /// Times of messages are told in this zone.
     pub zone: TimeZone,
 }
@@ -397,7 +399,7 @@ impl State {
             Panel::Agents => self.agents.len() + 1,
             Panel::Questions => self.questions.len(),
             Panel::Conflicts => self.conflicts.len(),
-            Panel::Messages => usize::from(u16::MAX),
+            Panel::Messages => usize::from(self.options.message_lines.max(1)),
         };
         let want = |panel| Want { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
         let wants: Vec<_> = self.panels().into_iter().map(want).collect();

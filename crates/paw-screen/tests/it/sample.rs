@@ -14,6 +14,7 @@ pub(crate) fn options() -> Options {
         look: Look::FULL,
         max_messages: 500,
         show_messages: true,
+        message_lines: 20,
         zone: TimeZone::UTC,
     }
 }

@@ -90,6 +90,8 @@ fn a_small_pane_shows_the_session_its_keys_and_that_it_is_hidden() {
 #[test]
 fn a_large_pane_has_two_columns_and_follows_a_resize() {
     let pane = Pane::open(("200", "50"), "");
+    // The footer is drawn last.
+    pane.wait_for("5 agents:");
     let screen = pane.wait_for("messages 10");
     let line = screen.lines().find(|line| line.contains("agents 5")).unwrap();
     assert!(line.contains("│─ messages 10"), "{screen}");
