@@ -1,0 +1,154 @@
+//! Hooks of AI CLIs, which tell us what their agents are doing: put into each worktree, taken out with the session.
+//!
+//! They are a help, not a need: where they cannot be put the screen has to do, and the reason is said. The files are
+//! never part of a commit, and nothing is written through a link that a repository could have laid.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use paw_agent::events::notes::Notes;
+use paw_agent::events::settings::{self, SettingsError};
+use paw_core::{AgentId, AgentReceipt, Receipt};
+use paw_host::files::{self, Access, FileError};
+use paw_host::git::{GitError, Repo};
+
+use crate::briefing::{BriefingError, exclude, is_tracked};
+
+/// Hooks that could not be put in or taken out.
+#[derive(Debug, thiserror::Error)]
+enum HookError {
+    #[error("git tracks it, and it would become part of a commit")]
+    Tracked,
+    #[error("there is a link in the way")]
+    Link,
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Exclude(#[from] BriefingError),
+    #[error("cannot forget what was told before: {0}")]
+    Notes(io::Error),
+}
+
+/// Puts hooks into the worktrees of all agents whose CLI has some. Returns what the user should know.
+pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String> {
+    let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+    agents.filter_map(|(agent, id)| install(repo, agent, &id, program)).collect()
+}
+
+/// Puts hooks into the worktree of an agent that is about to be started. What it told before counts no more.
+pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) -> Option<String> {
+    let forgotten = Notes::of(&repo.common_dir).forget(id).map_err(HookError::Notes);
+    let file = settings::file(&agent.cli, &agent.worktree_path).filter(|_| wants_hooks(&agent.cli));
+    let installed = forgotten.and_then(|()| match &file {
+        Some(file) => put(repo, agent, file, program),
+        None => Ok(()),
+    });
+    let error = installed.err()?;
+    let file = file.unwrap_or_else(|| agent.worktree_path.clone());
+    Some(format!("no hooks in {}: {error}; what the agent does is read from its screen", file.display()))
+}
+
+/// codex asks its user about every hook before it starts, unless hooks are something they have asked for.
+fn wants_hooks(cli: &str) -> bool {
+    cli != "codex" || std::env::home_dir().is_some_and(|home| codex_has_hooks(&home))
+}
+
+fn codex_has_hooks(home: &Path) -> bool {
+    let text = files::load_text(&home.join(".codex/config.toml")).ok().flatten().unwrap_or_default();
+    let config = text.parse::<toml::Table>().unwrap_or_default();
+    let feature = config.get("features").and_then(|features| features.get("hooks"));
+    feature.and_then(toml::Value::as_bool).unwrap_or(false)
+}
+
+fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result<(), HookError> {
+    let name = name_in(&agent.worktree_path, file);
+    if is_tracked(&agent.worktree_path, &name)? {
+        return Err(HookError::Tracked);
+    }
+    require_no_link(&agent.worktree_path, file)?;
+    // First of all: at no moment git may see it.
+    exclude::hide(&repo.common_dir, &name)?;
+    let before = files::load_text(file)?.unwrap_or_default();
+    let with = settings::with_hooks(&before, &agent.cli, program)?;
+    Ok(files::write_atomic(file, with.as_bytes(), Access::Usual)?)
+}
+
+/// Takes our hooks out of an agent's worktree and leaves the rest of their file. Returns what the user should know.
+pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
+    let file = settings::file(&agent.cli, &agent.worktree_path)?;
+    let notes = Notes::of(&repo.common_dir);
+    let forgotten = agent.agent_id.as_ref().map_or(Ok(()), |id| notes.forget(id)).map_err(HookError::Notes);
+    let error = forgotten.and_then(|()| take(agent, &file)).err()?;
+    Some(format!("hooks are left in {}: {error}", file.display()))
+}
+
+fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
+    require_no_link(&agent.worktree_path, file)?;
+    let Some(before) = files::load_text(file)? else { return Ok(()) };
+    match settings::without_hooks(&before, &agent.cli)? {
+        Some(after) if after == before => Ok(()),
+        Some(after) => Ok(files::write_atomic(file, after.as_bytes(), Access::Usual)?),
+        None => {
+            let gone = fs::remove_file(file);
+            gone.map_err(|source| FileError { action: "remove", path: file.to_path_buf(), source })?;
+            // Only if nothing else is in it.
+            let _ = file.parent().map(fs::remove_dir);
+            Ok(())
+        }
+    }
+}
+
+/// Lets git see files of those names again, once no agent of a session is left.
+pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
+    let names: std::collections::BTreeSet<String> = receipt
+        .worktrees
+        .iter()
+        .filter_map(|agent| {
+            Some(name_in(&agent.worktree_path, &settings::file(&agent.cli, &agent.worktree_path)?))
+        })
+        .collect();
+    names
+        .iter()
+        .filter_map(|name| exclude::show(&repo.common_dir, name).err().map(|error| error.to_string()))
+        .collect()
+}
+
+/// A file as git names it.
+fn name_in(worktree: &Path, file: &Path) -> String {
+    file.strip_prefix(worktree).unwrap_or(file).to_string_lossy().into_owned()
+}
+
+/// Neither the file nor a directory on the way to it may lead elsewhere.
+fn require_no_link(worktree: &Path, file: &Path) -> Result<(), HookError> {
+    let on_the_way: Vec<PathBuf> =
+        file.ancestors().take_while(|path| *path != worktree).map(Path::to_path_buf).collect();
+    let is_link = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if on_the_way.iter().any(is_link) { Err(HookError::Link) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codex_gets_hooks_only_where_its_user_has_switched_them_on() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(!codex_has_hooks(home.path()));
+        for (text, on) in [
+            ("[features]\nhooks = true\n", true),
+            ("[features]\nhooks = false\n", false),
+            ("hooks = true\n", false),
+            ("[features]\nhooks = \"yes\"\n", false),
+            ("[[[", false),
+        ] {
+            let file = home.path().join(".codex/config.toml");
+            files::write_atomic(&file, text.as_bytes(), Access::Usual).unwrap();
+            assert_eq!(codex_has_hooks(home.path()), on, "{text}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What agents are told first: handed over in the background, once each CLI listens, and remembered until then.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::thread;
+
+use paw_agent::deliver::{DeliveryError, Patience, deliver};
+use paw_core::config::CliConfig;
+use paw_core::{PawError, Receipt, SessionName};
+use paw_host::files::Lock;
+use paw_host::process::shell_quote;
+use paw_host::tmux::{Tmux, TmuxCommand};
+
+use crate::panes::{MARK, SUPERVISOR, plain};
+use crate::receipts::Receipts;
+
+/// The hidden command that hands prompts over.
+pub const COMMAND: &str = "__deliver";
+
+/// Whether somebody still has to be told something.
+pub fn is_pending(receipt: &Receipt) -> bool {
+    let supervisor = receipt.supervisor.iter().map(|supervisor| &supervisor.pending_boot_prompt);
+    let agents = receipt.worktrees.iter().map(|agent| &agent.pending_boot_prompt);
+    supervisor.chain(agents).any(Option::is_some)
+}
+
+/// The tmux command that hands over what is pending, in a process of the server's own, so that nobody has to wait.
+pub fn in_background(receipt: &Receipt, receipts: &Receipts, program: &Path) -> Option<TmuxCommand> {
+    if !is_pending(receipt) {
+        return None;
+    }
+    let socket = receipt.tmux_socket.iter().flat_map(|socket| ["--socket", socket]).map(OsStr::new);
+    let words =
+        [program.as_os_str(), OsStr::new(COMMAND), OsStr::new("--receipts"), receipts.dir().as_os_str()]
+            .into_iter()
+            .chain(socket)
+            .chain([OsStr::new(receipt.session_name.as_str())])
+            .map(shell_quote)
+            .collect::<Vec<_>>();
+    // Whatever it printed would be shown in somebody's pane.
+    let line = format!("{} >/dev/null 2>&1", words.join(" "));
+    Some(TmuxCommand::new("run-shell").args(["-b", &plain(&line).replace('%', "%%")]))
+}
+
+/// Somebody who still has to be told something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pending {
+    mark: String,
+    cli: String,
+    text: String,
+}
+
+fn pending(receipt: &Receipt) -> Vec<Pending> {
+    let one = |mark: &str, cli: &str, text: &Option<String>| {
+        text.clone().map(|text| Pending { mark: mark.to_owned(), cli: cli.to_owned(), text })
+    };
+    let supervisor = receipt.supervisor.iter();
+    let supervisor = supervisor.filter_map(|it| one(SUPERVISOR, &it.cli, &it.pending_boot_prompt));
+    let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+    let agents = agents.filter_map(|(it, id)| one(id.as_str(), &it.cli, &it.pending_boot_prompt));
+    supervisor.chain(agents).collect()
+}
+
+/// Tells everybody who still has to be told something, all at the same time, and writes down what became of it. Does
+/// nothing while somebody else is at it.
+pub fn deliver_all(
+    tmux: &Tmux,
+    receipts: &Receipts,
+    session: &SessionName,
+    clis: &BTreeMap<String, CliConfig>,
+    patience: Patience,
+) -> Result<(), PawError> {
+    let Some(_lock) = Lock::try_take(&receipts.dir().join(format!(".{session}.deliver.lock")))? else {
+        return Ok(());
+    };
+    let Some(receipt) = receipts.load(session)? else { return Ok(()) };
+    let panes = tmux.panes_with(session, MARK)?;
+    thread::scope(|scope| {
+        for one in pending(&receipt) {
+            let pane = panes.iter().find(|(_, mark)| *mark == one.mark).map(|(id, _)| id.clone());
+            scope.spawn(move || {
+                let patience = patience.with_config(clis.get(&one.cli));
+                let problem = match pane {
+                    Some(pane) => deliver(tmux, &pane, &one.cli, &one.text, patience).err().map(said),
+                    None => Some("its pane is gone".to_owned()),
+                };
+                let written = receipts.update(session, |receipt| note(receipt, &one, problem));
+                if let Err(error) = written {
+                    tracing::warn!(target: "paw::session", "what became of a prompt is not written down: {error}");
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+/// The first line; what was seen in the pane can be seen there.
+fn said(error: DeliveryError) -> String {
+    PawError::from(error).to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// A prompt that was replaced meanwhile is still to be handed over.
+fn note(receipt: &mut Receipt, one: &Pending, problem: Option<String>) {
+    let ids = receipt.agent_ids();
+    let (prompt, why) = if one.mark == SUPERVISOR {
+        let Some(supervisor) = &mut receipt.supervisor else { return };
+        (&mut supervisor.pending_boot_prompt, &mut supervisor.boot_prompt_problem)
+    } else {
+        let Some(at) = ids.iter().position(|id| id.as_str() == one.mark) else { return };
+        let agent = &mut receipt.worktrees[at];
+        (&mut agent.pending_boot_prompt, &mut agent.boot_prompt_problem)
+    };
+    if problem.is_none() && prompt.as_deref() == Some(one.text.as_str()) {
+        *prompt = None;
+    }
+    *why = problem;
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_core::{AgentReceipt, BranchName, SessionMode, SupervisorReceipt};
+
+    use super::*;
+
+    fn receipt() -> Receipt {
+        let name = SessionName::new("paw-app").unwrap();
+        let mut receipt = Receipt::new(name, "/app".into(), "app", "2025-01-15T10:30:00Z".parse().unwrap());
+        receipt.mode = SessionMode::Supervisor;
+        receipt.supervisor = Some(SupervisorReceipt {
+            cli: "claude".into(),
+            pending_boot_prompt: Some("watch".into()),
+            ..SupervisorReceipt::default()
+        });
+        receipt.worktrees = ["feat/a", "feat/b"]
+            .map(|branch| AgentReceipt::new(BranchName::new(branch).unwrap(), "/w".into(), "codex"))
+            .into();
+        receipt.worktrees[1].pending_boot_prompt = Some("begin".into());
+        receipt
+    }
+
+    #[test]
+    fn only_those_who_were_not_told_yet_are_told() {
+        let marks: Vec<_> =
+            pending(&receipt()).into_iter().map(|one| (one.mark, one.cli, one.text)).collect();
+        let expected = [("supervisor", "claude", "watch"), ("feat-b", "codex", "begin")];
+        assert_eq!(marks, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
+    }
+
+    #[test]
+    fn what_became_of_a_prompt_is_written_down() {
+        let mut receipt = receipt();
+        let pending = pending(&receipt);
+        note(&mut receipt, &pending[0], None);
+        note(&mut receipt, &pending[1], Some("a shell is in front".into()));
+        assert_eq!(receipt.supervisor.as_ref().unwrap().pending_boot_prompt, None);
+        assert_eq!(
+            receipt.worktrees[1].pending_boot_prompt.as_deref(),
+            Some("begin"),
+            "it can be tried again"
+        );
+        assert_eq!(receipt.worktrees[1].boot_prompt_problem.as_deref(), Some("a shell is in front"));
+        assert!(is_pending(&receipt));
+        note(&mut receipt, &pending[1], None);
+        assert!(!is_pending(&receipt));
+        assert_eq!(receipt.worktrees[1].boot_prompt_problem, None);
+    }
+
+    #[test]
+    fn a_prompt_that_was_replaced_meanwhile_is_still_pending() {
+        let mut receipt = receipt();
+        let pending = pending(&receipt);
+        receipt.worktrees[1].pending_boot_prompt = Some("something else".into());
+        note(&mut receipt, &pending[1], None);
+        assert_eq!(receipt.worktrees[1].pending_boot_prompt.as_deref(), Some("something else"));
+    }
+
+    #[test]
+    fn the_background_process_is_started_only_for_somebody_and_says_nothing() {
+        let receipts = Receipts::at("/data/it's %H #(x)");
+        let mut receipt = receipt();
+        receipt.tmux_socket = Some("own".into());
+        let command = in_background(&receipt, &receipts, Path::new("/bin/git-paw")).unwrap();
+        let words: Vec<_> = command.words().map(|word| word.to_str().unwrap().to_owned()).collect();
+        assert_eq!(
+            words[2],
+            r"/bin/git-paw __deliver --receipts '/data/it'\''s %%H ##(x)' --socket own paw-app >/dev/null 2>&1"
+        );
+        receipt.supervisor = None;
+        receipt.worktrees[1].pending_boot_prompt = None;
+        assert_eq!(in_background(&receipt, &receipts, Path::new("/p")), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! A broker for the session that is about to start: a port that is free, and who may speak on it.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use paw_broker::SessionId;
+use paw_broker::broker::bind_address;
+use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_broker::identity::Keyring;
+use paw_broker::log::SqliteLog;
+use paw_core::config::BrokerConfig;
+use paw_core::{AgentId, Receipt, SessionMode};
+use paw_host::clock::Stopwatch;
+use paw_host::files;
+use paw_host::git::Repo;
+use paw_host::sqlite::Durability;
+
+use super::LaunchError;
+
+/// How long a broker may take to end, and how often it is asked.
+const FAREWELL: Duration = Duration::from_secs(5);
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// The tokens of a session's panes. They are in the panes' environment and nowhere else.
+#[derive(Default)]
+pub struct Tokens(BTreeMap<AgentId, String>);
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Tokens {
+    pub fn of(&self, agent: &AgentId) -> Option<String> {
+        self.0.get(agent).cloned()
+    }
+}
+
+/// A port that nobody else can take until the session's own process is about to.
+#[derive(Debug)]
+pub struct Broker {
+    dir: PawDir,
+    port: u16,
+    _listener: TcpListener,
+}
+
+impl Broker {
+    /// Takes the wished port or the next free one. Nothing is written yet.
+    pub fn reserve(repo: &Repo, config: &BrokerConfig) -> Result<Self, LaunchError> {
+        let dir = PawDir::of(&repo.common_dir);
+        require_none(&dir, repo)?;
+        let listener = endpoint::reserve(bind_address(config)?, config.port)?;
+        let port = listener.local_addr().map_or(config.port, |address| address.port());
+        Ok(Self { dir, port, _listener: listener })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Makes the session the current one of the repository's log, and a token for each of its agents.
+    pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<Tokens, LaunchError> {
+        files::create_private_dir(self.dir.path())?;
+        let log = SqliteLog::open(&self.dir.log(), Durability::Process)?;
+        let session = SessionId::new(&receipt.session_id());
+        log.begin(&session, now)?;
+        let keyring = Keyring::new(&log, self.dir.path());
+        keyring.operator()?;
+        let mut tokens = BTreeMap::new();
+        for agent in speakers(receipt) {
+            let token = keyring.mint(&session, &agent)?.reveal().to_owned();
+            tokens.insert(agent, token);
+        }
+        Ok(Tokens(tokens))
+    }
+}
+
+/// Makes the tokens of a session worthless.
+pub(super) fn revoke(repo: &Repo, receipt: &Receipt) -> Result<(), LaunchError> {
+    let dir = PawDir::of(&repo.common_dir);
+    if !dir.log().exists() {
+        return Ok(());
+    }
+    let log = SqliteLog::open(&dir.log(), Durability::Process)?;
+    let keyring = Keyring::new(&log, dir.path());
+    let session = SessionId::new(&receipt.session_id());
+    for agent in speakers(receipt) {
+        keyring.revoke(&session, &agent)?;
+    }
+    Ok(())
+}
+
+fn speakers(receipt: &Receipt) -> Vec<AgentId> {
+    let supervisor = (receipt.mode == SessionMode::Supervisor).then(AgentId::supervisor);
+    receipt.agent_ids().into_iter().chain(supervisor).collect()
+}
+
+/// Two brokers of one repository would each have half of its messages. The one of a session whose tmux has just died
+/// may still be writing down what it has.
+fn require_none(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
+    let watch = Stopwatch::start();
+    loop {
+        let Some(found) = Endpoint::load(dir)? else { return Ok(()) };
+        let Some(address) = found.address() else { return Ok(()) };
+        match endpoint::probe(address) {
+            Ok(Listener::Broker { repository: Some(of), .. }) if of == repo.root => {
+                if watch.remaining(FAREWELL).is_zero() {
+                    return Err(LaunchError::BrokerRuns { url: found.url, pid: found.pid });
+                }
+                thread::sleep(GLANCE);
+            }
+            _ => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Making new worktrees ready before an agent gets them.
+
+use std::sync::Mutex;
+use std::thread;
+
+use paw_worktree::setup::SetupStatus;
+use paw_worktree::{Created, Preparation, WorktreeCreation, Worktrees};
+
+use super::Progress;
+use crate::plan::Plan;
+
+/// Setups that run at the same time.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Prepares what was just made, several at a time. A setup that fails is said; the agent may be able to repair it.
+pub(crate) fn prepare(
+    worktrees: &Worktrees,
+    plan: &Plan,
+    made: &[WorktreeCreation],
+    preparation: &Preparation,
+    on_progress: &(dyn Fn(Progress) + Sync),
+) -> Vec<String> {
+    if preparation.copy.is_empty() && preparation.setup.is_empty() {
+        return Vec::new();
+    }
+    let fresh: Vec<_> = made.iter().zip(&plan.agents).filter(|(made, _)| !made.resumed).collect();
+    let waiting = Mutex::new(fresh.into_iter());
+    let notes = Mutex::new(Vec::new());
+    let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some((made, agent)) = next() {
+                    let branch = agent.branch.to_string();
+                    let on_line = |line: &str| {
+                        on_progress(Progress::Setup { branch: branch.clone(), line: line.to_owned() });
+                    };
+                    let found = prepare_one(worktrees, plan, made, preparation, on_line);
+                    let found = found.into_iter().map(|note| format!("{branch}: {note}"));
+                    notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(found);
+                }
+            });
+        }
+    });
+    notes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn prepare_one(
+    worktrees: &Worktrees,
+    plan: &Plan,
+    made: &WorktreeCreation,
+    preparation: &Preparation,
+    on_line: impl FnMut(&str),
+) -> Vec<String> {
+    let row = match worktrees.registry().find(&made.id) {
+        Ok(Some(row)) => row,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![error.to_string()],
+    };
+    let created = Created { worktree: row, repo: plan.repo.clone(), notes: Vec::new() };
+    match worktrees.prepare(&created, preparation, on_line) {
+        Ok(prepared) => {
+            let failed = !matches!(prepared.setup.status, SetupStatus::None | SetupStatus::Success);
+            let setup = failed.then(|| {
+                format!("setup {}: {}", prepared.setup.status, prepared.setup.error.unwrap_or_default())
+            });
+            prepared.notes.into_iter().chain(setup).collect()
+        }
+        Err(error) => vec![error.to_string()],
+    }
+}

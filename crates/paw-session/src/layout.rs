@@ -1,0 +1,259 @@
+//! Where panes are: rows of a window, their heights and widths, by arithmetic alone.
+//!
+//! Panes are counted row by row, left to right. A row's share of the window includes the line of its border.
+
+use paw_core::{PawError, SessionMode};
+
+/// The window that every session is built in; a terminal that attaches resizes it.
+pub const WIDTH: u16 = 200;
+pub const HEIGHT: u16 = 50;
+
+/// Agents side by side, as long as they fit.
+pub const COLUMNS: usize = 5;
+/// Agents beside a supervisor.
+pub const MAX_SUPERVISED: usize = 25;
+/// Agents without one: a pane narrower than ten columns shows nothing.
+pub const MAX_BARE: usize = 90;
+const MAX_ROWS: usize = 5;
+
+/// More agents than a window can show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{count} agents were asked for, a session {} has at most {max}\n\
+     hint: split the work into multiple sessions: git paw start --branches <subset>",
+    if *.supervised { "with a supervisor" } else { "without one" }
+)]
+pub struct TooManyAgents {
+    pub count: usize,
+    pub max: usize,
+    pub supervised: bool,
+}
+
+impl From<TooManyAgents> for PawError {
+    fn from(error: TooManyAgents) -> Self {
+        Self::SessionError(error.to_string())
+    }
+}
+
+/// What stands above the agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Top {
+    /// The supervisor on the left, the dashboard on the right.
+    SupervisorAndDashboard,
+    Dashboard,
+    Nothing,
+}
+
+impl Top {
+    pub fn of(mode: SessionMode, broker: bool) -> Self {
+        match (mode, broker) {
+            (SessionMode::Supervisor, _) => Self::SupervisorAndDashboard,
+            (SessionMode::Bare, true) => Self::Dashboard,
+            (SessionMode::Bare, false) => Self::Nothing,
+        }
+    }
+
+    /// Panes of the row above the agents, which is also the index of the first agent's pane.
+    pub fn panes(self) -> usize {
+        match self {
+            Self::SupervisorAndDashboard => 2,
+            Self::Dashboard => 1,
+            Self::Nothing => 0,
+        }
+    }
+
+    /// The index of the dashboard's pane, where there is one.
+    pub fn dashboard(self) -> Option<u32> {
+        match self {
+            Self::SupervisorAndDashboard => Some(1),
+            Self::Dashboard => Some(0),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// One row of panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The index of its leftmost pane.
+    pub first: usize,
+    /// The share of the window in lines, border included.
+    pub lines: u16,
+    /// Columns of each pane, borders between them not included.
+    pub widths: Vec<u16>,
+}
+
+impl Row {
+    /// The height of its panes: one line of the share is the border with their titles.
+    pub fn height(&self) -> u16 {
+        self.lines - 1
+    }
+}
+
+/// The whole window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    pub rows: Vec<Row>,
+}
+
+impl Layout {
+    /// The rows of a session with this many agents.
+    pub fn new(top: Top, agents: usize) -> Result<Self, TooManyAgents> {
+        let supervised = top == Top::SupervisorAndDashboard;
+        let max = if supervised { MAX_SUPERVISED } else { MAX_BARE };
+        if agents > max {
+            return Err(TooManyAgents { count: agents, max, supervised });
+        }
+        let grid = grid(agents);
+        let heights = heights(top, grid.len());
+        let panes = (top != Top::Nothing).then(|| top.panes()).into_iter().chain(grid);
+        let mut first = 0;
+        let rows = panes.zip(heights).map(|(panes, lines)| {
+            let row = Row { first, lines, widths: shares(WIDTH - (count(panes) - 1), panes) };
+            first += panes;
+            row
+        });
+        Ok(Self { rows: rows.collect() })
+    }
+
+    pub fn panes(&self) -> usize {
+        self.rows.iter().map(|row| row.widths.len()).sum()
+    }
+}
+
+/// How many agents stand in each row: five, or more where five rows of five are not enough.
+fn grid(agents: usize) -> Vec<usize> {
+    let columns = COLUMNS.max(agents.div_ceil(MAX_ROWS));
+    let full = agents / columns;
+    let mut rows = vec![columns; full];
+    rows.extend(Some(agents % columns).filter(|rest| *rest > 0));
+    rows
+}
+
+/// Lines of each row, from the top. Above the agents: 60 % with one row of them, 40 % with two, then 28 %.
+fn heights(top: Top, agent_rows: usize) -> Vec<u16> {
+    let above = match (top, agent_rows) {
+        (Top::Nothing, _) => return shares(HEIGHT, agent_rows),
+        (_, 0) => HEIGHT,
+        (_, 1) => 30,
+        (_, 2) => 20,
+        (_, _) => 14,
+    };
+    [above].into_iter().chain(shares(HEIGHT - above, agent_rows)).collect()
+}
+
+/// `total` in `parts` whole shares that differ by one at most; the last ones are the larger ones.
+fn shares(total: u16, parts: usize) -> Vec<u16> {
+    let parts = count(parts);
+    (0..parts).map(|part| total * (part + 1) / parts - total * part / parts).collect()
+}
+
+/// Far below the range of the type: no window has more panes than it has columns.
+fn count(panes: usize) -> u16 {
+    u16::try_from(panes).unwrap_or(WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn supervised(agents: usize) -> Layout {
+        Layout::new(Top::SupervisorAndDashboard, agents).unwrap()
+    }
+
+    /// Each row's first pane, how many panes it has, and its share in percent of the window.
+    fn shape(layout: &Layout) -> Vec<(usize, usize, u16)> {
+        layout.rows.iter().map(|row| (row.first, row.widths.len(), row.lines * 2)).collect()
+    }
+
+    #[test]
+    fn five_agent_supervisor_layout_has_1_agent_row() {
+        let layout = supervised(5);
+        assert_eq!(shape(&layout), [(0, 2, 60), (2, 5, 40)]);
+        assert_eq!(layout.rows[0].widths, [99, 100], "half of the top row each, and the border between them");
+    }
+
+    #[test]
+    fn ten_agent_supervisor_layout_has_2_agent_rows() {
+        assert_eq!(shape(&supervised(10)), [(0, 2, 40), (2, 5, 30), (7, 5, 30)]);
+    }
+
+    #[test]
+    fn fifteen_agent_supervisor_layout_has_3_agent_rows() {
+        assert_eq!(shape(&supervised(15)), [(0, 2, 28), (2, 5, 24), (7, 5, 24), (12, 5, 24)]);
+    }
+
+    #[test]
+    fn twenty_agent_supervisor_layout_has_4_agent_rows() {
+        let rows = [(0, 2, 28), (2, 5, 18), (7, 5, 18), (12, 5, 18), (17, 5, 18)];
+        assert_eq!(shape(&supervised(20)), rows);
+    }
+
+    #[test]
+    fn twenty_five_agents_share_what_is_left_to_the_line() {
+        // 14.4 % of 50 lines are 7.2.
+        let rows = [(0, 2, 28), (2, 5, 14), (7, 5, 14), (12, 5, 14), (17, 5, 14), (22, 5, 16)];
+        assert_eq!(shape(&supervised(25)), rows);
+    }
+
+    #[test]
+    fn pane_indices_match_row_major_order() {
+        let layout = supervised(7);
+        assert_eq!(layout.rows[1].first, 2, "the first agent");
+        assert_eq!(layout.rows[1].first + layout.rows[1].widths.len() - 1, 6, "the fifth agent");
+        assert_eq!(layout.rows[2].first, 7, "the sixth agent");
+    }
+
+    #[test]
+    fn twenty_six_agent_supervisor_session_is_rejected() {
+        let error = Layout::new(Top::SupervisorAndDashboard, 26).unwrap_err().to_string();
+        for part in ["26", "25", "--branches <subset>", "split", "multiple sessions"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_a_broker_agents_have_the_whole_window() {
+        assert_eq!(shape(&Layout::new(Top::Nothing, 1).unwrap()), [(0, 1, 100)]);
+        assert_eq!(shape(&Layout::new(Top::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
+    }
+
+    #[test]
+    fn without_a_supervisor_more_agents_get_narrower_panes() {
+        assert_eq!(shape(&Layout::new(Top::Nothing, 27).unwrap())[0].1, 6);
+        assert!(
+            Layout::new(Top::Dashboard, MAX_BARE).is_ok()
+                && Layout::new(Top::Dashboard, MAX_BARE + 1).is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_layout_fills_the_window_and_counts_its_panes(
+            top in prop_oneof![Just(Top::SupervisorAndDashboard), Just(Top::Dashboard), Just(Top::Nothing)],
+            agents in 1..=MAX_BARE,
+        ) {
+            let Ok(layout) = Layout::new(top, agents) else {
+                prop_assert!(top == Top::SupervisorAndDashboard && agents > MAX_SUPERVISED);
+                return Ok(());
+            };
+            prop_assert_eq!(layout.panes(), top.panes() + agents);
+            prop_assert_eq!(layout.rows.iter().map(|row| row.lines).sum::<u16>(), HEIGHT);
+            let mut next = 0;
+            for row in &layout.rows {
+                prop_assert_eq!(row.first, next);
+                next += row.widths.len();
+                prop_assert_eq!(row.widths.iter().sum::<u16>() + count(row.widths.len()) - 1, WIDTH);
+                prop_assert!(row.height() >= 3 && row.widths.iter().all(|width| *width >= 10), "{:?}", row);
+            }
+            let grid = &layout.rows[usize::from(top != Top::Nothing)..];
+            let (lowest, highest) = grid.iter().fold((HEIGHT, 0), |(low, high), row| (low.min(row.lines), high.max(row.lines)));
+            prop_assert!(highest - lowest <= 1, "agents' rows are equal to the line");
+            if agents <= MAX_SUPERVISED {
+                prop_assert!(grid.iter().all(|row| row.widths.len() <= COLUMNS));
+            }
+        }
+    }
+}

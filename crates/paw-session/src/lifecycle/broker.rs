@@ -1,0 +1,33 @@
+//! The session's own process, seen from outside: whether it answers, and its end.
+
+use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_host::git::Repo;
+use paw_host::process;
+
+/// Where the broker of a repository answers; nothing when none does.
+pub(super) fn find_answering(repo: &Repo) -> Option<String> {
+    let endpoint = load(repo)?;
+    match endpoint::probe(endpoint.address()?) {
+        Ok(Listener::Broker { repository, .. }) if repository.as_ref().is_none_or(|of| *of == repo.root) => {
+            Some(endpoint.url)
+        }
+        _ => None,
+    }
+}
+
+/// Asks the session's own process to end while it still has a terminal, and waits until it has written down what it
+/// knows. A broker that somebody runs by hand is left alone.
+pub(super) fn end(repo: &Repo) {
+    let Some(endpoint) = load(repo) else { return };
+    let is_it = |process: &process::LivingProcess| {
+        process.pid == endpoint.pid && process.command_line.ends_with(" __dashboard")
+    };
+    let own: Vec<_> = process::living_in(&repo.root).into_iter().filter(is_it).collect();
+    for process in process::end(&own) {
+        tracing::warn!(target: "paw::session", "the broker (process {}) does not end", process.pid);
+    }
+}
+
+fn load(repo: &Repo) -> Option<Endpoint> {
+    Endpoint::load(&PawDir::of(&repo.common_dir)).ok().flatten()
+}

@@ -1,0 +1,250 @@
+//! Purging: the session ends and everything of it goes, except work.
+//!
+//! Changes that a worktree alone holds are stored first. Branches go only if the session made them and they lead to
+//! nothing that another branch does not.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use paw_broker::SessionId;
+use paw_broker::endpoint::PawDir;
+use paw_broker::hooks;
+use paw_broker::log::{MessageLog as _, SqliteLog};
+use paw_core::{AgentReceipt, BranchName, Receipt, SessionStatus};
+use paw_host::clock::Stopwatch;
+use paw_host::files::FileError;
+use paw_host::process;
+use paw_host::sqlite::Durability;
+use paw_host::tmux::{Tmux, TmuxError};
+use paw_worktree::{RemoveOptions, Removed, Worktrees};
+
+use super::unmerged::holds_own_commits;
+use super::window::Seen;
+use super::{LifecycleError, Session};
+use crate::cli_hooks;
+use crate::receipts::Receipts;
+
+/// What is going on, as it happens.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    Removing(&'a Path),
+    Removed {
+        took: Duration,
+        removed: &'a Removed,
+    },
+    /// The worktree stays, with everything in it.
+    Kept {
+        path: &'a Path,
+        problem: String,
+    },
+    /// The directory was gone already.
+    Gone(&'a Path),
+    BranchDeleted(&'a BranchName),
+    BranchKept {
+        branch: &'a BranchName,
+        why: &'static str,
+    },
+    Warning(String),
+}
+
+/// What is left of a session after a purge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Worktrees that could not be removed. While there are some, the receipt stays as well.
+    pub kept: Vec<PathBuf>,
+}
+
+impl Session {
+    /// Ends the session and removes what it has made. With `force` uncommitted work does not hold a worktree back.
+    pub fn purge(
+        &self,
+        worktrees: &Worktrees,
+        force: bool,
+        own_pane: Option<&str>,
+        say: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Purged, LifecycleError> {
+        let seen = self.look()?;
+        let inside = seen.as_ref().is_some_and(|seen| seen.holds(own_pane));
+        if let Some(seen) = &seen {
+            self.end_panes(seen, own_pane)?;
+        }
+        if self.moved_from.is_some() {
+            self.repo.git().repair_worktrees()?;
+        }
+        let mut kept = Vec::new();
+        for agent in &self.receipt.worktrees {
+            if self.remove_agent_worktree(worktrees, agent, force, say) {
+                self.delete_branch(agent, say)?;
+            } else {
+                kept.push(agent.clone());
+            }
+        }
+        self.clear_traces(say);
+        let paths = kept.iter().map(|agent| agent.worktree_path.clone()).collect();
+        if kept.is_empty() {
+            self.receipts.delete(&self.receipt.session_name)?;
+        } else {
+            self.change(|receipt| {
+                receipt.status = SessionStatus::Stopped;
+                receipt.worktrees = kept;
+            })?;
+        }
+        if inside {
+            self.tmux.kill_session(&self.receipt.session_name)?;
+        }
+        Ok(Purged { kept: paths })
+    }
+
+    /// Removes one worktree, whoever still works in it. Says whether it is gone.
+    fn remove_agent_worktree(
+        &self,
+        worktrees: &Worktrees,
+        agent: &AgentReceipt,
+        force: bool,
+        say: &mut dyn FnMut(Progress<'_>),
+    ) -> bool {
+        let path = &agent.worktree_path;
+        if let Err(error) = hooks::uninstall(&self.repo.common_dir, path) {
+            say(Progress::Warning(error.to_string()));
+        }
+        if let Some(warning) = cli_hooks::remove(&self.repo, agent) {
+            say(Progress::Warning(warning));
+        }
+        if !path.exists() {
+            say(Progress::Gone(path));
+            return forget(worktrees, self, path, say);
+        }
+        say(Progress::Removing(path));
+        let watch = Stopwatch::start();
+        process::end(&process::living_in(path));
+        if self.moved_from.is_some() {
+            forget_elsewhere(worktrees, path);
+        }
+        match worktrees.remove_worktree(&self.repo.root, path, force) {
+            Ok(removed) => {
+                say(Progress::Removed { took: watch.elapsed(), removed: &removed });
+                true
+            }
+            Err(error) => {
+                say(Progress::Kept { path, problem: error.to_string() });
+                false
+            }
+        }
+    }
+
+    fn delete_branch(
+        &self,
+        agent: &AgentReceipt,
+        say: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(), LifecycleError> {
+        let (git, branch) = (self.repo.git(), &agent.branch);
+        if !agent.branch_created || !git.has_ref(&branch.full_ref())? {
+            return Ok(());
+        }
+        // Asked only now: of two branches that lead to the same commit, one has to stay.
+        if holds_own_commits(&git, branch)? {
+            say(Progress::BranchKept { branch, why: "it has commits of its own" });
+        } else if git.delete_branch(branch).is_ok() {
+            say(Progress::BranchDeleted(branch));
+        } else {
+            say(Progress::BranchKept { branch, why: "it is in use elsewhere" });
+        }
+        Ok(())
+    }
+
+    /// Everything else: hooks, briefing, messages and the audit trail. What cannot be cleared is said, and the rest goes on.
+    fn clear_traces(&self, say: &mut dyn FnMut(Progress<'_>)) {
+        let mut warn = |problem: Option<String>| {
+            if let Some(problem) = problem {
+                say(Progress::Warning(problem));
+            }
+        };
+        match self.strip_briefing() {
+            Ok(warnings) => warnings.into_iter().for_each(|warning| warn(Some(warning))),
+            Err(error) => warn(Some(error.to_string())),
+        }
+        for warning in cli_hooks::show_again(&self.repo, &self.receipt) {
+            warn(Some(warning));
+        }
+        warn(self.clear_messages().err().map(|error| error.to_string()));
+        warn(self.clear_audit_trail().err().map(|error| error.to_string()));
+    }
+
+    fn clear_messages(&self) -> Result<(), LifecycleError> {
+        let log = PawDir::of(&self.repo.common_dir).log();
+        if log.exists() {
+            let log = SqliteLog::open(&log, Durability::Process)?;
+            log.purge(&SessionId::new(&self.receipt.session_id()))?;
+        }
+        Ok(())
+    }
+
+    /// Only a file of ours in this repository is deleted, whatever the receipt says.
+    fn clear_audit_trail(&self) -> Result<(), LifecycleError> {
+        let ours = self.repo.root.join(".git-paw");
+        let recorded = self.receipt.broker_log_path.clone();
+        let path =
+            recorded.filter(|path| path.parent() == Some(&ours)).unwrap_or_else(|| ours.join("broker.log"));
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(FileError { action: "remove", path, source }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Makes git and the registry forget a worktree whose directory somebody else has deleted.
+fn forget(worktrees: &Worktrees, session: &Session, path: &Path, say: &mut dyn FnMut(Progress<'_>)) -> bool {
+    let rows = worktrees.list(Some(&session.repo.root)).map(|listing| listing.worktrees);
+    let row = rows.map(|rows| rows.into_iter().find(|row| row.path == path));
+    let forgotten = match row {
+        Ok(Some(row)) => worktrees.remove(row.id.as_str(), None, RemoveOptions::default()).map(drop),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    match forgotten {
+        Ok(()) => true,
+        Err(error) => {
+            say(Progress::Kept { path, problem: error.to_string() });
+            false
+        }
+    }
+}
+
+/// Drops what the registry says of a worktree whose repository is not there any more, so that it can be taken for
+/// this one's. The directory is left as it is.
+fn forget_elsewhere(worktrees: &Worktrees, path: &Path) {
+    let rows = worktrees.list(None).map(|listing| listing.worktrees).unwrap_or_default();
+    for row in rows.iter().filter(|row| row.path == path && !row.common_dir.exists()) {
+        let options = RemoveOptions { force: true, ..RemoveOptions::default() };
+        if let Err(error) = worktrees.remove(row.id.as_str(), None, options) {
+            tracing::warn!(target: "paw::session", "{error}");
+        }
+    }
+}
+
+/// The sessions, of whichever repository, that cannot be brought back.
+pub fn find_stale(receipts: &Receipts) -> Result<Vec<Receipt>, LifecycleError> {
+    let mut stale = Vec::new();
+    for receipt in receipts.all()?.receipts {
+        let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
+        let is_alive = match Seen::look(&tmux, &receipt) {
+            Ok(seen) => seen.is_some(),
+            Err(TmuxError::NotInstalled) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if is_stale(&receipt, Path::exists, is_alive) {
+            stale.push(receipt);
+        }
+    }
+    Ok(stale)
+}
+
+/// Whether a receipt leads nowhere any more: its repository is gone, or all of its worktrees are, and nothing runs.
+fn is_stale(receipt: &Receipt, exists: impl Fn(&Path) -> bool, is_alive: bool) -> bool {
+    let has_worktree = || receipt.worktrees.iter().any(|agent| exists(&agent.worktree_path));
+    !is_alive && (!exists(&receipt.repo_path) || !has_worktree())
+}

@@ -1,0 +1,142 @@
+//! What tmux shows of a session, in one look.
+
+use paw_core::Receipt;
+use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
+
+use crate::panes::{MARK, SESSION_MARK};
+
+/// A pane of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenPane {
+    pub id: String,
+    /// Whose pane it is; nothing for one that the user has opened.
+    pub mark: Option<String>,
+    pub dead: bool,
+    /// The program in front.
+    pub command: String,
+    /// Where it is, for tmux: its session, window and number.
+    place: Place,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    session: String,
+    window: u32,
+    number: u32,
+}
+
+impl SeenPane {
+    /// Where a pane will be that is split off this one.
+    pub fn next_place(&self) -> String {
+        let Place { session, window, number } = &self.place;
+        format!("{session}{window}.{}", number + 1)
+    }
+
+    /// Whether nothing but a shell is left in it.
+    pub fn is_idle(&self) -> bool {
+        const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "tcsh", "nu"];
+        self.dead || SHELLS.contains(&self.command.trim_start_matches('-'))
+    }
+}
+
+/// A session that runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// In the order of tmux.
+    pub panes: Vec<SeenPane>,
+}
+
+impl Seen {
+    /// Looks at exactly this session. Nothing when tmux has none of the name, or one that somebody else has made.
+    pub fn look(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
+        let format = format!(
+            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
+        );
+        let target = session_target(&receipt.session_name);
+        let list = TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format]);
+        let listing = match tmux.run(&list) {
+            Ok(listing) => listing,
+            // No such session, or no server at all.
+            Err(TmuxError::Failed { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(parse(&listing, receipt))
+    }
+
+    pub fn find(&self, mark: &str) -> Option<&SeenPane> {
+        self.panes.iter().find(|pane| pane.mark.as_deref() == Some(mark))
+    }
+
+    /// Whether this process runs in one of the panes, and would end with the session.
+    pub fn holds(&self, own_pane: Option<&str>) -> bool {
+        own_pane.is_some_and(|own| self.panes.iter().any(|pane| pane.id == own))
+    }
+}
+
+fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
+    // A program may call itself anything, so it comes last.
+    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(7, '\t').collect()).collect();
+    let panes = rows.iter().filter_map(|row| match row.as_slice() {
+        [id, window, number, dead, _, mark, command] if id.starts_with('%') => Some(SeenPane {
+            id: (*id).to_owned(),
+            mark: (!mark.is_empty()).then(|| (*mark).to_owned()),
+            dead: *dead == "1",
+            command: (*command).to_owned(),
+            place: Place {
+                session: session_target(&receipt.session_name),
+                window: window.parse().ok()?,
+                number: number.parse().ok()?,
+            },
+        }),
+        _ => None,
+    });
+    let panes: Vec<_> = panes.collect();
+    let session = rows.first().and_then(|row| row.get(4)).copied().unwrap_or_default();
+    // Sessions of before do not say which one they are.
+    let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
+    (ours && !panes.is_empty()).then_some(Seen { panes })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_core::SessionName;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn receipt() -> Receipt {
+        let name = SessionName::new("paw-app").unwrap();
+        Receipt::new(name, "/app".into(), "app", Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn panes_are_found_by_whose_they_are() {
+        let receipt = receipt();
+        let id = receipt.session_id();
+        let listing = format!(
+            "%1\t0\t0\t0\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t{id}\t\t-bash\n"
+        );
+        let seen = parse(&listing, &receipt).unwrap();
+        assert_eq!(seen.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
+        assert_eq!(seen.panes[1].next_place(), "=paw-app:0.2");
+        assert_eq!(seen.find("nobody"), None);
+        assert!(!seen.panes[0].is_idle() && seen.panes[1].is_idle() && seen.panes[2].is_idle());
+        assert!(seen.holds(Some("%9")) && !seen.holds(Some("%3")) && !seen.holds(None));
+    }
+
+    #[test]
+    fn a_session_that_only_has_the_name_is_not_ours() {
+        assert_eq!(parse("%1\t0\t0\t0\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
+        assert_eq!(parse("%1\t0\t0\t0\t\t\tbash\n", &receipt()), None);
+        let old = Receipt { format: 0, ..receipt() };
+        assert!(parse("%1\t0\t0\t0\t\t\tbash\n", &old).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_tmux_could_say_makes_it_panic(listing in "[%0-9\ta-z\n]{0,60}") {
+            let _ = parse(&listing, &receipt());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The colours a stream writes in.
+
+use std::sync::Arc;
+
+/// More than this is no colour but an attack on somebody's memory.
+const LONGEST: usize = 100;
+
+/// What of the escape sequences survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    #[default]
+    Nothing,
+    Colour,
+}
+
+/// What was set since the last reset, as the parameters that set it; nothing is the terminal's own colour.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Pen(Option<Arc<str>>);
+
+impl Pen {
+    pub(super) fn change(&mut self, parameters: &str) {
+        let new = after_reset(parameters);
+        let kept =
+            if new.len() == parameters.len() && !parameters.is_empty() { self.0.as_deref() } else { None };
+        let joined = match (kept, new) {
+            (None, "") => return self.0 = None,
+            (Some(kept), new) if kept.len() + new.len() < LONGEST => format!("{kept};{new}"),
+            (_, new) if new.len() < LONGEST => new.to_owned(),
+            _ => return,
+        };
+        self.0 = Some(joined.into());
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// From one pen to another.
+    pub(super) fn switch(&self, to: &Self, out: &mut String) {
+        if self == to {
+            return;
+        }
+        out.push_str("\x1b[0m");
+        if let Some(parameters) = &to.0 {
+            out.push_str("\x1b[");
+            out.push_str(parameters);
+            out.push('m');
+        }
+    }
+}
+
+/// The parameters behind the last reset among them. A zero inside of a colour (`38;5;0`) is none.
+fn after_reset(parameters: &str) -> &str {
+    let mut rest = parameters;
+    let mut start = parameters;
+    let mut inside = 0_usize;
+    let mut chooses_kind = false;
+    loop {
+        let (one, more) = rest.split_once(';').map_or((rest, None), |(one, more)| (one, Some(more)));
+        if chooses_kind {
+            chooses_kind = false;
+            inside = match one {
+                "5" => 1,
+                "2" => 3,
+                _ => 0,
+            };
+        } else if inside > 0 {
+            inside -= 1;
+        } else if matches!(one, "38" | "48" | "58") {
+            chooses_kind = true;
+        } else if one.bytes().all(|byte| byte == b'0') {
+            start = more.unwrap_or("");
+        }
+        match more {
+            Some(more) => rest = more,
+            None => return start,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pen(changes: &[&str]) -> Option<String> {
+        let mut pen = Pen::default();
+        for change in changes {
+            pen.change(change);
+        }
+        pen.0.map(|text| text.to_string())
+    }
+
+    #[test]
+    fn colours_add_up_until_they_are_reset() {
+        assert_eq!(pen(&["1", "31"]).as_deref(), Some("1;31"));
+        assert_eq!(pen(&["1", "0"]), None);
+        assert_eq!(pen(&["1", ""]), None);
+        assert_eq!(pen(&["1", "0;32"]).as_deref(), Some("32"));
+        assert_eq!(pen(&["1", "32;0"]), None);
+        assert_eq!(pen(&["1", "00;4"]).as_deref(), Some("4"));
+    }
+
+    #[test]
+    fn a_zero_inside_a_colour_is_no_reset() {
+        assert_eq!(pen(&["1", "38;5;0"]).as_deref(), Some("1;38;5;0"));
+        assert_eq!(pen(&["48;2;0;0;0;1"]).as_deref(), Some("48;2;0;0;0;1"));
+        assert_eq!(pen(&["38:5:0"]).as_deref(), Some("38:5:0"));
+    }
+
+    #[test]
+    fn a_pen_does_not_grow_without_end() {
+        let many: Vec<_> = std::iter::repeat_n("31;1", 1000).collect();
+        assert!(pen(&many).is_some_and(|text| text.len() < LONGEST));
+        assert_eq!(pen(&[&"1;".repeat(200)]), None);
+    }
+}

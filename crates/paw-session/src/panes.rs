@@ -1,0 +1,212 @@
+//! A session's window as tmux commands: one batch, the same for a first start, a recovery and a dry run.
+//!
+//! Panes are told apart by what they say they are ([`MARK`]). Inside the batch they are addressed by index, because
+//! nothing of ours can read a pane's id there; our own window counts from zero, whatever the user has configured.
+
+mod build;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use paw_agent::resume::{self, Resume};
+use paw_core::{AgentId, AgentReceipt, Receipt, SessionMode, SessionName, SupervisorReceipt};
+use paw_host::process::shell_quote;
+use paw_host::tmux::TmuxCommand;
+
+pub use build::push_sizes;
+use build::with_environment;
+
+use crate::layout::{Layout, TooManyAgents, Top};
+use crate::logs::{self, Whose};
+
+/// The pane option that says whose pane it is: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
+pub const MARK: &str = "@paw_agent";
+/// The session option that says which session it is, beyond its name.
+pub const SESSION_MARK: &str = "@paw_session";
+pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
+pub const DASHBOARD: &str = "dashboard";
+
+pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
+pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
+pub const URL_VARIABLE: &str = "GIT_PAW_BROKER_URL";
+
+/// What is shown in the place of a token.
+pub const REDACTED: &str = "[redacted]";
+
+/// One pane: who lives in it, where, and what is typed into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pane {
+    pub mark: String,
+    pub title: String,
+    pub dir: PathBuf,
+    /// The shell line, directory not included.
+    pub command: String,
+    /// What this pane alone has in its environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// Where everything it prints is kept as well.
+    pub log: Option<PathBuf>,
+}
+
+impl Pane {
+    /// What is typed: the directory once more, so that whoever reads the pane sees it. A path that a terminal would
+    /// obey is left out; the pane is there already.
+    pub fn line(&self) -> String {
+        let dir = self.dir.to_string_lossy();
+        if dir.chars().any(char::is_control) {
+            return self.command.clone();
+        }
+        format!("cd {} && {}", shell_quote(self.dir.as_os_str()), self.command)
+    }
+}
+
+/// Everything a session's window is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    pub session: SessionName,
+    pub session_id: String,
+    pub mouse: bool,
+    /// What every pane finds in its environment.
+    pub environment: Vec<(&'static str, String)>,
+    pub panes: Vec<Pane>,
+    pub layout: Layout,
+}
+
+/// Whether agents begin, or go on where they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversation {
+    New,
+    /// Each CLI takes up its own conversation, where it can.
+    Resumed,
+}
+
+/// What the panes of a receipt are made from, besides the receipt.
+#[derive(Clone, Copy)]
+pub struct Making<'a> {
+    /// Our own program, for the dashboard.
+    pub program: &'a Path,
+    /// An agent's token, where the session has a broker.
+    pub token: &'a dyn Fn(&AgentId) -> Option<String>,
+    pub conversation: Conversation,
+}
+
+impl std::fmt::Debug for Making<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Making").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+impl Making<'_> {
+    /// The pane of one agent of the session.
+    pub fn agent(&self, receipt: &Receipt, agent: &AgentReceipt, id: &AgentId) -> Pane {
+        Pane {
+            mark: id.to_string(),
+            title: format!("{} → {}", agent.branch, agent.cli),
+            dir: agent.worktree_path.clone(),
+            command: self.line(&agent.cli, agent.command.as_deref(), agent.conversation.as_ref()),
+            environment: self.environment(id),
+            log: log(receipt, &Whose::Agent(agent.branch.clone())),
+        }
+    }
+
+    fn supervisor(&self, receipt: &Receipt, supervisor: &SupervisorReceipt) -> Pane {
+        let command = Some(supervisor.command.as_str()).filter(|command| !command.is_empty());
+        Pane {
+            mark: SUPERVISOR.to_owned(),
+            title: format!("{SUPERVISOR} → {}", supervisor.cli),
+            dir: receipt.repo_path.clone(),
+            command: self.line(&supervisor.cli, command, supervisor.conversation.as_ref()),
+            environment: self.environment(&AgentId::supervisor()),
+            log: log(receipt, &Whose::Supervisor),
+        }
+    }
+
+    /// The dashboard speaks for nobody, so it has no identity.
+    pub fn dashboard(&self, receipt: &Receipt) -> Pane {
+        Pane {
+            mark: DASHBOARD.to_owned(),
+            title: DASHBOARD.to_owned(),
+            dir: receipt.repo_path.clone(),
+            command: format!("{} __dashboard", shell_quote(self.program.as_os_str())),
+            environment: Vec::new(),
+            log: None,
+        }
+    }
+
+    /// The recorded line, or the CLI alone where an old receipt has none.
+    fn line(&self, cli: &str, recorded: Option<&str>, conversation: Option<&String>) -> String {
+        let line = recorded.map_or_else(|| shell_quote(OsStr::new(cli)), str::to_owned);
+        let conversation = conversation.map_or(Resume::Latest, |name| Resume::Conversation(name.clone()));
+        match self.conversation {
+            Conversation::New => line,
+            Conversation::Resumed => resume::line(&line, cli, &conversation),
+        }
+    }
+
+    fn environment(&self, id: &AgentId) -> Vec<(&'static str, String)> {
+        let token = (self.token)(id).map(|token| (TOKEN_VARIABLE, token));
+        [(AGENT_VARIABLE, id.to_string())].into_iter().chain(token).collect()
+    }
+}
+
+fn log(receipt: &Receipt, whose: &Whose) -> Option<PathBuf> {
+    receipt.log_dir.as_ref().map(|dir| logs::path_of(dir, &receipt.session_name, whose))
+}
+
+impl Window {
+    /// The window that a receipt describes.
+    pub fn of(receipt: &Receipt, making: Making<'_>) -> Result<Self, TooManyAgents> {
+        let top = Top::of(receipt.mode, receipt.has_broker());
+        let layout = Layout::new(top, receipt.worktrees.len())?;
+        let mut panes = Vec::with_capacity(layout.panes());
+        if receipt.mode == SessionMode::Supervisor {
+            panes.push(making.supervisor(receipt, &receipt.supervisor.clone().unwrap_or_default()));
+        }
+        if top.dashboard().is_some() {
+            panes.push(making.dashboard(receipt));
+        }
+        let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+        panes.extend(agents.map(|(agent, id)| making.agent(receipt, agent, &id)));
+        let url = receipt.broker_url().map(|url| (URL_VARIABLE, url));
+        Ok(Self {
+            session: receipt.session_name.clone(),
+            session_id: receipt.session_id(),
+            mouse: receipt.mouse,
+            environment: url.into_iter().collect(),
+            panes,
+            layout,
+        })
+    }
+}
+
+/// Says whose pane it is.
+pub fn mark(target: &str, mark: &str) -> TmuxCommand {
+    TmuxCommand::new("set-option").args(["-p", "-t", target, MARK, mark])
+}
+
+pub fn title(target: &str, title: &str) -> TmuxCommand {
+    TmuxCommand::new("select-pane").args(["-t", target, "-T", &plain(title)])
+}
+
+/// Types the pane's line, and from then on keeps what it prints.
+pub fn type_and_log(target: &str, pane: &Pane, push: &mut impl FnMut(TmuxCommand)) {
+    push(TmuxCommand::new("send-keys").args(["-t", target, &pane.line(), "Enter"]));
+    if let Some(log) = &pane.log {
+        // Times are filled in here as well.
+        let keep = plain(&format!("cat >> {}", shell_quote(log.as_os_str()))).replace('%', "%%");
+        push(TmuxCommand::new("pipe-pane").args(["-o", "-t", target, &keep]));
+    }
+}
+
+/// Makes a pane out of a part of another one, with its own environment.
+pub fn split(from: &str, pane: &Pane) -> TmuxCommand {
+    let split = TmuxCommand::new("split-window").args(["-d", "-t", from]);
+    with_environment(split, &pane.environment).args(["-c", &plain(&pane.dir.to_string_lossy())])
+}
+
+/// tmux fills in what stands behind a `#`, and runs it where it is in parentheses.
+pub fn plain(text: &str) -> String {
+    text.replace('#', "##")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! The commands that build a window, in an order in which every pane has its environment before anything is typed.
+
+use paw_host::tmux::{Batch, TmuxCommand, session_target};
+
+use super::{AGENT_VARIABLE, SESSION_MARK, TOKEN_VARIABLE, Window, mark, plain, title, type_and_log};
+use crate::layout::{HEIGHT, Layout, Row, WIDTH};
+
+impl Window {
+    /// All of it, as one batch.
+    pub fn batch(&self) -> Batch {
+        let mut batch = Batch::default();
+        let mut push = |command| batch.push(command);
+        self.create(&mut push);
+        self.split(&mut push);
+        self.resize(&mut push);
+        for (index, pane) in self.panes.iter().enumerate() {
+            let target = self.target(index);
+            push(mark(&target, &pane.mark));
+            push(title(&target, &pane.title));
+        }
+        for (index, pane) in self.panes.iter().enumerate() {
+            type_and_log(&self.target(index), pane, &mut push);
+        }
+        batch
+    }
+
+    fn create(&self, push: &mut impl FnMut(TmuxCommand)) {
+        let target = session_target(&self.session);
+        let size = [WIDTH, HEIGHT].map(|size| size.to_string());
+        let new = TmuxCommand::new("new-session").args([
+            "-d",
+            "-s",
+            self.session.as_str(),
+            "-x",
+            &size[0],
+            "-y",
+            &size[1],
+        ]);
+        let first = self.panes.first();
+        push(match first {
+            Some(first) => with_environment(new, self.environment.iter().chain(&first.environment))
+                .args(["-c", &plain(&first.dir.to_string_lossy())]),
+            None => new,
+        });
+        push(TmuxCommand::new("set-option").args(["-g", "default-size", &size.join("x")]));
+        push(TmuxCommand::new("set-option").args(["-t", &target, "base-index", "0"]));
+        push(TmuxCommand::new("set-option").args(["-w", "-t", &target, "pane-base-index", "0"]));
+        push(TmuxCommand::new("move-window").args(["-r", "-t", &target]));
+        push(TmuxCommand::new("set-option").args(["-t", &target, SESSION_MARK, &self.session_id]));
+        if self.mouse {
+            push(TmuxCommand::new("set-option").args(["-t", &target, "mouse", "on"]));
+        }
+        for (option, value) in [("pane-border-status", "top"), ("pane-border-format", " #{pane_title} ")] {
+            push(TmuxCommand::new("set-option").args(["-w", "-t", &target, option, value]));
+        }
+        for (name, value) in &self.environment {
+            push(TmuxCommand::new("set-environment").args(["-t", &target, name, value]));
+        }
+        // What the first pane was given would otherwise be in every pane that somebody opens later.
+        for name in [AGENT_VARIABLE, TOKEN_VARIABLE] {
+            push(TmuxCommand::new("set-environment").args(["-t", &target, "-r", name]));
+        }
+    }
+
+    /// First the rows from the top, then the columns from the bottom, so that nothing that is still needed moves.
+    fn split(&self, push: &mut impl FnMut(TmuxCommand)) {
+        let rows = &self.layout.rows;
+        for (number, row) in rows.iter().enumerate().skip(1) {
+            let below: u16 = rows[number..].iter().map(|row| row.lines).sum();
+            let percent = percent(below, below + rows[number - 1].lines);
+            push(self.split_from(number - 1, "-v", percent, row.first));
+        }
+        for (number, row) in rows.iter().enumerate().rev() {
+            let columns = count(row);
+            for column in 1..columns {
+                let left = usize::from(column) - 1;
+                let share = percent(columns - column, columns - column + 1);
+                push(self.split_from(number + left, "-h", share, row.first + left + 1));
+            }
+        }
+    }
+
+    /// Makes the pane that will have the index `pane` from the one that has `from` now.
+    fn split_from(&self, from: usize, direction: &str, percent: u16, pane: usize) -> TmuxCommand {
+        let split = TmuxCommand::new("split-window").args(["-d", direction, "-t", &self.target(from)]);
+        let split = split.args(["-l", &format!("{percent}%")]);
+        match self.panes.get(pane) {
+            Some(pane) => {
+                with_environment(split, &pane.environment).args(["-c", &plain(&pane.dir.to_string_lossy())])
+            }
+            None => split,
+        }
+    }
+
+    /// Percents are whole, so the exact sizes are set at the end.
+    fn resize(&self, push: &mut impl FnMut(TmuxCommand)) {
+        push_sizes(&self.layout, |index| self.target(index), push);
+    }
+
+    fn target(&self, index: usize) -> String {
+        format!("{}0.{index}", session_target(&self.session))
+    }
+}
+
+/// Sets every row and column of a window to its exact size.
+pub fn push_sizes(layout: &Layout, target: impl Fn(usize) -> String, push: &mut impl FnMut(TmuxCommand)) {
+    let mut resize = |pane: usize, flag: &str, size: u16| {
+        push(TmuxCommand::new("resize-pane").args(["-t", &target(pane), flag, &size.to_string()]));
+    };
+    // What is last gets the rest.
+    for row in layout.rows.iter().rev().skip(1).rev() {
+        resize(row.first, "-y", row.height());
+    }
+    for row in &layout.rows {
+        for (column, width) in row.widths.iter().enumerate().rev().skip(1).rev() {
+            resize(row.first + column, "-x", *width);
+        }
+    }
+}
+
+pub(super) fn with_environment<'a>(
+    command: TmuxCommand,
+    variables: impl IntoIterator<Item = &'a (&'static str, String)>,
+) -> TmuxCommand {
+    variables
+        .into_iter()
+        .fold(command, |command, (name, value)| command.args(["-e", &format!("{name}={value}")]))
+}
+
+/// How much of `whole` a part is, in whole percents, at least one.
+fn percent(part: u16, whole: u16) -> u16 {
+    ((100 * part + whole / 2) / whole).clamp(1, 99)
+}
+
+fn count(row: &Row) -> u16 {
+    u16::try_from(row.widths.len()).unwrap_or(WIDTH)
+}

@@ -1,0 +1,250 @@
+use paw_core::BranchName;
+
+use super::*;
+
+fn window(receipt: &Receipt, conversation: Conversation) -> Result<Window, TooManyAgents> {
+    let token = |agent: &AgentId| Some(format!("token-of-{agent}"));
+    Window::of(receipt, Making { program: Path::new("/usr/bin/git-paw"), token: &token, conversation })
+}
+
+fn receipt(agents: usize) -> Receipt {
+    let name = SessionName::new("paw-app").unwrap();
+    let mut receipt = Receipt::new(name, "/code/app".into(), "app", "2025-01-15T10:30:00Z".parse().unwrap());
+    receipt.worktrees = (1..=agents)
+        .map(|number| {
+            let branch = BranchName::new(format!("feat/{number}")).unwrap();
+            AgentReceipt::new(branch, format!("/code/app-feat-{number}").into(), format!("cli{number}"))
+        })
+        .collect();
+    receipt
+}
+
+fn with_broker(agents: usize) -> Receipt {
+    let mut receipt = receipt(agents);
+    receipt.broker_port = Some(9119);
+    receipt.broker_bind = Some("127.0.0.1".into());
+    receipt
+}
+
+fn supervised(agents: usize) -> Receipt {
+    let mut receipt = with_broker(agents);
+    receipt.mode = SessionMode::Supervisor;
+    receipt.supervisor = Some(SupervisorReceipt {
+        cli: "claude".into(),
+        command: "claude --safe".into(),
+        ..SupervisorReceipt::default()
+    });
+    receipt
+}
+
+fn commands(receipt: &Receipt) -> Vec<String> {
+    let window = window(receipt, Conversation::New).unwrap();
+    window.batch().commands().iter().map(ToString::to_string).collect()
+}
+
+fn of<'a>(commands: &'a [String], name: &str) -> Vec<&'a str> {
+    let start = format!("tmux {name} ");
+    commands.iter().map(String::as_str).filter(|command| command.starts_with(&start)).collect()
+}
+
+fn place(commands: &[String], part: &str) -> usize {
+    commands.iter().position(|command| command.contains(part)).unwrap_or_else(|| panic!("no {part}"))
+}
+
+#[test]
+fn session_creation_command_uses_correct_name_and_explicit_dimensions() {
+    for receipt in [receipt(1), with_broker(2), supervised(3)] {
+        let commands = commands(&receipt);
+        assert!(commands[0].starts_with("tmux new-session -d -s paw-app -x 200 -y 50"), "{}", commands[0]);
+        assert_eq!(commands[1], "tmux set-option -g default-size 200x50");
+    }
+}
+
+#[test]
+fn override_replaces_default_name() {
+    let mut receipt = receipt(2);
+    receipt.session_name = SessionName::new("custom-session-name").unwrap();
+    let commands = commands(&receipt);
+    assert!(commands[0].contains("-s custom-session-name "));
+    assert!(commands.iter().all(|command| !command.contains("paw-app:")), "{commands:#?}");
+}
+
+#[test]
+fn two_panes_without_broker() {
+    let commands = commands(&receipt(2));
+    assert_eq!(of(&commands, "split-window").len(), 1);
+    assert!(commands.iter().all(|command| !command.contains("__dashboard")));
+}
+
+#[test]
+fn two_agent_panes_plus_dashboard_created() {
+    let commands = commands(&with_broker(2));
+    assert_eq!(of(&commands, "split-window").len(), 2);
+    let keys = of(&commands, "send-keys");
+    assert!(
+        keys[0].contains("=paw-app:0.0 'cd /code/app && /usr/bin/git-paw __dashboard' Enter"),
+        "{}",
+        keys[0]
+    );
+}
+
+#[test]
+fn each_pane_receives_cd_and_cli_command_submitted_with_enter() {
+    assert_eq!(
+        of(&commands(&receipt(2)), "send-keys"),
+        [
+            "tmux send-keys -t =paw-app:0.0 'cd /code/app-feat-1 && cli1' Enter",
+            "tmux send-keys -t =paw-app:0.1 'cd /code/app-feat-2 && cli2' Enter",
+        ]
+    );
+}
+
+#[test]
+fn each_pane_targets_a_distinct_index() {
+    let commands = commands(&receipt(3));
+    let keys = of(&commands, "send-keys");
+    for (index, command) in keys.iter().enumerate() {
+        assert!(command.contains(&format!(":0.{index} ")), "{command}");
+    }
+}
+
+#[test]
+fn pane_titles_contain_branch_and_cli() {
+    let titles = commands(&supervised(1));
+    assert_eq!(
+        of(&titles, "select-pane"),
+        [
+            "tmux select-pane -t =paw-app:0.0 -T 'supervisor → claude'",
+            "tmux select-pane -t =paw-app:0.1 -T dashboard",
+            "tmux select-pane -t =paw-app:0.2 -T 'feat/1 → cli1'",
+        ]
+    );
+}
+
+#[test]
+fn pane_border_status_configured() {
+    let commands = commands(&receipt(1));
+    place(&commands, "pane-border-status top");
+    place(&commands, "pane-border-format ' #{pane_title} '");
+}
+
+#[test]
+fn mouse_mode_enabled_by_default_and_can_be_disabled() {
+    let mut receipt = receipt(1);
+    place(&commands(&receipt), "mouse on");
+    receipt.mouse = false;
+    assert!(commands(&receipt).iter().all(|command| !command.contains("mouse")));
+}
+
+#[test]
+fn set_environment_appears_before_send_keys_and_in_every_panes_own_words() {
+    let commands = commands(&supervised(2));
+    let variable = "set-environment -t =paw-app: GIT_PAW_BROKER_URL http://127.0.0.1:9119";
+    assert!(place(&commands, variable) < place(&commands, "send-keys"));
+    assert!(
+        commands[0].contains("-e GIT_PAW_AGENT_ID=supervisor -e GIT_PAW_BROKER_TOKEN=token-of-supervisor")
+    );
+    for id in ["feat-1", "feat-2"] {
+        let own = format!("-e GIT_PAW_AGENT_ID={id} -e GIT_PAW_BROKER_TOKEN=token-of-{id}");
+        assert!(commands[place(&commands, &own)].starts_with("tmux split-window"));
+    }
+    let dashboards =
+        of(&commands, "split-window").into_iter().filter(|split| !split.contains("GIT_PAW_AGENT_ID"));
+    assert_eq!(dashboards.count(), 1, "the dashboard speaks for nobody");
+}
+
+#[test]
+fn what_the_first_pane_was_given_is_not_left_to_later_panes() {
+    let commands = commands(&receipt(2));
+    for name in ["GIT_PAW_AGENT_ID", "GIT_PAW_BROKER_TOKEN"] {
+        let forget = format!("tmux set-environment -t =paw-app: -r {name}");
+        assert!(place(&commands, &forget) < place(&commands, "split-window"));
+    }
+}
+
+#[test]
+fn splits_use_l_percent_not_p_and_no_layout_of_tmux_itself() {
+    for agents in 1..=25 {
+        let commands = commands(&supervised(agents));
+        for split in of(&commands, "split-window") {
+            let size = split.split(" -l ").nth(1).unwrap().split(' ').next().unwrap();
+            assert!(size.ends_with('%') && !split.contains(" -p "), "{split}");
+        }
+        assert!(of(&commands, "select-layout").is_empty());
+    }
+}
+
+#[test]
+fn pipe_pane_follows_split_window_and_send_keys_of_its_pane() {
+    let mut receipt = receipt(2);
+    receipt.log_dir = Some("/code/app/.git-paw/logs".into());
+    let commands = commands(&receipt);
+    let pipe = "tmux pipe-pane -o -t =paw-app:0.1 'cat >> /code/app/.git-paw/logs/paw-app/feat--2.log'";
+    let piped = place(&commands, pipe);
+    assert!(piped > place(&commands, "send-keys -t =paw-app:0.1"));
+    assert!(piped > place(&commands, "split-window"));
+}
+
+#[test]
+fn every_pane_says_whose_it_is() {
+    let marks = commands(&supervised(2));
+    let marks: Vec<_> = marks.iter().filter(|command| command.contains(MARK)).collect();
+    let expected = ["supervisor", "dashboard", "feat-1", "feat-2"];
+    for (index, (mark, expected)) in marks.iter().zip(expected).enumerate() {
+        assert_eq!(**mark, format!("tmux set-option -p -t =paw-app:0.{index} @paw_agent {expected}"));
+    }
+}
+
+#[test]
+fn names_that_tmux_or_a_shell_would_obey_stay_names() {
+    let mut receipt = receipt(1);
+    receipt.log_dir = Some("/l#(x)%H".into());
+    receipt.worktrees[0].branch = BranchName::new("a#(touch)$(b);'c").unwrap();
+    receipt.worktrees[0].worktree_path = "/w #(x) 'y'".into();
+    let window = window(&receipt, Conversation::New).unwrap();
+    let batch = window.batch();
+    let word = |name: &str, flag: &str| {
+        let command =
+            batch.commands().iter().find(|command| command.words().next().unwrap() == name).unwrap();
+        let words: Vec<_> = command.words().map(|word| word.to_str().unwrap().to_owned()).collect();
+        words[words.iter().position(|word| word == flag).unwrap() + 1].clone()
+    };
+    assert_eq!(word("new-session", "-c"), "/w ##(x) 'y'");
+    assert_eq!(word("select-pane", "-T"), "a##(touch)$(b);'c → cli1");
+    assert!(window.panes[0].line().starts_with(r"cd '/w #(x) '\''y'\''' && "), "{}", window.panes[0].line());
+    let piped =
+        batch.commands().iter().find(|command| command.words().next().unwrap() == "pipe-pane").unwrap();
+    assert!(piped.to_string().contains("/l##(x)%%H/"), "{piped}");
+}
+
+#[test]
+fn a_directory_that_would_press_keys_is_not_typed() {
+    let mut receipt = receipt(1);
+    receipt.worktrees[0].worktree_path = "/w\t/x".into();
+    assert_eq!(window(&receipt, Conversation::New).unwrap().panes[0].line(), "cli1");
+}
+
+#[test]
+fn too_many_supervised_agents_make_no_window() {
+    assert!(window(&supervised(26), Conversation::New).is_err());
+}
+
+#[test]
+fn a_resumed_session_takes_up_each_clis_own_conversation() {
+    let mut receipt = supervised(2);
+    receipt.worktrees[0].cli = "claude".into();
+    receipt.worktrees[0].command = Some("claude --auto".into());
+    receipt.worktrees[0].conversation = Some("c-7".into());
+    receipt.worktrees[1].cli = "own-agent".into();
+    let window = window(&receipt, Conversation::Resumed).unwrap();
+    let lines: Vec<_> = window.panes.iter().map(|pane| pane.command.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "claude --safe --continue || claude --safe",
+            "/usr/bin/git-paw __dashboard",
+            "claude --auto --resume=c-7 || claude --auto",
+            "own-agent",
+        ]
+    );
+}

@@ -1,0 +1,270 @@
+//! What a start is going to do: decided as a whole, before anything is touched.
+
+mod error;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_agent::detect::CliInfo;
+use paw_agent::launch::command_line;
+use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
+use paw_core::{
+    AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
+};
+use paw_host::git::{Repo, Worktree};
+use paw_worktree::check;
+use paw_worktree::session::{self, SessionWorktree};
+
+pub use error::PlanError;
+
+use crate::layout::{Layout, Top};
+use crate::specs::SpecEntry;
+
+/// An agent that somebody wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    pub branch: BranchName,
+    /// The name of its CLI.
+    pub cli: String,
+    pub spec: Option<SpecEntry>,
+}
+
+/// What somebody asks for, after every question was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartRequest {
+    pub agents: Vec<Wanted>,
+    /// The name of the supervisor's CLI, if there shall be a supervisor.
+    pub supervisor: Option<String>,
+    /// Put branches that exist already on top of the default branch.
+    pub rebase: bool,
+}
+
+/// What is true of the place where it is asked for.
+#[derive(Debug)]
+pub struct Site<'a> {
+    pub repo: &'a Repo,
+    pub config: &'a PawConfig,
+    pub clis: &'a [CliInfo],
+    /// As git lists them: the main checkout comes first.
+    pub worktrees: &'a [Worktree],
+    /// The local branches.
+    pub branches: &'a [BranchName],
+}
+
+/// One agent, completely decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPlan {
+    pub id: AgentId,
+    pub branch: BranchName,
+    pub cli: String,
+    /// The shell line that starts the CLI.
+    pub command: String,
+    pub dir: PathBuf,
+    pub spec: Option<SpecEntry>,
+}
+
+/// Where a broker is wished for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerPlan {
+    pub bind: String,
+    pub port: u16,
+    pub log: PathBuf,
+}
+
+/// A session that can be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub session: SessionName,
+    pub project: ProjectName,
+    pub repo: Repo,
+    pub agents: Vec<AgentPlan>,
+    pub supervisor: Option<SupervisorReceipt>,
+    pub broker: Option<BrokerPlan>,
+    pub rebase: bool,
+    pub placement: WorktreePlacement,
+    pub mouse: bool,
+    pub log_dir: Option<PathBuf>,
+    pub tmux_socket: Option<String>,
+    /// Refuse an agent's commits on any other branch than its own.
+    pub guard: bool,
+}
+
+impl Plan {
+    pub fn mode(&self) -> SessionMode {
+        if self.supervisor.is_some() { SessionMode::Supervisor } else { SessionMode::Bare }
+    }
+
+    /// What the worktrees are made from, in the order of the agents.
+    pub fn worktrees(&self) -> Vec<SessionWorktree> {
+        let wanted = |agent: &AgentPlan| SessionWorktree {
+            branch: agent.branch.clone(),
+            rebase_onto_main: self.rebase,
+            placement: self.placement,
+        };
+        self.agents.iter().map(wanted).collect()
+    }
+
+    /// The receipt of the session as it is planned: no branch made yet, the wished port.
+    pub fn receipt(&self, created_at: Timestamp) -> Receipt {
+        let mut receipt =
+            Receipt::new(self.session.clone(), self.repo.root.clone(), self.project.as_str(), created_at);
+        receipt.mode = self.mode();
+        receipt.supervisor.clone_from(&self.supervisor);
+        receipt.mouse = self.mouse;
+        receipt.log_dir.clone_from(&self.log_dir);
+        receipt.tmux_socket.clone_from(&self.tmux_socket);
+        if let Some(broker) = &self.broker {
+            receipt.broker_port = Some(broker.port);
+            receipt.broker_bind = Some(broker.bind.clone());
+            receipt.broker_log_path = Some(broker.log.clone());
+        }
+        receipt.dashboard_pane = Top::of(receipt.mode, receipt.has_broker()).dashboard();
+        let agent = |agent: &AgentPlan| {
+            let mut row = AgentReceipt::new(agent.branch.clone(), agent.dir.clone(), &agent.cli);
+            row.agent_id = Some(agent.id.clone());
+            row.command = Some(agent.command.clone());
+            row.spec = agent.spec.as_ref().map(|spec| spec.id.clone());
+            row
+        };
+        receipt.worktrees = self.agents.iter().map(agent).collect();
+        receipt
+    }
+}
+
+/// Everything that can be told to be wrong before the first worktree is made is told here.
+pub fn plan(
+    request: &StartRequest,
+    site: &Site<'_>,
+    is_name_taken: impl Fn(&SessionName) -> bool,
+    exists: impl Fn(&Path) -> bool,
+) -> Result<Plan, PlanError> {
+    let config = site.config;
+    let supervisor = config.supervisor.clone().unwrap_or_default();
+    let supervised = request.supervisor.is_some();
+    let broker = supervised || config.broker.enabled;
+    if request.agents.is_empty() {
+        return Err(PlanError::NobodyToStart);
+    }
+    let mode = if supervised { SessionMode::Supervisor } else { SessionMode::Bare };
+    Layout::new(Top::of(mode, broker), request.agents.len())?;
+    check_branches(&request.agents, site)?;
+    let agents = agents(request, site, &supervisor)?;
+    check_directories(&agents, site, exists)?;
+    let project = check::project(site.repo);
+    let broker = broker.then(|| BrokerPlan {
+        bind: config.broker.bind.clone(),
+        port: config.broker.port,
+        log: site.repo.root.join(".git-paw/broker.log"),
+    });
+    let log_dir = config.logging.as_ref().filter(|logging| logging.enabled);
+    let supervising = |name: &String| {
+        let approval = supervisor.approval.unwrap_or(supervisor.agent_approval);
+        let command = line(site, name, approval)?;
+        Ok::<_, PlanError>(SupervisorReceipt { cli: name.clone(), command, ..SupervisorReceipt::default() })
+    };
+    Ok(Plan {
+        session: SessionName::for_project(&project).first_free(is_name_taken),
+        project,
+        repo: site.repo.clone(),
+        agents,
+        supervisor: request.supervisor.as_ref().map(supervising).transpose()?,
+        broker,
+        rebase: request.rebase,
+        placement: config.worktree_placement(),
+        mouse: config.mouse(),
+        log_dir: log_dir.map(|logging| site.repo.root.join(&logging.log_dir)),
+        tmux_socket: config.tmux.socket.clone(),
+        guard: supervised && supervisor.strict_branch_guard,
+    })
+}
+
+fn agents(
+    request: &StartRequest,
+    site: &Site<'_>,
+    supervisor: &SupervisorConfig,
+) -> Result<Vec<AgentPlan>, PlanError> {
+    // Without a supervisor nobody answers for an agent but the person at its pane.
+    let approval = if request.supervisor.is_some() { supervisor.agent_approval } else { Approval::Manual };
+    let mut agents: Vec<AgentPlan> = Vec::with_capacity(request.agents.len());
+    for wanted in &request.agents {
+        let id = AgentId::for_branch(&wanted.branch, |id| agents.iter().any(|agent| agent.id == *id));
+        agents.push(AgentPlan {
+            id,
+            branch: wanted.branch.clone(),
+            cli: wanted.cli.clone(),
+            command: line(site, &wanted.cli, approval)?,
+            dir: session::directory(site.repo, &wanted.branch, site.config.worktree_placement()),
+            spec: wanted.spec.clone(),
+        });
+    }
+    Ok(agents)
+}
+
+fn line(site: &Site<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
+    let cli = site.clis.iter().find(|cli| cli.binary_name == name);
+    let cli = cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))?;
+    Ok(command_line(cli, site.config.clis.get(name), approval, None))
+}
+
+/// Every branch once, none of them in anybody's hands, and all of them possible beside each other.
+fn check_branches(wanted: &[Wanted], site: &Site<'_>) -> Result<(), PlanError> {
+    for (at, agent) in wanted.iter().enumerate() {
+        let branch = &agent.branch;
+        if wanted[..at].iter().any(|other| other.branch == *branch) {
+            return Err(PlanError::BranchTwice(branch.clone()));
+        }
+        let others = wanted[..at].iter().map(|other| &other.branch).chain(site.branches);
+        for other in others {
+            if is_below(branch, other) || is_below(other, branch) {
+                return Err(PlanError::BranchInTheWay { wanted: branch.clone(), other: other.clone() });
+            }
+        }
+        let Some(main) = site.worktrees.first() else { continue };
+        if main.branch() == Some(branch) {
+            return Err(PlanError::OwnCheckout { branch: branch.clone(), path: main.path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// git keeps branches as files: one cannot be a file and a directory.
+fn is_below(branch: &BranchName, other: &BranchName) -> bool {
+    branch.as_str().strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Every directory once, and each of them free or the branch's own.
+fn check_directories(
+    agents: &[AgentPlan],
+    site: &Site<'_>,
+    exists: impl Fn(&Path) -> bool,
+) -> Result<(), PlanError> {
+    for (at, agent) in agents.iter().enumerate() {
+        if let Some(other) = agents[..at].iter().find(|other| other.dir == agent.dir) {
+            let (one, other) = (other.branch.clone(), agent.branch.clone());
+            return Err(PlanError::SameDirectory { one, other, dir: agent.dir.clone() });
+        }
+        let linked = site.worktrees.iter().skip(1).filter(|worktree| worktree.prunable.is_none());
+        let mut linked = linked.filter(|worktree| worktree.branch() == Some(&agent.branch));
+        match linked.next() {
+            Some(own) if same(&own.path, &agent.dir) => {}
+            Some(other) if exists(&other.path) => {
+                let (branch, path) = (agent.branch.clone(), other.path.clone());
+                return Err(PlanError::CheckedOutElsewhere { branch, path });
+            }
+            _ if exists(&agent.dir) => {
+                let (branch, dir) = (agent.branch.clone(), agent.dir.clone());
+                return Err(PlanError::DirectoryTaken { branch, dir });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// git lists real paths, ours may lead over a link.
+fn same(listed: &Path, planned: &Path) -> bool {
+    listed == planned || planned.canonicalize().is_ok_and(|planned| planned == listed)
+}
+
+#[cfg(test)]
+mod tests;

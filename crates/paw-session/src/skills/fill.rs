@@ -1,0 +1,150 @@
+//! A session's values in the place of a skill's `{{PLACEHOLDERS}}`. Pure: what comes in is never looked at again.
+
+use paw_core::AgentId;
+use paw_core::config::SupervisorConfig;
+
+use super::Skill;
+
+/// What a gate without a command reads.
+const UNSET: &str = "(not configured)";
+/// For the agent itself to fill.
+const LEFT_TO_THE_AGENT: &str = "CHANGE_ID";
+
+/// What a skill may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values<'a> {
+    pub agent: AgentId,
+    pub project: &'a str,
+    pub broker_url: Option<&'a str>,
+    pub gates: &'a SupervisorConfig,
+}
+
+/// A skill's text with the values in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    pub text: String,
+    pub warnings: Vec<String>,
+}
+
+pub fn fill(skill: &Skill, values: &Values<'_>) -> Filled {
+    let mut text = String::with_capacity(skill.body.len());
+    let mut unknown: Vec<&str> = Vec::new();
+    let mut rest = skill.body.as_str();
+    while let Some(at) = rest.find("{{") {
+        let (before, from) = rest.split_at(at);
+        text.push_str(before);
+        if let Some(name) = placeholder(from) {
+            let whole = &from[..name.len() + 4];
+            let known = value(name, skill, values);
+            text.push_str(known.unwrap_or(whole));
+            if known.is_none() && name != LEFT_TO_THE_AGENT && !unknown.contains(&name) {
+                unknown.push(name);
+            }
+            rest = &from[whole.len()..];
+        } else {
+            text.push('{');
+            rest = &from[1..];
+        }
+    }
+    text.push_str(rest);
+    let warn = |name: &&str| {
+        format!("skill '{}': nothing is known as {{{{{name}}}}}, so it stays as it is", skill.name)
+    };
+    Filled { text, warnings: unknown.iter().map(warn).collect() }
+}
+
+/// The name between the braces at the beginning.
+fn placeholder(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("{{")?;
+    let name = &name[..name.find("}}")?];
+    let legal = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    (!name.is_empty() && name.chars().all(legal)).then_some(name)
+}
+
+fn value<'a>(name: &str, skill: &'a Skill, values: &'a Values<'_>) -> Option<&'a str> {
+    let gates = values.gates;
+    let gate = match name {
+        "BRANCH_ID" => return Some(values.agent.as_str()),
+        "PROJECT_NAME" => return Some(values.project),
+        "GIT_PAW_BROKER_URL" => return Some(values.broker_url.unwrap_or(UNSET)),
+        "SKILL_NAME" => return Some(&skill.name),
+        "SKILL_DESCRIPTION" => return Some(&skill.description),
+        "TEST_COMMAND" => &gates.test_command,
+        "LINT_COMMAND" => &gates.lint_command,
+        "BUILD_COMMAND" => &gates.build_command,
+        "FMT_CHECK_COMMAND" => &gates.fmt_check_command,
+        "DOC_BUILD_COMMAND" => &gates.doc_build_command,
+        "DOC_TOOL_COMMAND" => &gates.doc_tool_command,
+        "SPEC_VALIDATE_COMMAND" => &gates.spec_validate_command,
+        "SECURITY_AUDIT_COMMAND" => &gates.security_audit_command,
+        _ => return None,
+    };
+    Some(gate.as_deref().map(str::trim).filter(|command| !command.is_empty()).unwrap_or(UNSET))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Origin;
+    use super::*;
+
+    fn filled(body: &str) -> Filled {
+        let skill = Skill {
+            name: "coordination".to_owned(),
+            description: "{{BRANCH_ID}}".to_owned(),
+            body: body.to_owned(),
+            origin: Origin::BuiltIn,
+        };
+        let gates = SupervisorConfig {
+            test_command: Some("just test".to_owned()),
+            lint_command: Some("  ".to_owned()),
+            ..SupervisorConfig::default()
+        };
+        let agent = AgentId::new("feat-a").unwrap();
+        fill(&skill, &Values { agent, project: "app", broker_url: Some("http://x"), gates: &gates })
+    }
+
+    #[test]
+    fn every_known_placeholder_gets_its_value() {
+        let all = "{{BRANCH_ID}} {{PROJECT_NAME}} {{GIT_PAW_BROKER_URL}} {{SKILL_NAME}} {{TEST_COMMAND}} {{LINT_COMMAND}} {{BUILD_COMMAND}} \
+                   {{FMT_CHECK_COMMAND}} {{DOC_BUILD_COMMAND}} {{DOC_TOOL_COMMAND}} {{SPEC_VALIDATE_COMMAND}} {{SECURITY_AUDIT_COMMAND}}";
+        let filled = filled(all);
+        let unset = [UNSET; 7].join(" ");
+        assert_eq!(filled.text, format!("feat-a app http://x coordination just test {unset}"));
+        assert!(filled.warnings.is_empty());
+    }
+
+    #[test]
+    fn unset_gates_render_not_configured() {
+        assert_eq!(filled("run {{BUILD_COMMAND}}").text, "run (not configured)");
+    }
+
+    #[test]
+    fn what_is_left_over_stays_and_is_warned_about_once() {
+        let filled = filled("{{CHANGE_ID}} {{NEW_THING}} {{NEW_THING}} {{lower}} {{ {{ }} {{{{BRANCH_ID}}}}");
+        assert_eq!(filled.text, "{{CHANGE_ID}} {{NEW_THING}} {{NEW_THING}} {{lower}} {{ {{ }} {{feat-a}}");
+        assert_eq!(
+            filled.warnings,
+            ["skill 'coordination': nothing is known as {{NEW_THING}}, so it stays as it is"]
+        );
+    }
+
+    #[test]
+    fn a_value_is_not_looked_through_for_placeholders() {
+        assert_eq!(filled("{{SKILL_DESCRIPTION}}").text, "{{BRANCH_ID}}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_without_placeholders_is_not_changed(text in "[{}A-Za-zé \n]{0,60}") {
+            prop_assume!(!text.contains("{{"));
+            prop_assert_eq!(filled(&text).text, text);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "([{}]{1,3}|[A-Z_]{1,3}|BRANCH_ID|é){0,20}") {
+            filled(&text);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! OpenSpec: every directory with a `tasks.md` is a change; its specs are part of what the agent is told.
+
+use paw_core::config::BranchPrefix;
+
+use super::folder::{Draft, Folder, Item};
+use super::owned::owned_files;
+use super::{SpecEntry, SpecError};
+
+/// Where changes go that are done.
+const ARCHIVE: &str = "archive";
+
+pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<SpecEntry>, SpecError> {
+    let changes = folder.directories()?;
+    let changes = changes.iter().filter(|change| change.name != ARCHIVE);
+    Ok(changes.filter_map(|change| read(folder, change, prefix)).collect())
+}
+
+fn read(folder: &mut Folder, change: &Item, prefix: &BranchPrefix) -> Option<SpecEntry> {
+    let Some(tasks) = folder.read(&change.path.join("tasks.md")) else {
+        folder.warn(&change.name, "it has no tasks.md that can be read: passed over");
+        return None;
+    };
+    let parts = folder.split(&change.name, &tasks);
+    let mut prompt = vec![parts.body.trim().to_owned()];
+    for capability in folder.directories_in(&change.path.join("specs")) {
+        if let Some(spec) = folder.read(&capability.path.join("spec.md")) {
+            prompt.push(format!("## Spec: {}\n\n{}", capability.name, spec.trim()));
+        }
+    }
+    folder.check(Draft {
+        id: change.name.clone(),
+        unit: &change.name,
+        branch: format!("{prefix}{}", change.name),
+        cli: parts.matter.paw_cli,
+        prompt: prompt.join("\n\n"),
+        owned_files: owned_files(parts.body),
+        path: &change.path,
+    })
+}

@@ -1,0 +1,193 @@
+//! The `tasks.md` of a feature: phases, and the tasks in them. Pure.
+
+use std::collections::BTreeMap;
+
+/// The tasks below one `## Phase N` heading; those above all of them are phase 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Phase {
+    pub(super) number: u32,
+    /// What follows the number in the heading, which may be nothing.
+    pub(super) heading: String,
+    pub(super) tasks: Vec<Task>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task {
+    /// `T009`
+    pub(super) id: String,
+    pub(super) text: String,
+    /// Marked `[P]`: it can be done beside the others.
+    pub(super) parallel: bool,
+    pub(super) done: bool,
+}
+
+impl Phase {
+    pub(super) fn open(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| !task.done)
+    }
+
+    pub(super) fn name(&self) -> String {
+        if self.heading.is_empty() { format!("phase-{}", self.number) } else { self.heading.clone() }
+    }
+
+    pub(super) fn title(&self) -> String {
+        if self.heading.is_empty() {
+            format!("phase {}", self.number)
+        } else {
+            format!("phase {} ({})", self.number, self.heading)
+        }
+    }
+}
+
+/// The phase to work on: the lowest number that has an open task.
+pub(super) fn current(phases: &[Phase]) -> Option<&Phase> {
+    phases.iter().find(|phase| phase.open().next().is_some())
+}
+
+/// Every phase that has tasks, by number. What is shown in a code block is an example.
+pub(super) fn parse(text: &str) -> Vec<Phase> {
+    let mut phases: BTreeMap<u32, Phase> = BTreeMap::new();
+    let (mut number, mut fence) = (0, None);
+    for line in text.lines() {
+        let marker = ["```", "~~~"].into_iter().find(|marker| line.trim_start().starts_with(marker));
+        match (fence, marker) {
+            (None, Some(_)) => fence = marker,
+            (Some(open), Some(marker)) if open == marker => fence = None,
+            (Some(_), _) => {}
+            (None, None) => {
+                if let Some((found, heading)) = heading(line) {
+                    number = found;
+                    phases.entry(number).or_insert_with(|| Phase { number, heading, tasks: Vec::new() });
+                } else if let Some(task) = task(line) {
+                    let none = || Phase { number, heading: String::new(), tasks: Vec::new() };
+                    phases.entry(number).or_insert_with(none).tasks.push(task);
+                }
+            }
+        }
+    }
+    phases.into_values().filter(|phase| !phase.tasks.is_empty()).collect()
+}
+
+/// `## Phase 3: Core`, with a colon or any dash, or with nothing more than the number.
+fn heading(line: &str) -> Option<(u32, String)> {
+    let rest = line.strip_prefix("## ")?.trim_start().strip_prefix("Phase ")?.trim();
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number = rest[..digits].parse().ok()?;
+    let rest = rest[digits..].trim_start();
+    if rest.is_empty() {
+        return Some((number, String::new()));
+    }
+    let name = rest.strip_prefix([':', '-', '–', '—'])?;
+    Some((number, name.trim().to_owned()))
+}
+
+/// `- [ ] T009 [P] Create the model`
+fn task(line: &str) -> Option<Task> {
+    let line = line.trim();
+    let rest = line.strip_prefix("- [").or_else(|| line.strip_prefix("* ["))?;
+    let (done, rest) = match rest.strip_prefix(' ') {
+        Some(rest) => (false, rest),
+        None => (true, rest.strip_prefix(['x', 'X'])?),
+    };
+    let rest = rest.strip_prefix(']')?.trim_start();
+    let (id, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if !is_task_id(id) {
+        return None;
+    }
+    let text = text.trim();
+    let (parallel, text) = match text.strip_prefix("[P]") {
+        Some(text) => (true, text.trim()),
+        None => (false, text),
+    };
+    Some(Task { id: id.to_owned(), text: text.to_owned(), parallel, done })
+}
+
+/// `T`, digits, and perhaps a letter of one that was put in between later.
+fn is_task_id(id: &str) -> bool {
+    let Some(rest) = id.strip_prefix('T') else { return false };
+    let rest = rest.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(rest);
+    !rest.is_empty() && rest.len() <= 9 && rest.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<(u32, String, Vec<String>)> {
+        let ids = |phase: &Phase| phase.tasks.iter().map(|task| task.id.clone()).collect();
+        parse(text).iter().map(|phase| (phase.number, phase.heading.clone(), ids(phase))).collect()
+    }
+
+    #[test]
+    fn phases_are_read_with_every_kind_of_dash_and_put_in_order() {
+        let text = "# Tasks\n- [ ] T000 before\n## Phase 2 — Core\n- [ ] T002 b\n## Phase 1: Setup\n- [x] T001 a\n\
+                    ## Phase 10 - Last\n- [ ] T100 z\n## Phase 3\n* [X] T003\n## Phase Two\n- [ ] T004 still 3\n\
+                    ## Phase 4x\n## Phase 99999999999: huge\n";
+        let row = |number, heading: &str, ids: &[&str]| {
+            (number, heading.to_owned(), ids.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            numbers(text),
+            [
+                row(0, "", &["T000"]),
+                row(1, "Setup", &["T001"]),
+                row(2, "Core", &["T002"]),
+                row(3, "", &["T003", "T004"]),
+                row(10, "Last", &["T100"]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_task_is_read_with_its_mark_and_its_box() {
+        let one = |line: &str| task(line).map(|task| (task.id, task.text, task.parallel, task.done));
+        let is =
+            |id: &str, text: &str, parallel, done| Some((id.to_owned(), text.to_owned(), parallel, done));
+        assert_eq!(one("- [ ] T009 [P] [US1] Create model"), is("T009", "[US1] Create model", true, false));
+        assert_eq!(one("  - [X] T010 [P]"), is("T010", "", true, true));
+        assert_eq!(one("* [x] T9a Fix [P] later"), is("T9a", "Fix [P] later", false, true));
+        for line in ["- [ ] 1.1 not ours", "- [ ] Test it", "- [y] T001 x", "- T001 x", "- [ ]", "- [ ] T"] {
+            assert_eq!(one(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn tasks_in_code_blocks_are_examples() {
+        let text = "```\n- [ ] T001 example\n~~~\n```\n- [ ] T002 real\n~~~text\n## Phase 7: no\n- [ ] T003 example\n";
+        assert_eq!(numbers(text), [(0, String::new(), vec!["T002".to_owned()])]);
+    }
+
+    #[test]
+    fn the_current_phase_is_the_lowest_with_an_open_task() {
+        let phases =
+            parse("## Phase 1: a\n- [x] T001 a\n## Phase 3: c\n- [ ] T003 c\n## Phase 2: b\n- [ ] T002 b\n");
+        assert_eq!(current(&phases).map(|phase| phase.number), Some(2));
+        assert_eq!(current(&parse("- [x] T001 a\n")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(## Phase |[0-9]|T[0-9]|- \\[[ xX]\\] |\\[P\\]|[:—`~ \n\u{e9}]){0,40}") {
+            let phases = parse(&text);
+            prop_assert!(phases.iter().all(|phase| !phase.tasks.is_empty()));
+            prop_assert!(phases.is_sorted_by(|a, b| a.number < b.number));
+        }
+
+        #[test]
+        fn every_task_that_is_written_is_found(
+            written in proptest::collection::vec((0_u32..4, 0_u32..1000, any::<bool>(), any::<bool>()), 0..20)
+        ) {
+            let line = |(phase, id, parallel, done): &(u32, u32, bool, bool)| {
+                let (mark, done) = (if *parallel { "[P] " } else { "" }, if *done { 'x' } else { ' ' });
+                format!("## Phase {phase}: p\n- [{done}] T{id:03} {mark}do it\n")
+            };
+            let text: String = written.iter().map(line).collect();
+            let phases = parse(&text);
+            prop_assert_eq!(phases.iter().map(|phase| phase.tasks.len()).sum::<usize>(), written.len());
+            let lowest = written.iter().filter(|(.., done)| !done).map(|(phase, ..)| *phase).min();
+            prop_assert_eq!(current(&phases).map(|phase| phase.number), lowest);
+        }
+    }
+}

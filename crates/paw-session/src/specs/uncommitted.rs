@@ -1,0 +1,39 @@
+//! Specs that a new worktree would not have, because they are not committed as they are.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::{Git, GitError};
+
+use super::SpecEntry;
+
+/// The ids of those specs of which something is changed, new or ignored by git.
+pub fn find_uncommitted(repo_root: &Path, entries: &[SpecEntry]) -> Result<Vec<String>, GitError> {
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    let real_root = repo_root.canonicalize().unwrap_or_else(|_| repo_root.to_path_buf());
+    let git = Git::at(&real_root);
+    if git.find(["rev-parse", "--verify", "--quiet", "HEAD"])?.is_none() {
+        return Ok(entries.iter().map(|entry| entry.id.clone()).collect());
+    }
+    let changed = names(&git, &["diff", "--name-only", "-z", "HEAD"], entries)?;
+    let untracked = names(&git, &["ls-files", "-z", "--others"], entries)?;
+    let files: Vec<PathBuf> = changed.into_iter().chain(untracked).map(|name| real_root.join(name)).collect();
+    let is_open = |entry: &&SpecEntry| files.iter().any(|file| file.starts_with(&entry.path));
+    Ok(entries.iter().filter(is_open).map(|entry| entry.id.clone()).collect())
+}
+
+/// What git lists below the specs, relative to the root.
+fn names(git: &Git, question: &[&str], entries: &[SpecEntry]) -> Result<Vec<PathBuf>, GitError> {
+    let mut args: Vec<OsString> = vec!["--literal-pathspecs".into()];
+    args.extend(question.iter().map(Into::into));
+    args.push("--".into());
+    let mut paths: Vec<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+    paths.dedup();
+    args.extend(paths.into_iter().map(Into::into));
+    let listing = git.run(args)?;
+    let names = listing.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}

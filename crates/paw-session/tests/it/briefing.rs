@@ -1,0 +1,327 @@
+//! Briefings in real worktrees: found by agents, never by git.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use paw_core::PawError;
+use paw_host::git::Repo;
+use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, Installed, LOCAL_FILE, START};
+use paw_session::skills::{self, Origin};
+use paw_testkit::{Sandbox, TestRepo, git};
+
+struct Place {
+    sandbox: Sandbox,
+    main: TestRepo,
+    repo: Repo,
+}
+
+impl Place {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let main = sandbox.repo("app");
+        let repo = Repo::discover(&main.root).unwrap();
+        Self { sandbox, main, repo }
+    }
+
+    fn worktree(&self, name: &str) -> PathBuf {
+        let dir = self.sandbox.root().join(name);
+        self.main.git(["worktree", "add", "--quiet", "-b", &format!("feat/{name}"), dir.to_str().unwrap()]);
+        dir
+    }
+
+    fn install(&self, dir: &Path) -> Installed {
+        briefing::install(&self.repo, dir, &told("do it")).unwrap()
+    }
+
+    fn remove(&self, dir: &Path) -> briefing::Removed {
+        briefing::remove(&self.repo, dir).unwrap()
+    }
+
+    fn excluded(&self) -> String {
+        fs::read_to_string(self.main.root.join(".git/info/exclude")).unwrap_or_default()
+    }
+}
+
+fn told(text: &str) -> Briefing {
+    Briefing { text: text.to_owned(), warnings: Vec::new() }
+}
+
+fn status(dir: &Path) -> String {
+    git(dir, ["status", "--porcelain", "--untracked-files=all"])
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn an_agents_md_is_made_with_the_region_and_git_does_not_see_it() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    let before = place.excluded();
+    let installed = place.install(&dir);
+    assert_eq!((installed.file.as_path(), installed.name), (dir.join(AGENTS_FILE).as_path(), AGENTS_FILE));
+    let text = read(&installed.file);
+    assert!(text.starts_with(START) && text.ends_with(&format!("do it\n{END}\n")), "{text}");
+    git(&dir, ["add", "--all"]);
+    assert_eq!(status(&dir), "");
+
+    assert_eq!(place.remove(&dir).files, [dir.join(AGENTS_FILE)]);
+    assert!(!dir.join(AGENTS_FILE).exists());
+    assert_eq!(place.excluded(), before, "nothing of ours stays behind");
+}
+
+#[test]
+fn a_briefing_is_replaced_and_not_repeated() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    place.install(&dir);
+    let once = read(&dir.join(AGENTS_FILE));
+    place.install(&dir);
+    assert_eq!(read(&dir.join(AGENTS_FILE)), once);
+    briefing::install(&place.repo, &dir, &told("something else")).unwrap();
+    assert!(read(&dir.join(AGENTS_FILE)).contains("something else"));
+    assert!(!read(&dir.join(AGENTS_FILE)).contains("do it"));
+}
+
+#[test]
+fn an_untracked_agents_md_keeps_its_bytes() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    let mine = b"\xef\xbb\xbf# Mine\r\n\xff no last line end";
+    fs::write(dir.join(AGENTS_FILE), mine).unwrap();
+    let installed = place.install(&dir);
+    assert_eq!(installed.name, AGENTS_FILE);
+    assert!(fs::read(&installed.file).unwrap().starts_with(mine));
+    place.remove(&dir);
+    assert_eq!(fs::read(dir.join(AGENTS_FILE)).unwrap(), mine);
+}
+
+#[test]
+fn a_tracked_agents_md_is_neither_touched_nor_hidden() {
+    let place = Place::new();
+    place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
+    let dir = place.worktree("a");
+    let installed = place.install(&dir);
+    assert_eq!(installed.name, LOCAL_FILE);
+    assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\n");
+    assert_eq!(status(&dir), "");
+
+    // What an agent does to the tracked one is its own work.
+    fs::write(dir.join(AGENTS_FILE), "# Ours\nmore\n").unwrap();
+    assert_eq!(status(&dir), " M AGENTS.md");
+    git(&dir, ["commit", "--quiet", "--all", "--message", "more"]);
+    assert_eq!(git(&dir, ["show", "--name-only", "--format=", "HEAD"]), AGENTS_FILE);
+
+    place.remove(&dir);
+    assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\nmore\n");
+    assert!(!dir.join(".git-paw").exists());
+    assert_eq!(status(&dir), "");
+}
+
+#[test]
+fn a_region_that_somebody_committed_in_a_worktree_is_left_to_them() {
+    let place = Place::new();
+    let committed = format!("# Ours\n{START}\nold\n{END}\n");
+    place.main.commit_file(AGENTS_FILE, &committed, "agents");
+    let dir = place.worktree("a");
+    place.install(&dir);
+    place.remove(&dir);
+    assert_eq!((read(&dir.join(AGENTS_FILE)), status(&dir)), (committed, String::new()));
+}
+
+#[test]
+fn an_agents_md_that_was_deleted_but_is_tracked_is_not_made_anew() {
+    let place = Place::new();
+    place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
+    let dir = place.worktree("a");
+    fs::remove_file(dir.join(AGENTS_FILE)).unwrap();
+    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert!(!dir.join(AGENTS_FILE).exists());
+}
+
+#[test]
+fn a_new_agents_md_of_the_user_is_not_hidden_in_the_main_checkout() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    place.main.write(AGENTS_FILE, "# Mine, not committed yet\n");
+    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(status(&place.main.root), "?? AGENTS.md");
+}
+
+#[test]
+fn a_briefing_moves_when_its_place_is_no_longer_right() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    place.install(&dir);
+    place.main.write(AGENTS_FILE, "# Mine, not committed yet\n");
+    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert!(!dir.join(AGENTS_FILE).exists());
+    assert_eq!(status(&place.main.root), "?? AGENTS.md");
+}
+
+#[test]
+fn a_merge_that_brings_a_tracked_agents_md_is_not_in_the_way() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    place.install(&dir);
+    place.main.write(AGENTS_FILE, "# Ours\n");
+    place.main.git(["add", "--force", AGENTS_FILE]);
+    place.main.git(["commit", "--quiet", "--message", "agents"]);
+    git(&dir, ["merge", "--quiet", "main"]);
+    assert_eq!((read(&dir.join(AGENTS_FILE)), status(&dir)), ("# Ours\n".to_owned(), String::new()));
+    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\n");
+}
+
+#[test]
+fn the_supervisor_s_briefing_lies_in_the_main_checkout_and_git_does_not_see_it() {
+    let place = Place::new();
+    place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
+    let root = &place.main.root;
+    let installed = briefing::install_local(&place.repo, root, &told("watch")).unwrap();
+    assert_eq!(installed.file, root.join(LOCAL_FILE));
+    assert_eq!(status(root), "");
+    assert_eq!(place.remove(root).files, [root.join(LOCAL_FILE)]);
+    assert!(root.join(".git-paw").exists(), "the directory may hold more than ours");
+}
+
+#[test]
+fn stop_strips_the_boot_block_injection() {
+    let place = Place::new();
+    let root = &place.main.root;
+    place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
+    place.main.write(AGENTS_FILE, "# Ours\n<!-- git-paw:start -->\nold\n<!-- git-paw:end -->\n");
+    assert_eq!(place.remove(root).files, [root.join(AGENTS_FILE)]);
+    assert_eq!((read(&root.join(AGENTS_FILE)), status(root)), ("# Ours\n".to_owned(), String::new()));
+}
+
+#[test]
+fn stop_or_purge_on_agents_md_without_markers_is_a_no_op() {
+    let place = Place::new();
+    let file = place.main.root.join(AGENTS_FILE);
+    assert_eq!(place.remove(&place.main.root), briefing::Removed::default());
+    fs::write(&file, b"# Ours\r\n\xff").unwrap();
+    assert_eq!(place.remove(&place.main.root), briefing::Removed::default());
+    assert_eq!(fs::read(&file).unwrap(), b"# Ours\r\n\xff");
+}
+
+#[test]
+fn a_region_without_its_end_is_told_and_its_text_stays() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    fs::write(dir.join(AGENTS_FILE), format!("{START}\nperhaps mine\n")).unwrap();
+    let installed = place.install(&dir);
+    assert!(installed.warnings[0].contains("without its last line"), "{:?}", installed.warnings);
+    place.remove(&dir);
+    assert_eq!(read(&dir.join(AGENTS_FILE)), "perhaps mine\n");
+}
+
+#[test]
+fn nothing_is_written_through_links() {
+    let place = Place::new();
+    let target = place.sandbox.write("precious/notes.md", "notes\n");
+    let dir = place.worktree("a");
+    symlink(&target, dir.join(AGENTS_FILE)).unwrap();
+    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+
+    let other = place.worktree("b");
+    fs::create_dir(other.join(".git-paw")).unwrap();
+    symlink(&target, other.join(LOCAL_FILE)).unwrap();
+    symlink("README.md", other.join(AGENTS_FILE)).unwrap();
+    let error = briefing::install(&place.repo, &other, &told("x")).unwrap_err();
+    assert!(matches!(error, BriefingError::InTheWay(_)));
+
+    let third = place.worktree("c");
+    symlink(target.parent().unwrap(), third.join(".git-paw")).unwrap();
+    let error = PawError::from(briefing::install_local(&place.repo, &third, &told("x")).unwrap_err());
+    assert!(matches!(error, PawError::AgentsMdError(_)) && error.to_string().contains(".git-paw"), "{error}");
+    assert_eq!(read(&target), "notes\n");
+    assert_eq!(fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_side_file_that_the_repository_tracks_is_refused() {
+    let place = Place::new();
+    place.main.commit_file(LOCAL_FILE, "oops\n", "side file");
+    let dir = place.worktree("a");
+    let error = briefing::install_local(&place.repo, &dir, &told("x")).unwrap_err().to_string();
+    assert!(error.contains("git rm --cached"), "{error}");
+    assert_eq!(status(&dir), "");
+}
+
+#[test]
+fn agents_that_are_briefed_side_by_side_share_one_rule() {
+    let place = Place::new();
+    let dirs: Vec<PathBuf> = (0..8).map(|n| place.worktree(&format!("w{n}"))).collect();
+    thread::scope(|scope| {
+        for dir in &dirs {
+            scope.spawn(|| place.install(dir));
+        }
+    });
+    assert_eq!(place.excluded().lines().filter(|line| *line == "/AGENTS.md").count(), 1);
+    for (at, dir) in dirs.iter().enumerate() {
+        assert_eq!(status(dir), "");
+        place.remove(dir);
+        let needed = at + 1 < dirs.len();
+        assert_eq!(place.excluded().contains("/AGENTS.md"), needed, "after {}", at + 1);
+    }
+}
+
+#[test]
+fn a_rule_of_the_user_s_own_survives() {
+    let place = Place::new();
+    let rules = place.main.root.join(".git/info/exclude");
+    fs::write(&rules, "/AGENTS.md\n*.log").unwrap();
+    let dir = place.worktree("a");
+    place.install(&dir);
+    place.remove(&dir);
+    assert_eq!(read(&rules), "/AGENTS.md\n*.log");
+}
+
+#[test]
+fn a_worktree_that_is_gone_keeps_no_rule() {
+    let place = Place::new();
+    let dir = place.worktree("a");
+    place.install(&dir);
+    place.main.git(["worktree", "remove", dir.to_str().unwrap()]);
+    place.remove(&place.main.root);
+    assert!(!place.excluded().contains("AGENTS.md"));
+}
+
+const OWN: &str = "---\nname: coordination\ndescription: ours\n---\nOur way.\n";
+
+#[test]
+fn a_skill_of_the_repository_beats_the_user_s_and_that_beats_the_built_in_one() {
+    let place = Place::new();
+    let config = place.sandbox.home().join(".config/git-paw");
+    let load = || skills::load(skills::COORDINATION, &place.main.root, &config).unwrap();
+    assert_eq!(load().skill.origin, Origin::BuiltIn);
+    let user = place.sandbox.write("home/.config/git-paw/agent-skills/coordination/SKILL.md", OWN);
+    assert_eq!(load().skill.origin, Origin::User(user));
+    place.main.write(".agents/skills/coordination/SKILL.md", OWN);
+    let found = load();
+    let own = place.main.root.join(".agents/skills/coordination/SKILL.md");
+    assert_eq!((found.skill.origin, found.skill.body.as_str()), (Origin::Repository(own), "Our way.\n"));
+}
+
+#[test]
+fn a_skill_that_is_none_is_passed_over_with_a_reason() {
+    let place = Place::new();
+    let config = place.sandbox.home();
+    let load = || skills::load(skills::SUPERVISOR, &place.main.root, &config).unwrap();
+    for text in ["no front matter\n", "---\nname: [\n---\n", &"x".repeat(300 * 1024)] {
+        place.main.write(".agents/skills/supervisor/SKILL.md", text);
+        let found = load();
+        assert_eq!((found.skill.origin, found.warnings.len()), (Origin::BuiltIn, 1));
+    }
+    let secret = place.sandbox.write("secret.md", OWN);
+    let file = place.main.root.join(".agents/skills/supervisor/SKILL.md");
+    fs::remove_file(&file).unwrap();
+    symlink(&secret, &file).unwrap();
+    let found = load();
+    assert_eq!(found.skill.origin, Origin::BuiltIn);
+    assert!(found.warnings[0].contains("leads out of its directory"), "{:?}", found.warnings);
+}

@@ -1,0 +1,182 @@
+//! The layout's arithmetic against the windows that a real tmux makes of it.
+
+use std::path::Path;
+
+use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionMode, SessionName, SupervisorReceipt};
+use paw_host::tmux::{Tmux, TmuxCommand, session_target};
+use paw_session::layout::{Layout, Top};
+use paw_session::panes::{Conversation, Making, Window};
+use paw_testkit::wait_until;
+
+use crate::world::use_plain_shells;
+
+/// A private server that ends with the test.
+struct Server(Tmux);
+
+impl Server {
+    fn new(name: &str) -> Self {
+        let tmux = Tmux::on_socket(Some(format!("paw-geometry-{name}-{}", std::process::id())));
+        use_plain_shells(&tmux);
+        Self(tmux)
+    }
+
+    fn ask(&self, args: &[&str]) -> String {
+        let (name, rest) = args.split_first().unwrap();
+        self.0.run(&TmuxCommand::new(name).args(rest.iter().copied())).unwrap()
+    }
+
+    /// As somebody has it who counts from other numbers, in a server that lives on.
+    fn with_base_indices(self, windows: u32, panes: u32) -> Self {
+        self.ask(&["set-option", "-g", "base-index", &windows.to_string()]);
+        self.ask(&["set-option", "-g", "pane-base-index", &panes.to_string()]);
+        self
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.run(&TmuxCommand::new("kill-server"));
+    }
+}
+
+fn receipt(top: Top, agents: usize) -> Receipt {
+    let name = SessionName::new("paw-app").unwrap();
+    let mut receipt = Receipt::new(name, "/".into(), "app", "2025-01-15T10:30:00Z".parse().unwrap());
+    receipt.worktrees = (1..=agents)
+        .map(|number| {
+            let branch = BranchName::new(format!("feat/{number}")).unwrap();
+            let mut agent = AgentReceipt::new(branch, "/tmp".into(), format!("cli{number}"));
+            agent.command = Some(format!("echo I-am-{number}"));
+            agent
+        })
+        .collect();
+    if top != Top::Nothing {
+        receipt.broker_port = Some(9119);
+    }
+    if top == Top::SupervisorAndDashboard {
+        receipt.mode = SessionMode::Supervisor;
+        let (cli, command) = ("claude".to_owned(), "true".to_owned());
+        receipt.supervisor = Some(SupervisorReceipt { cli, command, ..SupervisorReceipt::default() });
+    }
+    receipt
+}
+
+fn build(server: &Server, receipt: &Receipt) {
+    let token = |agent: &AgentId| Some(format!("t-{agent}"));
+    let making = Making { program: Path::new("/bin/true"), token: &token, conversation: Conversation::New };
+    let window = Window::of(receipt, making).unwrap();
+    server.0.run_batch(&window.batch()).unwrap();
+}
+
+const GEOMETRY: &str = "#{window_index}.#{pane_index} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
+
+/// What [`GEOMETRY`] has to be. The first line of each row is its border.
+fn expected(layout: &Layout) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut top = 1;
+    for row in &layout.rows {
+        let mut left = 0;
+        for (column, width) in row.widths.iter().enumerate() {
+            lines.push(format!("0.{} {left},{top} {width}x{}", row.first + column, row.height()));
+            left += width + 1;
+        }
+        top += row.lines;
+    }
+    lines
+}
+
+fn every_window_has_its_exact_geometry(server: &Server, top: Top) {
+    for agents in 1..=25 {
+        let receipt = receipt(top, agents);
+        build(server, &receipt);
+        let target = session_target(&receipt.session_name);
+        let shown = server.ask(&["list-panes", "-t", &target, "-F", GEOMETRY]);
+        let layout = Layout::new(top, agents).unwrap();
+        assert_eq!(shown.lines().collect::<Vec<_>>(), expected(&layout), "{agents} agents");
+        let size = server.ask(&["display-message", "-p", "-t", &target, "#{window_width}x#{window_height}"]);
+        assert_eq!(size.trim(), "200x50");
+        server.0.kill_session(&receipt.session_name).unwrap();
+    }
+}
+
+#[test]
+fn one_to_25_supervised_agents_have_the_planned_geometry() {
+    let server = Server::new("supervised");
+    every_window_has_its_exact_geometry(&server, Top::SupervisorAndDashboard);
+}
+
+#[test]
+fn one_to_25_agents_below_a_dashboard_have_the_planned_geometry() {
+    let server = Server::new("dashboard").with_base_indices(1, 1);
+    every_window_has_its_exact_geometry(&server, Top::Dashboard);
+}
+
+#[test]
+fn one_to_25_agents_alone_have_the_planned_geometry() {
+    let server = Server::new("alone").with_base_indices(5, 2);
+    every_window_has_its_exact_geometry(&server, Top::Nothing);
+}
+
+#[test]
+fn five_panes_with_different_clis_have_their_titles_and_marks_in_order() {
+    let server = Server::new("five").with_base_indices(1, 1);
+    let receipt = receipt(Top::Nothing, 5);
+    build(&server, &receipt);
+    let target = session_target(&receipt.session_name);
+    let shown = server.ask(&["list-panes", "-t", &target, "-F", "#{pane_title} #{@paw_agent}"]);
+    let expected: Vec<_> =
+        (1..=5).map(|number| format!("feat/{number} → cli{number} feat-{number}")).collect();
+    assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(server.ask(&["show-options", "-v", "-t", &target, "mouse"]).trim(), "on");
+}
+
+#[test]
+fn every_pane_has_its_own_identity_and_a_later_pane_has_none() {
+    let server = Server::new("identity");
+    let receipt = receipt(Top::SupervisorAndDashboard, 3);
+    build(&server, &receipt);
+    let target = session_target(&receipt.session_name);
+    server.ask(&["split-window", "-t", &format!("{target}0.4"), "sh"]);
+    let panes = server.0.panes(&receipt.session_name).unwrap();
+    let ids = ["supervisor", "", "feat-1", "feat-2", "feat-3", ""];
+    for (pane, id) in panes.iter().zip(ids) {
+        let ask = "echo \"<$GIT_PAW_AGENT_ID:$GIT_PAW_BROKER_TOKEN:$GIT_PAW_BROKER_URL>\"";
+        server.ask(&["send-keys", "-t", &pane.id, ask, "Enter"]);
+        let token = if id.is_empty() { String::new() } else { format!("t-{id}") };
+        let answer = format!("<{id}:{token}:http://127.0.0.1:9119>");
+        wait_until(&format!("pane {} says {answer}", pane.index), || {
+            let shown = server.0.capture_pane(&pane.id).unwrap().replace('\n', "");
+            shown.contains(&answer).then_some(())
+        });
+    }
+}
+
+#[test]
+fn names_full_of_orders_to_tmux_and_the_shell_are_only_names() {
+    let server = Server::new("hostile");
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("it's #(touch pwned) %H $(touch pwned)");
+    std::fs::create_dir(&place).unwrap();
+    let mut receipt = receipt(Top::Nothing, 1);
+    receipt.log_dir = Some(place.join("logs"));
+    std::fs::create_dir_all(place.join("logs/paw-app")).unwrap();
+    let branch = "a#(touch${IFS}pwned)$(b)';\"c%H";
+    receipt.worktrees[0].branch = BranchName::new(branch).unwrap();
+    receipt.worktrees[0].worktree_path.clone_from(&place);
+    // What is printed is not what was typed, wherever the prompt stands.
+    receipt.worktrees[0].command = Some("echo I-am-$((40 + 2))".into());
+    build(&server, &receipt);
+    let pane = server.0.panes(&receipt.session_name).unwrap().remove(0);
+    assert_eq!(pane.title, format!("{branch} → cli1"));
+    wait_until("the line ran in its directory", || {
+        let shown = server.0.capture_pane(&pane.id).unwrap();
+        shown.contains("I-am-42").then_some(())
+    });
+    assert_eq!(server.0.panes(&receipt.session_name).unwrap()[0].current_path, place);
+    wait_until("the log is written", || {
+        let logs = std::fs::read_dir(place.join("logs/paw-app")).unwrap();
+        logs.map(|log| std::fs::read(log.unwrap().path()).unwrap()).find(|log| !log.is_empty())
+    });
+    let made: Vec<_> = std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(made, ["logs"], "nothing was touched");
+}

@@ -1,0 +1,243 @@
+//! What panes have printed: found again, read as text, pruned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use paw_core::SessionName;
+use paw_session::logs::{self, Keep, Limits, Logs, LogsError, Strip, Whose, prune};
+use paw_testkit::{Sandbox, wait_until};
+
+fn strip(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut strip = Strip::new(Keep::Nothing);
+    strip.push(bytes, &mut text);
+    strip.finish(&mut text);
+    text
+}
+
+/// Lines without the blanks at their ends, and without the empty ones at the end.
+fn lines(text: &str) -> Vec<&str> {
+    text.trim_end().lines().map(str::trim_end).collect()
+}
+
+#[test]
+fn screens_of_real_clis_read_as_they_looked() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/screens");
+    let mut seen = 0;
+    for entry in fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if let Some(name) = name.strip_suffix(".ansi.txt") {
+            let coloured = fs::read(&path).unwrap();
+            assert!(coloured.contains(&0x1b), "{name} has no colour to strip");
+            let plain = fs::read_to_string(dir.join(format!("{name}.txt"))).unwrap();
+            assert_eq!(lines(&strip(&coloured)), lines(&plain), "{name}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 6);
+}
+
+/// The real terminal is the judge of what a line looks like after all that was done to it.
+#[test]
+fn a_line_reads_as_tmux_shows_it() {
+    let streams = [
+        "10%\r20%\r100%\r\n",
+        "progress 99%\rdone\x1b[K\r\n",
+        "lont\x08g\r\n",
+        "abcdef\x1b[4D\x1b[2P!\r\n",
+        "ac\x1b[D\x1b[@b\r\n",
+        "abc\x1b[3D\x1b[2Xd\r\n",
+        "secret\x1b[2K\rnew\r\n",
+        "abcdef\x1b[3D\x1b[1K\r\n",
+        "Do\x1b[1Cyou\x1b[Cwant\r\n",
+        "name\x1b[10Gvalue\r\n",
+        "a\tb\tc\r\n",
+        "日本\x1b[5Gx\r\n",
+        "日本\rab\r\n",
+        "e\u{301}te\u{301}\r\n",
+        "\x1b[1;38;5;0mred\x1b]0;title\x07 \x1b(Bplain\x1b[0m\r\n",
+        "x\x1b[3b!\r\n",
+        "\x1bP1$r0m\x1b\\after\r\n",
+    ];
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("stream", &streams.concat());
+    let show = format!("cat '{}'; printf end; exec sleep 100", file.display());
+    let tmux = sandbox.tmux(["-u", "new-session", "-d", "-s", "t", "-x", "80", "-y", "40", &show]);
+    assert_eq!(tmux.code, 0, "{tmux}");
+    let screen = wait_until("the stream is shown", || {
+        let screen = sandbox.tmux(["capture-pane", "-p", "-t", "=t:"]).stdout;
+        screen.contains("\nend").then_some(screen)
+    });
+    let stripped = streams.map(|stream| strip(stream.as_bytes())).concat() + "end";
+    assert_eq!(lines(&stripped), lines(&screen));
+}
+
+/// A repository's directory with logs of two sessions; the second one wrote last.
+struct World {
+    sandbox: Sandbox,
+    dir: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let world = Self { dir: sandbox.root().join("app/.git-paw/logs"), sandbox };
+        world.write("paw-app", "feat--add-auth.log", "old", 20);
+        world.write("paw-app-2", "feat--add-auth.log", "new", 3);
+        world.write("paw-app-2", "feat-add-auth.log", "other", 2);
+        world.write("paw-app-2", "~supervisor.log", "boss", 1);
+        world.write("paw-app-2", "notes.txt", "none of ours", 1);
+        world
+    }
+
+    fn write(&self, session: &str, name: &str, text: &str, days_old: u64) -> PathBuf {
+        let path = self.sandbox.write(&format!("app/.git-paw/logs/{session}/{name}"), text);
+        let modified = SystemTime::now() - Duration::from_secs(days_old * 24 * 60 * 60);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        path
+    }
+
+    fn found(&self, wanted: &str, session: Option<&str>) -> Result<String, LogsError> {
+        let logs = Logs::load(&self.dir).unwrap();
+        let log = logs.require(wanted, session)?;
+        let mut text = Vec::new();
+        assert!(logs::copy(&log.path, Keep::Nothing, &mut text)?);
+        Ok(String::from_utf8(text).unwrap())
+    }
+
+    fn left(&self) -> Vec<String> {
+        let logs = Logs::load(&self.dir).unwrap();
+        let all = logs.sessions.iter().flat_map(|session| &session.logs);
+        all.map(|log| log.path.strip_prefix(&self.dir).unwrap().display().to_string()).collect()
+    }
+
+    fn prune(&self, limits: Limits, living: &[&str]) -> usize {
+        let living: Vec<_> = living.iter().map(|name| SessionName::new(*name).unwrap()).collect();
+        let root = self.sandbox.root().join("app");
+        let now = Timestamp::try_from(SystemTime::now()).unwrap();
+        let pruned = prune::prune(&root, &self.dir, limits, now, &living).unwrap();
+        assert_eq!(pruned.problems, Vec::<String>::new());
+        pruned.files.len()
+    }
+}
+
+#[test]
+fn a_log_is_found_by_branch_by_stem_and_by_file_name_in_the_newest_session() {
+    let world = World::new();
+    for wanted in ["feat/add-auth", "feat--add-auth", "feat--add-auth.log"] {
+        assert_eq!(world.found(wanted, None).unwrap(), "new", "{wanted}");
+    }
+    assert_eq!(world.found("feat-add-auth", None).unwrap(), "other");
+    assert_eq!(world.found("supervisor", None).unwrap(), "boss");
+    assert_eq!(world.found("feat/add-auth", Some("paw-app")).unwrap(), "old");
+}
+
+#[test]
+fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
+    let world = World::new();
+    let error = world.found("nope", None).unwrap_err().to_string();
+    assert!(
+        error.contains("'nope'") && error.contains("feat/add-auth") && error.contains("supervisor"),
+        "{error}"
+    );
+    let error = world.found("feat/add-auth", Some("other")).unwrap_err().to_string();
+    assert!(error.contains("'other'") && error.contains("paw-app-2"), "{error}");
+    let error = Logs::load(&world.dir.join("none")).unwrap().require("x", None).unwrap_err().to_string();
+    assert!(error.contains("[logging]"), "{error}");
+}
+
+#[test]
+fn a_long_branch_is_found_although_its_file_cannot_carry_its_name() {
+    let world = World::new();
+    let branch = "x/".repeat(200) + "end";
+    let file = Whose::Agent(branch.parse().unwrap()).file_name();
+    world.write("paw-app-2", &file, "long", 0);
+    assert_eq!(world.found(&branch, None).unwrap(), "long");
+}
+
+#[test]
+fn links_are_no_logs() {
+    let world = World::new();
+    let outside = world.sandbox.write("outside/secret.log", "secret");
+    std::os::unix::fs::symlink(&outside, world.dir.join("paw-app-2/linked.log")).unwrap();
+    std::os::unix::fs::symlink(outside.parent().unwrap(), world.dir.join("paw-linked")).unwrap();
+    assert!(world.found("linked", None).is_err());
+    assert!(world.found("secret", Some("paw-linked")).is_err());
+    world.prune(Limits { bytes: Some(0), age: None }, &[]);
+    assert!(outside.exists());
+}
+
+#[test]
+fn old_logs_go_and_so_does_the_directory_they_leave_empty() {
+    let world = World::new();
+    assert_eq!(world.prune(Limits::configured(0, 14), &[]), 1);
+    assert_eq!(world.left().len(), 3);
+    assert!(!world.dir.join("paw-app").exists());
+    assert_eq!(world.prune(Limits::configured(0, 14), &[]), 0);
+}
+
+#[test]
+fn the_oldest_logs_go_until_the_rest_is_small_enough() {
+    let world = World::new();
+    assert_eq!(world.prune(Limits { bytes: Some(10), age: None }, &[]), 2);
+    assert_eq!(world.left(), ["paw-app-2/feat-add-auth.log", "paw-app-2/~supervisor.log"]);
+    assert!(world.dir.join("paw-app-2/notes.txt").exists());
+}
+
+#[test]
+fn a_session_that_lives_keeps_its_logs() {
+    let world = World::new();
+    assert_eq!(world.prune(Limits { bytes: Some(0), age: None }, &["paw-app-2"]), 1);
+    assert_eq!(world.left().len(), 3);
+}
+
+#[test]
+fn without_limits_everything_stays() {
+    let world = World::new();
+    assert_eq!(world.prune(Limits::configured(0, 0), &[]), 0);
+    assert_eq!(world.left().len(), 4);
+}
+
+#[test]
+fn a_repository_cannot_have_logs_deleted_that_are_elsewhere() {
+    let world = World::new();
+    let elsewhere = world.sandbox.write("home/mail/inbox.log", "precious");
+    let root = world.sandbox.root().join("app");
+    std::os::unix::fs::symlink(world.sandbox.home(), root.join("logs")).unwrap();
+    let everything = Limits { bytes: Some(0), age: None };
+    for dir in ["../home", "logs", "."] {
+        let dir = logs::directory(&root, Path::new(dir));
+        let pruned = prune::prune(&root, &dir, everything, Timestamp::UNIX_EPOCH, &[]).unwrap();
+        assert_eq!(pruned.files, Vec::<PathBuf>::new());
+    }
+    assert!(elsewhere.exists());
+}
+
+#[test]
+fn a_log_of_many_megabytes_is_read_in_pieces_and_whole() {
+    let world = World::new();
+    let line = "\x1b[32mcompiling\x1b[0m something\r\n";
+    let path = world.write("paw-app-2", "big.log", &line.repeat(200_000), 0);
+    let mut text = Vec::new();
+    assert!(logs::copy(&path, Keep::Nothing, &mut text).unwrap());
+    assert_eq!(text, "compiling something\n".repeat(200_000).into_bytes());
+}
+
+#[test]
+fn a_reader_who_goes_away_is_no_error() {
+    struct Gone;
+    impl std::io::Write for Gone {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let world = World::new();
+    let path = world.write("paw-app-2", "x.log", "text", 0);
+    assert!(!logs::copy(&path, Keep::Nothing, &mut Gone).unwrap());
+}

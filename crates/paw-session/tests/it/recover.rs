@@ -1,0 +1,175 @@
+//! Sessions that were there before, after each way to die.
+
+use std::fs;
+
+use paw_core::{Receipt, SessionMode, SessionStatus};
+use paw_host::tmux::TmuxCommand;
+use paw_session::recover;
+use paw_testkit::wait_until;
+
+use crate::world::{World, use_plain_shells};
+
+fn marks(world: &World, receipt: &Receipt) -> Vec<String> {
+    world.panes(&receipt.session_name).into_iter().map(|(mark, _)| mark).collect()
+}
+
+#[test]
+fn after_tmux_kill_server_everything_is_built_again_from_the_receipt() {
+    let mut world = World::new("kill-server");
+    world.config.logging =
+        Some(paw_core::config::LoggingConfig { enabled: true, ..paw_core::config::LoggingConfig::default() });
+    let started = world.start(&["feat/a", "feat/b"], true);
+    world.wait_for(&started.session_name, "feat-b", "agent in");
+    fs::write(started.worktrees[0].worktree_path.join("mine.txt"), "work").unwrap();
+    world.tmux.run(&TmuxCommand::new("kill-server")).unwrap();
+    wait_until("the server is gone", || world.living().names().is_empty().then_some(()));
+    assert_eq!(world.living().status(&started), SessionStatus::Stopped);
+    use_plain_shells(&world.tmux);
+    let found = world.receipts.find_for_repo(&world.repo.root).unwrap().unwrap();
+
+    let recovered = world.recover(&found).unwrap().receipt;
+    assert_eq!(recovered.session_name, started.session_name);
+    assert_eq!(recovered.session_id(), started.session_id());
+    assert_eq!((recovered.status, recovered.mode), (SessionStatus::Active, SessionMode::Supervisor));
+    assert_eq!(marks(&world, &recovered), ["supervisor", "dashboard", "feat-a", "feat-b"]);
+    for id in ["supervisor", "feat-a", "feat-b"] {
+        world.wait_for(&recovered.session_name, id, "agent in");
+    }
+    assert_eq!(fs::read_to_string(started.worktrees[0].worktree_path.join("mine.txt")).unwrap(), "work");
+    let logs = recovered.log_dir.unwrap().join("paw-app");
+    assert_eq!(fs::read_dir(logs).unwrap().count(), 3, "the supervisor's and the agents'");
+}
+
+#[test]
+fn session_recovery_uses_original_broker_config_not_current_config() {
+    let mut world = World::new("original");
+    let started = world.start(&["feat/a"], true);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    world.config.broker.enabled = false;
+    world.config.broker.port = 1;
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(recovered.broker_port, started.broker_port);
+    assert_eq!(marks(&world, &recovered)[1], "dashboard");
+}
+
+#[test]
+fn session_recovery_without_original_broker_creates_no_dashboard() {
+    let mut world = World::new("no-broker");
+    let started = world.start(&["feat/a"], false);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    world.config.broker.enabled = true;
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(marks(&world, &recovered), ["feat-a"]);
+}
+
+#[test]
+fn session_recovery_recreates_dashboard_pane_when_broker_was_enabled() {
+    let mut world = World::new("dashboard");
+    world.config.broker.enabled = true;
+    let started = world.start(&["feat/a", "feat/b"], false);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(marks(&world, &recovered), ["dashboard", "feat-a", "feat-b"]);
+    assert_eq!(recovered.dashboard_pane, Some(0));
+    world.wait_for(&recovered.session_name, "dashboard", "dashboard in");
+}
+
+#[test]
+fn a_worktree_that_was_deleted_by_hand_is_made_again() {
+    let world = World::new("deleted");
+    let started = world.start(&["feat/a", "feat/b"], false);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    fs::remove_dir_all(&started.worktrees[1].worktree_path).unwrap();
+    let recovered = world.recover(&started).unwrap();
+    assert_eq!(recovered.notes, ["the worktree of feat/b was gone and was made again"]);
+    assert!(recovered.receipt.worktrees[1].worktree_path.join("README.md").exists());
+    assert!(recovered.receipt.worktrees[1].branch_created, "the session made the branch, once");
+}
+
+#[test]
+fn a_worktree_that_cannot_be_made_again_leaves_the_receipt_as_it_was() {
+    let world = World::new("cannot");
+    let started = world.start(&["feat/a", "feat/b"], false);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    fs::remove_dir_all(&started.worktrees[1].worktree_path).unwrap();
+    fs::write(&started.worktrees[1].worktree_path, "in the way").unwrap();
+    let error = world.recover(&started).unwrap_err().to_string();
+    assert!(error.contains("feat/b"), "{error}");
+    assert_eq!(world.receipts.load(&started.session_name).unwrap(), Some(started.clone()));
+    assert!(started.worktrees[0].worktree_path.is_dir());
+    assert!(!world.living().has_name(&started.session_name));
+}
+
+#[test]
+fn a_name_that_somebody_else_has_by_now_is_left_to_them() {
+    let world = World::new("renamed");
+    let started = world.start(&["feat/a"], true);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    world.tmux.run(&TmuxCommand::new("new-session").args(["-d", "-s", "paw-app"])).unwrap();
+    assert_eq!(world.living().status(&started), SessionStatus::Stopped, "that one is not ours");
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(recovered.session_name.as_str(), "paw-app-2");
+    assert_eq!(recovered.session_id(), started.session_id(), "its messages are still its own");
+    assert_eq!(world.receipts.load(&started.session_name).unwrap(), None);
+    assert!(world.living().has_name(&started.session_name));
+}
+
+#[test]
+fn what_a_stop_has_left_half_done_is_ended_first() {
+    let world = World::new("half-stopped");
+    let mut started = world.start(&["feat/a"], false);
+    world.wait_for(&started.session_name, "feat-a", "agent in");
+    started.status = SessionStatus::Stopped;
+    world.receipts.save(&started).unwrap();
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(recovered.session_name, started.session_name);
+    assert_eq!(marks(&world, &recovered), ["feat-a"]);
+}
+
+#[test]
+fn an_old_receipt_without_ids_and_lines_is_built_again() {
+    let world = World::new("old");
+    let mut started = world.start(&["feat/a"], false);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    started.worktrees[0].agent_id = None;
+    started.worktrees[0].command = None;
+    let recovered = world.recover(&started).unwrap().receipt;
+    assert_eq!(recovered.worktrees[0].agent_id.as_ref().unwrap().as_str(), "feat-a");
+    assert_eq!(marks(&world, &recovered), ["feat-a"]);
+}
+
+#[test]
+fn after_a_pause_only_the_dashboard_is_started_again() {
+    let world = World::new("paused");
+    let mut started = world.start(&["feat/a"], true);
+    world.wait_for(&started.session_name, "dashboard", "dashboard in");
+    world.wait_for(&started.session_name, "feat-a", "agent in");
+    let before = world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap();
+    let (dashboard, _) = before.iter().find(|(_, mark)| mark == "dashboard").unwrap();
+    // As a pause leaves it: a shell, and perhaps half a line in it.
+    world.tmux.run(&TmuxCommand::new("send-keys").args(["-t", dashboard, "C-c", "clear", "Enter"])).unwrap();
+    started.status = SessionStatus::Paused;
+    world.receipts.save(&started).unwrap();
+    assert_eq!(world.living().status(&started), SessionStatus::Paused);
+    let resumed = recover::resume(world.doors(), &started).unwrap();
+    assert_eq!(resumed.status, SessionStatus::Active);
+    assert_eq!(world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap(), before);
+    world.wait_for(&started.session_name, "dashboard", "dashboard in");
+}
+
+#[test]
+fn a_dashboard_whose_pane_is_gone_gets_a_new_one_in_its_place() {
+    for (name, supervised) in [("gone-supervised", true), ("gone-bare", false)] {
+        let mut world = World::new(name);
+        world.config.broker.enabled = true;
+        let mut started = world.start(&["feat/a", "feat/b"], supervised);
+        let before = marks(&world, &started);
+        let panes = world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap();
+        let (dashboard, _) = panes.iter().find(|(_, mark)| mark == "dashboard").unwrap();
+        world.tmux.run(&TmuxCommand::new("kill-pane").args(["-t", dashboard])).unwrap();
+        started.status = SessionStatus::Paused;
+        recover::resume(world.doors(), &started).unwrap();
+        assert_eq!(marks(&world, &started), before);
+        world.wait_for(&started.session_name, "dashboard", "dashboard in");
+    }
+}

@@ -1,0 +1,202 @@
+//! A repository, a registry, receipts and a private tmux server, thrown away at the end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_agent::detect::{CliInfo, CliSource};
+use paw_core::config::PawConfig;
+use paw_core::{BranchName, PawError, Receipt, SessionName};
+use paw_host::git::Repo;
+use paw_host::tmux::{Tmux, TmuxCommand};
+use paw_session::Receipts;
+use paw_session::launch::{self, Briefs, Doors, LaunchError, Launched, Wishes};
+use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
+use paw_session::recover::{self, Circumstances, Living};
+use paw_testkit::{TestRepo, wait_until};
+use paw_worktree::{Preparation, Worktrees};
+use tempfile::TempDir;
+
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+    pub(crate) repo: TestRepo,
+    pub(crate) config: PawConfig,
+    pub(crate) worktrees: Worktrees,
+    pub(crate) receipts: Receipts,
+    pub(crate) tmux: Tmux,
+    /// What stands in for our own program in panes.
+    pub(crate) program: PathBuf,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.tmux.run(&TmuxCommand::new("kill-server"));
+    }
+}
+
+impl World {
+    pub(crate) fn new(name: &str) -> Self {
+        let dir = tempfile::Builder::new().prefix("paw-session-").tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let socket = format!("paw-session-{name}-{}", std::process::id());
+        let program = root.join("git-paw");
+        script(&program, "#!/bin/sh\necho \"dashboard in $PWD\"\nexec sleep 600\n");
+        script(&root.join("agent"), "#!/bin/sh\necho \"agent in $PWD with $*\"\nexec sleep 600\n");
+        let mut config = PawConfig::default();
+        config.tmux.socket = Some(socket.clone());
+        config.broker.port = 0;
+        let tmux = Tmux::on_socket(Some(socket));
+        use_plain_shells(&tmux);
+        Self {
+            repo: TestRepo::init(root.join("app")),
+            worktrees: Worktrees::open(&root.join("data")).unwrap(),
+            receipts: Receipts::at(root.join("data/sessions")),
+            tmux,
+            config,
+            program,
+            dir,
+        }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn doors(&self) -> Doors<'_> {
+        Doors {
+            worktrees: &self.worktrees,
+            receipts: &self.receipts,
+            tmux: &self.tmux,
+            program: &self.program,
+        }
+    }
+
+    pub(crate) fn repo(&self) -> Repo {
+        Repo::discover(&self.repo.root).unwrap()
+    }
+
+    /// A plan of agents that all run the program `agent`.
+    pub(crate) fn plan(&self, branches: &[&str], supervised: bool) -> Result<Plan, PawError> {
+        let cli = CliInfo {
+            binary_name: "agent".into(),
+            display_name: "Agent".into(),
+            source: CliSource::Custom,
+            path: self.root().join("agent"),
+        };
+        let mut config = self.config.clone();
+        let own = paw_core::config::CliConfig {
+            command: self.root().join("agent").display().to_string(),
+            display_name: None,
+            submit_delay_ms: None,
+            settings_path: None,
+            approval_args: None,
+        };
+        config.clis.insert("agent".into(), own);
+        let repo = self.repo();
+        let git = repo.git();
+        let site = Site {
+            repo: &repo,
+            config: &config,
+            clis: &[cli],
+            worktrees: &git.worktrees()?,
+            branches: &git.local_branches()?,
+        };
+        let wanted = |name: &&str| Wanted { branch: branch(name), cli: "agent".into(), spec: None };
+        let request = StartRequest {
+            agents: branches.iter().map(wanted).collect(),
+            supervisor: supervised.then(|| "agent".to_owned()),
+            rebase: true,
+        };
+        let living = Living::load(self.doors()).unwrap();
+        let listing = self.receipts.all()?;
+        let taken = |name: &SessionName| living.has_name(name) || listing.has_name(name);
+        Ok(plan::plan(&request, &site, taken, Path::exists)?)
+    }
+
+    pub(crate) fn launch(&self, plan: &Plan) -> Result<Launched, LaunchError> {
+        self.launch_with(plan, &Preparation::default())
+    }
+
+    pub(crate) fn launch_with(
+        &self,
+        plan: &Plan,
+        preparation: &Preparation,
+    ) -> Result<Launched, LaunchError> {
+        let wishes =
+            Wishes { config: &self.config, config_dir: &self.root().join("config"), preparation, now: now() };
+        launch::launch(self.doors(), plan, wishes, &|_| {})
+    }
+
+    /// A session that runs.
+    pub(crate) fn start(&self, branches: &[&str], supervised: bool) -> Receipt {
+        self.launch(&self.plan(branches, supervised).unwrap()).unwrap().receipt
+    }
+
+    pub(crate) fn living(&self) -> Living {
+        Living::load(self.doors()).unwrap()
+    }
+
+    pub(crate) fn recover(&self, receipt: &Receipt) -> Result<Launched, LaunchError> {
+        let (repo, config_dir) = (self.repo(), self.root().join("config"));
+        let briefs = Briefs { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
+        let around = Circumstances {
+            repo: &repo,
+            briefs,
+            broker: &self.config.broker,
+            placement: self.config.worktree_placement(),
+            guard: false,
+            living: &self.living(),
+            now: now(),
+        };
+        recover::recover(self.doors(), receipt, around)
+    }
+
+    /// The panes of a session: what they are and where.
+    pub(crate) fn panes(&self, session: &SessionName) -> Vec<(String, PathBuf)> {
+        let marks = self.tmux.panes_with(session, "@paw_agent").unwrap();
+        let panes = self.tmux.panes(session).unwrap();
+        marks.into_iter().zip(panes).map(|((_, mark), pane)| (mark, pane.current_path)).collect()
+    }
+
+    /// Waits until the pane of `mark` shows `text`.
+    pub(crate) fn wait_for(&self, session: &SessionName, mark: &str, text: &str) {
+        wait_until(&format!("{mark} shows {text:?}"), || {
+            let marks = self.tmux.panes_with(session, "@paw_agent").unwrap();
+            let (id, _) = marks.into_iter().find(|(_, found)| found == mark)?;
+            let shown = self.tmux.capture_pane(&id).unwrap().replace('\n', "");
+            shown.contains(text).then_some(())
+        });
+    }
+
+    /// Everything in the directory of the world, except what git and we keep of history.
+    pub(crate) fn beside_the_repository(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.root())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("app"))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Starts a server whose panes do not read whatever the shell of this machine's user reads at its start.
+pub(crate) fn use_plain_shells(tmux: &Tmux) {
+    let keeper = TmuxCommand::new("new-session").args(["-d", "-s", "keeper", "-x", "80", "-y", "24", "sh"]);
+    let plain = TmuxCommand::new("set-option").args(["-g", "default-command", "sh"]);
+    tmux.run_batch(&[keeper, plain].into_iter().collect()).unwrap();
+}
+
+pub(crate) fn branch(name: &str) -> BranchName {
+    BranchName::new(name).unwrap()
+}
+
+pub(crate) fn now() -> Timestamp {
+    paw_host::clock::now()
+}
+
+pub(crate) fn script(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
