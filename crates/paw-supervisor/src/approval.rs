@@ -1,0 +1,127 @@
+//! Whether a command line may be approved without asking a person.
+//!
+//! [`judge`] reads the line twice, with tree-sitter's grammar of bash (`grammar`) and with a reader of its own that
+//! knows only the plain part of the language (`lex`), and asks unless both see the same words. Every simple command of
+//! it must then be allowed: by a usage line of a known program (`tools`, `usage`), whose options are listed one by one,
+//! or by a rule of the user's (`rules`). Paths must stay in the worktree and off protected places (`path`). What is
+//! not understood is asked about. Only the file system's symbolic links are looked up; nothing is run or changed.
+//!
+//! [`gather`] and [`configured`] find the rules of a repository, [`log`] remembers the verdicts.
+
+mod command;
+mod configured;
+mod gathered;
+mod grammar;
+mod kind;
+mod lex;
+mod line;
+pub mod log;
+mod path;
+mod rules;
+mod text;
+mod tools;
+mod usage;
+
+use std::path::PathBuf;
+
+pub use configured::{Configured, configured, wanted};
+pub use gathered::{gather, gather_in};
+pub use rules::Rules;
+
+use crate::approval::command::Situation;
+
+/// Longer lines are not read: nobody would read them before saying yes either.
+const LONGEST: usize = 16 * 1024;
+
+/// What is to be done with a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is harmless here.
+    Allow { reason: String },
+    /// A person has to look at it.
+    Ask { reason: String },
+}
+
+impl Verdict {
+    pub fn is_allow(&self) -> bool {
+        matches!(self, Self::Allow { .. })
+    }
+
+    /// `allow` or `ask`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allow",
+            Self::Ask { .. } => "ask",
+        }
+    }
+
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow { reason } | Self::Ask { reason } => reason,
+        }
+    }
+}
+
+/// Where the command would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The root of the agent's worktree.
+    pub worktree: PathBuf,
+    /// Where the shell is: the worktree or a directory in it.
+    pub cwd: PathBuf,
+    pub home: Option<PathBuf>,
+    /// The branch of the worktree: the one it may push.
+    pub branch: Option<String>,
+    /// The port of the session's broker, which agents may talk to.
+    pub broker_port: Option<u16>,
+}
+
+impl Place {
+    /// At the root of a worktree.
+    pub fn at(worktree: impl Into<PathBuf>) -> Self {
+        let worktree = worktree.into();
+        Self { cwd: worktree.clone(), worktree, home: None, branch: None, broker_port: None }
+    }
+}
+
+/// Judges one command line as the agent's shell would get it.
+pub fn judge(command: &str, rules: &Rules, place: &Place) -> Verdict {
+    match weigh(command, rules, place) {
+        Ok(reason) => Verdict::Allow { reason },
+        Err(reason) => Verdict::Ask { reason },
+    }
+}
+
+/// Judges a change of one file that the CLI itself would make.
+pub fn judge_edit(file: &str, rules: &Rules, place: &Place) -> Verdict {
+    let weighed = rules.are_on().and_then(|()| {
+        text::check(file)?;
+        if !rules.writes {
+            return Err("agents may not write unasked".to_owned());
+        }
+        Situation::new(place)?.check_path(file, false)
+    });
+    match weighed {
+        Ok(()) => Verdict::Allow { reason: "a file in its own worktree".to_owned() },
+        Err(reason) => Verdict::Ask { reason },
+    }
+}
+
+/// Why it is allowed, or why not.
+fn weigh(command: &str, rules: &Rules, place: &Place) -> Result<String, String> {
+    rules.are_on()?;
+    if command.len() > LONGEST {
+        return Err(format!("longer than {LONGEST} bytes"));
+    }
+    text::check(command)?;
+    let commands = line::read(command)?;
+    let mut situation = Situation::new(place)?;
+    let mut reasons: Vec<String> = Vec::new();
+    for command in &commands {
+        let reason = command::weigh(command, rules, &mut situation)?;
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    Ok(format!("harmless here: {}", reasons.join(", ")))
+}

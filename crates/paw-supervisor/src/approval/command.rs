@@ -1,0 +1,188 @@
+//! One simple command: its program, its arguments, and where its input and output go.
+
+use std::path::PathBuf;
+
+use paw_core::config::ApprovalLevel;
+
+use super::lex::Word;
+use super::line::{Redirect, Simple};
+use super::path::{self, Bounds};
+use super::text::shown;
+use super::tools;
+use super::usage::Usage;
+use super::{Place, Rules};
+
+/// More than anybody changes the directory in one line.
+const MOST_DIRECTORIES: usize = 16;
+
+/// What is known about the shell when a command's turn comes.
+#[derive(Debug)]
+pub(super) struct Situation<'a> {
+    bounds: Bounds,
+    /// Everywhere the shell could be: a change of directory may also fail.
+    dirs: Vec<PathBuf>,
+    pub(super) branch: Option<&'a str>,
+    pub(super) broker_port: Option<u16>,
+    /// Something in this line has written files.
+    wrote: bool,
+    /// Something in this line has put files elsewhere, so what paths lead to is not known any more.
+    moved: bool,
+}
+
+impl<'a> Situation<'a> {
+    pub(super) fn new(place: &'a Place) -> Result<Self, String> {
+        let bounds = Bounds::new(&place.worktree, place.home.as_deref())?;
+        let cwd = path::real(&place.cwd)?;
+        if !cwd.starts_with(&bounds.root) {
+            return Err("the shell is not in the worktree".to_owned());
+        }
+        Ok(Self {
+            bounds,
+            dirs: vec![cwd],
+            branch: place.branch.as_deref(),
+            broker_port: place.broker_port,
+            wrote: false,
+            moved: false,
+        })
+    }
+
+    pub(super) fn check_path(&self, text: &str, glob: bool) -> Result<(), String> {
+        if self.moved {
+            return Err(format!("where {} leads may have changed by then", shown(text)));
+        }
+        for dir in &self.dirs {
+            if glob {
+                self.bounds.check_pattern(dir, text)?;
+            } else {
+                self.bounds.check(dir, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_directory(&mut self, words: &[Word]) -> Result<String, String> {
+        let [_, target] = words else { return Err("`cd` without exactly one directory".to_owned()) };
+        if target.text.starts_with('-') || target.glob {
+            return Err(format!("`cd` to {}", shown(&target.text)));
+        }
+        self.check_path(&target.text, false)?;
+        for dir in self.dirs.clone() {
+            let reached = self.bounds.check(&dir, &target.text)?;
+            if reached != self.bounds.root && path::is_repository(&reached) {
+                return Err(format!("{} is a repository of its own", shown(&target.text)));
+            }
+            if !self.dirs.contains(&reached) {
+                self.dirs.push(reached);
+            }
+        }
+        if self.dirs.len() > MOST_DIRECTORIES {
+            Err("too many directories".to_owned())
+        } else {
+            Ok("cd".to_owned())
+        }
+    }
+
+    /// git reads the configuration of the repository it is in, and that can run programs.
+    fn check_repository(&self) -> Result<(), String> {
+        for dir in &self.dirs {
+            let below = dir.ancestors().take_while(|above| *above != self.bounds.root.as_path());
+            if below.clone().any(path::is_repository) || (self.wrote && below.count() > 0) {
+                return Err("git could find another repository in that directory".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why the command is allowed, or why not.
+pub(super) fn weigh(
+    command: &Simple,
+    rules: &Rules,
+    situation: &mut Situation<'_>,
+) -> Result<String, String> {
+    for redirect in &command.redirects {
+        check_redirect(redirect, rules, situation)?;
+    }
+    let words = &command.words;
+    let program = words.first().filter(|word| !word.glob && !word.home && !word.quoted);
+    let Some(program) = program else { return Err("the program's name is quoted or a pattern".to_owned()) };
+    if program.text == "cd" {
+        return situation.change_directory(words);
+    }
+    let refused = match weigh_known(words, rules, situation) {
+        Ok(reason) => return Ok(reason),
+        Err(refused) => refused,
+    };
+    let Some((rule, more)) = rules.find_own(words)? else { return Err(refused) };
+    for word in more {
+        check_argument(word, situation)?;
+    }
+    Ok(format!("your rule {}", shown(&rule)))
+}
+
+fn weigh_known(words: &[Word], rules: &Rules, situation: &mut Situation<'_>) -> Result<String, String> {
+    let program = words.first().map(|word| word.text.as_str()).unwrap_or_default();
+    if program.contains('/') {
+        return Err(format!("{} is called by its path", shown(program)));
+    }
+    if program.contains('=') {
+        return Err("a variable is set before the command".to_owned());
+    }
+    let texts: Vec<_> =
+        words.iter().map(|word| if word.quoted || word.glob { "" } else { word.text.as_str() }).collect();
+    let plain = tools::plain(&texts);
+    let Some((call, count)) = tools::find(&plain, &rules.stacks).filter(|_| rules.presets) else {
+        let verb =
+            plain.get(1).filter(|verb| tools::knows(program) && !verb.is_empty() && !verb.starts_with('-'));
+        let name = verb.map_or_else(|| program.to_owned(), |verb| format!("{program} {verb}"));
+        return Err(format!("{} is on no list", shown(&name)));
+    };
+    let usage = Usage::parse(call.usage).ok_or_else(|| format!("the list of {} is broken", call.words))?;
+    let args = &words[words.len() - (plain.len() - count)..];
+    if program == "git" {
+        situation.check_repository()?;
+    }
+    usage.check(args, situation).map_err(|why| format!("{}: {why}", call.words))?;
+    if call.network && rules.level == ApprovalLevel::Conservative {
+        return Err(format!("{} uses the network, and the level is conservative", call.words));
+    }
+    if call.writes && !rules.writes {
+        return Err(format!("{} writes files, which is switched off", call.words));
+    }
+    situation.wrote |= call.writes || call.moves;
+    situation.moved |= call.moves;
+    Ok(call.words.to_owned())
+}
+
+/// An argument of a command that only the user's rule knows: whatever it means, it must not name a place outside.
+fn check_argument(word: &Word, situation: &Situation<'_>) -> Result<(), String> {
+    let value = match word.text.split_once('=') {
+        Some((name, value)) if name.starts_with('-') => value,
+        _ if word.text.starts_with('-') => word.text.trim_start_matches('-'),
+        _ => &word.text,
+    };
+    if word.glob && value.starts_with(['*', '?', '[']) {
+        return Err(format!("{} could fit a file whose name is an option", shown(&word.text)));
+    }
+    if value.is_empty() { Ok(()) } else { situation.check_path(value, word.glob) }
+}
+
+fn check_redirect(redirect: &Redirect, rules: &Rules, situation: &mut Situation<'_>) -> Result<(), String> {
+    let (target, writes) = match redirect {
+        Redirect::Joined => return Ok(()),
+        Redirect::From(target) => (target, false),
+        Redirect::Into(target) => (target, true),
+    };
+    if target.text == "/dev/null" {
+        return Ok(());
+    }
+    if target.glob {
+        return Err(format!("a redirection to the pattern {}", shown(&target.text)));
+    }
+    if writes && !rules.writes {
+        return Err("a redirection writes a file, which is switched off".to_owned());
+    }
+    situation.check_path(&target.text, false)?;
+    situation.wrote |= writes;
+    Ok(())
+}

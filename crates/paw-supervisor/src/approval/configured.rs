@@ -1,0 +1,103 @@
+//! The rules of a repository: the user's own, and what the repository adds once the user has said yes to it.
+
+use paw_core::PawError;
+use paw_core::config::{ApprovalLevel, AutoApproveConfig, SupervisorConfig};
+use paw_host::config::Layers;
+use paw_host::git::Repo;
+use paw_host::trust::{Subject, TrustStore};
+
+use super::Rules;
+
+/// The rules that hold, and what the repository would add if somebody approved it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configured {
+    pub rules: Rules,
+    pub unapproved: Option<Subject>,
+}
+
+/// The rules for agents in `repo`. A repository that nobody trusts can only make them stricter.
+pub fn configured(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result<Configured, PawError> {
+    let merged = layers.resolve()?.supervisor.unwrap_or_default();
+    let subject = wanted(layers)?;
+    match subject {
+        Some(subject) if !store.is_approved(repo, &subject)? => {
+            let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+            let rules = Rules::from_config(&stricter(&user, merged));
+            Ok(Configured { rules, unapproved: Some(subject) })
+        }
+        _ => Ok(Configured { rules: Rules::from_config(&merged), unapproved: None }),
+    }
+}
+
+/// What the repository's file allows that the user's own would not, as something to approve.
+pub fn wanted(layers: &Layers) -> Result<Option<Subject>, PawError> {
+    let merged = layers.resolve()?.supervisor.unwrap_or_default();
+    let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+    let rule = |key: &str| {
+        matches!(key, "supervisor.auto_approve.safe_commands" | "supervisor.common_dev_allowlist.extra")
+    };
+    let rules = layers.repo.needs_trust().into_iter().filter(|item| rule(&item.key));
+    let subject = rules.fold(Subject::new("approvals"), |subject, item| subject.with(item.key, item.value));
+    let subject =
+        loosened(&user, &merged).into_iter().fold(subject, |subject, (key, value)| subject.with(key, value));
+    Ok((!subject.is_empty()).then_some(subject))
+}
+
+fn approve(config: &SupervisorConfig) -> AutoApproveConfig {
+    config.auto_approve.clone().unwrap_or_default()
+}
+
+fn rank(level: ApprovalLevel) -> u8 {
+    match level {
+        ApprovalLevel::Off => 0,
+        ApprovalLevel::Conservative => 1,
+        ApprovalLevel::Safe => 2,
+    }
+}
+
+/// Switches that the repository opens further than the user has.
+fn loosened(user: &SupervisorConfig, merged: &SupervisorConfig) -> Vec<(&'static str, String)> {
+    let (own, wish) = (approve(user), approve(merged));
+    let mut found = Vec::new();
+    if rank(wish.approval_level) > rank(own.approval_level) {
+        found.push(("supervisor.auto_approve.approval_level", wish.approval_level.to_string()));
+    }
+    for (key, own, wish) in [
+        ("supervisor.auto_approve.enabled", own.enabled, wish.enabled),
+        (
+            "supervisor.auto_approve.approve_worktree_writes",
+            own.approve_worktree_writes,
+            wish.approve_worktree_writes,
+        ),
+        (
+            "supervisor.common_dev_allowlist.enabled",
+            user.common_dev_allowlist.enabled,
+            merged.common_dev_allowlist.enabled,
+        ),
+    ] {
+        if wish && !own {
+            found.push((key, wish.to_string()));
+        }
+    }
+    found
+}
+
+/// The user's rules, made stricter where the repository is.
+fn stricter(user: &SupervisorConfig, mut merged: SupervisorConfig) -> SupervisorConfig {
+    let (own, wish) = (approve(user), approve(&merged));
+    let level = if rank(wish.approval_level) < rank(own.approval_level) {
+        wish.approval_level
+    } else {
+        own.approval_level
+    };
+    merged.auto_approve = Some(AutoApproveConfig {
+        enabled: own.enabled && wish.enabled,
+        safe_commands: own.safe_commands,
+        approval_level: level,
+        approve_worktree_writes: own.approve_worktree_writes && wish.approve_worktree_writes,
+        ..wish
+    });
+    merged.common_dev_allowlist.enabled &= user.common_dev_allowlist.enabled;
+    merged.common_dev_allowlist.extra.clone_from(&user.common_dev_allowlist.extra);
+    merged
+}

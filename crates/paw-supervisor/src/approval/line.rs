@@ -1,0 +1,171 @@
+//! A command line as simple commands, once both readers agree on it.
+
+use super::grammar::{self, Piece};
+use super::lex::{self, Token, What, Word};
+
+/// A program with its arguments, and where its input and output go.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Simple {
+    pub(super) words: Vec<Word>,
+    pub(super) redirects: Vec<Redirect>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// Into the file of another of its descriptors.
+    Joined,
+    From(Word),
+    Into(Word),
+}
+
+/// The simple commands in their order. How they are joined does not matter: each must be allowed by itself.
+pub(super) fn read(text: &str) -> Result<Vec<Simple>, String> {
+    let tokens = lex::tokens(text)?;
+    let commands = group(&tokens)?;
+    if pieces_of(&tokens) == grammar::pieces(text)? {
+        Ok(commands)
+    } else {
+        Err("it can be read in two ways".to_owned())
+    }
+}
+
+/// One simple command and nothing else, as a rule of the user's is written.
+pub(super) fn read_one(text: &str) -> Option<Simple> {
+    let mut commands = read(text).ok()?;
+    let only = commands.pop()?;
+    (commands.is_empty() && only.redirects.is_empty()).then_some(only)
+}
+
+fn group(tokens: &[Token]) -> Result<Vec<Simple>, String> {
+    let mut commands = Vec::new();
+    let mut current = Simple::default();
+    let mut tokens = tokens.iter();
+    let mut must_follow = false;
+    while let Some(token) = tokens.next() {
+        match &token.what {
+            What::Word(word) => current.words.push(word.clone()),
+            What::Redirect { sign, .. } => match tokens.next().map(|token| &token.what) {
+                Some(What::Word(target)) => current.redirects.push(redirect(sign, target)?),
+                _ => return Err("a redirection to nowhere".to_owned()),
+            },
+            What::End("\n") if current == Simple::default() => {}
+            What::End(sign) => {
+                commands.push(finished(std::mem::take(&mut current))?);
+                must_follow = !matches!(*sign, ";" | "\n");
+            }
+        }
+    }
+    if must_follow || current != Simple::default() {
+        commands.push(finished(current)?);
+    }
+    if commands.is_empty() { Err("there is no command in it".to_owned()) } else { Ok(commands) }
+}
+
+fn finished(command: Simple) -> Result<Simple, String> {
+    if command.words.is_empty() { Err("a command without a program".to_owned()) } else { Ok(command) }
+}
+
+fn redirect(sign: &str, target: &Word) -> Result<Redirect, String> {
+    match sign {
+        "<" => Ok(Redirect::From(target.clone())),
+        ">" | ">>" => Ok(Redirect::Into(target.clone())),
+        _ if matches!(target.text.as_str(), "1" | "2") && !target.quoted => Ok(Redirect::Joined),
+        _ => Err("`>&` before a file".to_owned()),
+    }
+}
+
+/// The tokens in the form in which they are compared with the grammar's.
+fn pieces_of(tokens: &[Token]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let (mut begins, mut target) = (true, false);
+    for token in tokens {
+        match &token.what {
+            What::Word(_) if target => {
+                target = false;
+                pieces.push(Piece::Word(token.at.clone()));
+            }
+            What::Word(_) if begins => {
+                begins = false;
+                pieces.push(Piece::Program(token.at.clone()));
+            }
+            What::Word(_) => pieces.push(Piece::Word(token.at.clone())),
+            What::Redirect { .. } => {
+                target = true;
+                pieces.push(Piece::Sign(token.at.clone()));
+            }
+            What::End(sign) => {
+                begins = true;
+                // The grammar has no node for a new line.
+                if *sign != "\n" {
+                    pieces.push(Piece::Sign(token.at.clone()));
+                }
+            }
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_host::process::Command;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(line: &str) -> Vec<Vec<String>> {
+        let commands = read(line).unwrap().into_iter();
+        commands.map(|command| command.words.into_iter().map(|word| word.text).collect()).collect()
+    }
+
+    #[test]
+    fn every_simple_command_is_found_however_they_are_joined() {
+        assert_eq!(texts("a b && c | d 2>&1; e"), [vec!["a", "b"], vec!["c"], vec!["d"], vec!["e"]]);
+        assert_eq!(texts("\na\n\nb || c;\n"), [["a"], ["b"], ["c"]]);
+    }
+
+    #[test]
+    fn an_argument_behind_a_redirection_belongs_to_its_command() {
+        assert_eq!(texts("git log >/dev/null --output=x"), [["git", "log", "--output=x"]]);
+        assert_eq!(texts("a >b c && d"), [vec!["a", "c"], vec!["d"]]);
+    }
+
+    #[test]
+    fn half_a_line_is_refused() {
+        for line in ["", "  \n ", ";", "a &&", "a |", "| a", "a > ", "> a", "a && && b", "a ; ; b"] {
+            assert!(read(line).is_err(), "{line:?}");
+        }
+    }
+
+    /// Every command that a real bash runs for this text, with its arguments. It finds no program, and writes down what
+    /// it looked for.
+    fn run_by_bash(text: &str) -> Vec<Vec<String>> {
+        let dir = tempfile::tempdir().unwrap();
+        let handler = r#"exec 9>>ran; command_not_found_handle() { printf '%s\0' "$@" $'\1' >&9; }"#;
+        let script = format!("{handler}\n{text}\n");
+        let command = Command::new("/bin/bash").args(["-c", &script]).dir(dir.path()).env("PATH", "/nowhere");
+        command.time_limit(std::time::Duration::from_secs(20)).capture().unwrap();
+        let ran = std::fs::read_to_string(dir.path().join("ran")).unwrap();
+        let commands = ran.split_terminator("\u{1}\0");
+        commands.map(|words| words.split_terminator('\0').map(str::to_owned).collect()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn a_real_bash_runs_no_command_that_was_not_read(parts in prop::collection::vec(prop::sample::select(vec![
+            "a", "b", "c-d", "-x", "--y=z", "1", "2", " ", " ", " ", "'q r'", "'\"'", "'$(b)'", "\"s 't\"", "\"\\\\\"",
+            "\"\\\"\"", "\"a;b\"", "\\ ", "\\;", "\\'", "\\\\", "\\&", ";", "; ", " && ", "&&", "|", " | ", "\n", " >f ", ">f",
+            " 2>&1 ", ">&2", " >>g ", " <f", "2>", "@{1}", "x{}y", "#z", "^", "%", ",", "=", "+", "\t", "''", "\"\"",
+        ]), 1..12)) {
+            let text = parts.concat();
+            let Ok(commands) = read(&text) else { return Ok(()) };
+            let mut expected: Vec<Vec<String>> =
+                commands.into_iter().map(|command| command.words.into_iter().map(|word| word.text).collect()).collect();
+            for ran in run_by_bash(&text) {
+                let at = expected.iter().position(|known| *known == ran);
+                prop_assert!(at.is_some(), "bash ran {ran:?} for {text:?}, which was read as {expected:?}");
+                expected.remove(at.unwrap_or_default());
+            }
+        }
+    }
+}

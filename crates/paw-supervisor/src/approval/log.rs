@@ -1,0 +1,242 @@
+//! The verdicts that were given, one JSON object per line, and the rules they suggest.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_core::PawError;
+use serde::{Deserialize, Serialize};
+
+use super::{Verdict, line, tools};
+
+/// A file of this size is put aside; the one before it is dropped.
+const MOST_BYTES: u64 = 4 << 20;
+/// How much of a command is written down.
+const LONGEST_COMMAND: usize = 2000;
+
+/// Verdicts that could not be written down or read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct LogError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl From<LogError> for PawError {
+    fn from(error: LogError) -> Self {
+        Self::IoError(error.to_string())
+    }
+}
+
+/// One verdict: who wanted what, what was said, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub at: Timestamp,
+    #[serde(default)]
+    pub session: Option<String>,
+    pub agent: String,
+    pub command: String,
+    /// `allow` or `ask`.
+    pub verdict: String,
+    pub reason: String,
+}
+
+impl Entry {
+    pub fn new(at: Timestamp, agent: impl Into<String>, command: &str, verdict: &Verdict) -> Self {
+        Self {
+            at,
+            session: None,
+            agent: agent.into(),
+            command: command.chars().take(LONGEST_COMMAND).collect(),
+            verdict: verdict.word().to_owned(),
+            reason: verdict.reason().to_owned(),
+        }
+    }
+}
+
+/// The file of a repository. Only its owner can read it: commands may hold secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerdictLog {
+    path: PathBuf,
+}
+
+impl VerdictLog {
+    pub fn of(common_dir: &Path) -> Self {
+        Self { path: common_dir.join("paw/approvals.jsonl") }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn aside(&self) -> PathBuf {
+        self.path.with_extension("1.jsonl")
+    }
+
+    /// Adds one line, in one write, so that several processes can do it at once.
+    pub fn append(&self, entry: &Entry) -> Result<(), LogError> {
+        self.try_append(entry).map_err(|source| LogError { action: "write", path: self.path.clone(), source })
+    }
+
+    fn try_append(&self, entry: &Entry) -> io::Result<()> {
+        let line = format!("{}\n", serde_json::to_string(entry)?);
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        if fs::metadata(&self.path).is_ok_and(|file| file.len() >= MOST_BYTES) {
+            fs::rename(&self.path, self.aside())?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)?;
+        file.write_all(line.as_bytes())
+    }
+
+    /// Every verdict, the oldest first. A line that is damaged is left out.
+    pub fn load(&self) -> Result<Vec<Entry>, LogError> {
+        let mut entries = Vec::new();
+        for path in [self.aside(), self.path.clone()] {
+            let bytes = match fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(LogError { action: "read", path, source }),
+            };
+            entries.extend(
+                String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()),
+            );
+        }
+        Ok(entries)
+    }
+}
+
+/// A command that people are asked about again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// The words a rule for it would have.
+    pub pattern: String,
+    pub count: usize,
+    /// Where the rule belongs: `bundled-preset` for a program that has a list already, else `project-allowlist`.
+    pub suggested_target: &'static str,
+    pub first_seen: Timestamp,
+    pub last_seen: Timestamp,
+}
+
+/// What was asked about, as rules that would answer it, the most frequent first. Commands that no rule could cover,
+/// because they are not plain or run other programs, are left out.
+pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
+    let mut found: BTreeMap<String, Suggestion> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.verdict == "ask") {
+        for pattern in patterns(&entry.command) {
+            let target = if is_known(&pattern) { "bundled-preset" } else { "project-allowlist" };
+            let suggestion = found.entry(pattern.clone()).or_insert(Suggestion {
+                pattern,
+                count: 0,
+                suggested_target: target,
+                first_seen: entry.at,
+                last_seen: entry.at,
+            });
+            suggestion.count += 1;
+            suggestion.first_seen = suggestion.first_seen.min(entry.at);
+            suggestion.last_seen = suggestion.last_seen.max(entry.at);
+        }
+    }
+    let mut found: Vec<_> = found.into_values().collect();
+    found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
+    found
+}
+
+fn is_known(pattern: &str) -> bool {
+    tools::knows(pattern.split(' ').next().unwrap_or_default())
+}
+
+/// The program and its verb, of each simple command that a rule could allow.
+fn patterns(command: &str) -> Vec<String> {
+    let Ok(commands) = line::read(command) else { return Vec::new() };
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
+    };
+    let pattern = |command: &line::Simple| {
+        let program = &command.words.first()?.text;
+        let unfit = !plain(program) || tools::runs_others(program) || matches!(program.as_str(), "rm" | "cd");
+        let texts: Vec<_> = command.words.iter().map(|word| word.text.as_str()).collect();
+        if unfit || tools::find(&tools::plain(&texts), &[]).is_some() {
+            return None;
+        }
+        let verb = texts.get(1).filter(|verb| plain(verb) && !verb.starts_with('-'));
+        Some(verb.map_or_else(|| program.clone(), |verb| format!("{program} {verb}")))
+    };
+    let mut patterns: Vec<_> = commands.iter().filter_map(pattern).collect();
+    patterns.dedup();
+    patterns
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn entry(second: i64, command: &str, word: &str) -> Entry {
+        let verdict = match word {
+            "ask" => Verdict::Ask { reason: "why".to_owned() },
+            _ => Verdict::Allow { reason: "why".to_owned() },
+        };
+        Entry::new(Timestamp::from_second(second).unwrap(), "feat-x", command, &verdict)
+    }
+
+    #[test]
+    fn verdicts_come_back_as_they_were_given_and_only_their_owner_can_read_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = VerdictLog::of(dir.path());
+        assert_eq!(log.load().unwrap(), []);
+        let entries = [entry(1, "rm 'a\nb'", "ask"), entry(2, "ls", "allow")];
+        for entry in &entries {
+            log.append(entry).unwrap();
+        }
+        assert_eq!(log.load().unwrap(), entries);
+        assert_eq!(fs::metadata(log.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_damaged_line_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = VerdictLog::of(dir.path());
+        log.append(&entry(1, "ls", "allow")).unwrap();
+        let mut file = OpenOptions::new().append(true).open(log.path()).unwrap();
+        file.write_all(b"{\"at\":\xff half\n").unwrap();
+        log.append(&entry(2, "pwd", "allow")).unwrap();
+        assert_eq!(log.load().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_has_grown_is_put_aside_and_still_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = VerdictLog::of(dir.path());
+        log.append(&entry(1, "ls", "allow")).unwrap();
+        let file = OpenOptions::new().append(true).open(log.path()).unwrap();
+        file.set_len(MOST_BYTES).unwrap();
+        log.append(&entry(2, "pwd", "allow")).unwrap();
+        assert!(fs::metadata(log.path()).unwrap().len() < 1000);
+        assert_eq!(log.load().unwrap().last().unwrap().command, "pwd");
+    }
+
+    #[test]
+    fn what_is_asked_again_and_again_becomes_a_suggestion() {
+        let entries = [
+            entry(1, "just check --all", "ask"),
+            entry(5, "cd a && just check", "ask"),
+            entry(3, "cargo install x", "ask"),
+            entry(4, "rm -rf x", "ask"),
+            entry(4, "bash -c x", "ask"),
+            entry(4, "git diff --output=x", "ask"),
+            entry(4, "x $(y)", "ask"),
+            entry(9, "just check", "allow"),
+        ];
+        let found = suggest(&entries);
+        let shown: Vec<_> = found.iter().map(|s| (s.pattern.as_str(), s.count, s.suggested_target)).collect();
+        assert_eq!(shown, [("just check", 2, "project-allowlist"), ("cargo install", 1, "bundled-preset")]);
+        assert_eq!((found[0].first_seen.as_second(), found[0].last_seen.as_second()), (1, 5));
+    }
+}

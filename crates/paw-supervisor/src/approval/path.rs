@@ -1,0 +1,296 @@
+//! Where a path leads, and whether an agent may go there unasked.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::text::shown;
+
+/// Names that nobody touches unasked, at any depth: git's and our own state, the CLIs' settings, and where people keep
+/// secrets. A `*` stands for any ending.
+const PROTECTED: [&str; 27] = [
+    ".git",
+    ".git-paw",
+    ".aider*",
+    ".aws",
+    ".claude",
+    ".claude.json",
+    ".codeium",
+    ".codex",
+    ".continue",
+    ".copilot",
+    ".cursor",
+    ".docker",
+    ".env*",
+    ".gemini",
+    ".gnupg",
+    ".kube",
+    ".mcp.json",
+    ".netrc",
+    ".npmrc",
+    ".opencode",
+    ".pypirc",
+    ".qwen",
+    ".ssh",
+    ".vibe",
+    ".windsurf",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// How many directory entries a pattern may make us look at.
+const MOST_ENTRIES: usize = 4096;
+
+/// The worktree and the home directory, by their real names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) root: PathBuf,
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Bounds {
+    pub(super) fn new(root: &Path, home: Option<&Path>) -> Result<Self, String> {
+        let root = real(root)?;
+        if root.parent().is_none() {
+            return Err("the worktree is the root of the file system".to_owned());
+        }
+        Ok(Self { root, home: home.map(real).transpose()? })
+    }
+
+    /// Where `text` leads from `dir`, if that is an unprotected place in the worktree.
+    pub(super) fn check(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
+        let target = real(&self.absolute(dir, text)?)?;
+        self.admit(&target, text)?;
+        Ok(target)
+    }
+
+    /// The same for everything a pattern could stand for.
+    pub(super) fn check_pattern(&self, dir: &Path, text: &str) -> Result<(), String> {
+        let path = self.absolute(dir, text)?;
+        let parts: Vec<_> = path.components().collect();
+        let wild = parts.iter().position(is_wild).unwrap_or(parts.len());
+        let base = real(&parts[..wild].iter().collect::<PathBuf>())?;
+        self.admit(&base, text)?;
+        let mut left = MOST_ENTRIES;
+        self.check_matches(&base, &parts[wild..], text, &mut left)
+    }
+
+    fn absolute(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
+        if text.contains('\n') || text.is_empty() {
+            return Err("a path that is empty or has several lines".to_owned());
+        }
+        let Some(below) = text.strip_prefix('~') else {
+            let path = dir.join(text);
+            // What stands there differs from process to process.
+            let fleeting = ["/proc", "/dev"].iter().any(|above| path.starts_with(above));
+            return if fleeting { Err(format!("{} leaves the worktree", shown(text))) } else { Ok(path) };
+        };
+        match (&self.home, below.strip_prefix('/'), below) {
+            (Some(home), Some(below), _) => Ok(home.join(below.trim_start_matches('/'))),
+            (Some(home), None, "") => Ok(home.clone()),
+            _ => Err(format!("{} is somebody's home directory", shown(text))),
+        }
+    }
+
+    fn admit(&self, target: &Path, text: &str) -> Result<(), String> {
+        let Ok(inside) = target.strip_prefix(&self.root) else {
+            return Err(format!("{} leaves the worktree", shown(text)));
+        };
+        let in_home =
+            self.home.as_ref().is_some_and(|home| home.starts_with(&self.root) && target.starts_with(home));
+        if in_home || inside.components().any(|part| is_protected(&part.as_os_str().to_string_lossy())) {
+            return Err(format!("{} is a protected place", shown(text)));
+        }
+        Ok(())
+    }
+
+    /// Every entry that could fit is taken to fit; what counts is where its links lead.
+    fn check_matches(
+        &self,
+        dir: &Path,
+        parts: &[Component<'_>],
+        text: &str,
+        left: &mut usize,
+    ) -> Result<(), String> {
+        let Some((part, below)) = parts.split_first() else { return Ok(()) };
+        let name = part.as_os_str().to_string_lossy();
+        if matches!(part, Component::ParentDir) || (is_wild(part) && name.starts_with('.')) {
+            return Err(format!("{} could lead anywhere", shown(text)));
+        }
+        if !is_wild(part) {
+            let target = real(&dir.join(part))?;
+            self.admit(&target, text)?;
+            return self.check_matches(&target, below, text, left);
+        }
+        let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
+        for entry in entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
+            *left = left.checked_sub(1).ok_or_else(|| format!("{} fits too many files", shown(text)))?;
+            let target = real(&entry.path())?;
+            self.admit(&target, text)?;
+            if !below.is_empty() && target.is_dir() {
+                self.check_matches(&target, below, text, left)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a directory is, or could be taken for, a repository of its own: git would read its configuration.
+pub(super) fn is_repository(dir: &Path) -> bool {
+    fs::symlink_metadata(dir.join(".git")).is_ok()
+        || (dir.join("HEAD").exists() && dir.join("objects").exists())
+}
+
+fn is_wild(part: &Component<'_>) -> bool {
+    part.as_os_str().to_string_lossy().contains(['*', '?', '['])
+}
+
+/// Letters of either case: on some systems they name the same file.
+fn is_protected(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    if [".env.example", ".env.sample", ".env.template"].contains(&name.as_str()) {
+        return false;
+    }
+    PROTECTED.iter().any(|protected| match protected.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *protected,
+    })
+}
+
+/// The path with every symbolic link followed, as far as it exists. `..` leaves the directory a link leads to.
+pub(super) fn real(path: &Path) -> Result<PathBuf, String> {
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::RootDir | Component::Prefix(_) => real.push(part),
+            Component::Normal(name) => {
+                real.push(name);
+                match real.canonicalize() {
+                    Ok(target) => real = target,
+                    Err(_) if real.is_symlink() => {
+                        return Err(format!("{} is a link to nowhere", shown(&real.to_string_lossy())));
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A worktree with a link that stays, one that leaves and one to nowhere, beside a home.
+    fn place() -> (tempfile::TempDir, Bounds) {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("tree");
+        for name in ["tree/src/deep", "tree/links", "home/.ssh"] {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        symlink("src", tree.join("stays")).unwrap();
+        symlink(dir.path().join("home"), tree.join("leaves")).unwrap();
+        symlink(dir.path().join("nothing/there"), tree.join("dangling")).unwrap();
+        symlink(dir.path().join("home"), tree.join("links/out")).unwrap();
+        symlink(".git", tree.join("src/deep/state")).unwrap();
+        let bounds = Bounds::new(&tree, Some(&dir.path().join("home"))).unwrap();
+        (dir, bounds)
+    }
+
+    fn check(bounds: &Bounds, text: &str) -> bool {
+        bounds.check(&bounds.root, text).is_ok()
+    }
+
+    #[test]
+    fn paths_are_followed_to_where_they_lead() {
+        let (_dir, bounds) = place();
+        for text in
+            [".", "src", "./src/../src/new.rs", "stays/deep", "stays/../src", "new/a/../b", ".github/x"]
+        {
+            assert!(check(&bounds, text), "{text}");
+        }
+        let absolute = bounds.root.join("src").display().to_string();
+        assert!(check(&bounds, &absolute), "{absolute}");
+        for text in [
+            "..",
+            "../x",
+            "src/../..",
+            "/",
+            "/etc/passwd",
+            "~",
+            "~/x",
+            "~root/x",
+            "leaves",
+            "leaves/.ssh",
+            "leaves/../x",
+            "dangling",
+            "src/deep/../../../x",
+            "",
+            "a\nb",
+        ] {
+            assert!(!check(&bounds, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn protected_names_are_protected_at_any_depth_and_in_any_case() {
+        let (_dir, bounds) = place();
+        for text in [
+            ".git",
+            ".git/config",
+            "sub/.git/hooks",
+            ".GIT/config",
+            ".git-paw/config.toml",
+            ".claude/settings.json",
+            ".env",
+            ".env.local",
+            ".Codex/config.toml",
+            "src/../.git",
+            "x/../.gemini",
+            "src/deep/state",
+            ".aider.conf.yml",
+        ] {
+            assert!(!check(&bounds, text), "{text}");
+        }
+        for text in [".gitignore", ".github/workflows/x.yml", "git", "environment", ".env.example"] {
+            assert!(check(&bounds, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_home_inside_of_the_worktree_stays_protected() {
+        let (dir, _) = place();
+        let bounds = Bounds::new(dir.path(), Some(&dir.path().join("home"))).unwrap();
+        assert!(check(&bounds, "tree/src") && !check(&bounds, "home/notes") && !check(&bounds, "~/notes"));
+        let home = dir.path().join("home");
+        assert!(!check(&Bounds::new(&home, Some(&home)).unwrap(), "notes"));
+    }
+
+    #[test]
+    fn a_pattern_is_held_to_everything_it_could_fit() {
+        let (_dir, bounds) = place();
+        let fits = |text: &str| bounds.check_pattern(&bounds.root, text).is_ok();
+        assert!(fits("src/*.rs") && fits("new/*/x") && fits("src/d*/new"));
+        for text in
+            ["*", "links/*", "../*", "/etc/*", ".*", ".g*/config", "src/*/../..", "src/*/state", "~/*"]
+        {
+            assert!(!fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_with_too_many_files_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..=MOST_ENTRIES {
+            fs::create_dir(dir.path().join(number.to_string())).unwrap();
+        }
+        let bounds = Bounds::new(dir.path(), None).unwrap();
+        assert!(bounds.check_pattern(&bounds.root, "*").unwrap_err().contains("too many"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Which commands are allowed here: how far the user wants it to go, which sets are on, and rules of their own.
+
+use paw_core::config::{ApprovalLevel, Stack, SupervisorConfig};
+
+use super::lex::Word;
+use super::line;
+use super::text::shown;
+use super::tools;
+
+/// What the configuration says about automatic approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    pub(super) enabled: bool,
+    pub(super) level: ApprovalLevel,
+    /// The built-in sets of everyday commands.
+    pub(super) presets: bool,
+    /// Which stacks' sets; all of them when none is named.
+    pub(super) stacks: Vec<Stack>,
+    pub(super) writes: bool,
+    own: Vec<OwnRule>,
+    unusable: Vec<String>,
+}
+
+/// A command that the user allows by the words it begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct OwnRule {
+    words: Vec<String>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::from_config(&SupervisorConfig::default())
+    }
+}
+
+impl Rules {
+    /// Level `safe` and the built-in sets, where nothing is configured.
+    pub fn from_config(config: &SupervisorConfig) -> Self {
+        let approve = config.auto_approve.clone().unwrap_or_default();
+        let everyday = &config.common_dev_allowlist;
+        let mut rules = Self {
+            enabled: approve.enabled,
+            level: approve.approval_level,
+            presets: everyday.enabled,
+            stacks: everyday.stacks.clone(),
+            writes: approve.approve_worktree_writes,
+            own: Vec::new(),
+            unusable: Vec::new(),
+        };
+        let extra = everyday.extra.iter().filter(|_| everyday.enabled);
+        for text in approve.safe_commands.iter().chain(extra).filter(|text| !text.trim().is_empty()) {
+            rules.add(text);
+        }
+        rules
+    }
+
+    fn add(&mut self, text: &str) {
+        let command =
+            line::read_one(text).filter(|command| !command.words.iter().any(|word| word.glob || word.home));
+        match command {
+            Some(command) => {
+                let words = command.words.into_iter().map(|word| word.text).collect();
+                self.own.push(OwnRule { words });
+            }
+            None => self.unusable.push(text.to_owned()),
+        }
+    }
+
+    /// Rules of the user's that are not one plain command, and so allow nothing.
+    pub fn unusable(&self) -> &[String] {
+        &self.unusable
+    }
+
+    /// Whether anything is answered at all.
+    pub fn is_on(&self) -> bool {
+        self.are_on().is_ok()
+    }
+
+    pub(super) fn are_on(&self) -> Result<(), String> {
+        if !self.enabled {
+            return Err("automatic approval is switched off".to_owned());
+        }
+        if self.level == ApprovalLevel::Off { Err("the approval level is off".to_owned()) } else { Ok(()) }
+    }
+
+    /// The user's own rule for a command, and the arguments that follow its words.
+    pub(super) fn find_own<'w>(&self, words: &'w [Word]) -> Result<Option<(String, &'w [Word])>, String> {
+        let begins = |rule: &&OwnRule| {
+            rule.words.len() <= words.len()
+                && rule.words.iter().zip(words).all(|(rule, word)| *rule == word.text)
+        };
+        let Some(rule) = self.own.iter().filter(begins).max_by_key(|rule| rule.words.len()) else {
+            return Ok(None);
+        };
+        let program = rule.words.first().map(String::as_str).unwrap_or_default();
+        let more = &words[rule.words.len()..];
+        let text = rule.words.join(" ");
+        if tools::runs_others(program) && !more.is_empty() {
+            return Err(format!(
+                "{} runs other programs, so its rule holds for exactly its words",
+                shown(program)
+            ));
+        }
+        let option = more.iter().find(|word| word.text.starts_with('-'));
+        if let Some(option) = option.filter(|_| tools::knows(program)) {
+            return Err(format!(
+                "the rule {} does not name the option {}",
+                shown(&text),
+                shown(&option.text)
+            ));
+        }
+        Ok(Some((text, more)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_core::config::{AutoApproveConfig, DevAllowlistConfig};
+
+    use super::*;
+
+    fn rules(extra: &[&str]) -> Rules {
+        let extra = extra.iter().map(|text| (*text).to_owned()).collect();
+        let common_dev_allowlist = DevAllowlistConfig { extra, ..DevAllowlistConfig::default() };
+        Rules::from_config(&SupervisorConfig { common_dev_allowlist, ..SupervisorConfig::default() })
+    }
+
+    fn own(rules: &Rules, command: &str) -> Result<Option<String>, String> {
+        let words = line::read(command).unwrap().remove(0).words;
+        Ok(rules.find_own(&words)?.map(|(rule, _)| rule))
+    }
+
+    #[test]
+    fn a_rule_holds_for_commands_that_begin_with_its_words_not_with_its_letters() {
+        let rules = rules(&["just check", "nox -s tests"]);
+        assert_eq!(own(&rules, "just check"), Ok(Some("just check".to_owned())));
+        assert_eq!(own(&rules, "just check --verbose"), Ok(Some("just check".to_owned())));
+        assert_eq!(own(&rules, "just checkout"), Ok(None));
+        assert_eq!(own(&rules, "just"), Ok(None));
+    }
+
+    #[test]
+    fn a_rule_for_a_known_program_lends_no_options_and_one_for_a_launcher_no_arguments() {
+        let rules = rules(&["git push", "bash scripts/ci.sh", "cargo run"]);
+        assert!(own(&rules, "git push --force").is_err() && own(&rules, "cargo run --config x").is_err());
+        assert!(own(&rules, "cargo run").unwrap().is_some());
+        assert!(own(&rules, "bash scripts/ci.sh").unwrap().is_some());
+        assert!(own(&rules, "bash scripts/ci.sh -x").is_err());
+    }
+
+    #[test]
+    fn a_rule_that_is_no_plain_command_allows_nothing_and_is_named() {
+        let rules = rules(&["ls; rm x", "make $X", "", "echo *", "a > b"]);
+        assert_eq!(rules.unusable(), ["ls; rm x", "make $X", "echo *", "a > b"]);
+        assert!(rules.own.is_empty());
+    }
+
+    #[test]
+    fn levels_and_switches_come_from_the_configuration() {
+        let with = |approve: AutoApproveConfig| {
+            Rules::from_config(&SupervisorConfig {
+                auto_approve: Some(approve),
+                ..SupervisorConfig::default()
+            })
+        };
+        assert!(Rules::default().are_on().is_ok());
+        let off = AutoApproveConfig { approval_level: ApprovalLevel::Off, ..AutoApproveConfig::default() };
+        assert!(with(off).are_on().is_err());
+        let disabled = AutoApproveConfig { enabled: false, ..AutoApproveConfig::default() };
+        assert!(with(disabled).are_on().is_err());
+    }
+}

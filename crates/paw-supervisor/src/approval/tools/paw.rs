@@ -1,0 +1,33 @@
+//! Our own program: speaking, listening and looking. What starts, stops, removes, merges or approves is asked about.
+
+use super::{Call, local, network};
+
+pub(super) const CALLS: &[Call] = &[
+    local(
+        "git paw say",
+        "--json -m=TEXT --message=TEXT --phase=TEXT --export=TEXT --file=TEXT --from=TEXT -s=TEXT --summary=TEXT \
+         --ttl=NUM --commit=TEXT --re=TEXT TEXT...",
+    ),
+    local("git paw inbox", "--since=NUM --wait=NUM --follow --json"),
+    local("git paw status", "--json"),
+    local("git paw doctor", "--json"),
+    local("git paw list-clis", "--json"),
+    local("git paw worktree list", "--json --all"),
+    local("git paw undo", "--json"),
+    local("git paw undo show", "--json NAME"),
+    local("git paw explain", "--json NAME"),
+    local("git paw sweep snapshot", "--json --lines=NUM"),
+    local("git paw sweep capture", "--json --lines=NUM NAME"),
+    local("git paw sweep status", "--json"),
+    local("git paw sweep worktrees", "--json"),
+    local("git paw sweep inbox", "--json --since=NUM"),
+    local("git paw sweep detect-stuck", "--json"),
+    local("git paw approvals", "--json --limit=NUM --session=NAME"),
+    local("git paw approvals check", "--json TEXT"),
+    local("git paw verify", "--json --gate=NAME NAME"),
+    network(
+        "curl",
+        "-s -S -f -i -v --silent --show-error --fail --max-time=NUM -m=NUM -X=GET|POST|get|post --request=GET|POST|get \
+         -H=DATA --header=DATA -d=DATA --data=DATA --data-raw=DATA BROKER",
+    ),
+];

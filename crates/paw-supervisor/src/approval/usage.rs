@@ -1,0 +1,271 @@
+//! How a program may be called: a usage line, and whether arguments fit it.
+//!
+//! A usage line lists every harmless option by its full name and then the operands:
+//! `-v --stat -n=NUM --color[=TEXT] -NUM NAME? PATH...`. An option with `=` has a value, in the same word or the next;
+//! with `[=]` only in the same word; `-NUM` is a number as an option. An operand with `?` may be absent, the last one
+//! with `...` may be absent or repeat. What stands behind `--` is the usage of the arguments behind `--`. Kinds of values are those of `kind`. An
+//! option that is not listed, in whatever spelling, does not fit.
+
+use super::command::Situation;
+use super::kind::{Kind, Value};
+use super::lex::Word;
+use super::text::shown;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Usage {
+    options: Vec<Opt>,
+    operands: Vec<Kind>,
+    /// How many operands there must be.
+    least: usize,
+    repeats: bool,
+    /// `-5` is an option.
+    numbers: bool,
+    /// Options of several letters begin with one dash, so letters cannot be joined.
+    one_dash: bool,
+    behind: Option<Box<Usage>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Opt {
+    name: String,
+    takes: Takes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Value(Kind),
+    /// A value only in the same word.
+    Attached(Kind),
+}
+
+impl Usage {
+    /// Nothing when the line is not written as it should be, which the tests of the tables would find.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let mut usage = Self::default();
+        let (line, behind) = match line.split_once(" -- ") {
+            Some((line, behind)) => (line, Some(behind)),
+            None => (line, None),
+        };
+        for word in line.split_whitespace() {
+            if word == "-NUM" {
+                usage.numbers = true;
+            } else if word.starts_with('-') {
+                usage.options.push(option(word)?);
+            } else {
+                usage.repeats = word.ends_with("...");
+                let name = word.trim_end_matches("...").trim_end_matches('?');
+                usage.operands.push(Kind::parse(name)?);
+                if name == word {
+                    usage.least = usage.operands.len();
+                }
+            }
+        }
+        let long = |option: &Opt| option.name.len() > 2 && !option.name.starts_with("--");
+        usage.one_dash = usage.options.iter().any(long);
+        if let Some(behind) = behind {
+            usage.behind = Some(Box::new(Self::parse(behind)?));
+        }
+        Some(usage)
+    }
+
+    /// Whether these arguments fit, and if not, which one does not and why.
+    pub(super) fn check(&self, args: &[Word], situation: &Situation<'_>) -> Result<(), String> {
+        let mut operands = Vec::new();
+        let mut args = args.iter();
+        while let Some(word) = args.next() {
+            if word.text == "--" {
+                if let Some(behind) = &self.behind {
+                    self.check_operands(&operands, situation)?;
+                    return behind.check(args.as_slice(), situation);
+                }
+                operands.extend(args.map(|word| Value { no_option: true, ..Value::of(word) }));
+                return self.check_operands(&operands, situation);
+            }
+            if is_option(&word.text) {
+                self.check_option(word, &mut args, situation)?;
+            } else {
+                operands.push(Value::of(word));
+            }
+        }
+        self.check_operands(&operands, situation)
+    }
+
+    fn check_operands(&self, operands: &[Value<'_>], situation: &Situation<'_>) -> Result<(), String> {
+        if operands.len() < self.least {
+            return Err("an argument is missing".to_owned());
+        }
+        for (at, value) in operands.iter().enumerate() {
+            let last = self.operands.last().filter(|_| self.repeats);
+            match self.operands.get(at).or(last) {
+                Some(kind) => kind.check(*value, situation)?,
+                None => return Err(format!("the argument {} is one too many", shown(value.text))),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_option<'w>(
+        &self,
+        word: &'w Word,
+        next: &mut std::slice::Iter<'w, Word>,
+        situation: &Situation<'_>,
+    ) -> Result<(), String> {
+        if word.glob {
+            return Err(format!("{} is an option and a pattern", shown(&word.text)));
+        }
+        let text = word.text.as_str();
+        let digits = text.strip_prefix('-').filter(|digits| !digits.is_empty());
+        if self.numbers && digits.is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit())) {
+            return Ok(());
+        }
+        let (name, attached) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        if let Some(option) = self.options.iter().find(|option| option.name == name) {
+            // `-p=x` gives a one-letter option the value `=x`, unless all options begin with one dash.
+            let glued = attached.is_some() && name.len() == 2 && !self.one_dash;
+            if !glued {
+                return fits(option, attached, next, situation);
+            }
+        }
+        if text.starts_with("--") || self.one_dash {
+            return Err(unknown(name));
+        }
+        self.check_letters(text, next, situation)
+    }
+
+    /// `-la`, `-n5`, `-am message`
+    fn check_letters<'w>(
+        &self,
+        text: &'w str,
+        next: &mut std::slice::Iter<'w, Word>,
+        situation: &Situation<'_>,
+    ) -> Result<(), String> {
+        for (at, letter) in text.char_indices().skip(1) {
+            let name = format!("-{letter}");
+            let Some(option) = self.options.iter().find(|option| option.name == name) else {
+                return Err(unknown(&name));
+            };
+            if option.takes != Takes::Nothing {
+                let rest = &text[at + letter.len_utf8()..];
+                return fits(option, (!rest.is_empty()).then_some(rest), next, situation);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn option(word: &str) -> Option<Opt> {
+    let (name, takes) = if let Some((name, kind)) = word.split_once("[=") {
+        (name, Takes::Attached(Kind::parse(kind.strip_suffix(']')?)?))
+    } else if let Some((name, kind)) = word.split_once('=') {
+        (name, Takes::Value(Kind::parse(kind)?))
+    } else {
+        (word, Takes::Nothing)
+    };
+    Some(Opt { name: name.to_owned(), takes })
+}
+
+/// A single dash is a file name for standard input.
+fn is_option(text: &str) -> bool {
+    text.starts_with('-') && text.len() > 1
+}
+
+fn fits<'w>(
+    option: &Opt,
+    attached: Option<&'w str>,
+    next: &mut std::slice::Iter<'w, Word>,
+    situation: &Situation<'_>,
+) -> Result<(), String> {
+    let plain = |text| Value { text, glob: false, no_option: true };
+    match (&option.takes, attached) {
+        (Takes::Nothing | Takes::Attached(_), None) => Ok(()),
+        (Takes::Nothing, Some(_)) => Err(format!("{} with a value", shown(&option.name))),
+        (Takes::Value(kind) | Takes::Attached(kind), Some(value)) => kind.check(plain(value), situation),
+        (Takes::Value(kind), None) => match next.next() {
+            // Should the option take no value after all, this would be an option itself.
+            Some(word) if is_option(&word.text) && *kind != Kind::Number => {
+                Err(format!("the value {} looks like an option", shown(&word.text)))
+            }
+            Some(word) => kind.check(Value::of(word), situation),
+            None => Err(format!("{} without its value", shown(&option.name))),
+        },
+    }
+}
+
+fn unknown(name: &str) -> String {
+    format!("the option {} is not one of the harmless ones", shown(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::approval::Place;
+    use crate::approval::line;
+
+    fn check(usage: &str, args: &str) -> bool {
+        let place = Place::at(Path::new("/nowhere/tree"));
+        let situation = Situation::new(&place).unwrap();
+        let words = line::read(&format!("x {args}")).unwrap().remove(0).words;
+        Usage::parse(usage).unwrap().check(&words[1..], &situation).is_ok()
+    }
+
+    #[test]
+    fn options_fit_by_their_full_name_alone() {
+        let usage = "-a -b -n=NUM --stat --color[=TEXT] --dir=PATH -NUM PATH...";
+        for args in [
+            "",
+            "-ab x",
+            "-n 5",
+            "-n5",
+            "-abn 5",
+            "--color",
+            "--color=x",
+            "--dir=src",
+            "--dir src",
+            "-12",
+            "- x",
+        ] {
+            assert!(check(usage, args), "{args}");
+        }
+        for args in [
+            "-c",
+            "-abc",
+            "--sta",
+            "--stat=x",
+            "--dir=../x",
+            "--dir",
+            "--dir --stat",
+            "-n x",
+            "--color x /etc",
+            "--x",
+        ] {
+            assert!(!check(usage, args), "{args}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_two_dashes_has_a_usage_of_its_own() {
+        let usage = "-v NAME? -- --exact NAME...";
+        assert!(check(usage, "-v one -- --exact two three"));
+        assert!(!check(usage, "one two") && !check(usage, "-- -v") && !check(usage, "--exact"));
+        assert!(check("-v PATH...", "-- -v") && !check("-v PATH...", "-- ../x"));
+    }
+
+    #[test]
+    fn letters_of_one_dash_options_are_not_taken_apart() {
+        let usage = "-name=TEXT -type=f|d -n PATH...";
+        assert!(check(usage, ". -name '*.rs' -type f") && check(usage, "-name=x"));
+        assert!(!check(usage, ". -delete") && !check(usage, "-type x") && !check(usage, "-nn"));
+    }
+
+    #[test]
+    fn operands_are_counted() {
+        assert!(check("SED PATH...", "5p a b") && !check("SED PATH...", "") && check("SED PATH...", "5p"));
+        assert!(check("PATH?", "") && check("PATH?", "a") && !check("PATH?", "a b") && !check("", "a"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Which checks a project has, in the order in which they run.
+
+use std::fmt;
+
+use paw_core::config::{Layer, SupervisorConfig};
+use paw_host::trust::Subject;
+use serde::{Deserialize, Serialize};
+
+/// One check. The cheap ones come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    Fmt,
+    Lint,
+    Build,
+    Test,
+    Doc,
+    DocTool,
+    Spec,
+    Security,
+}
+
+impl Gate {
+    pub const ALL: [Self; 8] = [
+        Self::Fmt,
+        Self::Lint,
+        Self::Build,
+        Self::Test,
+        Self::Doc,
+        Self::DocTool,
+        Self::Spec,
+        Self::Security,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Lint => "lint",
+            Self::Build => "build",
+            Self::Test => "test",
+            Self::Doc => "doc",
+            Self::DocTool => "doc-tool",
+            Self::Spec => "spec",
+            Self::Security => "security",
+        }
+    }
+
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gate| gate.as_str() == name)
+    }
+
+    /// The word in brackets that begins a finding of this check.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::Fmt | Self::Lint | Self::Build | Self::Test => "[testing]",
+            Self::Doc | Self::DocTool => "[doc audit]",
+            Self::Spec => "[spec audit]",
+            Self::Security => "[security audit]",
+        }
+    }
+
+    /// The key of its command in the configuration.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Fmt => "supervisor.fmt_check_command",
+            Self::Lint => "supervisor.lint_command",
+            Self::Build => "supervisor.build_command",
+            Self::Test => "supervisor.test_command",
+            Self::Doc => "supervisor.doc_build_command",
+            Self::DocTool => "supervisor.doc_tool_command",
+            Self::Spec => "supervisor.spec_validate_command",
+            Self::Security => "supervisor.security_audit_command",
+        }
+    }
+
+    fn command(self, config: &SupervisorConfig) -> Option<&str> {
+        let command = match self {
+            Self::Fmt => &config.fmt_check_command,
+            Self::Lint => &config.lint_command,
+            Self::Build => &config.build_command,
+            Self::Test => &config.test_command,
+            Self::Doc => &config.doc_build_command,
+            Self::DocTool => &config.doc_tool_command,
+            Self::Spec => &config.spec_validate_command,
+            Self::Security => &config.security_audit_command,
+        };
+        command.as_deref().filter(|command| !command.trim().is_empty())
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A check with its command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub gate: Gate,
+    /// A line for `sh`.
+    pub command: String,
+}
+
+/// Every check that is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GatePlan {
+    pub steps: Vec<Step>,
+    subject: Option<Subject>,
+}
+
+impl GatePlan {
+    /// The commands that come from the repository's own file, which somebody has to approve.
+    pub fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+}
+
+/// The checks of a configuration. `repository` is the layer that comes from the repository's own file.
+pub fn plan(config: &SupervisorConfig, repository: &Layer) -> GatePlan {
+    let step = |gate: Gate| gate.command(config).map(|command| Step { gate, command: command.to_owned() });
+    let steps: Vec<_> = Gate::ALL.into_iter().filter_map(step).collect();
+    let keys: Vec<_> = repository.needs_trust().into_iter().map(|item| item.key).collect();
+    let own = steps.iter().filter(|step| keys.iter().any(|key| key == step.gate.key()));
+    let subject =
+        own.fold(Subject::new("gates"), |subject, step| subject.with(step.gate.key(), step.command.as_str()));
+    GatePlan { subject: (!subject.is_empty()).then_some(subject), steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_core::config;
+
+    use super::*;
+
+    fn layer(text: &str) -> Layer {
+        config::parse(text, "config.toml").unwrap()
+    }
+
+    #[test]
+    fn configured_commands_become_steps_in_the_order_of_their_cost() {
+        let config = SupervisorConfig {
+            test_command: Some("cargo test".to_owned()),
+            fmt_check_command: Some("cargo fmt --check".to_owned()),
+            lint_command: Some("  ".to_owned()),
+            ..SupervisorConfig::default()
+        };
+        let plan = plan(&config, &Layer::default());
+        let gates: Vec<_> = plan.steps.iter().map(|step| step.gate.as_str()).collect();
+        assert_eq!(gates, ["fmt", "test"]);
+        assert_eq!(plan.subject(), None);
+    }
+
+    #[test]
+    fn what_the_repositorys_own_file_says_needs_approval() {
+        let repository = layer("[supervisor]\ntest_command = \"make test\"\n");
+        let config = SupervisorConfig {
+            test_command: Some("make test".to_owned()),
+            lint_command: Some("mine".to_owned()),
+            ..SupervisorConfig::default()
+        };
+        let plan = plan(&config, &repository);
+        assert_eq!(plan.subject().unwrap().summary(), ["supervisor.test_command: make test"]);
+    }
+
+    #[test]
+    fn every_gate_is_found_by_its_name() {
+        assert!(Gate::ALL.into_iter().all(|gate| Gate::find(gate.as_str()) == Some(gate)));
+        assert_eq!(Gate::find("nothing"), None);
+    }
+}

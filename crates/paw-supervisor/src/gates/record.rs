@@ -1,0 +1,117 @@
+//! Results on disk. They belong to a commit: a branch that moves has none.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_host::files::{self, Access, FileError};
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{Finding, Proof};
+use super::plan::{Gate, Step};
+
+/// The layout of the file that this program writes, and the newest it reads.
+const FORMAT: u32 = 1;
+
+/// What was found about one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub format: u32,
+    pub commit: String,
+    pub branch: String,
+    pub at: Timestamp,
+    pub proof: Proof,
+    pub findings: Vec<Finding>,
+}
+
+impl Record {
+    pub fn new(commit: &str, branch: &str, at: Timestamp) -> Self {
+        Self {
+            format: FORMAT,
+            commit: commit.to_owned(),
+            branch: branch.to_owned(),
+            at,
+            proof: Proof::Unproven,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Puts findings in the place of older ones of the same gates.
+    pub(super) fn add(&mut self, findings: Vec<Finding>) {
+        self.findings.retain(|old| findings.iter().all(|new| new.gate != old.gate));
+        self.findings.extend(findings);
+        self.findings.sort_by_key(|finding| finding.gate);
+    }
+
+    /// What exactly this check found.
+    pub(super) fn find(&self, step: &Step) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
+    }
+}
+
+/// The results of a repository, a directory per commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Records {
+    dir: PathBuf,
+}
+
+impl Records {
+    pub fn of(common_dir: &Path) -> Self {
+        Self { dir: common_dir.join("paw/gates") }
+    }
+
+    /// Where the result of a commit is.
+    pub fn file(&self, commit: &str) -> PathBuf {
+        self.dir.join(commit).join("result.json")
+    }
+
+    /// Where what a check prints is kept.
+    pub(super) fn log(&self, commit: &str, gate: Gate) -> PathBuf {
+        self.dir.join(commit).join(format!("{gate}.log"))
+    }
+
+    /// What is known about a commit. A file that cannot be understood, or that is about another commit, says nothing.
+    pub fn load(&self, commit: &str) -> Result<Option<Record>, FileError> {
+        let text = files::load_text(&self.file(commit))?;
+        let record = text.and_then(|text| serde_json::from_str::<Record>(&text).ok());
+        Ok(record.filter(|record| record.commit == commit && record.format <= FORMAT))
+    }
+
+    pub fn save(&self, record: &Record) -> Result<(), FileError> {
+        let path = self.file(&record.commit);
+        let text = serde_json::to_string_pretty(record).map_err(|error| FileError {
+            action: "write",
+            path: path.clone(),
+            source: error.into(),
+        })?;
+        files::write_atomic(&path, format!("{text}\n").as_bytes(), Access::Private)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_found_by_its_commit_and_says_nothing_about_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::of(dir.path());
+        let record = Record::new("abc", "feat/x", Timestamp::UNIX_EPOCH);
+        records.save(&record).unwrap();
+        assert_eq!(records.load("abc").unwrap(), Some(record));
+        assert_eq!(records.load("def").unwrap(), None);
+        files::create_dir(&dir.path().join("paw/gates/def")).unwrap();
+        std::fs::copy(records.file("abc"), records.file("def")).unwrap();
+        assert_eq!(records.load("def").unwrap(), None);
+    }
+
+    #[test]
+    fn a_damaged_or_newer_record_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::of(dir.path());
+        let newer = Record { format: FORMAT + 1, ..Record::new("abc", "x", Timestamp::UNIX_EPOCH) };
+        records.save(&newer).unwrap();
+        assert_eq!(records.load("abc").unwrap(), None);
+        files::write_atomic(&records.file("abc"), b"{ half", Access::Usual).unwrap();
+        assert_eq!(records.load("abc").unwrap(), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! Checks, each run to its end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use paw_host::clock::Stopwatch;
+use paw_host::files::{self, Access};
+use paw_host::process::{Command, Exit, Stream};
+
+use super::outcome::{Finding, Status};
+use super::plan::Step;
+use super::record::Records;
+use super::verify::GateError;
+
+/// How much of what a check prints is kept: its end.
+const MOST_BYTES: usize = 4 << 20;
+/// How many of its last lines are told.
+const TAIL: usize = 12;
+const LONGEST_LINE: usize = 300;
+
+/// What a check printed, both streams in one.
+pub(super) struct Ran {
+    pub(super) finding: Finding,
+    pub(super) output: String,
+}
+
+/// A checkout of a commit, and how checks run there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) commit: &'a str,
+    pub(super) records: &'a Records,
+    /// How long one check may take.
+    pub(super) limit: Duration,
+    /// What checks find in their environment, which holds no secrets.
+    pub(super) variables: &'a [(String, String)],
+}
+
+impl Site<'_> {
+    /// Runs checks one after the other, whatever comes of them, and keeps what they print.
+    pub(super) fn run(&self, steps: &[Step], on_line: &mut dyn FnMut(&str)) -> Result<Vec<Ran>, GateError> {
+        steps.iter().map(|step| self.run_one(step, on_line)).collect()
+    }
+
+    fn run_one(&self, step: &Step, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
+        on_line(&format!("{}: {}", step.gate, plain(&step.command)));
+        let watch = Stopwatch::start();
+        let command =
+            Command::new("sh").args(["-c", "--", &step.command]).dir(self.dir).harmless_environment();
+        let command = self.variables.iter().fold(command, |command, (name, value)| command.env(name, value));
+        let mut printed: Vec<u8> = Vec::new();
+        let exit = command.time_limit(self.limit).stream(|_: Stream, line| {
+            printed.extend_from_slice(line);
+            printed.push(b'\n');
+            if printed.len() > 2 * MOST_BYTES {
+                printed.drain(..printed.len() - MOST_BYTES);
+            }
+            on_line(&plain(&String::from_utf8_lossy(line)));
+        })?;
+        let output =
+            String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
+        let log = self.records.log(self.commit, step.gate);
+        files::write_atomic(&log, output.as_bytes(), Access::Private)?;
+        let finding = Finding {
+            gate: step.gate,
+            command: step.command.clone(),
+            status: status(exit),
+            end: exit.to_string(),
+            seconds: watch.elapsed().as_secs(),
+            tail: tail(&output),
+            log: log.display().to_string(),
+        };
+        Ok(Ran { finding, output })
+    }
+}
+
+/// Runs checks in a checkout that somebody else has made of `commit`, each for at most `limit`.
+pub fn check(
+    (dir, commit): (&Path, &str),
+    steps: &[Step],
+    limit: Duration,
+    records: &Records,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<Vec<Finding>, GateError> {
+    let ran = Site { dir, commit, records, limit, variables: &[] }.run(steps, on_line)?;
+    Ok(ran.into_iter().map(|ran| ran.finding).collect())
+}
+
+fn status(exit: Exit) -> Status {
+    match exit {
+        Exit::Code(0) => Status::Passed,
+        Exit::Code(_) | Exit::Signal(_) => Status::Failed,
+        Exit::TimedOut { .. } => Status::TimedOut,
+    }
+}
+
+fn tail(output: &str) -> Vec<String> {
+    let lines: Vec<_> = output.lines().map(plain).filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(TAIL)..].to_vec()
+}
+
+/// A line without escape sequences and without anything a terminal would obey.
+fn plain(line: &str) -> String {
+    let mut shown = String::new();
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            // A sequence ends with a letter; its letters and signs are worth nothing without it.
+            if chars.next_if_eq(&'[').is_some() {
+                while chars.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
+                chars.next();
+            }
+        } else if c == '\t' {
+            shown.push_str("    ");
+        } else if !c.is_control() {
+            shown.push(c);
+        }
+    }
+    shown.chars().take(LONGEST_LINE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gates::Gate;
+
+    fn step(command: &str) -> Step {
+        Step { gate: Gate::Test, command: command.to_owned() }
+    }
+
+    fn ran(command: &str, limit: Duration) -> (Ran, tempfile::TempDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let variables = [("GIVEN".to_owned(), "yes".to_owned())];
+        let records = Records::of(dir.path());
+        let site = Site { dir: dir.path(), commit: "abc", records: &records, limit, variables: &variables };
+        let ran = site.run(&[step(command)], &mut |_| {}).unwrap().remove(0);
+        (ran, dir)
+    }
+
+    #[test]
+    fn what_a_check_prints_is_kept_and_its_end_told() {
+        let (ran, dir) =
+            ran("printf '\\033[31mred\\033[0m\\n'; echo err >&2; exit 3", Duration::from_secs(20));
+        assert_eq!((ran.finding.status, ran.finding.end.as_str()), (Status::Failed, "exited with code 3"));
+        let mut tail = ran.finding.tail.clone();
+        tail.sort();
+        assert_eq!(tail, ["err", "red"]);
+        assert_eq!(std::fs::read_to_string(dir.path().join("paw/gates/abc/test.log")).unwrap(), ran.output);
+    }
+
+    #[test]
+    fn a_check_sees_no_secrets_and_what_it_is_given() {
+        let (ran, _dir) = ran("echo \"$GIVEN\"; env", Duration::from_secs(20));
+        assert!(
+            ran.output.starts_with("yes\n") && !ran.output.contains("CARGO_MANIFEST_DIR"),
+            "{}",
+            ran.output
+        );
+    }
+
+    #[test]
+    fn a_check_that_takes_too_long_is_ended() {
+        let (ran, _dir) = ran("sleep 600", Duration::from_millis(300));
+        assert_eq!(ran.finding.status, Status::TimedOut);
+    }
+}

@@ -1,0 +1,15 @@
+//! What stands between the agents' work and the main branch.
+//!
+//! - [`approval`]: whether a command line is harmless enough to be answered without asking anybody
+//! - [`gates`]: whether a branch is proven, by the project's own checks on a clean checkout of its tip
+//! - [`merge`]: the agents' branches into main, each proven first
+//! - [`stall`]: agents that do not get on, and what can be done
+//! - [`sweep`]: one look at every agent
+//! - [`tower`]: what every agent is doing, and what is done about it
+
+pub mod approval;
+pub mod gates;
+pub mod merge;
+pub mod stall;
+pub mod sweep;
+pub mod tower;

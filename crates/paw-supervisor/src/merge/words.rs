@@ -1,0 +1,160 @@
+//! What a merge tells the agents and the person. Pure.
+
+use paw_broker::Message;
+use paw_broker::message::{AdvancedMain, Extra, Feedback, Question, Status};
+use paw_core::{AgentId, BranchName};
+use serde_json::{Map, Value, json};
+
+use super::outcome::{Outcome, Skip, short};
+use super::plan::Entry;
+use super::testimony::MARK;
+
+/// A message and what it is known by when the merge is resumed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Marked {
+    pub(super) mark: String,
+    pub(super) message: Message,
+}
+
+/// Who speaks in a merge, about which branch.
+#[derive(Debug, Clone)]
+pub(super) struct Speaker<'a> {
+    pub(super) run: String,
+    pub(super) me: &'a AgentId,
+    pub(super) base: &'a BranchName,
+}
+
+impl Speaker<'_> {
+    /// What somebody else should know about the end of a branch's merge, if anything.
+    pub(super) fn about(&self, entry: &Entry, merged_at: &str) -> Option<Marked> {
+        let Entry { agent, branch, tip, .. } = entry;
+        let base = self.base;
+        match entry.outcome()? {
+            Outcome::Merged { commit, rebased_from, .. } => {
+                let mark = self.mark("advanced", commit);
+                let rebased = rebased_from
+                    .as_ref()
+                    .map(|was| format!("{branch} was rebased onto {base} first (it was at {})", short(was)));
+                let message = AdvancedMain {
+                    from: self.me.clone(),
+                    merged_branch: branch.to_string(),
+                    new_main_sha: commit.clone(),
+                    base: base.to_string(),
+                    merged_at: merged_at.to_owned(),
+                    summary: rebased,
+                    extra: Extra { envelope: marked(&mark), payload: Map::new() },
+                };
+                Some(Marked { mark, message: message.into() })
+            }
+            Outcome::Regression { commit, errors, rescue, main_fails } => {
+                let first = format!(
+                    "{branch} was not merged: its tests fail on top of {base} ({}; kept as {rescue})",
+                    short(commit)
+                );
+                let too =
+                    main_fails.then(|| format!("the tests fail on {base} as well, so it may not be yours"));
+                let all = [first].into_iter().chain(too).chain(errors.iter().cloned());
+                let errors = all.map(|error| format!("[regression] {error}")).collect();
+                Some(self.feedback("regression", agent, commit, errors))
+            }
+            Outcome::Skipped { why } => {
+                let text = ask_for(why, branch, base)?;
+                Some(self.feedback("skipped", agent, tip, vec![text]))
+            }
+            Outcome::UpToDate | Outcome::Cycle { .. } => None,
+        }
+    }
+
+    /// Nothing of a cycle is merged before a person has said how.
+    pub(super) fn about_cycle(&self, cycle: &[AgentId]) -> Marked {
+        let names: Vec<_> = cycle.iter().map(AgentId::as_str).collect();
+        let names = names.join(", ");
+        let question = match cycle {
+            [one] => {
+                format!("{one} says that it waits for itself, so it was not merged. Merge it all the same?")
+            }
+            _ => format!("{names} wait for each other, so none of them was merged. Which one goes first?"),
+        };
+        let mark = self.mark("cycle", &names);
+        let hint = " (git paw merge --only <branch> merges one by itself)";
+        let mut message = Question::new(self.me.clone(), question + hint);
+        message.extra.payload = marked(&mark);
+        Marked { mark, message: message.into() }
+    }
+
+    /// The last word: which branches are in, which are not and why.
+    pub(super) fn summary(&self, entries: &[Entry]) -> Marked {
+        let text = summary(entries);
+        let mark = self.mark("summary", &text);
+        let mut message = Status::new(self.me.clone(), "merged");
+        message.message = Some(text);
+        message.phase = Some("merge".to_owned());
+        let details = entries.iter().map(|entry| {
+            let outcome = entry.outcome();
+            json!({"branch": entry.branch, "agent": entry.agent,
+                   "outcome": outcome.map(Outcome::word), "detail": outcome.map(ToString::to_string)})
+        });
+        message.detail = Some(Value::Array(details.collect()));
+        message.extra.payload = marked(&mark);
+        Marked { mark, message: message.into() }
+    }
+
+    fn feedback(&self, kind: &str, agent: &AgentId, commit: &str, errors: Vec<String>) -> Marked {
+        let mark = self.mark(kind, &format!("{agent}/{commit}"));
+        let mut message = Feedback::new(agent.clone(), self.me.clone(), errors);
+        message.extra.payload = marked(&mark);
+        Marked { mark, message: message.into() }
+    }
+
+    fn mark(&self, kind: &str, about: &str) -> String {
+        format!("{}/{kind}/{about}", self.run)
+    }
+}
+
+fn marked(mark: &str) -> Map<String, Value> {
+    Map::from_iter([(MARK.to_owned(), Value::from(mark))])
+}
+
+/// What the agent can do about it. Where it can do nothing it is not bothered.
+fn ask_for(why: &Skip, branch: &BranchName, base: &BranchName) -> Option<String> {
+    Some(match why {
+        Skip::Diverged => format!(
+            "[merge] {branch} was not merged: it and {base} have diverged. \
+             Rebase it (git rebase {base}), resolve what conflicts, and let it be verified again"
+        ),
+        Skip::Conflicts { said } => format!(
+            "[merge] {branch} was not merged: it cannot be rebased onto {base} ({said}). \
+             Rebase it yourself, resolve the conflicts, and let it be verified again"
+        ),
+        Skip::Unsettled { why } => format!(
+            "[merge] {branch} was not merged: it needs a rebase onto {base}, but {why}. \
+             Finish and commit, rebase (git rebase {base}), and let it be verified again"
+        ),
+        Skip::Waits { .. } | Skip::Unproven { .. } | Skip::Refused { .. } | Skip::Restless => return None,
+    })
+}
+
+/// One line: `merged: feat/a; skipped: feat/b (diverged: …); regressions: feat/c`.
+pub(super) fn summary(entries: &[Entry]) -> String {
+    let of = |word: &str, with_why: bool| {
+        let those = entries.iter().filter_map(|entry| entry.outcome().map(|outcome| (entry, outcome)));
+        let those = those.filter(|(_, outcome)| outcome.word() == word);
+        let name = |(entry, outcome): (&Entry, &Outcome)| {
+            if with_why { format!("{} ({outcome})", entry.branch) } else { entry.branch.to_string() }
+        };
+        those.map(name).collect::<Vec<_>>().join(", ")
+    };
+    let parts = [
+        ("merged", of("merged", false)),
+        ("nothing to merge", of("up_to_date", false)),
+        ("skipped", of("skipped", true)),
+        ("regressions", of("regression", false)),
+        ("waiting in a circle", of("cycle", false)),
+    ];
+    let parts: Vec<_> = parts
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what}: {names}"))
+        .collect();
+    if parts.is_empty() { "nothing to merge".to_owned() } else { parts.join("; ") }
+}

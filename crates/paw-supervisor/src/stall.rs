@@ -1,0 +1,225 @@
+//! Agents that do not get on: each kind of trouble is noticed from what is known, told once while it lasts, and mended
+//! where that is safe. Pure: facts and the time come in, what to tell and what to try comes out.
+
+mod reset;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use paw_agent::state::State;
+use paw_core::config::SupervisorConfig;
+
+pub use reset::reset_at;
+
+/// The same command this often in a row is a loop.
+const LOOP: u32 = 6;
+/// A prompt of ours that was not sent is sent after this long; one of somebody else's is told after this long.
+const OURS_UNSENT: SignedDuration = SignedDuration::from_secs(10);
+const UNSENT: SignedDuration = SignedDuration::from_mins(5);
+/// A CLI that has ended is told after this long: somebody may be about to start it again.
+const DEAD: SignedDuration = SignedDuration::from_secs(10);
+/// Less than this much of a conversation's room left, in percent.
+const LITTLE_ROOM: u8 = 10;
+/// Clocks differ; a limit is tried again this much later than it says.
+const AFTER_RESET: SignedDuration = SignedDuration::from_mins(1);
+
+/// How long an agent may do what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    pub silent: SignedDuration,
+    /// In which a CLI's "3pm" is meant.
+    pub zone: TimeZone,
+}
+
+impl Limits {
+    pub fn of(config: &SupervisorConfig, zone: TimeZone) -> Self {
+        let seconds = i64::try_from(config.no_progress_window_seconds).unwrap_or(i64::MAX);
+        Self { silent: SignedDuration::from_secs(seconds.max(1)), zone }
+    }
+}
+
+/// What is known about an agent now.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    pub state: &'a State,
+    pub since: Timestamp,
+    /// The last sign that it gets on.
+    pub progress: Timestamp,
+    /// What stands in its input.
+    pub typed: Option<&'a str>,
+    /// That is a text that we have put there.
+    pub typed_is_ours: bool,
+    /// What it has done last, and how often in a row.
+    pub repeats: (&'a str, u32),
+    /// How much room its conversation has left, in percent.
+    pub room: Option<u8>,
+}
+
+/// Something that keeps an agent from getting on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stall {
+    Silent { minutes: i64 },
+    Looping { what: String, times: u32 },
+    Dead,
+    NotSent,
+    LittleRoom { percent: u8 },
+    Limited { resets: Option<String> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Silent,
+    Looping,
+    Dead,
+    NotSent,
+    LittleRoom,
+    Limited,
+}
+
+impl Stall {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Silent { .. } => Kind::Silent,
+            Self::Looping { .. } => Kind::Looping,
+            Self::Dead => Kind::Dead,
+            Self::NotSent => Kind::NotSent,
+            Self::LittleRoom { .. } => Kind::LittleRoom,
+            Self::Limited { .. } => Kind::Limited,
+        }
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent { minutes } => write!(f, "at work for {minutes} minutes without a sign of progress"),
+            Self::Looping { what, times } => {
+                let what: String = what.chars().take(200).flat_map(char::escape_debug).collect();
+                write!(f, "has run the same command {times} times in a row: {what}")
+            }
+            Self::Dead => f.write_str("its CLI has ended"),
+            Self::NotSent => f.write_str("something is typed in its input and not sent"),
+            Self::LittleRoom { percent } => write!(f, "its conversation has {percent} % of its room left"),
+            Self::Limited { resets: Some(time) } => {
+                let time: String = time.chars().take(60).flat_map(char::escape_debug).collect();
+                write!(f, "has used up what it may until {time}; it is told to go on then")
+            }
+            Self::Limited { resets: None } => {
+                f.write_str("has used up what it may, and does not say until when")
+            }
+        }
+    }
+}
+
+/// What can be tried without harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Enter, for a prompt that we have typed.
+    Send,
+    /// Tell it to go on: its limit is over.
+    GoOn,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    Tell(Stall),
+    Try(Remedy),
+}
+
+/// What was noticed about one agent so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Watch {
+    told: BTreeSet<Kind>,
+    tried: bool,
+    /// What is typed, and since when.
+    typed: Option<(String, Timestamp)>,
+    /// When a limit is over.
+    resumes: Option<Timestamp>,
+}
+
+impl Watch {
+    pub fn step(&mut self, facts: &Facts<'_>, limits: &Limits, now: Timestamp) -> Vec<Step> {
+        let unsent = self.unsent_for(facts, now);
+        let mut steps = Vec::new();
+        if facts.typed_is_ours && unsent.is_some_and(|unsent| unsent >= OURS_UNSENT) && !self.tried {
+            self.tried = true;
+            steps.push(Step::Try(Remedy::Send));
+        }
+        steps.extend(self.resume(facts, limits, now).map(Step::Try));
+        let found = find(facts, limits, unsent, now);
+        self.told.retain(|kind| found.iter().any(|stall| stall.kind() == *kind));
+        for stall in found {
+            if self.told.insert(stall.kind()) {
+                steps.push(Step::Tell(stall));
+            }
+        }
+        steps
+    }
+
+    /// For how long the same text has stood in the input of an agent that does nothing.
+    fn unsent_for(&mut self, facts: &Facts<'_>, now: Timestamp) -> Option<SignedDuration> {
+        let text = facts.typed.filter(|text| !text.is_empty() && *facts.state == State::Idle);
+        let Some(text) = text else {
+            self.typed = None;
+            self.tried = false;
+            return None;
+        };
+        match &self.typed {
+            Some((typed, since)) if typed == text => Some(now.duration_since(*since)),
+            _ => {
+                self.typed = Some((text.to_owned(), now));
+                None
+            }
+        }
+    }
+
+    /// A limit whose end is known is tried again once, when it is over.
+    fn resume(&mut self, facts: &Facts<'_>, limits: &Limits, now: Timestamp) -> Option<Remedy> {
+        let State::RateLimited { resets } = facts.state else {
+            self.resumes = None;
+            return None;
+        };
+        if self.resumes.is_none() {
+            let at = resets.as_deref().and_then(|text| reset_at(text, facts.since, &limits.zone))?;
+            self.resumes = Some(at.checked_add(AFTER_RESET).unwrap_or(Timestamp::MAX));
+        }
+        let over = self.resumes.is_some_and(|at| now >= at);
+        if over {
+            self.resumes = Some(Timestamp::MAX);
+        }
+        over.then_some(Remedy::GoOn)
+    }
+}
+
+fn find(facts: &Facts<'_>, limits: &Limits, unsent: Option<SignedDuration>, now: Timestamp) -> Vec<Stall> {
+    let mut found = Vec::new();
+    let held = now.duration_since(facts.since);
+    match facts.state {
+        State::Working | State::Unknown => {
+            let silent = now.duration_since(facts.progress.max(facts.since));
+            if *facts.state == State::Working && silent >= limits.silent {
+                found.push(Stall::Silent { minutes: silent.as_mins() });
+            }
+        }
+        State::Exited if held >= DEAD => found.push(Stall::Dead),
+        State::RateLimited { resets } => found.push(Stall::Limited { resets: resets.clone() }),
+        _ => {}
+    }
+    let (what, times) = facts.repeats;
+    if times >= LOOP && *facts.state != State::Exited {
+        found.push(Stall::Looping { what: what.to_owned(), times });
+    }
+    if unsent.is_some_and(|unsent| unsent >= UNSENT) {
+        found.push(Stall::NotSent);
+    }
+    if let Some(percent) = facts.room.filter(|percent| *percent < LITTLE_ROOM) {
+        found.push(Stall::LittleRoom { percent });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

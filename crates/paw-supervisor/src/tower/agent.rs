@@ -1,0 +1,259 @@
+//! What is known about one agent, from what its CLI tells, whether it lives, and what its screen shows. Pure.
+
+use jiff::Timestamp;
+use paw_agent::deliver::Look;
+use paw_agent::events::notes::Note;
+use paw_agent::events::{Deed, Tracker, What};
+use paw_agent::screen::{Ask, Reading};
+use paw_agent::state::{Known, Life, Sight, State, conclude};
+
+/// What is remembered of an agent between two looks.
+#[derive(Debug, Clone)]
+pub(super) struct Agent {
+    cli: String,
+    tracker: Tracker,
+    life: Life,
+    sight: Option<Sight>,
+    known: Option<Known>,
+    /// The last sign that it gets on: something told, or other words on its screen.
+    progress: Timestamp,
+    letters: String,
+    room: Option<u8>,
+    repeats: Repeats,
+}
+
+/// How often in a row an agent has done the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Repeats {
+    pub(super) what: String,
+    pub(super) times: u32,
+}
+
+/// An approval that a hook has told of and left to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeftOpen {
+    pub(super) ask: Ask,
+    pub(super) reason: String,
+}
+
+impl Agent {
+    pub(super) fn new(cli: &str, now: Timestamp) -> Self {
+        Self {
+            cli: cli.to_owned(),
+            tracker: Tracker::default(),
+            life: Life::Running,
+            sight: None,
+            known: None,
+            progress: now,
+            letters: String::new(),
+            room: None,
+            repeats: Repeats::default(),
+        }
+    }
+
+    pub(super) fn cli(&self) -> &str {
+        &self.cli
+    }
+
+    pub(super) fn repeats(&self) -> &Repeats {
+        &self.repeats
+    }
+
+    /// How much room its conversation has left, in percent, as its CLI says.
+    pub(super) fn room(&self) -> Option<u8> {
+        self.room
+    }
+
+    pub(super) fn progress(&self) -> Timestamp {
+        self.progress
+    }
+
+    /// What its screen shows.
+    pub(super) fn reading(&self) -> Option<&Reading> {
+        self.sight.as_ref().map(|sight| &sight.reading)
+    }
+
+    /// Takes in what its CLI has told. A record that nobody understands says nothing.
+    pub(super) fn hear(&mut self, note: &Note) -> Option<LeftOpen> {
+        let event = note.heard()?;
+        self.progress = self.progress.max(note.at);
+        let left_open = match (&event.what, &note.answer) {
+            (What::ApprovalAsked { deed, .. }, Some(answer)) => {
+                Some(LeftOpen { ask: deed.ask(), reason: answer.reason.clone() })
+            }
+            _ => None,
+        };
+        match &event.what {
+            What::ToolEnded(Deed::Command(command)) => self.repeats.count(command),
+            What::ToolEnded(_) | What::PromptTaken => self.repeats = Repeats::default(),
+            _ => {}
+        }
+        self.tracker.hear(note.at, &event);
+        left_open
+    }
+
+    /// Takes in a look at its pane.
+    pub(super) fn see(&mut self, look: &Look, now: Timestamp) {
+        self.life = look.life();
+        if self.life != Life::Running {
+            // Whatever is started there next is another start.
+            self.tracker = Tracker::default();
+            self.sight = None;
+            return;
+        }
+        let letters: String = look.screen.letters().chars().filter(|letter| !letter.is_numeric()).collect();
+        if letters != self.letters {
+            self.letters = letters;
+            self.progress = now;
+        }
+        self.room = look.screen.rows().iter().rev().take(4).find_map(|row| room(row.text()));
+        let reading = look.read(&self.cli);
+        let since = match &self.sight {
+            Some(before) if before.reading.state == reading.state => before.since,
+            _ => now,
+        };
+        self.sight = Some(Sight { reading, since });
+    }
+
+    /// What it is doing now. Says whether that is another state than before, one that is known.
+    pub(super) fn conclude(&mut self, now: Timestamp) -> (Known, bool) {
+        let known = conclude(&self.life, self.tracker.heard(), self.sight.as_ref(), now);
+        let known = known.following(self.known.as_ref());
+        let before = self.known.as_ref().map(|known| known.state.name());
+        let changed = known.state != State::Unknown && before != Some(known.state.name());
+        if changed || self.known.is_none() || known.state != State::Unknown {
+            self.known = Some(known.clone());
+        }
+        (known, changed)
+    }
+}
+
+/// The number in a row such as `8% context left` or `Context left until auto-compact: 8%`.
+fn room(row: &str) -> Option<u8> {
+    let row = row.to_lowercase();
+    if !row.contains("context") || !["left", "remaining"].iter().any(|word| row.contains(word)) {
+        return None;
+    }
+    let before = row.split_once('%')?.0;
+    let digits = before.rfind(|letter: char| !letter.is_ascii_digit()).map_or(before, |at| &before[at..]);
+    digits
+        .trim_start_matches(|letter: char| !letter.is_ascii_digit())
+        .parse()
+        .ok()
+        .filter(|percent| *percent <= 100)
+}
+
+impl Repeats {
+    fn count(&mut self, what: &str) {
+        if self.what == what {
+            self.times += 1;
+        } else {
+            *self = Self { what: what.to_owned(), times: 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_agent::events::notes::Answer;
+    use paw_agent::screen::Screen;
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn note(second: i64, event: &str, command: &str) -> Note {
+        let record = json!({
+            "hook_event_name": event, "session_id": "s", "tool_name": "Bash", "tool_input": {"command": command},
+        });
+        Note::new(at(second), "claude", &record)
+    }
+
+    fn look(program: &str, text: &str) -> Look {
+        Look { program: program.into(), dead: false, cursor_visible: true, screen: Screen::parse(text) }
+    }
+
+    fn idle() -> Look {
+        look("claude", &format!("{rule}\n❯ \n{rule}\n  ? for shortcuts", rule = "─".repeat(40)))
+    }
+
+    fn state(agent: &mut Agent, second: i64) -> &'static str {
+        agent.conclude(at(second)).0.state.name()
+    }
+
+    #[test]
+    fn a_state_is_news_once() {
+        let mut agent = Agent::new("claude", at(0));
+        assert!(!agent.conclude(at(0)).1, "nothing is known yet");
+        agent.see(&idle(), at(1));
+        assert!(agent.conclude(at(1)).1);
+        agent.see(&idle(), at(2));
+        let (known, news) = agent.conclude(at(2));
+        assert!(!news);
+        assert_eq!(known.since, at(1));
+    }
+
+    #[test]
+    fn an_approval_that_was_given_at_once_is_no_waiting() {
+        let mut agent = Agent::new("claude", at(0));
+        let mut asked = note(1, "PermissionRequest", "cargo test");
+        asked.answer = Some(Answer { allowed: true, reason: String::new() });
+        assert_eq!(agent.hear(&asked), None);
+        assert_eq!(state(&mut agent, 1), "working");
+        asked.answer = Some(Answer { allowed: false, reason: "no".into() });
+        let left = agent.hear(&asked).unwrap();
+        assert_eq!((left.ask.command(), left.reason.as_str()), (Some("cargo test"), "no"));
+        assert_eq!(state(&mut agent, 1), "waiting_approval");
+    }
+
+    #[test]
+    fn a_cli_that_died_without_a_word_can_be_started_again() {
+        let mut agent = Agent::new("claude", at(0));
+        agent.hear(&note(1, "UserPromptSubmit", ""));
+        assert_eq!(state(&mut agent, 1), "working");
+        agent.see(&look("bash", "$"), at(2));
+        assert_eq!(state(&mut agent, 2), "exited");
+        let mut started = note(3, "SessionStart", "");
+        started.record["session_id"] = "another".into();
+        started.record["source"] = "startup".into();
+        agent.hear(&started);
+        agent.see(&idle(), at(4));
+        assert_eq!(state(&mut agent, 4), "idle");
+    }
+
+    #[test]
+    fn the_same_command_again_and_again_is_counted_until_something_else_is_done() {
+        let mut agent = Agent::new("claude", at(0));
+        for second in 0..3 {
+            agent.hear(&note(second, "PostToolUse", "cargo test"));
+        }
+        assert_eq!(agent.repeats().times, 3);
+        agent.hear(&note(4, "PostToolUse", "git diff"));
+        assert_eq!(agent.repeats(), &Repeats { what: "git diff".into(), times: 1 });
+    }
+
+    #[test]
+    fn the_room_of_a_conversation_is_read_from_the_last_rows() {
+        assert_eq!(room("  Context left until auto-compact: 8%"), Some(8));
+        assert_eq!(room("  42% context left · ? for shortcuts"), Some(42));
+        assert_eq!(room("Context low (3% remaining)"), Some(3));
+        for row in
+            ["", "coverage 8%", "context left", "context left %", "context é% left", "context left 999%"]
+        {
+            assert_eq!(room(row), None, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_clock_on_the_screen_is_no_progress() {
+        let mut agent = Agent::new("claude", at(0));
+        agent.see(&look("claude", "● thinking 12s"), at(5));
+        agent.see(&look("claude", "● thinking 57s"), at(50));
+        assert_eq!(agent.progress(), at(5));
+        agent.see(&look("claude", "● thinking 57s\n● done"), at(60));
+        assert_eq!(agent.progress(), at(60));
+    }
+}

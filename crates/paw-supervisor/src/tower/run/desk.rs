@@ -1,0 +1,249 @@
+//! What the tower has on its desk: one sheet for each agent of the session.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use paw_agent::deliver::Look;
+use paw_agent::events::notes::{Notes, Reader};
+use paw_agent::screen::{Ask, Screen};
+use paw_agent::state::{Known, State};
+use paw_broker::message::Message;
+use paw_core::{AgentId, Receipt, SessionMode};
+use paw_host::tmux::Tmux;
+
+use super::Settings;
+use crate::approval::log::VerdictLog;
+use crate::approval::{self, Verdict};
+use crate::stall::{Facts, Limits, Step, Watch};
+use crate::tower::agent::Agent;
+use crate::tower::ask::{Done, Next, Standing};
+use crate::tower::panes::{self, Glance};
+use crate::tower::press;
+use crate::tower::remedy::{self, Patient};
+use crate::tower::{verdict, words};
+
+pub(super) struct Desk {
+    settings: Settings,
+    notes: Notes,
+    limits: Limits,
+    publish: Box<dyn FnMut(Message) + Send>,
+    sheets: BTreeMap<AgentId, Sheet>,
+    receipt: Option<Receipt>,
+    /// When the panes were last looked at, in seconds of the wall clock.
+    looked: i64,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// One agent.
+#[derive(Debug)]
+struct Sheet {
+    agent: Agent,
+    reader: Reader,
+    standing: Standing,
+    watch: Watch,
+    pane: Option<String>,
+    worktree: PathBuf,
+}
+
+impl Desk {
+    pub(super) fn new(settings: Settings, publish: Box<dyn FnMut(Message) + Send>) -> Self {
+        let notes = Notes::of(&settings.repo.common_dir);
+        let limits = Limits::of(&settings.config, TimeZone::system());
+        Self { settings, notes, limits, publish, sheets: BTreeMap::new(), receipt: None, looked: 0 }
+    }
+
+    pub(super) fn notes_dir(&self) -> Option<PathBuf> {
+        self.notes.dir().ok().map(PathBuf::from)
+    }
+
+    /// Takes in what hooks have told.
+    pub(super) fn hear(&mut self, now: Timestamp) -> bool {
+        let answers = self.receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
+        let (mut heard, mut said) = (false, Vec::new());
+        for (id, sheet) in &mut self.sheets {
+            for note in sheet.reader.news().unwrap_or_default() {
+                heard = true;
+                let Some(left) = sheet.agent.hear(&note) else { continue };
+                let what = verdict::what(&left.ask);
+                // What was told long ago is over.
+                let fresh = now.duration_since(note.at).as_secs() < 10;
+                if answers && fresh && sheet.standing.see(&what, now) == Next::Judge {
+                    said.push(words::question(id, &left.ask, &left.reason));
+                    sheet.standing.note(&what, Done::PassedOn, now);
+                }
+            }
+            said.extend(sheet.news(id, now).1);
+        }
+        said.into_iter().for_each(&mut self.publish);
+        heard
+    }
+
+    /// Looks at all panes if something was drawn since the last time, and acts on it. Says whether something was new.
+    pub(super) fn look(&mut self, now: Timestamp) -> bool {
+        let Ok(Some(receipt)) = self.settings.receipts.load(&self.settings.session) else { return false };
+        self.sort(&receipt, now);
+        let heard = self.hear(now);
+        let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
+        let Ok(Some(glance)) = Glance::take(&tmux, &receipt) else { return heard };
+        let drawn = glance.activity >= self.looked || self.sheets.values().any(|sheet| sheet.pane.is_none());
+        if drawn {
+            self.looked = now.as_second();
+            self.take_in(&tmux, &glance, now);
+        }
+        for id in self.sheets.keys().cloned().collect::<Vec<_>>() {
+            self.act(&tmux, &receipt, &id, now);
+        }
+        self.receipt = Some(receipt);
+        heard || drawn
+    }
+
+    /// A sheet for each agent of the session, and no other.
+    fn sort(&mut self, receipt: &Receipt, now: Timestamp) {
+        let ids = receipt.agent_ids();
+        self.sheets.retain(|id, _| ids.contains(id));
+        for (id, agent) in ids.into_iter().zip(&receipt.worktrees) {
+            let reader = || self.notes.reader(&id);
+            self.sheets.entry(id.clone()).or_insert_with(|| Sheet {
+                agent: Agent::new(&agent.cli, now),
+                reader: reader(),
+                standing: Standing::default(),
+                watch: Watch::default(),
+                pane: None,
+                worktree: agent.worktree_path.clone(),
+            });
+        }
+    }
+
+    fn take_in(&mut self, tmux: &Tmux, glance: &Glance, now: Timestamp) {
+        let ours = |(id, sheet): (&AgentId, &Sheet)| glance.find(id, &sheet.worktree);
+        let panes: Vec<&str> = self.sheets.iter().filter_map(ours).collect();
+        // One that was closed this very moment; the next look is without it.
+        let Ok(looks) = panes::look(tmux, &panes) else { return };
+        for (id, sheet) in &mut self.sheets {
+            sheet.pane = glance.find(id, &sheet.worktree).map(str::to_owned);
+            let look = sheet.pane.as_ref().and_then(|pane| looks.get(pane));
+            match look {
+                Some(look) => sheet.agent.see(look, now),
+                None => sheet.agent.see(&closed(), now),
+            }
+        }
+    }
+
+    /// Tells what is new about an agent, answers what it asks, and sees to it that it gets on.
+    fn act(&mut self, tmux: &Tmux, receipt: &Receipt, id: &AgentId, now: Timestamp) {
+        let Some(sheet) = self.sheets.get_mut(id) else { return };
+        let (known, mut said) = sheet.news(id, now);
+        let shown = sheet.agent.reading().map(|reading| reading.state.clone());
+        match shown {
+            Some(State::WaitingApproval(ask)) => {
+                said.extend(answer(&self.settings, receipt, id, sheet, tmux, &ask, now));
+            }
+            _ => sheet.standing.see_nothing(now),
+        }
+        said.extend(self.get_on(tmux, receipt, id, &known, now));
+        said.into_iter().for_each(&mut self.publish);
+    }
+
+    fn get_on(
+        &mut self,
+        tmux: &Tmux,
+        receipt: &Receipt,
+        id: &AgentId,
+        known: &Known,
+        now: Timestamp,
+    ) -> Vec<Message> {
+        let Some(sheet) = self.sheets.get_mut(id) else { return Vec::new() };
+        let typed = sheet.agent.reading().and_then(|reading| reading.typed.clone());
+        let repeats = sheet.agent.repeats();
+        let facts = Facts {
+            state: &known.state,
+            since: known.since,
+            progress: sheet.agent.progress(),
+            typed: typed.as_deref(),
+            typed_is_ours: typed.as_deref().is_some_and(|typed| remedy::is_ours(receipt, id, typed)),
+            repeats: (&repeats.what, repeats.times),
+            room: sheet.agent.room(),
+        };
+        let mut said = Vec::new();
+        for step in sheet.watch.step(&facts, &self.limits, now) {
+            match (step, &sheet.pane) {
+                (Step::Tell(stall), _) if receipt.mode == SessionMode::Supervisor => {
+                    said.push(words::stalled(id, &stall));
+                }
+                (Step::Tell(stall), _) => tracing::info!(target: "paw::tower", "{id}: {stall}"),
+                (Step::Try(tried), Some(pane)) => {
+                    let patient = Patient { id, cli: sheet.agent.cli(), pane, typed: typed.as_deref() };
+                    remedy::apply(tried, patient, tmux, receipt, &self.settings.receipts);
+                }
+                (Step::Try(_), None) => {}
+            }
+        }
+        said
+    }
+}
+
+impl Sheet {
+    /// What the agent is doing, and a message if that is new.
+    fn news(&mut self, id: &AgentId, now: Timestamp) -> (Known, Vec<Message>) {
+        let (known, changed) = self.agent.conclude(now);
+        let said = changed.then(|| words::status(id, self.agent.cli(), &known)).into_iter().collect();
+        (known, said)
+    }
+}
+
+/// What a pane shows that is not there any more.
+fn closed() -> Look {
+    Look { program: String::new(), dead: true, cursor_visible: false, screen: Screen::parse("") }
+}
+
+/// Answers a prompt that is harmless, and passes any other on, each once.
+fn answer(
+    settings: &Settings,
+    receipt: &Receipt,
+    id: &AgentId,
+    sheet: &mut Sheet,
+    tmux: &Tmux,
+    ask: &Ask,
+    now: Timestamp,
+) -> Option<Message> {
+    let what = verdict::what(ask);
+    let next = sheet.standing.see(&what, now);
+    if next == Next::Nothing || receipt.mode != SessionMode::Supervisor {
+        return None;
+    }
+    let (configured, mut place) = approval::gather(&sheet.worktree, &settings.dirs).ok()?;
+    if !verdict::is_answering(receipt, &configured.rules) {
+        sheet.standing.note(&what, Done::PassedOn, now);
+        return None;
+    }
+    place.cwd.clone_from(&place.worktree);
+    let said = match next {
+        Next::NotTaken => {
+            Verdict::Ask { reason: "it was answered, and the prompt is still there".to_owned() }
+        }
+        _ if !press::is_possible(ask) => {
+            Verdict::Ask { reason: "its prompt is not the usual one".to_owned() }
+        }
+        _ => verdict::weigh(ask, &configured.rules, &place),
+    };
+    let log = VerdictLog::of(&settings.repo.common_dir);
+    let written = verdict::record(&log, receipt, id, ask, &said, now);
+    let pane = sheet.pane.as_deref()?;
+    if said.is_allow() && written.is_ok() {
+        if let Err(error) = press::press(tmux, pane, sheet.agent.cli(), ask) {
+            tracing::warn!(target: "paw::tower", "{id} is not answered: {error}");
+        }
+        // Once, whatever became of it: a prompt that stands there later is for a person.
+        sheet.standing.note(&what, Done::Answered, now);
+        return None;
+    }
+    sheet.standing.note(&what, Done::PassedOn, now);
+    Some(words::question(id, ask, said.reason()))
+}

@@ -1,0 +1,108 @@
+//! What the tower tells others. Pure.
+
+use paw_agent::screen::Ask;
+use paw_agent::state::{Known, State};
+use paw_broker::message::{Feedback, Message, Question, Status};
+use paw_core::AgentId;
+
+use super::verdict::what;
+use crate::stall::Stall;
+
+/// Who says it, as a field beside what is said.
+const SOURCE: &str = "tower";
+/// How much of a stranger's words is passed on.
+const LONGEST: usize = 300;
+
+/// What an agent is doing, for the table of agents. What it said last of finished work stays there.
+pub(super) fn status(agent: &AgentId, cli: &str, known: &Known) -> Message {
+    let (word, message) = match &known.state {
+        State::Starting | State::Working => ("working", None),
+        State::Idle | State::Exited | State::Unknown => ("idle", None),
+        State::WaitingApproval(ask) => {
+            ("waiting", Some(format!("waits for an approval: {}", plain(&what(ask)))))
+        }
+        State::WaitingInput => ("waiting", Some("waits for an answer in its pane".to_owned())),
+        State::RateLimited { resets } => {
+            let until = resets.as_deref().map(|resets| format!(" until {}", plain(resets)));
+            ("waiting", Some(format!("has used up what it may{}", until.unwrap_or_default())))
+        }
+    };
+    let mut status = Status::new(agent.clone(), word);
+    status.cli = Some(cli.to_owned());
+    status.phase = Some(known.state.name().to_owned());
+    status.message = message;
+    status.extra.payload.insert("source".to_owned(), SOURCE.into());
+    status.into()
+}
+
+/// An approval that only a person can give.
+pub(super) fn question(agent: &AgentId, ask: &Ask, why: &str) -> Message {
+    let what = plain(&what(ask));
+    let text = format!(
+        "[approval] {agent} wants: {what} (not answered for you: {}). Look: git paw sweep capture {agent}. \
+         Yes, once: git paw sweep approve {agent}",
+        plain(why)
+    );
+    Question::new(agent.clone(), text).into()
+}
+
+/// Trouble, for whoever supervises.
+pub(super) fn stalled(agent: &AgentId, stall: &Stall) -> Message {
+    Feedback::new(AgentId::supervisor(), agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
+}
+
+fn plain(text: &str) -> String {
+    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_agent::screen::{AskKind, AskSubject};
+    use paw_agent::state::Source;
+
+    use super::*;
+
+    fn agent() -> AgentId {
+        AgentId::new("feat-x").unwrap()
+    }
+
+    fn ask(command: &str) -> Ask {
+        Ask { kind: AskKind::Command, subject: AskSubject::Command(command.into()), keys: None }
+    }
+
+    fn said(state: State) -> Status {
+        let known =
+            Known { state, since: Timestamp::UNIX_EPOCH, source: Source::Told, reason: String::new() };
+        match status(&agent(), "claude", &known) {
+            Message::Status(status) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_others_have_said_of_finished_work_is_left_alone_unless_somebody_is_needed() {
+        for state in [State::Idle, State::Working, State::Exited] {
+            let said = said(state);
+            assert_eq!((said.message, said.modified_files), (None, None));
+        }
+        let waiting = said(State::WaitingApproval(ask("cargo publish")));
+        assert_eq!(
+            (waiting.status.as_str(), waiting.phase.as_deref()),
+            ("waiting", Some("waiting_approval"))
+        );
+        assert_eq!(waiting.message.as_deref(), Some("waits for an approval: cargo publish"));
+    }
+
+    #[test]
+    fn a_question_says_what_and_why_and_nothing_that_a_terminal_obeys() {
+        let Message::Question(asked) = question(&agent(), &ask("echo \u{1b}[2J"), "because") else {
+            panic!()
+        };
+        assert!(
+            asked.question.contains("echo \\u{1b}[2J (not answered for you: because)"),
+            "{}",
+            asked.question
+        );
+    }
+}

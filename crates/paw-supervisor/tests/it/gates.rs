@@ -1,0 +1,278 @@
+//! Gates on real repositories.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use paw_core::BranchName;
+use paw_core::config::{self, Layer};
+use paw_host::git::Repo;
+use paw_supervisor::gates::record::Records;
+use paw_supervisor::gates::{self, Gate, GateError, Order, Proof, Ready, Report, Status, Step};
+use paw_testkit::{TestRepo, git};
+use paw_worktree::setup;
+
+/// A repository whose branch `feat/x` has a worktree of its own, one commit ahead of `main`.
+struct Project {
+    dir: tempfile::TempDir,
+    repo: TestRepo,
+    tree: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let repo = TestRepo::init(root.join("app"));
+        repo.commit_file(".gitignore", "cache\n", "ignore");
+        let tree = root.join("app-feat-x");
+        repo.git(["worktree", "add", "--quiet", "-b", "feat/x", tree.to_str().unwrap()]);
+        let project = Self { dir, repo, tree };
+        project.commit("work.txt", "work\n");
+        project
+    }
+
+    fn commit(&self, path: &str, text: &str) -> String {
+        fs::write(self.tree.join(path), text).unwrap();
+        git(&self.tree, ["add", "--", path]);
+        git(&self.tree, ["commit", "--quiet", "--message", path]);
+        git(&self.tree, ["rev-parse", "HEAD"])
+    }
+
+    fn kept(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("kept")
+    }
+
+    fn order(&self, steps: &[(Gate, &str)]) -> Order {
+        let step = |(gate, command): &(Gate, &str)| Step { gate: *gate, command: (*command).to_owned() };
+        Order {
+            repo: Repo::discover(&self.repo.root).unwrap(),
+            branch: BranchName::new("feat/x").unwrap(),
+            steps: steps.iter().map(step).collect(),
+            only: Vec::new(),
+            limit: Duration::from_mins(1),
+            keep_in: self.kept(),
+            ready: Ready::default(),
+            governance: Vec::new(),
+        }
+    }
+
+    fn verify(&self, steps: &[(Gate, &str)]) -> Report {
+        run(&self.order(steps))
+    }
+}
+
+fn run(order: &Order) -> Report {
+    gates::verify(order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap()
+}
+
+fn printed(report: &Report, gate: Gate) -> String {
+    let finding = report.findings.iter().find(|finding| finding.gate == gate).unwrap();
+    fs::read_to_string(&finding.log).unwrap()
+}
+
+fn lines_in(path: &Path) -> usize {
+    fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_branch_whose_gates_pass_is_verified_and_the_record_is_bound_to_its_commit() {
+    let project = Project::new();
+    let report = project.verify(&[(Gate::Lint, "true"), (Gate::Test, "test -f work.txt")]);
+    assert_eq!((report.proof, report.errors.len()), (Proof::Verified, 0));
+    assert_eq!(report.commit, git(&project.tree, ["rev-parse", "HEAD"]));
+    let records = Records::of(&project.repo.root.join(".git"));
+    assert_eq!(records.load(&report.commit).unwrap().unwrap().proof, Proof::Verified);
+    let next = project.commit("more.txt", "more\n");
+    assert_eq!(records.load(&next).unwrap(), None);
+}
+
+#[test]
+fn the_agents_own_worktree_is_used_while_it_is_clean() {
+    let project = Project::new();
+    fs::write(project.tree.join("cache"), "warm\n").unwrap();
+    fs::create_dir(project.tree.join(".git-paw")).unwrap();
+    fs::write(project.tree.join(".git-paw/AGENTS.local.md"), "ours\n").unwrap();
+    let report = project.verify(&[(Gate::Test, "pwd; cat cache")]);
+    assert_eq!(printed(&report, Gate::Test), format!("{}\nwarm\n", project.tree.display()));
+    assert!(!project.kept().exists());
+}
+
+#[test]
+fn uncommitted_files_cannot_help() {
+    let project = Project::new();
+    fs::write(project.tree.join("fix.txt"), "uncommitted\n").unwrap();
+    let report = project.verify(&[(Gate::Test, "pwd; test -f fix.txt")]);
+    assert_eq!(report.proof, Proof::Failed);
+    assert!(printed(&report, Gate::Test).starts_with(&project.kept().display().to_string()));
+    assert_eq!(fs::read_to_string(project.tree.join("fix.txt")).unwrap(), "uncommitted\n");
+    project.commit("fix.txt", "committed\n");
+    assert_eq!(project.verify(&[(Gate::Test, "test -f fix.txt")]).proof, Proof::Verified);
+}
+
+#[test]
+fn the_kept_checkout_loses_what_a_run_left_behind_but_not_its_caches() {
+    let project = Project::new();
+    fs::write(project.tree.join("dirty"), "x").unwrap();
+    let steps = [(
+        Gate::Test,
+        "test -f cache && echo warm; test -f left && echo left; echo > left; echo > cache; rm work.txt",
+    )];
+    assert_eq!(printed(&project.verify(&steps), Gate::Test), "");
+    assert_eq!(printed(&project.verify(&steps), Gate::Test), "warm\n");
+    fs::remove_dir_all(project.kept()).unwrap();
+    assert_eq!(printed(&project.verify(&steps), Gate::Test), "");
+}
+
+#[test]
+fn a_stranger_in_the_place_of_the_kept_checkout_is_left_alone() {
+    let project = Project::new();
+    fs::write(project.tree.join("dirty"), "x").unwrap();
+    fs::create_dir_all(project.kept().join("branch")).unwrap();
+    fs::write(project.kept().join("branch/mine"), "x").unwrap();
+    let error = gates::verify(&project.order(&[(Gate::Test, "true")]), Timestamp::UNIX_EPOCH, &mut |_| {});
+    assert!(matches!(error, Err(GateError::InTheWay(_))), "{error:?}");
+    assert!(project.kept().join("branch/mine").exists());
+}
+
+#[test]
+fn no_hook_of_the_repository_runs_for_the_kept_checkout() {
+    let project = Project::new();
+    fs::write(project.tree.join("dirty"), "x").unwrap();
+    let hook = project.repo.root.join(".git/hooks/post-checkout");
+    let ran = project.dir.path().join("hook-ran");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(project.verify(&[(Gate::Test, "true")]).proof, Proof::Verified);
+    assert!(!ran.exists());
+}
+
+#[test]
+fn a_tip_that_moves_while_gates_run_voids_the_verdict() {
+    let project = Project::new();
+    let command = "git commit --quiet --allow-empty -m sneaky";
+    let report = project.verify(&[(Gate::Test, command)]);
+    assert_eq!(report.proof, Proof::Void);
+    assert!(report.reason.unwrap().contains("moved"));
+    assert!(!report.record.exists());
+}
+
+#[test]
+fn a_file_that_changes_in_the_agents_worktree_while_gates_run_voids_the_verdict() {
+    let project = Project::new();
+    let report = project.verify(&[(Gate::Test, "echo more >> work.txt")]);
+    assert_eq!(report.proof, Proof::Void);
+    assert!(report.reason.unwrap().contains("work.txt"));
+    assert_eq!(project.verify(&[(Gate::Test, "echo more >> work.txt")]).proof, Proof::Verified);
+}
+
+#[test]
+fn nothing_configured_is_unproven_and_runs_nothing() {
+    let project = Project::new();
+    let report = project.verify(&[]);
+    assert_eq!((report.proof, report.findings.len()), (Proof::Unproven, 0));
+    assert!(report.reason.unwrap().contains("no gate is configured"));
+}
+
+#[test]
+fn failures_are_told_with_the_tags_of_their_gates_and_a_regression_is_called_one() {
+    let project = Project::new();
+    let report = project.verify(&[
+        (Gate::Test, "if test -f work.txt; then echo 'test a ... FAILED'; exit 1; fi"),
+        (Gate::Doc, "! test -f work.txt"),
+        (Gate::Security, "! test -f work.txt"),
+    ]);
+    assert_eq!(report.proof, Proof::Failed);
+    let tags: Vec<_> = report.errors.iter().map(|error| error.split(' ').next().unwrap()).collect();
+    assert_eq!(tags, ["[testing]", "[regression]", "[doc", "[security"]);
+    assert!(report.errors[0].contains("test a ... FAILED"), "{:?}", report.errors);
+    assert_eq!(report.baseline, Some(project.repo.git(["rev-parse", "main"])));
+}
+
+#[test]
+fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
+    let project = Project::new();
+    let runs = project.dir.path().join("runs");
+    let failing =
+        format!("echo x >> '{}'; echo 'test old ... FAILED'; cat new 2>/dev/null; exit 1", runs.display());
+    let steps = [(Gate::Lint, "true"), (Gate::Test, failing.as_str())];
+    let report = project.verify(&steps);
+    assert_eq!((report.proof, report.findings[1].status), (Proof::Verified, Status::FailedBefore));
+    assert_eq!(lines_in(&runs), 2);
+    project.commit("new", "test new ... FAILED\n");
+    let report = project.verify(&steps);
+    assert_eq!((report.proof, report.findings[1].status), (Proof::Failed, Status::Failed));
+    assert_eq!(lines_in(&runs), 3, "the recorded baseline is used again");
+}
+
+#[test]
+fn some_gates_alone_prove_nothing_until_the_others_have_run_on_the_same_commit() {
+    let project = Project::new();
+    let mut order = project.order(&[(Gate::Lint, "true"), (Gate::Test, "true")]);
+    order.only = vec![Gate::Lint];
+    let report = run(&order);
+    assert_eq!(report.proof, Proof::Unproven);
+    assert_eq!(report.reason.as_deref(), Some("not run on this commit yet: test"));
+    order.only = vec![Gate::Test];
+    assert_eq!(run(&order).proof, Proof::Verified);
+    project.commit("more.txt", "more\n");
+    assert_eq!(run(&order).proof, Proof::Unproven);
+}
+
+#[test]
+fn a_gate_that_takes_too_long_fails() {
+    let project = Project::new();
+    let mut order = project.order(&[(Gate::Test, "sleep 600")]);
+    order.limit = Duration::from_millis(300);
+    let report = run(&order);
+    assert_eq!((report.proof, report.findings[0].status), (Proof::Failed, Status::TimedOut));
+}
+
+#[test]
+fn a_branch_that_does_not_exist_is_an_error_that_names_it() {
+    let project = Project::new();
+    let order =
+        Order { branch: BranchName::new("feat/none").unwrap(), ..project.order(&[(Gate::Test, "true")]) };
+    let error = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, GateError::NoBranch(_)) && error.to_string().contains("feat/none"), "{error}");
+}
+
+#[test]
+fn a_branch_without_a_worktree_is_verified_in_the_kept_checkout() {
+    let project = Project::new();
+    project.repo.git(["worktree", "remove", "--force", project.tree.to_str().unwrap()]);
+    assert_eq!(project.verify(&[(Gate::Test, "test -f work.txt")]).proof, Proof::Verified);
+}
+
+#[test]
+fn a_kept_checkout_is_made_ready_like_any_worktree() {
+    let project = Project::new();
+    fs::write(project.repo.root.join("cache"), "brought along\n").unwrap();
+    fs::write(project.tree.join("dirty"), "x").unwrap();
+    let ready = |setup_command: &str| {
+        let text = format!("[worktree]\nsetup_commands = [\"{setup_command}\"]\ncopy = [\"cache\"]\n");
+        let user = config::parse(&text, "config.toml").unwrap();
+        let config = config::resolve(user, Layer::default(), |_| false).unwrap();
+        let setup = setup::plan(&config, &Layer::default(), &project.repo.root);
+        Ready { copy: config.worktree.copy, setup }
+    };
+    let order =
+        Order { ready: ready("echo made > made"), ..project.order(&[(Gate::Test, "cat cache made")]) };
+    assert_eq!(printed(&run(&order), Gate::Test), "brought along\nmade\n");
+    let order = Order { ready: ready("exit 3"), ..order };
+    let error = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, GateError::NotReady(why) if why.contains("exit 3")), "{error}");
+}
+
+#[test]
+fn what_gates_print_is_handed_over_while_they_run() {
+    let project = Project::new();
+    let seen = RefCell::new(Vec::new());
+    let order = project.order(&[(Gate::Test, "echo one; echo two")]);
+    gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |line| seen.borrow_mut().push(line.to_owned()))
+        .unwrap();
+    assert_eq!(seen.into_inner(), ["test: echo one; echo two", "one", "two"]);
+}

@@ -1,0 +1,219 @@
+//! Who is merged when, who is not, and what is said about it.
+
+use paw_supervisor::merge::{MergeError, Move, Outcome, Skip};
+
+use super::world::{World, branch, id, outcome, outcomes};
+
+#[test]
+fn agents_without_edges_merge_first_and_dependents_follow_fast_forward_only() {
+    let world = World::new(&["a"]);
+    world.commit("a", "a.txt", "a\n");
+    let world = world.with_agent("b", "feat/a");
+    world.commit("b", "b.txt", "b\n");
+    let world = world.with_agent("c", "feat/b");
+    let tip = world.commit("c", "c.txt", "c\n");
+    world.blocked("a", "supervisor");
+    world.blocked("c", "b");
+    world.blocked("b", "a");
+    let report = world.merge();
+    assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "merged"), ("feat/c", "merged")]);
+    assert_eq!((world.main(), report.after.clone()), (tip.clone(), tip));
+    assert_eq!(world.repo.git(["rev-list", "--merges", "main"]), "", "never a merge commit");
+    assert!(world.repo.root.join("c.txt").exists(), "the checkout has followed");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+    assert!(report.is_complete());
+    world.assert_tidy();
+}
+
+#[test]
+fn the_order_is_that_of_blocked_events_and_not_that_of_the_session() {
+    let world = World::new(&["b"]).with_agent("a", "main");
+    world.commit("a", "a.txt", "a\n");
+    world.commit("b", "b.txt", "b\n");
+    world.blocked("b", "a");
+    let report = world.merge();
+    assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "skipped")]);
+    assert_eq!(world.main(), world.tip("feat/a"));
+}
+
+#[test]
+fn a_branch_that_diverges_is_skipped_and_its_agent_is_asked_to_rebase() {
+    let world = World::new(&["a", "b"]);
+    world.commit("a", "a.txt", "a\n");
+    let b = world.commit("b", "b.txt", "b\n");
+    let report = world.merge();
+    assert_eq!(outcome(&report, "feat/b"), &Outcome::Skipped { why: Skip::Diverged });
+    assert_eq!(world.tip("feat/b"), b, "the branch is left alone");
+    let feedback = world.said_of("agent.feedback", "b");
+    assert_eq!((feedback.len(), &feedback[0]["payload"]["from"]), (1, &"supervisor".into()));
+    let text = feedback[0]["payload"]["errors"][0].as_str().unwrap();
+    assert!(text.contains("feat/b was not merged") && text.contains("git rebase main"), "{text}");
+    assert!(world.said_of("agent.feedback", "a").is_empty());
+    assert!(!report.is_complete());
+}
+
+#[test]
+fn nothing_of_a_cycle_is_merged_and_a_person_is_asked() {
+    let world = World::new(&["a", "b", "c"]);
+    for agent in ["a", "b", "c"] {
+        world.commit(agent, &format!("{agent}.txt"), "x\n");
+    }
+    world.blocked("a", "b");
+    world.blocked("b", "a");
+    let report = world.merge();
+    assert_eq!(outcomes(&report), [("feat/c", "merged"), ("feat/a", "cycle"), ("feat/b", "cycle")]);
+    assert_eq!(report.cycles, [vec![id("a"), id("b")]]);
+    assert_eq!(world.main(), world.tip("feat/c"));
+    let question = world.said_of("agent.question", "supervisor");
+    assert_eq!(question.len(), 1);
+    let text = question[0]["payload"]["question"].as_str().unwrap();
+    assert!(text.contains("a, b wait for each other"), "{text}");
+}
+
+#[test]
+fn whoever_depends_on_a_branch_that_is_not_merged_waits() {
+    let world = World::new(&["a", "b", "c"]);
+    world.commit("a", "broken", "x\n");
+    world.commit("b", "b.txt", "x\n");
+    world.commit("c", "c.txt", "x\n");
+    world.blocked("b", "a");
+    let report = world.merge();
+    assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "skipped"), ("feat/c", "merged")]);
+    assert_eq!(outcome(&report, "feat/b"), &Outcome::Skipped { why: Skip::Waits { on: id("a") } });
+    assert!(world.said_of("agent.feedback", "b").is_empty(), "there is nothing b could do");
+}
+
+#[test]
+fn a_branch_asked_for_by_itself_does_not_wait_for_those_that_take_no_part() {
+    let world = World::new(&["a", "b"]);
+    world.commit("a", "a.txt", "x\n");
+    world.commit("b", "b.txt", "x\n");
+    world.blocked("b", "a");
+    let b = [paw_supervisor::merge::Member { agent: id("b"), branch: branch("feat/b") }];
+    let merge = world.open_for(&b).unwrap();
+    assert_eq!(merge.forecast(false).unwrap()[0].1, Move::FastForward);
+}
+
+#[test]
+fn the_final_status_says_what_merged_what_was_skipped_and_what_failed() {
+    let world = World::new(&["a", "b", "c", "d"]);
+    world.commit("a", "broken", "x\n");
+    world.commit("b", "b.txt", "x\n");
+    world.commit("c", "c.txt", "x\n");
+    let report = world.merge();
+    let status = world.said_of("agent.status", "supervisor");
+    assert_eq!(status.len(), 1);
+    let text = status[0]["payload"]["message"].as_str().unwrap();
+    assert_eq!(
+        text,
+        "merged: feat/b; nothing to merge: feat/d; skipped: feat/c (diverged: it needs a rebase); regressions: feat/a"
+    );
+    assert_eq!((text, status[0]["payload"]["phase"].as_str()), (report.summary().as_str(), Some("merge")));
+    assert_eq!(status[0]["payload"]["detail"][1]["outcome"], "merged");
+}
+
+#[test]
+fn everybody_hears_that_main_has_moved() {
+    let world = World::new(&["a"]);
+    let tip = world.commit("a", "a.txt", "a\n");
+    world.merge();
+    let moved: Vec<_> =
+        world.said().into_iter().filter(|said| said["type"] == "agent.advanced-main").collect();
+    assert_eq!(moved.len(), 1);
+    assert_eq!(
+        (moved[0]["merged_branch"].as_str(), moved[0]["new_main_sha"].as_str()),
+        (Some("feat/a"), Some(&*tip))
+    );
+    assert_eq!((moved[0]["from"].as_str(), moved[0]["base"].as_str()), (Some("supervisor"), Some("main")));
+}
+
+#[test]
+fn verified_holds_for_the_current_tip_only() {
+    let world = World::new(&["a", "b", "idle"]);
+    world.commit("a", "a.txt", "x\n");
+    world.commit("b", "b.txt", "x\n");
+    world.verify("a");
+    world.verify("b");
+    assert!(
+        world.open().unwrap().unverified().unwrap().is_empty(),
+        "who has nothing to merge needs no check"
+    );
+    world.commit("b", "more.txt", "x\n");
+    let merge = world.open().unwrap();
+    let unverified: Vec<_> =
+        merge.unverified().unwrap().iter().map(|entry| entry.agent.to_string()).collect();
+    assert_eq!(unverified, ["b"]);
+}
+
+#[test]
+fn a_forecast_changes_nothing_and_is_what_then_happens() {
+    let world = World::new(&["a", "b", "idle"]);
+    world.commit("a", "a.txt", "x\n");
+    world.commit("b", "b.txt", "x\n");
+    let before = world.main();
+    let merge = world.open().unwrap();
+    let moves = |rebase| -> Vec<_> {
+        merge
+            .forecast(rebase)
+            .unwrap()
+            .into_iter()
+            .map(|(entry, next)| (entry.agent.to_string(), next))
+            .collect()
+    };
+    let expected =
+        |b| [("a".to_owned(), Move::FastForward), ("b".to_owned(), b), ("idle".to_owned(), Move::Nothing)];
+    assert_eq!(moves(false), expected(Move::Skip(Skip::Diverged)));
+    assert_eq!(moves(true), expected(Move::Rebase));
+    drop(merge);
+    assert_eq!(world.main(), before);
+    assert!(world.said().is_empty());
+    world.assert_tidy();
+    assert_eq!(
+        outcomes(&world.merge()),
+        [("feat/a", "merged"), ("feat/b", "skipped"), ("feat/idle", "up_to_date")]
+    );
+}
+
+#[test]
+fn only_one_merge_runs_at_a_time() {
+    let world = World::new(&["a"]);
+    let first = world.open().unwrap();
+    assert!(matches!(world.try_open(&[]), Err(MergeError::Busy)));
+    drop(first);
+    assert!(world.open().is_ok());
+}
+
+#[test]
+fn a_branch_that_is_gone_is_said_and_holds_nobody_up() {
+    let world = World::new(&["a", "b"]);
+    world.commit("b", "b.txt", "x\n");
+    let dir = world.worktree("a");
+    world.repo.git(["worktree", "remove", "--force", dir.to_str().unwrap()]);
+    world.repo.git(["branch", "-D", "feat/a"]);
+    let report = world.merge();
+    assert_eq!(outcomes(&report), [("feat/b", "merged")]);
+    assert!(report.notes.iter().any(|note| note == "feat/a does not exist any more"), "{:?}", report.notes);
+}
+
+#[test]
+fn hostile_branch_names_are_merged_like_any_other() {
+    let world = World::new(&[]);
+    let name = "feat/$(touch gone)'\"&;é";
+    let name = name.replace(' ', "-");
+    world.repo.git(["branch", &name, "main"]);
+    let tree = world.repo.git(["write-tree"]);
+    let commit = world.repo.git(["commit-tree", "-p", "main", "-m", "hostile", &tree]);
+    world.repo.git(["update-ref", &format!("refs/heads/{name}"), &commit]);
+    let members = [paw_supervisor::merge::Member { agent: id("x"), branch: branch(&name) }];
+    let merge = world.open_for(&members).unwrap();
+    let (me, now) = (id("operator"), paw_host::clock::now);
+    let mut hands = paw_supervisor::merge::Hands {
+        prove: &mut |checkout| Ok(super::world::prove(checkout)),
+        tell: &mut |_| Ok(()),
+        on_step: &mut |_, _| {},
+        me: &me,
+        now: &now,
+    };
+    assert!(merge.run(false, &mut hands).unwrap().is_complete());
+    assert_eq!(world.main(), commit);
+}

@@ -1,0 +1,229 @@
+//! A session with agents that have commits, and a merge of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paw_broker::endpoint::PawDir;
+use paw_broker::log::{Draft, MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::{Message, SessionId};
+use paw_core::{AgentId, BranchName, PawError};
+use paw_host::clock;
+use paw_host::git::Repo;
+use paw_host::sqlite::Durability;
+use paw_supervisor::merge::{
+    Checkout, Hands, Member, Merge, MergeError, Outcome, Proof, Report, Step, Testimony,
+};
+use paw_testkit::{Sandbox, TestRepo, git, wait_until};
+use serde_json::{Value, json};
+
+pub(crate) struct World {
+    sandbox: Option<Sandbox>,
+    root: PathBuf,
+    pub repo: TestRepo,
+    agents: Vec<String>,
+    rebase: bool,
+}
+
+pub(crate) fn branch(name: &str) -> BranchName {
+    BranchName::new(name).unwrap()
+}
+
+pub(crate) fn id(name: &str) -> AgentId {
+    AgentId::new(name).unwrap()
+}
+
+/// Green unless a file says otherwise. What is checked out must be the commit and nothing else.
+pub(crate) fn prove(checkout: &Checkout<'_>) -> Proof {
+    assert_eq!(git(checkout.dir, ["rev-parse", "HEAD"]), checkout.commit);
+    assert_eq!(git(checkout.dir, ["status", "--porcelain"]), "");
+    if checkout.dir.join("broken").exists() {
+        Proof::Failed { errors: vec!["broken is there".to_owned()] }
+    } else {
+        Proof::Passed
+    }
+}
+
+impl World {
+    /// Agents `a`, `b`, … on branches `feat/a`, `feat/b`, …, each in a worktree beside the repository.
+    pub(crate) fn new(agents: &[&str]) -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("app");
+        repo.commit_file("shared.txt", "one\n", "shared");
+        let world =
+            Self { root: sandbox.root(), sandbox: Some(sandbox), repo, agents: Vec::new(), rebase: false };
+        agents.iter().fold(world, |world, agent| world.with_agent(agent, "main"))
+    }
+
+    /// A world that another process has made, with a rebase wished.
+    pub(crate) fn at(root: PathBuf, agents: &[&str]) -> Self {
+        let repo = TestRepo { root: root.join("app") };
+        let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
+        Self { sandbox: None, root, repo, agents, rebase: true }
+    }
+
+    /// With a wish that diverged branches are brought up.
+    pub(crate) fn rebasing(self) -> Self {
+        Self { rebase: true, ..self }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        self.sandbox.as_ref().unwrap()
+    }
+
+    /// One more agent, whose branch starts at another.
+    pub(crate) fn with_agent(mut self, agent: &str, start: &str) -> Self {
+        let dir = self.worktree(agent);
+        let name = format!("feat/{agent}");
+        self.repo.git(["worktree", "add", "--quiet", "-b", &name, dir.to_str().unwrap(), start]);
+        self.agents.push(agent.to_owned());
+        self
+    }
+
+    pub(crate) fn worktree(&self, agent: &str) -> PathBuf {
+        self.root.join(format!("app-feat-{agent}"))
+    }
+
+    pub(crate) fn bench(&self) -> PathBuf {
+        self.root.join("app-paw-merge")
+    }
+
+    /// An agent commits a file. Returns the commit.
+    pub(crate) fn commit(&self, agent: &str, path: &str, text: &str) -> String {
+        let dir = self.worktree(agent);
+        fs::write(dir.join(path), text).unwrap();
+        git(&dir, ["add", "--all"]);
+        git(&dir, ["commit", "--quiet", "--message", &format!("{agent}: {path}")]);
+        git(&dir, ["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn tip(&self, name: &str) -> String {
+        self.repo.git(["rev-parse", "--verify", &format!("refs/heads/{name}")])
+    }
+
+    pub(crate) fn main(&self) -> String {
+        self.tip("main")
+    }
+
+    pub(crate) fn repo(&self) -> Repo {
+        Repo::discover(&self.repo.root).unwrap()
+    }
+
+    /// What was said in the session so far, as JSON.
+    pub(crate) fn said(&self) -> Vec<Value> {
+        let page = self.log().history(&session(), 0, PageLimit::DEFAULT).unwrap();
+        page.iter().map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
+    }
+
+    /// What was said to or by an agent, of one type.
+    pub(crate) fn said_of(&self, name: &str, agent: &str) -> Vec<Value> {
+        let is_it = |message: &Value| message["type"] == name && message["agent_id"] == agent;
+        self.said().into_iter().filter(is_it).collect()
+    }
+
+    pub(crate) fn say(&self, message: Value) {
+        self.store(Message::from_json(message).unwrap());
+    }
+
+    pub(crate) fn blocked(&self, agent: &str, on: &str) {
+        self.say(json!({"type": "agent.blocked", "agent_id": agent, "payload": {"needs": "it", "from": on}}));
+    }
+
+    pub(crate) fn verify(&self, agent: &str) {
+        let commit = self.tip(&format!("feat/{agent}"));
+        self.say(json!({"type": "agent.verified", "agent_id": agent,
+            "payload": {"verified_by": "supervisor", "commit": commit}}));
+    }
+
+    fn log(&self) -> SqliteLog {
+        SqliteLog::open(&PawDir::of(&self.repo().common_dir).log(), Durability::Process).unwrap()
+    }
+
+    fn store(&self, message: Message) {
+        self.log().append(&session(), &[Draft::new(message, clock::now())]).unwrap();
+    }
+
+    fn members(&self) -> Vec<Member> {
+        let member = |agent: &String| Member { agent: id(agent), branch: branch(&format!("feat/{agent}")) };
+        self.agents.iter().map(member).collect()
+    }
+
+    pub(crate) fn open(&self) -> Result<Merge, MergeError> {
+        self.open_for(&self.members())
+    }
+
+    /// Programs that other tests are just starting may hold our lock for a moment.
+    pub(crate) fn open_for(&self, members: &[Member]) -> Result<Merge, MergeError> {
+        wait_until("nobody else merges", || match self.try_open(members) {
+            Err(MergeError::Busy) => None,
+            answer => Some(answer),
+        })
+    }
+
+    pub(crate) fn try_open(&self, members: &[Member]) -> Result<Merge, MergeError> {
+        let repo = self.repo();
+        let testimony = Testimony::load(&repo.common_dir, Some(&session()))?;
+        Merge::open(&repo, &branch("main"), members, testimony, clock::now())
+    }
+
+    pub(crate) fn merge(&self) -> Report {
+        self.merge_by(prove)
+    }
+
+    /// A merge with another proof.
+    pub(crate) fn merge_by(&self, mut prove: impl FnMut(&Checkout<'_>) -> Proof) -> Report {
+        self.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |_, _| {}).unwrap()
+    }
+
+    pub(crate) fn merge_with(
+        &self,
+        prove: &mut dyn FnMut(&Checkout<'_>) -> Result<Proof, PawError>,
+        on_step: &mut dyn FnMut(Step, Option<&BranchName>),
+    ) -> Result<Report, MergeError> {
+        let mut tell = |message: &Message| {
+            self.store(message.clone());
+            Ok(())
+        };
+        let me = id("supervisor");
+        let mut hands = Hands { prove, tell: &mut tell, on_step, me: &me, now: &clock::now };
+        self.open()?.run(self.rebase, &mut hands)
+    }
+
+    /// Nothing of a merge is left but what it has merged.
+    pub(crate) fn assert_tidy(&self) {
+        assert!(!self.bench().exists(), "the temporary worktree is still there");
+        let listed = self.repo.git(["worktree", "list", "--porcelain"]);
+        assert!(!listed.contains("app-paw-merge"), "{listed}");
+        assert!(!self.repo.root.join(".git/paw/merge.json").exists(), "the journal is still there");
+    }
+
+    /// The commit behind a rescue, found among what the rescue keeps.
+    pub(crate) fn is_kept(&self, reference: &str, commit: &str) -> bool {
+        self.repo.git(["rev-list", reference]).lines().any(|line| line == commit)
+    }
+}
+
+pub(crate) fn session() -> SessionId {
+    SessionId::new("s")
+}
+
+/// The outcome of one branch.
+pub(crate) fn outcome<'a>(report: &'a Report, name: &str) -> &'a Outcome {
+    let entry = report.entries.iter().find(|entry| entry.branch.as_str() == name);
+    entry.unwrap_or_else(|| panic!("no {name} in {report:?}")).outcome().unwrap()
+}
+
+pub(crate) fn outcomes(report: &Report) -> Vec<(&str, &str)> {
+    report.entries.iter().map(|entry| (entry.branch.as_str(), entry.outcome().unwrap().word())).collect()
+}
+
+pub(crate) fn write(dir: &Path, name: &str, text: &str) {
+    fs::write(dir.join(name), text).unwrap();
+}
+
+pub(crate) fn read(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join(name)).unwrap_or_default()
+}
