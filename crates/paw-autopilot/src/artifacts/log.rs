@@ -1,0 +1,39 @@
+//! `log.jsonl`: everything that happened, one line each, every line with its time and its phase.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::manifest::seconds;
+use crate::runners::{Outcome, Report};
+
+/// One line, without its end. Fields come in the order they are given.
+pub fn line(at: Timestamp, phase: &str, fields: Value) -> String {
+    let mut record = Map::new();
+    record.insert("ts".into(), json!(seconds::shown(&at)));
+    record.insert("phase".into(), json!(phase));
+    if let Value::Object(fields) = fields {
+        record.extend(fields.into_iter().filter(|(key, _)| key != "ts" && key != "phase"));
+    }
+    Value::Object(record).to_string()
+}
+
+/// `{"failed":3,"passed":0}`
+pub fn counts(report: &Report) -> Value {
+    json!({"failed": report.count(Outcome::Failed), "passed": report.count(Outcome::Passed)})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_begins_with_its_time_and_its_phase_whatever_it_holds() {
+        let at = "2025-01-15T14:21:00.7Z".parse().unwrap();
+        let fields = json!({"subtask": "42.1", "status": "ok", "ts": "never", "error": "two\nlines"});
+        assert_eq!(
+            line(at, "red", fields),
+            r#"{"ts":"2025-01-15T14:21:00Z","phase":"red","subtask":"42.1","status":"ok","error":"two\nlines"}"#
+        );
+        assert_eq!(line(at, "pause", Value::Null), r#"{"ts":"2025-01-15T14:21:00Z","phase":"pause"}"#);
+    }
+}

@@ -1,0 +1,137 @@
+//! The directory of a run, and the two files beside it: the checkpoint a run is resumed from, and what views look at.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_host::files::{self, Access, FileError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::id::RunId;
+use super::log;
+use super::manifest::Manifest;
+use super::results::{Occasion, TestResult};
+use crate::engine::Run;
+use crate::runners::Report;
+use crate::tasks::TaskProject;
+
+/// `.taskmaster/reports/runs/<id>/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDir {
+    pub id: RunId,
+    pub path: PathBuf,
+    state: PathBuf,
+}
+
+impl RunDir {
+    /// Makes the directory of a new run. Two that begin in the same second get two directories.
+    pub fn create(project: &TaskProject, began: Timestamp) -> Result<Self, FileError> {
+        let runs = project.runs_dir();
+        files::create_dir(&runs)?;
+        loop {
+            let id = RunId::of(began, |name| runs.join(name).exists());
+            let run = Self::of(project, id);
+            match fs::create_dir(&run.path) {
+                Ok(()) => break files::create_dir(&run.path.join("test-results")).map(|()| run),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => break Err(FileError { action: "create", path: run.path, source }),
+            }
+        }
+    }
+
+    pub fn of(project: &TaskProject, id: RunId) -> Self {
+        let state = project.root.join(".taskmaster/state");
+        Self { path: project.runs_dir().join(id.as_str()), id, state }
+    }
+
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FileError> {
+        write_json(&self.path.join("manifest.json"), manifest)
+    }
+
+    pub fn log(&self, at: Timestamp, phase: &str, fields: Value) -> Result<(), FileError> {
+        append(&self.path.join("log.jsonl"), &log::line(at, phase, fields))
+    }
+
+    pub fn add_commit(&self, sha: &str) -> Result<(), FileError> {
+        append(&self.path.join("commits.txt"), sha)
+    }
+
+    /// Writes a result and returns where.
+    pub fn write_result(&self, occasion: Occasion<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
+        let path = self.path.join("test-results").join(occasion.file_name());
+        write_json(&path, result)?;
+        Ok(path)
+    }
+
+    pub fn write_pull_request(&self, body: &str) -> Result<(), FileError> {
+        files::write_atomic(&self.path.join("pr.md"), body.as_bytes(), Access::Usual)
+    }
+
+    /// Where a run stands, after every step of it.
+    pub fn write_checkpoint(&self, run: &Run) -> Result<(), FileError> {
+        let stored = run.checkpoint();
+        write_json(&self.checkpoint_file(), &stored)?;
+        let view =
+            serde_json::json!({"runId": self.id, "status": crate::engine::view::status(run), "run": stored});
+        write_json(&self.state.join("current-run.json"), &view)
+    }
+
+    pub fn load_checkpoint(&self) -> Result<Option<Run>, FileError> {
+        load_json(&self.checkpoint_file())
+    }
+
+    /// What the suite said before the subtask at hand; a resumed run is held against it too.
+    pub fn write_baseline(&self, baseline: &Report) -> Result<(), FileError> {
+        write_json(&self.baseline_file(), baseline)
+    }
+
+    pub fn load_baseline(&self) -> Result<Option<Report>, FileError> {
+        load_json(&self.baseline_file())
+    }
+
+    fn checkpoint_file(&self) -> PathBuf {
+        self.state.join("runs").join(format!("{}.json", self.id))
+    }
+
+    fn baseline_file(&self) -> PathBuf {
+        self.state.join("runs").join(format!("{}.baseline.json", self.id))
+    }
+}
+
+/// The newest run that has a checkpoint.
+pub fn find_latest(project: &TaskProject) -> Option<RunDir> {
+    let entries = fs::read_dir(project.root.join(".taskmaster/state/runs")).ok()?;
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let ids = names.filter_map(|name| RunId::parse(name.strip_suffix(".json")?));
+    ids.max().map(|id| RunDir::of(project, id))
+}
+
+fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+    let Some(text) = files::load_text(path)? else { return Ok(None) };
+    serde_json::from_str(&text).map(Some).map_err(|error| FileError {
+        action: "read",
+        path: path.to_path_buf(),
+        source: io::Error::new(io::ErrorKind::InvalidData, error),
+    })
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| FileError {
+        action: "write",
+        path: path.to_path_buf(),
+        source: io::Error::other(error),
+    })?;
+    files::write_atomic(path, format!("{text}\n").as_bytes(), Access::Usual)
+}
+
+/// One line in one write, so that a crash can lose it but not halve the ones before.
+fn append(path: &Path, line: &str) -> Result<(), FileError> {
+    let written =
+        OpenOptions::new().append(true).create(true).open(path).and_then(|mut file| {
+            file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data())
+        });
+    written.map_err(|source| FileError { action: "write", path: path.to_path_buf(), source })
+}

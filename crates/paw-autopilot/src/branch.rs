@@ -1,0 +1,148 @@
+//! The branch of a task: its name by the project's pattern, in a form that git can hold.
+
+use paw_core::BranchName;
+
+use crate::tasks::tag::dashed;
+use crate::tasks::{TagName, TaskId};
+
+/// Longer slugs are cut after a whole word.
+const LONGEST_SLUG: usize = 40;
+
+/// A title as part of a branch name: lower case, words joined by dashes. Letters of any language are letters.
+pub fn slug(title: &str) -> String {
+    let whole = dashed(title, char::is_alphanumeric);
+    if whole.chars().count() <= LONGEST_SLUG {
+        return whole;
+    }
+    let mut slug = String::new();
+    for word in whole.split('-') {
+        let length = slug.chars().count() + usize::from(!slug.is_empty()) + word.chars().count();
+        if length > LONGEST_SLUG {
+            break;
+        }
+        slug.push_str(if slug.is_empty() { "" } else { "-" });
+        slug.push_str(word);
+    }
+    if slug.is_empty() { whole.chars().take(LONGEST_SLUG).collect() } else { slug }
+}
+
+/// A name, and the one it stands in for because git cannot hold that beside what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picked {
+    pub branch: BranchName,
+    pub instead_of: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the branch pattern '{pattern}' gives '{name}', which git cannot hold (change git.branchPattern in .taskmaster/config.json)"
+)]
+pub struct NoBranchName {
+    pattern: String,
+    name: String,
+}
+
+/// The first name that git can hold: by the pattern, then two that stay out of the way of a branch named like the tag.
+pub fn pick(
+    pattern: &str,
+    tag: &TagName,
+    task: &TaskId,
+    title: &str,
+    existing: &[BranchName],
+) -> Result<Picked, NoBranchName> {
+    let filled = |pattern: &str| fill(pattern, tag, task, title);
+    let wished = filled(pattern);
+    for (at, candidate) in
+        [pattern, "task/{tag}-{id}-{slug}", "task-{tag}-{id}-{slug}"].into_iter().enumerate()
+    {
+        let name = filled(candidate);
+        let Ok(branch) = BranchName::new(&name) else { continue };
+        if !existing.iter().any(|other| excludes(other.as_str(), &name)) {
+            return Ok(Picked { branch, instead_of: (at > 0).then_some(wished) });
+        }
+    }
+    Err(NoBranchName { pattern: pattern.to_owned(), name: wished })
+}
+
+fn fill(pattern: &str, tag: &TagName, task: &TaskId, title: &str) -> String {
+    // A tag of the file may hold anything.
+    let tag = dashed(tag.as_str(), |c| c.is_alphanumeric() || c == '_');
+    let (slug, id) = (slug(title), task.as_str());
+    let mut name = pattern.to_owned();
+    for (token, value) in [
+        ("{tag}", tag.as_str()),
+        ("{id}", id),
+        ("{taskId}", id),
+        ("{slug}", slug.as_str()),
+        ("{description}", slug.as_str()),
+    ] {
+        name = name.replace(token, value);
+    }
+    // A title without letters leaves a dash behind.
+    let parts = name.split('/').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// git keeps branches as files: one cannot be another's directory.
+fn excludes(other: &str, name: &str) -> bool {
+    let below = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
+    below(name, other) || below(other, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn picked(pattern: &str, tag: &str, title: &str, existing: &[&str]) -> Picked {
+        let existing: Vec<_> = existing.iter().map(|name| BranchName::new(*name).unwrap()).collect();
+        pick(pattern, &TagName::new(tag).unwrap(), &TaskId::new("42").unwrap(), title, &existing).unwrap()
+    }
+
+    #[test]
+    fn a_slug_is_whole_words_of_at_most_forty_characters() {
+        assert_eq!(slug("User metrics tracking"), "user-metrics-tracking");
+        assert_eq!(slug("  Fix: the (very) Big `bug`! "), "fix-the-very-big-bug");
+        assert_eq!(
+            slug("Add a collection endpoint for all user metrics events"),
+            "add-a-collection-endpoint-for-all-user"
+        );
+        assert_eq!(slug(&"x".repeat(60)), "x".repeat(40));
+        assert_eq!(slug("Überblick 概要"), "überblick-概要");
+        assert_eq!(slug("!!!"), "");
+    }
+
+    #[test]
+    fn the_pattern_names_the_branch() {
+        let name = |pattern| picked(pattern, "analytics", "User metrics", &["main"]).branch.to_string();
+        assert_eq!(name("{tag}/task-{id}-{slug}"), "analytics/task-42-user-metrics");
+        assert_eq!(name("task-{taskId}"), "task-42");
+        assert_eq!(picked("{tag}/task-{id}-{slug}", "a", "!!!", &[]).branch.as_str(), "a/task-42");
+    }
+
+    #[test]
+    fn a_branch_named_like_the_tag_is_stayed_out_of_the_way_of() {
+        let found = picked("{tag}/task-{id}-{slug}", "master", "User metrics", &["master"]);
+        assert_eq!(found.branch.as_str(), "task/master-42-user-metrics");
+        assert_eq!(found.instead_of.as_deref(), Some("master/task-42-user-metrics"));
+        let found = picked("{tag}/task-{id}-{slug}", "master", "x", &["master", "task"]);
+        assert_eq!(found.branch.as_str(), "task-master-42-x");
+        let found = picked("{tag}", "a", "x", &["a/b"]);
+        assert_eq!(found.branch.as_str(), "task/a-42-x");
+    }
+
+    #[test]
+    fn a_pattern_git_cannot_hold_is_stayed_away_from() {
+        assert_eq!(picked("{tag}..{id}~", "a", "x", &[]).branch.as_str(), "task/a-42-x");
+    }
+
+    proptest! {
+        #[test]
+        fn every_title_gives_a_branch(title in "\\PC{0,80}", tag in "[A-Za-z0-9_-]{1,20}") {
+            let slug = slug(&title);
+            prop_assert!(slug.chars().count() <= LONGEST_SLUG && !slug.starts_with('-') && !slug.ends_with('-'));
+            picked("{tag}/task-{id}-{slug}", &tag, &title, &["main"]);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Coverage: what reports say, what a project demands, and what of a change was run.
+//!
+//! - [`parse`]: any of six formats, recognised by its content; one file per format
+//! - [`gate`]: thresholds, with "not measured" as an answer of its own
+//! - [`changed`]: the lines of a change
+
+pub mod changed;
+mod cobertura;
+mod coverage_py;
+pub mod gate;
+mod go_profile;
+mod istanbul;
+mod lcov;
+mod llvm;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ratio {
+    pub covered: u64,
+    pub total: u64,
+}
+
+impl Ratio {
+    /// Nothing to cover is nothing measured.
+    pub fn of(covered: u64, total: u64) -> Option<Self> {
+        (total > 0).then(|| Self { covered: covered.min(total), total })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many lines that it matters")]
+    pub fn percent(self) -> f64 {
+        self.covered as f64 * 100.0 / self.total as f64
+    }
+}
+
+/// How often each line was run, where a report says it.
+pub type Lines = BTreeMap<u32, u64>;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coverage {
+    pub lines: Option<Ratio>,
+    pub branches: Option<Ratio>,
+    pub functions: Option<Ratio>,
+    pub statements: Option<Ratio>,
+    /// By path, relative to the project where it lies in it.
+    pub files: BTreeMap<PathBuf, Lines>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CoverageError {
+    #[error(
+        "this is no coverage report that git-paw knows (lcov, cobertura, istanbul summary, llvm-cov, coverage.py, go)"
+    )]
+    Unknown,
+    #[error("the {format} report cannot be read: {problem}")]
+    Broken { format: &'static str, problem: String },
+}
+
+/// What a path of a report is relative to.
+#[derive(Debug, Clone, Copy)]
+pub struct Base<'a> {
+    pub root: &'a Path,
+    /// The module of `go.mod`, which takes the place of the root in Go's reports.
+    pub go_module: Option<&'a str>,
+}
+
+impl Base<'_> {
+    fn relative(&self, path: &str) -> PathBuf {
+        let path =
+            self.go_module.and_then(|module| path.strip_prefix(module)?.strip_prefix('/')).unwrap_or(path);
+        let path = Path::new(path);
+        let path = path.strip_prefix(self.root).unwrap_or(path);
+        path.strip_prefix(".").unwrap_or(path).to_path_buf()
+    }
+}
+
+/// Reads a report of any format.
+pub fn parse(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError> {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if start.starts_with('<') {
+        return cobertura::read(start, base);
+    }
+    if start.starts_with("mode:") {
+        return go_profile::read(start, base);
+    }
+    if start.starts_with('{') {
+        let report: Value = serde_json::from_str(start)
+            .map_err(|error| CoverageError::Broken { format: "JSON", problem: error.to_string() })?;
+        return if report["type"] == "llvm.coverage.json.export" {
+            Ok(llvm::read(&report, base))
+        } else if report["totals"].is_object() {
+            Ok(coverage_py::read(&report, base))
+        } else if report["total"].is_object() {
+            Ok(istanbul::read(&report))
+        } else {
+            Err(CoverageError::Unknown)
+        };
+    }
+    let record = |line: &str| line.starts_with("SF:") || line.starts_with("TN:");
+    if start.lines().any(record) { Ok(lcov::read(start, base)) } else { Err(CoverageError::Unknown) }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// The lines of all files together.
+fn count_lines(files: &BTreeMap<PathBuf, Lines>) -> Option<Ratio> {
+    let lines = files.values().flat_map(BTreeMap::values);
+    let (covered, total) =
+        lines.fold((0, 0), |(covered, total), hits| (covered + u64::from(*hits > 0), total + 1));
+    Ratio::of(covered, total)
+}
+
+#[cfg(test)]
+mod tests;

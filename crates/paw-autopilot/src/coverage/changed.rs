@@ -1,0 +1,42 @@
+//! How much of a change was run by the tests.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use super::{Coverage, Ratio};
+use crate::runners::Place;
+
+/// Lines that a change added or touched, by file.
+pub type Changes = BTreeMap<PathBuf, Vec<RangeInclusive<u32>>>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangedLines {
+    /// Of the changed lines that hold code; nothing where none do, or where the report has no lines.
+    pub ratio: Option<Ratio>,
+    pub missed: Vec<Place>,
+    /// Changed files that the report does not know.
+    pub unknown: Vec<PathBuf>,
+}
+
+pub fn changed_lines(coverage: &Coverage, changes: &Changes) -> ChangedLines {
+    let mut answer = ChangedLines::default();
+    let (mut covered, mut total) = (0, 0);
+    for (file, ranges) in changes {
+        let Some(lines) = coverage.files.get(file) else {
+            answer.unknown.push(file.clone());
+            continue;
+        };
+        let of_change = |line: u32| ranges.iter().any(|range| range.contains(&line));
+        for (line, hits) in lines.iter().filter(|(line, _)| of_change(**line)) {
+            total += 1;
+            if *hits > 0 {
+                covered += 1;
+            } else {
+                answer.missed.push(Place::new(file, Some(*line)));
+            }
+        }
+    }
+    answer.ratio = Ratio::of(covered, total);
+    answer
+}

@@ -1,0 +1,36 @@
+//! Cobertura's XML. It knows no functions and no statements.
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::{Base, Coverage, CoverageError, Ratio, count_lines};
+
+pub(super) fn read(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError> {
+    let broken = |problem: String| CoverageError::Broken { format: "cobertura", problem };
+    // These reports begin with a document type; roxmltree never loads what one names.
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| broken(error.to_string()))?;
+    let root = document.root_element();
+    if !root.has_tag_name("coverage") {
+        return Err(CoverageError::Unknown);
+    }
+    let mut coverage = Coverage::default();
+    for class in root.descendants().filter(|node| node.has_tag_name("class")) {
+        let Some(name) = class.attribute("filename") else { continue };
+        let lines = coverage.files.entry(base.relative(name)).or_default();
+        for line in class.descendants().filter(|node| node.has_tag_name("line")) {
+            if let Some(number) = line.attribute("number").and_then(|number| number.parse().ok()) {
+                let hits = lines.entry(number).or_insert(0);
+                // Methods repeat the lines of their class.
+                *hits = (*hits).max(attribute(line, "hits"));
+            }
+        }
+    }
+    let given = |covered: &str, valid: &str| Ratio::of(attribute(root, covered), attribute(root, valid));
+    coverage.lines = given("lines-covered", "lines-valid").or_else(|| count_lines(&coverage.files));
+    coverage.branches = given("branches-covered", "branches-valid");
+    Ok(coverage)
+}
+
+fn attribute(node: Node<'_, '_>, name: &str) -> u64 {
+    node.attribute(name).and_then(|value| value.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,65 @@
+//! What `llvm-cov export` writes. Regions stand in for statements.
+
+use serde_json::Value;
+
+use super::{Base, Coverage, Lines, Ratio, number};
+
+pub(super) fn read(report: &Value, base: Base<'_>) -> Coverage {
+    let mut coverage = Coverage::default();
+    let data = &report["data"][0];
+    // Its percentage of nothing is 0, which is not the truth.
+    let metric = |name: &str| {
+        let metric = &data["totals"][name];
+        Ratio::of(number(&metric["covered"]), number(&metric["count"]))
+    };
+    coverage.lines = metric("lines");
+    coverage.functions = metric("functions");
+    coverage.branches = metric("branches");
+    coverage.statements = metric("regions");
+    for file in data["files"].as_array().into_iter().flatten() {
+        let segments: Vec<Segment> =
+            file["segments"].as_array().into_iter().flatten().filter_map(segment).collect();
+        if let Some(name) = file["filename"].as_str()
+            && !segments.is_empty()
+        {
+            coverage.files.insert(base.relative(name), lines(&segments));
+        }
+    }
+    coverage
+}
+
+/// Where a stretch of code begins, and how often it was run from there on.
+struct Segment {
+    line: u32,
+    count: u64,
+    counted: bool,
+    /// A region begins here, rather than ends.
+    entry: bool,
+}
+
+fn segment(value: &Value) -> Option<Segment> {
+    Some(Segment {
+        line: u32::try_from(value[0].as_u64()?).ok()?,
+        count: value[2].as_u64()?,
+        counted: value[3].as_bool()?,
+        entry: value[4].as_bool()?,
+    })
+}
+
+/// A line was run as often as the busiest stretch that begins in it or reaches into it.
+fn lines(segments: &[Segment]) -> Lines {
+    let mut lines = Lines::new();
+    for (at, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.counted) {
+        let end = segments.get(at + 1).map_or(segment.line, |next| next.line);
+        let first = if segment.entry { segment.line } else { segment.line.saturating_add(1) };
+        // A range that no source file could have is not walked.
+        if end.saturating_sub(first) > 100_000 {
+            continue;
+        }
+        for line in first..=end {
+            let hits = lines.entry(line).or_insert(0);
+            *hits = (*hits).max(segment.count);
+        }
+    }
+    lines
+}

@@ -1,0 +1,70 @@
+//! What a run may take, and how long to wait before an executor is asked again.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Nothing means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Budget {
+    pub time: Option<Duration>,
+    /// In millionths of a dollar, as executors report it.
+    pub cost: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    pub time: Duration,
+    pub cost: u64,
+}
+
+impl Spent {
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self { time: self.time.saturating_add(more.time), cost: self.cost.saturating_add(more.cost) }
+    }
+}
+
+impl Budget {
+    /// Which limit was passed, in words.
+    pub fn exceeded(&self, spent: Spent) -> Option<String> {
+        if let Some(limit) = self.time.filter(|limit| spent.time > *limit) {
+            return Some(format!("it took {}s of {}s", spent.time.as_secs(), limit.as_secs()));
+        }
+        let limit = self.cost.filter(|limit| spent.cost > *limit)?;
+        Some(format!("it cost ${} of ${}", dollars(spent.cost), dollars(limit)))
+    }
+}
+
+fn dollars(millionths: u64) -> String {
+    format!("{}.{:02}", millionths / 1_000_000, millionths % 1_000_000 / 10_000)
+}
+
+/// How often an executor that cannot be reached is asked again.
+pub const PATIENCE: u32 = 5;
+
+/// Twice as long each time, from five seconds to five minutes.
+pub fn backoff(failures: u32) -> Duration {
+    let doubled = 2_u64.saturating_pow(failures.saturating_sub(1).min(16));
+    Duration::from_secs(5_u64.saturating_mul(doubled).min(300))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_exceeded_by_time_or_by_cost_and_says_by_which() {
+        let budget = Budget { time: Some(Duration::from_mins(1)), cost: Some(2_500_000) };
+        let spent = |secs, cost| Spent { time: Duration::from_secs(secs), cost };
+        assert_eq!(budget.exceeded(spent(60, 2_500_000)), None);
+        assert_eq!(budget.exceeded(spent(61, 0)).unwrap(), "it took 61s of 60s");
+        assert_eq!(budget.exceeded(spent(0, 3_019_999)).unwrap(), "it cost $3.01 of $2.50");
+        assert_eq!(Budget::default().exceeded(spent(u64::MAX, u64::MAX)), None);
+    }
+
+    #[test]
+    fn waiting_grows_and_ends_somewhere() {
+        assert_eq!([1, 2, 3, 7, 100].map(|failures| backoff(failures).as_secs()), [5, 10, 20, 300, 300]);
+    }
+}

@@ -1,0 +1,246 @@
+use std::time::Duration;
+
+use paw_core::BranchName;
+use proptest::prelude::*;
+
+use super::super::budget::{Budget, Spent};
+use super::super::state::Order;
+use super::*;
+use crate::evidence::green::tests::some_proof;
+use crate::tasks::{TagName, TaskId};
+
+pub(crate) fn branch(name: &str) -> BranchName {
+    BranchName::new(name).unwrap()
+}
+
+pub(crate) fn new_run(steps: usize) -> Run {
+    let order = Order {
+        task: TaskId::new("42").unwrap(),
+        tag: TagName::new("analytics").unwrap(),
+        title: "User metrics tracking".into(),
+        default_branch: Some(branch("main")),
+        max_attempts: 3,
+        budget: Budget { time: Some(Duration::from_mins(10)), cost: None },
+        push: true,
+        pull_request: true,
+    };
+    let subtasks = (1..=steps).map(|n| (format!("42.{n}").parse().unwrap(), format!("Part {n}"))).collect();
+    Run::new(order, subtasks).unwrap()
+}
+
+pub(crate) fn begun(steps: usize) -> Run {
+    let mut run = new_run(steps);
+    run.step(Event::PreflightPassed).unwrap();
+    run.step(Event::BranchMade { branch: branch("analytics/task-42-x"), head: "c0".into() }).unwrap();
+    run
+}
+
+pub(crate) fn red() -> Event {
+    Event::RedJudged(Red::Proven(RedProof { tests: ["x".to_owned()].into(), ..RedProof::default() }))
+}
+
+pub(crate) fn committed(sha: &str) -> Event {
+    Event::Committed { branch: Some(branch("analytics/task-42-x")), sha: sha.into() }
+}
+
+fn refused(objections: usize) -> Event {
+    Event::RedJudged(Red::Refused(vec![Objection::NoTestsRan; objections]))
+}
+
+fn not_green() -> Event {
+    Event::GreenJudged(Err(vec![Objection::StillFailing { tests: vec!["x".into()] }]))
+}
+
+#[test]
+fn a_task_goes_from_preflight_to_pull_request() {
+    let mut run = begun(2);
+    for sha in ["c1", "c2"] {
+        assert!(matches!(run.action(), Action::WriteTests { attempt: 1, insist: false, .. }));
+        assert!(matches!(run.step(red()).unwrap(), Action::WriteCode { attempt: 1, .. }));
+        let action = run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+        assert!(matches!(action, Action::Commit { .. }), "{action:?}");
+        run.step(committed(sha)).unwrap();
+    }
+    assert_eq!(run.action(), Action::Finalize);
+    assert!(matches!(run.step(Event::FinalPassed).unwrap(), Action::Push { .. }));
+    assert!(matches!(run.step(Event::Pushed).unwrap(), Action::OpenPullRequest { .. }));
+    let url = "https://example.invalid/123".to_owned();
+    assert_eq!(run.step(Event::PullRequestMade { url: url.clone() }).unwrap(), Action::Stop);
+    assert_eq!(run.stage, Stage::Done { pull_request: Some(url) });
+    assert!(run.step(Event::Abort).is_err());
+}
+
+#[test]
+fn three_failed_attempts_pause_the_run_with_what_was_wrong() {
+    let mut run = begun(1);
+    run.step(red()).unwrap();
+    for attempt in [2, 3] {
+        let action = run.step(not_green()).unwrap();
+        assert!(
+            matches!(&action, Action::WriteCode { attempt: now, objections, .. } if *now == attempt && objections.len() == 1)
+        );
+    }
+    assert_eq!(run.step(not_green()).unwrap(), Action::Stop);
+    let Stage::Paused { reason: Pause::MaxAttempts { objections }, at } = &run.stage else {
+        panic!("{run:?}")
+    };
+    assert!(objections.len() == 1 && matches!(**at, Stage::Green { attempt: 3, .. }));
+    assert!(run.step(red()).is_err());
+}
+
+#[test]
+fn attempts_count_per_phase() {
+    let mut run = begun(1);
+    run.step(refused(1)).unwrap();
+    run.step(refused(1)).unwrap();
+    assert!(matches!(run.step(red()).unwrap(), Action::WriteCode { attempt: 1, .. }));
+}
+
+#[test]
+fn tests_that_pass_at_once_are_asked_for_once_more_and_then_believed() {
+    let mut run = begun(2);
+    let insisted = run.step(Event::RedJudged(Red::AlreadyGreen)).unwrap();
+    assert!(matches!(insisted, Action::WriteTests { attempt: 1, insist: true, .. }));
+    let action = run.step(Event::RedJudged(Red::AlreadyGreen)).unwrap();
+    assert!(matches!(action, Action::WriteTests { step: 1, insist: false, .. }), "{action:?}");
+    assert_eq!(run.steps[0].outcome, StepOutcome::AlreadyImplemented);
+}
+
+#[test]
+fn the_default_branch_is_never_worked_on() {
+    let mut run = new_run(1);
+    run.step(Event::PreflightPassed).unwrap();
+    let action = run.step(Event::BranchMade { branch: branch("main"), head: "c0".into() }).unwrap();
+    assert_eq!(action, Action::Stop);
+    assert!(matches!(run.stage, Stage::Paused { reason: Pause::DefaultBranch { .. }, .. }));
+}
+
+#[test]
+fn a_commit_somewhere_else_pauses_the_run() {
+    let mut run = begun(1);
+    run.step(red()).unwrap();
+    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    run.step(Event::Committed { branch: Some(branch("main")), sha: "c1".into() }).unwrap();
+    assert!(matches!(run.stage, Stage::Paused { reason: Pause::HeadMoved { .. }, .. }));
+    assert_eq!(run.steps[0].outcome, StepOutcome::Open);
+}
+
+#[test]
+fn an_executor_that_commits_pauses_the_run() {
+    let mut run = begun(1);
+    assert_eq!(run.step(Event::HeadMoved { what: "HEAD is c9".into() }).unwrap(), Action::Stop);
+    assert!(matches!(run.stage, Stage::Paused { reason: Pause::HeadMoved { .. }, .. }));
+}
+
+#[test]
+fn an_executor_that_cannot_be_reached_is_waited_for_but_not_for_ever() {
+    let mut run = begun(1);
+    let failed = || Event::ExecutorFailed { why: "overloaded".into(), temporary: true };
+    for _ in 0..PATIENCE {
+        assert!(matches!(run.step(failed()).unwrap(), Action::Wait(_)));
+        assert!(matches!(run.action(), Action::WriteTests { attempt: 1, .. }));
+    }
+    assert_eq!(run.step(failed()).unwrap(), Action::Stop);
+    let mut other = begun(1);
+    other.step(Event::ExecutorFailed { why: "no such program".into(), temporary: false }).unwrap();
+    assert!(matches!(other.stage, Stage::Paused { reason: Pause::Executor { .. }, .. }));
+}
+
+#[test]
+fn a_budget_that_is_spent_pauses_the_run() {
+    let mut run = begun(1);
+    let spend = |secs| Event::Spent(Spent { time: Duration::from_secs(secs), cost: 0 });
+    assert!(matches!(run.step(spend(600)).unwrap(), Action::WriteTests { .. }));
+    assert_eq!(run.step(spend(1)).unwrap(), Action::Stop);
+}
+
+#[test]
+fn without_a_push_the_run_ends_after_its_final_check() {
+    let mut run = begun(1);
+    run.order.push = false;
+    run.step(red()).unwrap();
+    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    run.step(committed("c1")).unwrap();
+    assert_eq!(run.step(Event::FinalPassed).unwrap(), Action::Stop);
+    assert_eq!(run.stage, Stage::Done { pull_request: None });
+}
+
+#[test]
+fn a_checkpoint_survives_being_written_at_every_stage() {
+    let mut run = begun(1);
+    let stored = |run: &Run| -> Run {
+        serde_json::from_str(&serde_json::to_string(&run.checkpoint()).unwrap()).unwrap()
+    };
+    assert_eq!(stored(&run), run);
+    run.step(red()).unwrap();
+    assert_eq!(stored(&run), run);
+    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    assert!(matches!(stored(&run).stage, Stage::Green { attempt: 0, .. }));
+    run.step(Event::Pause).unwrap();
+    let Stage::Paused { at, .. } = stored(&run).stage else { panic!() };
+    assert!(matches!(*at, Stage::Green { attempt: 0, .. }));
+}
+
+pub(crate) fn any_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        3 => Just(Event::PreflightPassed),
+        1 => Just(Event::PreflightFailed { problems: vec!["dirty".into()] }),
+        3 => ("main|analytics/task-42-x|other", "c[0-3]")
+            .prop_map(|(name, head)| Event::BranchMade { branch: branch(&name), head }),
+        6 => Just(red()),
+        2 => Just(refused(1)),
+        2 => Just(Event::RedJudged(Red::AlreadyGreen)),
+        6 => Just(Event::GreenJudged(Ok(some_proof()))),
+        2 => Just(not_green()),
+        6 => ("main|analytics/task-42-x|other", "c[0-3]")
+            .prop_map(|(name, sha)| Event::Committed { branch: Some(branch(&name)), sha }),
+        1 => Just(Event::Committed { branch: None, sha: "c1".into() }),
+        1 => Just(Event::CommitRefused { why: "hook".into() }),
+        3 => Just(Event::FinalPassed),
+        1 => Just(Event::FinalFailed { why: "red".into() }),
+        3 => Just(Event::Pushed),
+        1 => Just(Event::PullRequestMade { url: "u".into() }),
+        1 => Just(Event::NoPullRequest),
+        1 => Just(Event::ExecutorFailed { why: "x".into(), temporary: true }),
+        1 => Just(Event::HeadMoved { what: "x".into() }),
+        1 => Just(Event::Spent(Spent { time: Duration::from_secs(100), cost: 1 })),
+        1 => Just(Event::Pause),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn no_path_commits_without_proof_and_none_to_the_default_branch(events in proptest::collection::vec(any_event(), 0..60)) {
+        let mut run = new_run(2);
+        // What was really proven for the subtask at hand.
+        let (mut is_red, mut is_green) = (false, false);
+        for event in events {
+            let before = run.clone();
+            let step = run.current().map(|step| step.id.clone());
+            let Ok(action) = run.step(event.clone()) else {
+                prop_assert_eq!(&run, &before);
+                continue;
+            };
+            match &event {
+                Event::RedJudged(Red::Proven(_)) => (is_red, is_green) = (true, false),
+                Event::GreenJudged(Ok(_)) => is_green = is_red,
+                _ => {}
+            }
+            if let Action::Commit { step: at, branch: on, .. } = &action {
+                prop_assert!(is_red && is_green, "{:?}", event);
+                prop_assert_ne!(on, &branch("main"));
+                prop_assert_eq!(Some(on), run.branch.as_ref());
+                prop_assert_eq!(&run.steps[*at].outcome, &StepOutcome::Open);
+            }
+            if let Action::Push { branch: on } | Action::OpenPullRequest { branch: on } = &action {
+                prop_assert_ne!(on, &branch("main"));
+                prop_assert!(run.steps.iter().all(|step| step.outcome != StepOutcome::Open));
+            }
+            if run.current().map(|step| step.id.clone()) != step {
+                (is_red, is_green) = (false, false);
+            }
+            prop_assert_eq!(matches!(action, Action::Stop), matches!(run.stage, Stage::Paused { .. } | Stage::Done { .. } | Stage::Aborted));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+use paw_core::BranchName;
+use proptest::prelude::*;
+
+use super::super::event::Event;
+use super::super::machine::tests::{any_event, begun, branch, committed, new_run, red};
+use super::super::state::Pause;
+use super::*;
+use crate::evidence::green::tests::some_proof;
+
+fn found(run: &Run) -> Found {
+    Found {
+        branch: run.branch.clone(),
+        head: run.head.clone().unwrap_or_else(|| "c0".into()),
+        parent: None,
+        finished: None,
+        subtasks: run.steps.iter().map(|step| step.id.clone()).collect(),
+    }
+}
+
+fn in_green() -> Run {
+    let mut run = begun(2);
+    run.step(red()).unwrap();
+    run
+}
+
+#[test]
+fn a_resumed_run_runs_the_tests_before_anybody_writes_and_counts_afresh() {
+    let mut run = in_green();
+    for _ in 0..3 {
+        run.step(Event::GreenJudged(Err(Vec::new()))).unwrap();
+    }
+    assert!(matches!(run.stage, Stage::Paused { reason: Pause::MaxAttempts { .. }, .. }));
+    let (mut resumed, action) = resume(&run, &found(&run)).unwrap();
+    assert_eq!(action, Action::RunTests { step: 0 });
+    let mut by_hand = resumed.clone();
+    assert!(matches!(by_hand.step(Event::GreenJudged(Ok(some_proof()))).unwrap(), Action::Commit { .. }));
+    let again = resumed.step(Event::GreenJudged(Err(Vec::new()))).unwrap();
+    assert!(matches!(again, Action::WriteCode { attempt: 1, .. }));
+}
+
+#[test]
+fn another_branch_a_moved_head_or_a_changed_task_is_refused() {
+    let run = in_green();
+    let elsewhere = Found { branch: BranchName::new("main").ok(), ..found(&run) };
+    let error = resume(&run, &elsewhere).unwrap_err().to_string();
+    assert!(error.contains("'analytics/task-42-x', but 'main' is checked out"), "{error}");
+    let detached = resume(&run, &Found { branch: None, ..found(&run) }).unwrap_err();
+    assert!(detached.to_string().contains("but no branch is checked out"));
+    let moved = Found { head: "c9".into(), parent: Some("c0".into()), ..found(&run) };
+    assert!(matches!(resume(&run, &moved), Err(ResumeRefused::HeadMoved { .. })));
+    let changed = Found { subtasks: Vec::new(), ..found(&run) };
+    assert!(matches!(resume(&run, &changed), Err(ResumeRefused::TaskChanged(_))));
+}
+
+#[test]
+fn a_crash_between_a_commit_and_its_checkpoint_loses_nothing() {
+    let run = in_green();
+    let item = run.steps[0].id.clone();
+    let after = Found { head: "c1".into(), parent: Some("c0".into()), finished: Some(item), ..found(&run) };
+    let (resumed, action) = resume(&run, &after).unwrap();
+    assert_eq!(resumed.steps[0].outcome, StepOutcome::Committed { sha: "c1".into() });
+    assert_eq!(action, Action::RunTests { step: 1 });
+    let other = Found { finished: Some(run.steps[1].id.clone()), ..after };
+    assert!(resume(&run, &other).is_err());
+}
+
+#[test]
+fn a_run_that_is_over_cannot_be_resumed_and_one_without_a_branch_begins_there() {
+    let mut run = begun(1);
+    run.step(Event::Abort).unwrap();
+    assert_eq!(resume(&run, &found(&run)), Err(ResumeRefused::Over));
+    let mut early = new_run(1);
+    early.step(Event::PreflightFailed { problems: vec!["dirty".into()] }).unwrap();
+    let at = Found { branch: Some(branch("main")), ..found(&early) };
+    assert_eq!(resume(&early, &at).unwrap().1, Action::Preflight);
+}
+
+proptest! {
+    #[test]
+    fn every_point_a_run_can_be_killed_at_resumes(events in proptest::collection::vec(any_event(), 0..40)) {
+        let mut run = new_run(2);
+        for event in events {
+            let _ = run.step(event);
+            let stored: Run = serde_json::from_str(&serde_json::to_string(&run.checkpoint()).unwrap()).unwrap();
+            match resume(&stored, &found(&run)) {
+                Ok((resumed, action)) => {
+                    let is_commit = matches!(action, Action::Commit { .. });
+                    prop_assert!(!is_commit, "a proof does not outlive its process");
+                    prop_assert_eq!(&resumed.steps, &run.steps);
+                    prop_assert!(action != Action::Stop);
+                }
+                Err(error) => prop_assert_eq!((error, run.is_over()), (ResumeRefused::Over, true)),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_finished_step_is_not_done_again() {
+    let mut run = in_green();
+    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    run.step(committed("c1")).unwrap();
+    let (resumed, _) = resume(&run, &found(&run)).unwrap();
+    assert_eq!(resumed.current().unwrap().id, run.steps[1].id);
+}

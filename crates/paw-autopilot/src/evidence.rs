@@ -1,0 +1,143 @@
+//! When a failing test is a proof, and when passing ones are. Pure rules over a baseline, the changes of a phase and our
+//! own test run; what anybody reports about tests is not asked for.
+//!
+//! - [`red`] and [`green`]: the two rules, and the proofs they give
+//! - [`changes`]: what changed in a worktree
+//! - [`kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code
+//! - [`missing`]: whether an error names something that does not exist yet
+//! - [`weaken`]: tests that were deleted, skipped or changed; [`harness`]: settings that decide which tests run
+
+pub mod changes;
+pub mod green;
+pub mod harness;
+pub mod kind;
+pub mod missing;
+pub mod red;
+mod rust_tests;
+pub mod test_code;
+pub mod weaken;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use green::{GreenProof, judge_green};
+pub use kind::{Kind, Rules};
+pub use red::{Red, RedProof, judge_red};
+
+/// A file before and after. Nothing means that it was not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    pub path: PathBuf,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// Why something is no proof, in words an executor can act on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Objection {
+    /// In RED only test code may change.
+    ProductionChanged {
+        files: Vec<PathBuf>,
+    },
+    NoTestsChanged,
+    /// The list of tasks is ours to change.
+    TaskFileChanged,
+    /// Settings that decide which tests run.
+    HarnessChanged {
+        files: Vec<PathBuf>,
+    },
+    NoTestsRan,
+    TimedOut,
+    Crashed {
+        said: String,
+    },
+    /// Failures there were before prove nothing about this subtask.
+    OnlyOldFailures {
+        tests: Vec<String>,
+    },
+    /// It does not build, and not because something is missing that is yet to be written.
+    BrokenHarness {
+        message: String,
+    },
+    /// Tests that passed before and are not there any more, or do not run.
+    TestsGone {
+        tests: Vec<String>,
+    },
+    StillFailing {
+        tests: Vec<String>,
+    },
+    NewFailures {
+        tests: Vec<String>,
+    },
+    Weakened {
+        file: PathBuf,
+        how: String,
+    },
+    /// RED rested on files that did not build; none of their tests has run.
+    NothingProven {
+        files: Vec<PathBuf>,
+    },
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProductionChanged { files } => {
+                write!(
+                    f,
+                    "only test code may change while tests are written, but this changed too: {}",
+                    paths(files)
+                )
+            }
+            Self::NoTestsChanged => f.write_str("no test was written or changed"),
+            Self::TaskFileChanged => {
+                f.write_str("tasks.json was changed; only git-paw may change it during a run")
+            }
+            Self::HarnessChanged { files } => {
+                write!(f, "settings that decide which tests run were changed: {}", paths(files))
+            }
+            Self::NoTestsRan => f.write_str("no test ran"),
+            Self::TimedOut => f.write_str("the tests took longer than they may"),
+            Self::Crashed { said } => {
+                write!(f, "the test runner failed without a failing test: {}", first_line(said))
+            }
+            Self::OnlyOldFailures { tests } => {
+                write!(f, "only tests that failed before fail: {}", names(tests))
+            }
+            Self::BrokenHarness { message } => {
+                write!(
+                    f,
+                    "the tests do not build, and not for want of the implementation: {}",
+                    first_line(message)
+                )
+            }
+            Self::TestsGone { tests } => write!(f, "tests that passed before did not run: {}", names(tests)),
+            Self::StillFailing { tests } => write!(f, "still failing: {}", names(tests)),
+            Self::NewFailures { tests } => write!(f, "failing now and not before: {}", names(tests)),
+            Self::Weakened { file, how } => write!(f, "tests in {} were weakened: {how}", file.display()),
+            Self::NothingProven { files } => {
+                write!(f, "the new tests in {} have not run yet", paths(files))
+            }
+        }
+    }
+}
+
+/// The first few of many.
+const SHOWN: usize = 5;
+
+fn names(list: &[String]) -> String {
+    let more = list.len().saturating_sub(SHOWN);
+    let shown = list.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+fn paths(list: &[PathBuf]) -> String {
+    names(&list.iter().map(|path| path.display().to_string()).collect::<Vec<_>>())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing was said")
+}

@@ -1,0 +1,110 @@
+use std::path::PathBuf;
+
+use super::super::red::tests::{change, report, run};
+use super::*;
+use crate::runners::{Broken, Case};
+
+use Outcome::{Failed, Passed, Skipped};
+
+fn proof(tests: &[&str], files: &[&str]) -> RedProof {
+    RedProof {
+        tests: tests.iter().map(ToString::to_string).collect(),
+        files: files.iter().map(PathBuf::from).collect(),
+        ..RedProof::default()
+    }
+}
+
+/// A proof, made the only way one can be made.
+pub(crate) fn some_proof() -> GreenProof {
+    green(&Report::default(), &proof(&["x"], &[]), &[], report(&[("x", Passed)])).unwrap()
+}
+
+/// Judges with changes that came after RED.
+fn green(
+    baseline: &Report,
+    red: &RedProof,
+    since: &[FileChange],
+    report: Report,
+) -> Result<GreenProof, String> {
+    let look = |text: fn(&FileChange) -> &Option<String>| -> Vec<FileChange> {
+        let at = |change: &FileChange| FileChange {
+            path: change.path.clone(),
+            before: None,
+            after: text(change).clone(),
+        };
+        since.iter().map(at).collect()
+    };
+    let red = RedProof { seen: look(|change| &change.before), ..red.clone() };
+    judge_green(&Rules::default(), baseline, &red, &look(|change| &change.after), &run(report))
+        .map_err(|objections| objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+#[test]
+fn what_failed_and_passes_now_is_green() {
+    let code = change("src/f.js", Some(""), Some("export const f = 1"));
+    let baseline = report(&[("old", Passed), ("bad", Failed)]);
+    let proof = green(
+        &baseline,
+        &proof(&["x"], &[]),
+        &[code],
+        report(&[("old", Passed), ("bad", Failed), ("x", Passed)]),
+    );
+    let proof = proof.unwrap();
+    assert_eq!((proof.passed(), proof.proven().len()), (2, 1));
+}
+
+#[test]
+fn a_test_of_red_that_fails_is_skipped_or_is_gone_is_not_green() {
+    let red = proof(&["x"], &[]);
+    for now in [report(&[("x", Failed)]), report(&[("x", Skipped), ("y", Passed)]), report(&[("y", Passed)])]
+    {
+        assert_eq!(green(&Report::default(), &red, &[], now).unwrap_err(), "still failing: x");
+    }
+}
+
+#[test]
+fn nothing_that_passed_before_may_fail_or_vanish() {
+    let (baseline, red) = (report(&[("old", Passed)]), proof(&["x"], &[]));
+    let now = report(&[("old", Failed), ("x", Passed)]);
+    assert_eq!(green(&baseline, &red, &[], now).unwrap_err(), "failing now and not before: old");
+    let now = report(&[("x", Passed)]);
+    assert_eq!(green(&baseline, &red, &[], now).unwrap_err(), "tests that passed before did not run: old");
+}
+
+#[test]
+fn weakened_tests_are_not_green_whatever_they_say() {
+    let test = "test('x', () => expect(f()).toBe(1))";
+    let now = || report(&[("x", Passed)]);
+    let judged = |after: Option<&str>| {
+        let change = change("tests/a.test.js", Some(test), after);
+        green(&Report::default(), &proof(&["x"], &[]), &[change], now()).unwrap_err()
+    };
+    assert!(judged(Some("test('x', () => expect(1).toBe(1))")).contains("weakened"));
+    assert!(judged(None).contains("deleted"));
+    let harness = change("pytest.ini", None, Some("[pytest]"));
+    assert!(
+        green(&Report::default(), &proof(&["x"], &[]), &[harness], now()).unwrap_err().contains("pytest.ini")
+    );
+}
+
+#[test]
+fn files_that_did_not_build_must_have_new_tests_that_pass() {
+    let red = proof(&[], &["tests/a.rs"]);
+    let in_file = |name: &str, outcome, file: &str| Case::new(name, outcome).in_file(Some(file.into()));
+    let baseline = report(&[("old", Passed)]);
+    let now = |case: Case| Report { cases: vec![Case::new("old", Passed), case], ..Report::default() };
+    let judged = green(&baseline, &red, &[], now(in_file("a::t", Passed, "tests/a.rs"))).unwrap();
+    assert!(judged.proven().contains("a::t"));
+    let elsewhere = green(&baseline, &red, &[], now(in_file("b::t", Passed, "tests/b.rs"))).unwrap_err();
+    assert_eq!(elsewhere, "the new tests in tests/a.rs have not run yet");
+    let unknown = green(&baseline, &red, &[], now(Case::new("lib::tests::t", Passed))).unwrap();
+    assert!(unknown.proven().contains("lib::tests::t"));
+}
+
+#[test]
+fn a_suite_that_does_not_build_hang_or_run_is_not_green() {
+    let red = proof(&["x"], &[]);
+    let broken = Report::of_broken(vec![Broken::new("error[E0308]: mismatched types", Vec::new())]);
+    assert!(green(&Report::default(), &red, &[], broken).unwrap_err().contains("mismatched"));
+    assert_eq!(green(&Report::default(), &red, &[], Report::default()).unwrap_err(), "no test ran");
+}

@@ -1,0 +1,118 @@
+//! Settings that decide which tests run, inside files that also hold other things.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::FileChange;
+use super::kind::{Kind, Rules};
+
+/// Whether a change could make fewer tests run. Dependencies may come and go.
+pub fn changes_harness(rules: &Rules, change: &FileChange) -> bool {
+    match rules.kind(&change.path) {
+        Kind::Harness => true,
+        Kind::Manifest => {
+            settings(&change.path, change.before.as_deref())
+                != settings(&change.path, change.after.as_deref())
+        }
+        Kind::Test | Kind::LockFile | Kind::Ours | Kind::Tasks | Kind::Production => false,
+    }
+}
+
+/// Whether a manifest changed in nothing but what tests depend on.
+pub fn only_test_dependencies(change: &FileChange) -> bool {
+    let rest = |text: Option<&str>| {
+        let mut value = read(&change.path, text.unwrap_or_default());
+        if let Some(table) = value.as_object_mut() {
+            table.remove("dev-dependencies");
+            table.remove("devDependencies");
+        }
+        value
+    };
+    let name = change.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match name {
+        "Cargo.toml" | "package.json" => rest(change.before.as_deref()) == rest(change.after.as_deref()),
+        "go.mod" => true,
+        name => name.starts_with("requirements") && (name.contains("dev") || name.contains("test")),
+    }
+}
+
+/// The part of a manifest that a test runner reads. A manifest that is not there has none.
+fn settings(path: &Path, text: Option<&str>) -> Vec<Value> {
+    const PLACES: [&str; 10] = [
+        "/scripts/test",
+        "/jest",
+        "/vitest",
+        "/mocha",
+        "/package/autotests",
+        "/lib/test",
+        "/lib/doctest",
+        "/test",
+        "/tool/pytest",
+        "/profile/test",
+    ];
+    let value = read(path, text.unwrap_or_default());
+    let mut settings: Vec<Value> =
+        PLACES.iter().map(|place| value.pointer(place).cloned().unwrap_or_default()).collect();
+    // No structure to look into: the section as it stands.
+    if path.ends_with("setup.cfg") {
+        let section = text.unwrap_or_default().split("\n[").find(|section| section.contains("pytest]"));
+        settings.push(section.map(str::to_owned).into());
+    }
+    settings
+}
+
+/// A manifest as one tree, whatever its language. What cannot be read is its text.
+fn read(path: &Path, text: &str) -> Value {
+    let as_it_is = || Value::String(text.to_owned());
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("json") => serde_json::from_str(text).unwrap_or_else(|_| as_it_is()),
+        Some("toml") => toml::from_str(text).unwrap_or_else(|_| as_it_is()),
+        _ => as_it_is(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, before: &str, after: &str) -> FileChange {
+        FileChange { path: path.into(), before: Some(before.to_owned()), after: Some(after.to_owned()) }
+    }
+
+    #[test]
+    fn a_test_script_that_changes_is_noticed_and_a_dependency_is_not() {
+        let rules = Rules::default();
+        let package = r#"{"scripts": {"test": "vitest", "x": "y"}, "dependencies": {}}"#;
+        let changes = |after: &str| changes_harness(&rules, &change("package.json", package, after));
+        assert!(changes(&package.replace("vitest", "true")));
+        assert!(changes("{") && changes(r#"{"jest": {"testMatch": []}, "scripts": {"test": "vitest"}}"#));
+        assert!(!changes(&package.replace("{}", r#"{"a": "1"}"#)));
+        let cargo = "[package]\nname = \"a\"\n";
+        assert!(changes_harness(
+            &rules,
+            &change("Cargo.toml", cargo, &format!("{cargo}autotests = false\n"))
+        ));
+        assert!(changes_harness(
+            &rules,
+            &change("Cargo.toml", cargo, &format!("{cargo}[lib]\ntest = false\n"))
+        ));
+        assert!(!changes_harness(
+            &rules,
+            &change("Cargo.toml", cargo, &format!("{cargo}[dependencies]\nb = \"1\"\n"))
+        ));
+        assert!(changes_harness(&rules, &change("pytest.ini", "", "[pytest]\naddopts = -k nothing")));
+        assert!(changes_harness(&rules, &change("setup.cfg", "[x]\n", "[x]\n[tool:pytest]\naddopts = -x\n")));
+    }
+
+    #[test]
+    fn what_only_tests_depend_on_may_come_with_the_tests() {
+        let cargo = "[package]\nname = \"a\"\n";
+        let with =
+            |section: &str| change("Cargo.toml", cargo, &format!("{cargo}[{section}]\nproptest = \"1\"\n"));
+        assert!(only_test_dependencies(&with("dev-dependencies")));
+        assert!(!only_test_dependencies(&with("dependencies")));
+        assert!(only_test_dependencies(&change("requirements-dev.txt", "", "pytest")));
+        assert!(!only_test_dependencies(&change("requirements.txt", "", "flask")));
+    }
+}

@@ -1,0 +1,95 @@
+//! Whether an error is what it looks like when tests are written before the code: something they use does not exist yet.
+
+/// What an error message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// A name, a module, a member that is not there.
+    Missing,
+    /// The text itself makes no sense to the compiler.
+    Syntax,
+    Other,
+}
+
+/// rustc's codes for names, paths, modules, fields, variants, methods and traits that are not there.
+const RUST_MISSING: [&str; 19] = [
+    "E0405", "E0407", "E0408", "E0411", "E0412", "E0422", "E0423", "E0424", "E0425", "E0426", "E0432",
+    "E0433", "E0437", "E0438", "E0531", "E0560", "E0583", "E0599", "E0609",
+];
+
+/// Words of other tools for the same.
+const MISSING: [&str; 18] = [
+    "ModuleNotFoundError",
+    "cannot import name",
+    "has no attribute",
+    "NameError: name",
+    "ERR_MODULE_NOT_FOUND",
+    "Cannot find module",
+    "Cannot find package",
+    "does not provide an export named",
+    "Failed to resolve import",
+    "Failed to load url",
+    "Cannot find name",
+    "has no exported member",
+    "does not exist on type",
+    "is not defined",
+    "undefined: ",
+    "undefined (type",
+    "is not in std",
+    "no required module provides package",
+];
+
+const SYNTAX: [&str; 8] = [
+    "SyntaxError",
+    "IndentationError",
+    "TabError",
+    "Unexpected token",
+    "Transform failed",
+    "syntax error",
+    "expected declaration",
+    "unclosed delimiter",
+];
+
+pub fn about(message: &str) -> About {
+    if RUST_MISSING.iter().any(|code| message.contains(&format!("[{code}]"))) {
+        return About::Missing;
+    }
+    // "does not provide an export" is told as an error of syntax by node.
+    if MISSING.iter().any(|words| message.contains(words)) {
+        return About::Missing;
+    }
+    let bare_rust_error = message.starts_with("error: ") && !message.starts_with("error: aborting");
+    if bare_rust_error || SYNTAX.iter().any(|words| message.contains(words)) {
+        return About::Syntax;
+    }
+    About::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_names_are_told_from_broken_texts_in_the_words_of_many_tools() {
+        for message in [
+            "error[E0425]: cannot find function `subtract` in crate `fix`",
+            "ModuleNotFoundError: No module named 'missing'",
+            "ImportError: cannot import name 'nothing' from 'app'",
+            "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/app/missing.mjs'",
+            "SyntaxError: The requested module './a.mjs' does not provide an export named 'b'",
+            "Failed to resolve import \"./missing.js\" from \"src/b.test.js\"",
+            "b/b_test.go:3:11: undefined: y",
+        ] {
+            assert_eq!(about(message), About::Missing, "{message}");
+        }
+        for message in [
+            "error: expected one of `!` or `::`, found `x`",
+            "SyntaxError: invalid syntax",
+            "SyntaxError: Unexpected token '}'",
+            "./x_test.go:3:1: syntax error: unexpected }",
+        ] {
+            assert_eq!(about(message), About::Syntax, "{message}");
+        }
+        assert_eq!(about("error[E0308]: mismatched types"), About::Other);
+        assert_eq!(about("permission denied"), About::Other);
+    }
+}

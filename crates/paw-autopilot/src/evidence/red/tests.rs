@@ -1,0 +1,171 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use paw_host::process::Exit;
+
+use super::*;
+use crate::runners::verdict::judge;
+use crate::runners::{Case, Place};
+
+pub(in crate::evidence) fn report(cases: &[(&str, Outcome)]) -> Report {
+    let cases = cases.iter().map(|(name, outcome)| Case::new(*name, *outcome)).collect();
+    Report { cases, ..Report::default() }
+}
+
+pub(in crate::evidence) fn run(report: Report) -> TestRun {
+    let failed = report.count(Outcome::Failed) + report.broken.len();
+    let exit = Exit::Code(i32::from(failed > 0));
+    let verdict = judge(exit, &report, None);
+    TestRun {
+        command: "test".into(),
+        exit,
+        duration: Duration::ZERO,
+        report,
+        verdict,
+        flaky: BTreeSet::new(),
+        output: String::new(),
+    }
+}
+
+pub(in crate::evidence) fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
+    FileChange { path: path.into(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+}
+
+fn new_test() -> FileChange {
+    change("tests/a.test.js", None, Some("test('x', () => expect(f()).toBe(1))"))
+}
+
+fn red(baseline: &Report, changes: &[FileChange], report: Report) -> Red {
+    judge_red(&Rules::default(), baseline, changes, &run(report))
+}
+
+fn refused(red: Red) -> String {
+    let Red::Refused(objections) = red else { panic!("not refused: {red:?}") };
+    objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+use Outcome::{Failed, Passed, Skipped};
+
+#[test]
+fn a_new_test_that_fails_is_red() {
+    let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Failed)]));
+    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+    assert_eq!(proof.tests, BTreeSet::from(["x".to_owned()]));
+    assert_eq!(proof.seen, [new_test()]);
+}
+
+#[test]
+fn a_test_that_passed_before_and_fails_now_is_red() {
+    let changed = change("tests/a.test.js", Some("expect(1).toBe(1)"), Some("expect(1).toBe(2)"));
+    let judged = red(&report(&[("x", Passed)]), &[changed], report(&[("x", Failed)]));
+    assert!(matches!(judged, Red::Proven(_)), "{judged:?}");
+}
+
+#[test]
+fn a_failure_there_was_before_is_not_red() {
+    let judged = red(&report(&[("old", Failed)]), &[new_test()], report(&[("old", Failed), ("x", Passed)]));
+    assert_eq!(refused(judged), "only tests that failed before fail: old");
+}
+
+#[test]
+fn tests_that_pass_at_once_are_already_green() {
+    let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Passed)]));
+    assert_eq!(judged, Red::AlreadyGreen);
+    assert_eq!(
+        refused(red(&Report::default(), &[], report(&[("x", Passed)]))),
+        "no test was written or changed"
+    );
+}
+
+#[test]
+fn code_written_together_with_the_tests_is_refused() {
+    let code = change("src/f.js", Some(""), Some("export const f = () => 1"));
+    let judged = red(&Report::default(), &[new_test(), code], report(&[("x", Failed)]));
+    assert_eq!(
+        refused(judged),
+        "only test code may change while tests are written, but this changed too: src/f.js"
+    );
+}
+
+#[test]
+fn tests_within_rust_code_are_test_code_and_what_stands_beside_them_is_not() {
+    let before = "pub fn f() -> i32 { 1 }\n";
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { assert_eq!(super::f(), 2); }\n}\n";
+    let only_tests = change("src/lib.rs", Some(before), Some(&format!("{before}{tests}")));
+    let judged = red(&Report::default(), &[only_tests], report(&[("t", Failed)]));
+    assert!(matches!(judged, Red::Proven(_)), "{judged:?}");
+    let both = change("src/lib.rs", Some(before), Some(&format!("{}{tests}", before.replace('1', "3"))));
+    let judged = red(&Report::default(), &[both], report(&[("t", Failed)]));
+    assert!(refused(judged).contains("src/lib.rs"));
+}
+
+#[test]
+fn a_test_dependency_may_come_along_and_a_test_script_may_not() {
+    let package = r#"{"scripts": {"test": "vitest"}}"#;
+    let dependency = change(
+        "package.json",
+        Some(package),
+        Some(r#"{"scripts": {"test": "vitest"}, "devDependencies": {"a": "1"}}"#),
+    );
+    let lock = change("package-lock.json", Some("{}"), Some("{ }"));
+    let ran = || report(&[("x", Failed)]);
+    assert!(matches!(red(&Report::default(), &[new_test(), dependency, lock], ran()), Red::Proven(_)));
+    let script = change("package.json", Some(package), Some(r#"{"scripts": {"test": "true"}}"#));
+    assert!(refused(red(&Report::default(), &[new_test(), script], ran())).contains("which tests run"));
+}
+
+#[test]
+fn an_executor_that_edits_the_list_of_tasks_is_refused() {
+    let tasks = change(".taskmaster/tasks/tasks.json", Some("{}"), Some("{ }"));
+    let own = change(".taskmaster/reports/runs/x/log.jsonl", None, Some("{}"));
+    let judged = red(&Report::default(), &[new_test(), tasks], report(&[("x", Failed)]));
+    assert!(refused(judged).contains("tasks.json was changed"));
+    assert!(matches!(red(&Report::default(), &[new_test(), own], report(&[("x", Failed)])), Red::Proven(_)));
+}
+
+fn broken(message: &str, file: &str, line: u32) -> Report {
+    Report::of_broken(vec![Broken::new(message, vec![Place::new(file, Some(line))])])
+}
+
+#[test]
+fn a_build_failure_is_red_where_new_tests_name_what_does_not_exist_yet() {
+    let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
+    let missing = "error[E0425]: cannot find function `subtract` in crate `fix`";
+    let judged = red(&Report::default(), &changes, broken(missing, "tests/a.rs", 2));
+    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+    assert_eq!(proof.files, BTreeSet::from([PathBuf::from("tests/a.rs")]));
+}
+
+#[test]
+fn a_build_failure_elsewhere_or_of_another_kind_is_a_broken_harness() {
+    let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
+    let of = |message: &str, file: &str| refused(red(&Report::default(), &changes, broken(message, file, 2)));
+    assert!(of("error[E0425]: cannot find x", "src/lib.rs").contains("do not build"));
+    assert!(of("error: expected `;`", "tests/a.rs").contains("do not build"));
+    assert!(of("error[E0308]: mismatched types", "tests/a.rs").contains("do not build"));
+    let inline = "fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { super::g() }\n}\n";
+    let changes = [change("src/lib.rs", Some("fn f() {}\n"), Some(inline))];
+    let missing = "error[E0425]: cannot find function `g`";
+    assert!(matches!(red(&Report::default(), &changes, broken(missing, "src/lib.rs", 5)), Red::Proven(_)));
+    assert!(matches!(red(&Report::default(), &changes, broken(missing, "src/lib.rs", 1)), Red::Refused(_)));
+}
+
+#[test]
+fn tests_that_vanish_while_others_are_written_are_noticed() {
+    let baseline = report(&[("old", Passed), ("later", Skipped)]);
+    assert!(refused(red(&baseline, &[new_test()], report(&[("x", Failed)]))).contains("did not run: old"));
+    let skipped = report(&[("old", Skipped), ("x", Failed)]);
+    assert!(refused(red(&baseline, &[new_test()], skipped)).contains("did not run: old"));
+}
+
+#[test]
+fn a_run_that_hangs_crashes_or_runs_nothing_is_not_red() {
+    let judged = |verdict| {
+        let mut run = run(report(&[("x", Failed)]));
+        run.verdict = verdict;
+        refused(judge_red(&Rules::default(), &Report::default(), &[new_test()], &run))
+    };
+    assert_eq!(judged(Verdict::TimedOut), "the tests took longer than they may");
+    assert_eq!(judged(Verdict::NoneRan), "no test ran");
+    assert!(judged(Verdict::Crashed).starts_with("the test runner failed"));
+}

@@ -1,0 +1,130 @@
+//! Which part of a file is test code.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::kind::{Kind, Rules};
+use super::rust_tests::test_items;
+
+/// A file's test code, and the rest of it. A test file has no rest; a file that is no Rust code has no tests inside.
+pub fn split(rules: &Rules, path: &Path, text: &str) -> (String, String) {
+    if rules.kind(path) == Kind::Test {
+        return (text.to_owned(), String::new());
+    }
+    if path.extension().is_none_or(|end| end != "rs") {
+        return (String::new(), text.to_owned());
+    }
+    let (mut tests, mut rest) = (String::new(), String::new());
+    let mut from = 0;
+    for item in test_items(text) {
+        rest.push_str(&text[from..item.start]);
+        tests.push_str(&text[item.clone()]);
+        tests.push('\n');
+        from = item.end;
+    }
+    rest.push_str(&text[from..]);
+    (tests, rest)
+}
+
+/// Whether a line of a file is test code.
+pub fn is_test_line(rules: &Rules, path: &Path, text: &str, line: Option<u32>) -> bool {
+    if rules.kind(path) == Kind::Test {
+        return true;
+    }
+    let (true, Some(line)) = (path.extension().is_some_and(|end| end == "rs"), line) else { return false };
+    let line_of = |at: usize| text[..at].matches('\n').count() + 1;
+    let line = line as usize;
+    test_items(text).iter().any(|item| (line_of(item.start)..=line_of(item.end)).contains(&line))
+}
+
+/// Languages whose comments and imports we know.
+const CODE: [&str; 13] =
+    ["rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "go", "java", "kt", "cs"];
+
+/// Code without blanks, comments and imports, and without the commas that formatters add: what is left is what it does.
+/// Any other text is what it is.
+pub fn essence(path: &Path, text: &str) -> String {
+    let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    if !CODE.contains(&ending) {
+        return text.to_owned();
+    }
+    let python = ending == "py";
+    let mut kept = String::new();
+    // How many brackets of an import are still open.
+    let mut import: Option<i32> = None;
+    for line in text.lines() {
+        let bare = line.trim();
+        if let Some(open) = import {
+            let open = open + depth(bare);
+            import = (open > 0).then_some(open);
+            continue;
+        }
+        if is_comment(bare, python) {
+            continue;
+        }
+        if is_import(bare) {
+            let open = depth(bare);
+            import = (open > 0).then_some(open);
+            continue;
+        }
+        // In Python the indentation is part of what a text does.
+        if python && !bare.is_empty() {
+            let blanks = line.len() - line.trim_start().len();
+            // Writing to a string cannot fail.
+            let _ = write!(kept, "\n{blanks}:");
+        }
+        kept.extend(bare.chars().filter(|c| !c.is_whitespace()));
+    }
+    for closing in [')', ']', '}'] {
+        kept = kept.replace(&format!(",{closing}"), &closing.to_string());
+    }
+    kept
+}
+
+fn depth(line: &str) -> i32 {
+    line.chars().map(|c| i32::from("({[".contains(c)) - i32::from(")}]".contains(c))).sum()
+}
+
+fn is_comment(line: &str, python: bool) -> bool {
+    if python { line.starts_with('#') } else { line.starts_with("//") }
+}
+
+fn is_import(line: &str) -> bool {
+    ["use ", "pub use ", "import ", "from ", "extern crate "].iter().any(|word| line.starts_with(word))
+        || (line.starts_with("const ") && line.contains("require("))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
+
+    #[test]
+    fn tests_within_rust_code_are_split_off() {
+        let rules = Rules::default();
+        let (tests, rest) = split(&rules, Path::new("src/lib.rs"), TEXT);
+        assert!(tests.starts_with("#[cfg(test)]") && rest == "fn add() {}\n\n\n", "{rest:?}");
+        assert_eq!(split(&rules, Path::new("tests/a.rs"), TEXT).1, "");
+        assert_eq!(split(&rules, Path::new("src/a.js"), TEXT).0, "");
+        assert!(is_test_line(&rules, Path::new("src/lib.rs"), TEXT, Some(6)));
+        assert!(!is_test_line(&rules, Path::new("src/lib.rs"), TEXT, Some(1)));
+        assert!(!is_test_line(&rules, Path::new("src/lib.rs"), TEXT, None));
+    }
+
+    #[test]
+    fn formatting_imports_and_comments_are_not_what_a_text_does() {
+        let rust = |text: &str| essence(Path::new("a.rs"), text);
+        assert_eq!(
+            rust("use a::b;\n// note\nassert_eq!(f(1, 2), 3);"),
+            rust("use a::{\n    b,\n    c,\n};\nassert_eq!(\n    f(1, 2),\n    3,\n);\n")
+        );
+        assert_ne!(rust("assert_eq!(f(1), 3);"), rust("assert_eq!(f(1), 4);"));
+        let python = |text: &str| essence(Path::new("a.py"), text);
+        assert_eq!(
+            python("import a\ndef f():\n    g()\n"),
+            python("from a import (\n    b,\n)\ndef f():\n\n    g()")
+        );
+        assert_ne!(python("if x:\n    a()\n    b()\n"), python("if x:\n    a()\nb()\n"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Tests that were deleted, skipped or changed after they had proven something.
+
+use std::path::Path;
+
+use super::FileChange;
+use super::kind::Rules;
+use super::test_code::{essence, split};
+
+/// What makes a test not run, in many languages. Only what was added counts.
+const SKIPS: [&str; 19] = [
+    "#[ignore",
+    ".skip(",
+    ".skipIf(",
+    ".todo(",
+    ".only(",
+    "xit(",
+    "xtest(",
+    "xdescribe(",
+    "fit(",
+    "fdescribe(",
+    "mark.skip",
+    "mark.xfail",
+    "pytest.skip(",
+    "unittest.skip",
+    "expectedFailure",
+    "skipTest(",
+    "t.Skip(",
+    "t.SkipNow(",
+    "{ skip:",
+];
+
+const ASSERTIONS: [&str; 8] =
+    ["assert", "expect(", "should", "t.Error", "t.Fatal", "t.Fail", "require.", "prop_assert"];
+
+/// How the test code of a file was weakened, or nothing. Formatting, comments, imports and new tests files are free.
+pub fn weakened(rules: &Rules, change: &FileChange) -> Option<String> {
+    let before = change.before.as_ref()?;
+    let (old, _) = split(rules, &change.path, before);
+    if old.trim().is_empty() {
+        return None;
+    }
+    let Some(after) = &change.after else { return Some("the file was deleted".into()) };
+    let (new, _) = split(rules, &change.path, after);
+    if essence(&change.path, &old) == essence(&change.path, &new) {
+        return None;
+    }
+    Some(how(&change.path, &old, &new))
+}
+
+/// The worst that can be said about a change of test code.
+fn how(path: &Path, old: &str, new: &str) -> String {
+    let count =
+        |text: &str, words: &[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
+    let skipped = SKIPS.iter().find(|word| new.matches(**word).count() > old.matches(**word).count());
+    if essence(path, new).is_empty() {
+        "its tests were deleted".into()
+    } else if let Some(word) = skipped {
+        format!("'{word}' was added")
+    } else if count(new, &ASSERTIONS) < count(old, &ASSERTIONS) {
+        "assertions were removed".into()
+    } else {
+        "they were changed after they had been seen to fail".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(path: &str, before: &str, after: Option<&str>) -> Option<String> {
+        let change = FileChange {
+            path: path.into(),
+            before: Some(before.to_owned()),
+            after: after.map(str::to_owned),
+        };
+        weakened(&Rules::default(), &change)
+    }
+
+    #[test]
+    fn deleted_skipped_emptied_and_changed_tests_are_noticed() {
+        let js = "import { a } from './a';\ntest('x', () => {\n  expect(a()).toBe(3);\n});\n";
+        let of = |after: &str| judged("src/a.test.js", js, Some(after)).unwrap_or_default();
+        assert_eq!(judged("src/a.test.js", js, None).unwrap(), "the file was deleted");
+        assert_eq!(of("// nothing\n"), "its tests were deleted");
+        assert_eq!(of(&js.replace("test(", "test.skip(")), "'.skip(' was added");
+        assert_eq!(of(&js.replace("  expect(a()).toBe(3);\n", "")), "assertions were removed");
+        assert_eq!(of(&js.replace('3', "4")), "they were changed after they had been seen to fail");
+        assert_eq!(
+            of(&js.replace("  expect", "  return;\n  expect")),
+            "they were changed after they had been seen to fail"
+        );
+    }
+
+    #[test]
+    fn formatting_imports_and_code_beside_tests_are_free() {
+        let js = "import { a } from './a';\ntest('x', () => { expect(a()).toBe(3); });\n";
+        let other = "import { a, b } from './lib/a';\n\ntest('x', () => {\n  expect(a()).toBe(3);\n});\n";
+        assert_eq!(judged("a.test.js", js, Some(other)), None);
+        let rust = "fn f() -> i32 { 1 }\n#[cfg(test)]\nmod tests { #[test] fn t() { assert_eq!(super::f(), 2); } }\n";
+        assert_eq!(judged("src/lib.rs", rust, Some(&rust.replace("{ 1 }", "{ 2 }"))), None);
+        assert!(judged("src/lib.rs", rust, Some(&rust.replace("), 2)", "), 1)"))).is_some());
+        assert!(judged("src/lib.rs", rust, Some("fn f() {}")).is_some());
+        assert_eq!(judged("src/a.js", "x", Some("y")), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! A task done test-first, with proof: what there is to do, how it is tested, and what may happen next.
+//!
+//! - [`tasks`]: `.taskmaster/`: tasks, tags, state and settings, read and changed beside other programs
+//! - [`runners`]: which test runner a project has, how it is called, what its reports say
+//! - [`coverage`]: coverage reports, thresholds, changed lines
+//! - [`evidence`]: when a failing test is a proof, and when passing ones are
+//! - [`engine`]: the state machine from preflight to pull request
+//! - [`artifacts`]: what a run leaves behind for people and views
+//! - [`branch`], [`scope`] and [`message`]: the names of branches, the scopes and messages of commits
+//! - [`json_text`]: JSON files changed as text
+
+pub mod artifacts;
+pub mod branch;
+pub mod coverage;
+pub mod engine;
+pub mod evidence;
+mod failure;
+pub mod json_text;
+pub mod message;
+pub mod runners;
+pub mod scope;
+pub mod tasks;

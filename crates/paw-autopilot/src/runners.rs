@@ -1,0 +1,88 @@
+//! Test runners: which one a project has, how it is called, and what its reports say.
+//!
+//! - [`detect`]: from a project's files to a runner; [`package`]: what `package.json` says about it
+//! - one file per runner: its command lines and its reports
+//! - [`report`]: what all reports are turned into; [`verdict`]: pass, failures, build failure, none ran, time-out
+//! - [`run`]: calling a runner, without secrets, with a time limit; [`flaky`]: what a second run says about the first
+
+mod bun;
+mod call;
+mod cargo;
+pub mod detect;
+pub mod flaky;
+mod generic;
+mod go;
+mod jest;
+mod junit;
+mod last_words;
+mod mocha;
+mod nextest;
+mod node_test;
+pub mod package;
+mod place;
+mod pytest;
+pub mod report;
+pub mod run;
+mod unittest;
+pub mod verdict;
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+pub use bun::Bun;
+pub use call::{Call, Said};
+pub use cargo::Cargo;
+pub use generic::Generic;
+pub use go::Go;
+pub use jest::{Jest, JestKind};
+pub use mocha::Mocha;
+pub use nextest::Nextest;
+pub use node_test::NodeTest;
+pub use place::Place;
+pub use pytest::Pytest;
+pub use report::{Broken, Case, Outcome, Report};
+pub use run::{Limits, RunError, TestRun};
+pub use unittest::Unittest;
+pub use verdict::Verdict;
+
+/// Which tests to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    All,
+    /// The tests of these files, relative to the project.
+    Files(Vec<PathBuf>),
+    /// These tests, as a report named them. A runner that cannot choose runs more.
+    Tests(Vec<Case>),
+}
+
+/// One test runner: how it is called, and how its answer is read. Nothing here runs anything.
+pub trait Adapter: Debug + Send + Sync {
+    /// What people call it: `cargo test`, `npm test`.
+    fn name(&self) -> String;
+
+    /// A call that only builds, where building can be told from testing. What it finds broken ends the run.
+    fn build(&self) -> Option<Call> {
+        None
+    }
+
+    fn read_build(&self, _said: &Said) -> Vec<Broken> {
+        Vec::new()
+    }
+
+    fn call(&self, which: &Selection) -> Call;
+
+    fn read(&self, said: &Said) -> Report;
+
+    /// The exit code that means "there were no tests", where the runner has one of its own.
+    fn none_ran_code(&self) -> Option<i32> {
+        None
+    }
+}
+
+/// The files of some tests, each once.
+fn files_of(cases: &[Case]) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = cases.iter().filter_map(|case| case.file.clone()).collect();
+    files.sort();
+    files.dedup();
+    files
+}

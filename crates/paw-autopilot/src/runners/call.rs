@@ -1,0 +1,139 @@
+//! A call of a test runner as a value, and what came back.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use paw_host::process::{Command, Exit};
+
+/// Where a report is to be written; replaced by the real place when the call is made.
+const REPORT: &str = "{report}";
+const SCRIPT: &str = "{script}";
+
+/// A program with its arguments. Its directory and its environment are the same for every runner.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Call {
+    program: String,
+    args: Vec<OsString>,
+    variables: Vec<(&'static str, String)>,
+    /// A little program of ours that the runner is told to use: its file name and its text.
+    script: Option<(&'static str, &'static str)>,
+}
+
+impl Call {
+    pub fn new(program: impl Into<String>) -> Self {
+        Self { program: program.into(), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// An option that takes the place of the report: `--outputFile=`.
+    #[must_use]
+    pub fn report_arg(self, option: &str) -> Self {
+        self.args([format!("{option}{REPORT}")])
+    }
+
+    /// An option that takes the place of a script of ours.
+    #[must_use]
+    pub fn script_arg(mut self, option: &str, name: &'static str, text: &'static str) -> Self {
+        self.script = Some((name, text));
+        self.args([format!("{option}{SCRIPT}")])
+    }
+
+    #[must_use]
+    pub fn variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    pub fn script(&self) -> Option<(&'static str, &'static str)> {
+        self.script
+    }
+
+    /// The command to run, with its report and its script in `place`.
+    pub fn command(&self, root: &Path, place: &Path) -> Command {
+        let script = self.script.map(|(name, _)| place.join(name)).unwrap_or_default();
+        let filled = self.args.iter().map(|arg| {
+            let Some(text) = arg.to_str() else { return arg.clone() };
+            let filled = text.replace(REPORT, &report_file(place).display().to_string());
+            OsString::from(filled.replace(SCRIPT, &script.display().to_string()))
+        });
+        let command = Command::new(&self.program).args(filled).dir(root);
+        self.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+    }
+}
+
+pub(super) fn report_file(place: &Path) -> PathBuf {
+    place.join("report")
+}
+
+/// What a runner has said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub exit: Exit,
+    pub stdout: String,
+    pub stderr: String,
+    /// The report it has written, where it was told to write one.
+    pub report: Option<String>,
+    /// The project's directory, so that absolute paths can be made relative.
+    pub root: PathBuf,
+}
+
+impl Said {
+    /// Everything it said, for people.
+    pub fn output(&self) -> String {
+        let parts = [self.stdout.trim_end(), self.stderr.trim_end()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A path of a report, relative to the project where it lies in it.
+    pub fn relative(&self, path: &str) -> PathBuf {
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        let path = Path::new(path);
+        path.strip_prefix(&self.root).unwrap_or(path).to_path_buf()
+    }
+}
+
+#[cfg(test)]
+impl Said {
+    /// What a runner in `/app` could have said, by its exit code.
+    pub(super) fn with(code: i32) -> Self {
+        let exit = Exit::Code(code);
+        Self { exit, stdout: String::new(), stderr: String::new(), report: None, root: "/app".into() }
+    }
+
+    #[must_use]
+    pub(super) fn stdout(self, text: &str) -> Self {
+        Self { stdout: text.to_owned(), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn stderr(self, text: &str) -> Self {
+        Self { stderr: text.to_owned(), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn report(self, text: &str) -> Self {
+        Self { report: Some(text.to_owned()), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_knows_where_its_report_and_its_script_are_only_when_it_is_made() {
+        let call = Call::new("node")
+            .args(["--test"])
+            .script_arg("--reporter=", "r.mjs", "text")
+            .report_arg("--to=")
+            .variable("CI", "1");
+        let command = call.command(Path::new("/app"), Path::new("/tmp/x y"));
+        assert_eq!(command.to_string(), "node --test '--reporter=/tmp/x y/r.mjs' '--to=/tmp/x y/report'");
+        assert_eq!(command.directory(), Some(Path::new("/app")));
+    }
+}

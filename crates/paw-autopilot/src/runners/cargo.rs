@@ -1,0 +1,348 @@
+//! `cargo test`: built first with machine-readable messages, then read from its text, which is all that stable has.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::call::{Call, Said};
+use super::place::{Place, places_in};
+use super::report::{Broken, Case, Outcome, Report};
+use super::{Adapter, Selection};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cargo {
+    /// There are other packages beside the one at the root, which cargo would leave out.
+    pub workspace: bool,
+}
+
+/// `--workspace`, where there is one.
+pub(super) fn whole(workspace: bool) -> Option<&'static str> {
+    workspace.then_some("--workspace")
+}
+
+impl Adapter for Cargo {
+    fn name(&self) -> String {
+        "cargo test".into()
+    }
+
+    fn build(&self) -> Option<Call> {
+        let call = Call::new("cargo").args(["test", "--no-run", "--message-format=json"]);
+        Some(call.args(whole(self.workspace)))
+    }
+
+    fn read_build(&self, said: &Said) -> Vec<Broken> {
+        read_build(said)
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = Call::new("cargo").args(["test", "--no-fail-fast"]).args(whole(self.workspace));
+        match which {
+            Selection::All => call,
+            Selection::Files(files) => match targets(files) {
+                Some(targets) => call.args(targets),
+                None => call,
+            },
+            Selection::Tests(cases) => {
+                let names = cases.iter().filter_map(|case| case.name.split_once("::")).map(|(_, name)| name);
+                call.args(["--", "--exact"]).args(names)
+            }
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        let labels = labels(&said.stderr);
+        let blocks = blocks(&said.stdout);
+        // Every binary has its line on the other stream; if one printed none, nobody knows which is which.
+        let known = labels.len() == blocks.len();
+        let label = |at: usize| if known { labels[at].clone() } else { Label::numbered(at) };
+        let cases = blocks.iter().enumerate().flat_map(|(at, block)| block.cases(&label(at))).collect();
+        Report { cases, ..Report::default() }
+    }
+}
+
+/// What the compiler refused, one entry per error.
+pub(super) fn read_build(said: &Said) -> Vec<Broken> {
+    let mut broken: Vec<Broken> = Vec::new();
+    for line in said.stdout.lines().filter(|line| line.starts_with('{')) {
+        let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
+        let message = &record["message"];
+        let level = message["level"].as_str().unwrap_or_default();
+        let spans = message["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if record["reason"] != "compiler-message" || !level.starts_with("error") || spans.is_empty() {
+            continue;
+        }
+        let code = message["code"]["code"].as_str().map(|code| format!("[{code}]")).unwrap_or_default();
+        let text = message["message"].as_str().unwrap_or_default();
+        let places = spans.iter().filter(|span| span["is_primary"] == true).filter_map(|span| {
+            let line = span["line_start"].as_u64().and_then(|line| u32::try_from(line).ok());
+            Some(Place::new(said.relative(span["file_name"].as_str()?), line))
+        });
+        let error = Broken::new(format!("error{code}: {text}"), places.collect());
+        if !broken.contains(&error) {
+            broken.push(error);
+        }
+    }
+    if broken.is_empty() && !said.exit.success() {
+        let places = places_in(&said.stderr, &said.root, |_| false);
+        broken.push(Broken::new(&said.stderr, places));
+    }
+    broken
+}
+
+/// Integration tests can be run one file at a time; tests within the code cannot.
+fn targets(files: &[PathBuf]) -> Option<Vec<String>> {
+    let mut args = Vec::new();
+    for file in files {
+        let directory = file.parent().and_then(Path::file_name);
+        let name = file.file_stem().and_then(|stem| stem.to_str())?;
+        if directory? != "tests" {
+            return None;
+        }
+        args.extend(["--test".to_owned(), name.to_owned()]);
+    }
+    (!args.is_empty()).then_some(args)
+}
+
+/// Which binary a block of results came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Label {
+    name: String,
+    file: Option<PathBuf>,
+}
+
+impl Label {
+    fn numbered(at: usize) -> Self {
+        Self { name: format!("binary-{}", at + 1), file: None }
+    }
+}
+
+/// `Running tests/more.rs (target/debug/deps/more-77fa)`, `Running unittests src/lib.rs (…)`, `Doc-tests fix`.
+fn labels(stderr: &str) -> Vec<Label> {
+    stderr.lines().filter_map(|line| label(line.trim_start())).collect()
+}
+
+fn label(line: &str) -> Option<Label> {
+    if let Some(name) = line.strip_prefix("Doc-tests ") {
+        return Some(Label { name: format!("doc-{name}"), file: None });
+    }
+    let (source, binary) = line.strip_prefix("Running ")?.rsplit_once(" (")?;
+    let binary = Path::new(binary.trim_end_matches(')')).file_name()?.to_str()?;
+    let name = binary.rsplit_once('-').map_or(binary, |(name, _)| name).to_owned();
+    // Tests within the code may stand in any file of the crate.
+    let file = (!source.starts_with("unittests ")).then(|| PathBuf::from(source));
+    Some(Label { name, file })
+}
+
+/// What one binary printed.
+#[derive(Debug, Default)]
+struct Block<'a> {
+    results: Vec<(&'a str, Outcome)>,
+    messages: Vec<(&'a str, String)>,
+    /// How many failures its last line counts.
+    failures: usize,
+}
+
+impl Block<'_> {
+    fn cases(&self, label: &Label) -> Vec<Case> {
+        let mut cases: Vec<Case> = self
+            .results
+            .iter()
+            .map(|(name, outcome)| {
+                let message = self.messages.iter().find(|(failed, _)| failed == name).map(|(_, text)| text);
+                let case = Case::new(format!("{}::{name}", label.name), *outcome).in_file(label.file.clone());
+                case.because(message.map(String::as_str).unwrap_or_default())
+            })
+            .collect();
+        // A test that writes past the harness can hide a result, but not from the count.
+        let named = self.results.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).count();
+        if self.failures > named {
+            let hidden = format!("{}::({} more failures)", label.name, self.failures - named);
+            cases.push(Case::new(hidden, Outcome::Failed));
+        }
+        cases
+    }
+}
+
+fn blocks(stdout: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut section = Section::Outside;
+    // A name whose outcome has not come yet.
+    let mut waiting: Option<&str> = None;
+    for line in stdout.lines() {
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            blocks.push(Block::default());
+            section = Section::Results;
+            waiting = None;
+            continue;
+        }
+        let Some(block) = blocks.last_mut() else { continue };
+        match section {
+            Section::Outside => {}
+            _ if line.starts_with("test result: ") => {
+                block.failures = failures_of(line);
+                section = Section::Outside;
+            }
+            Section::Results => {
+                if line == "failures:" {
+                    section = Section::Failures;
+                } else if let Some((name, said)) =
+                    line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
+                {
+                    let name = name.trim_end_matches(" - should panic");
+                    match outcome(said) {
+                        Some(outcome) => block.results.push((name, outcome)),
+                        None => waiting = Some(name),
+                    }
+                } else if let Some((name, outcome)) = waiting.zip(outcome(line)) {
+                    block.results.push((name, outcome));
+                    waiting = None;
+                }
+            }
+            Section::Failures => {
+                if let Some(name) =
+                    line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+                {
+                    block.messages.push((name, String::new()));
+                } else if let Some((_, text)) = block.messages.last_mut() {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    blocks
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Outside,
+    Results,
+    Failures,
+}
+
+fn outcome(said: &str) -> Option<Outcome> {
+    match said.trim() {
+        "ok" => Some(Outcome::Passed),
+        "FAILED" => Some(Outcome::Failed),
+        said if said == "ignored" || said.starts_with("ignored, ") => Some(Outcome::Skipped),
+        said if said.starts_with("ok (") || said.starts_with("ok <") => Some(Outcome::Passed),
+        _ => None,
+    }
+}
+
+/// `test result: FAILED. 2 passed; 2 failed; …`
+fn failures_of(line: &str) -> usize {
+    let counts = line.split("; ").find_map(|part| part.strip_suffix(" failed"));
+    counts.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(stdout: &str, stderr: &str) -> Said {
+        Said::with(101).stdout(stdout).stderr(stderr)
+    }
+
+    const STDOUT: &str = "
+running 5 tests
+test tests::adds ... ok
+test tests::does_not - should panic ... FAILED
+test tests::later ... ignored
+test tests::bad ... FAILED
+test tests::noisy ... written past the harness
+ok
+
+failures:
+
+---- tests::does_not stdout ----
+note: test did not panic as expected at src/lib.rs:12:32
+---- tests::bad stdout ----
+
+thread 'tests::bad' (19411) panicked at src/lib.rs:9:24:
+assertion `left == right` failed: numbers
+
+
+failures:
+    tests::bad
+    tests::does_not
+
+test result: FAILED. 2 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.99s
+
+test tests::fake ... ok
+
+running 1 test
+test outside ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s
+";
+    const STDERR: &str = "
+     Running unittests src/lib.rs (target/debug/deps/fix-f4cd55290063ffa0)
+     Running tests/more.rs (target/debug/deps/more-77fa22eb49c6c028)
+";
+
+    #[test]
+    fn results_are_read_per_binary_with_their_messages() {
+        let report = Cargo { workspace: false }.read(&said(STDOUT, STDERR));
+        let lines: Vec<_> =
+            report.cases.iter().map(|case| format!("{:?} {}", case.outcome, case.name)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @"
+        Passed fix::tests::adds
+        Failed fix::tests::does_not
+        Skipped fix::tests::later
+        Failed fix::tests::bad
+        Passed fix::tests::noisy
+        Failed fix::(1 more failures)
+        Passed more::outside
+        ");
+        let bad = &report.cases[3];
+        assert!(bad.message.as_ref().unwrap().contains("assertion `left == right` failed"), "{bad:?}");
+        assert_eq!(report.cases.last().unwrap().file.as_deref(), Some(Path::new("tests/more.rs")));
+    }
+
+    #[test]
+    fn binaries_are_numbered_when_nobody_knows_which_is_which() {
+        let report = Cargo { workspace: false }.read(&said(STDOUT, ""));
+        assert!(report.cases[0].name.starts_with("binary-1::"), "{report:?}");
+    }
+
+    #[test]
+    fn a_compiler_error_is_broken_code_with_its_place() {
+        let record = serde_json::json!({"reason": "compiler-message", "message": {"level": "error",
+            "message": "cannot find function `nothing` in this scope", "code": {"code": "E0425"},
+            "spans": [{"file_name": "src/lib.rs", "line_start": 14, "is_primary": true}]}});
+        let warning =
+            serde_json::json!({"reason": "compiler-message", "message": {"level": "warning", "spans": [{}]}});
+        let text = format!("{record}\n{warning}\n{record}\nnoise\n");
+        let broken = read_build(&said(&text, ""));
+        assert_eq!(broken.len(), 1);
+        assert_eq!(broken[0].message, "error[E0425]: cannot find function `nothing` in this scope");
+        assert_eq!(broken[0].places, [Place::new("src/lib.rs", Some(14))]);
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_is_broken_too() {
+        let broken = read_build(&said("", "error: failed to parse manifest at `/app/Cargo.toml`"));
+        assert!(broken[0].message.contains("failed to parse"));
+    }
+
+    #[test]
+    fn a_test_file_is_run_alone_and_code_with_tests_inside_is_not() {
+        let args = |files: &[&str]| targets(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(
+            args(&["tests/more.rs", "crates/a/tests/x.rs"]).unwrap(),
+            ["--test", "more", "--test", "x"]
+        );
+        assert_eq!(args(&["tests/more.rs", "src/lib.rs"]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_makes_it_panic(stdout in "(running 1 test\n|test |a ... |ok\n|FAILED\n|failures:\n|---- a stdout ----\n|test result: |1 failed; |\n|é){0,30}", stderr in "( Running |\\(a-b\\)|Doc-tests |unittests |\n){0,8}") {
+            Cargo { workspace: false }.read(&said(&stdout, &stderr));
+            read_build(&said(&stdout, &stderr));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! vitest and jest, which write the same report.
+
+use serde_json::Value;
+
+use super::call::{Call, Said};
+use super::last_words::last_words;
+use super::package::Tool;
+use super::place::{Place, places_in};
+use super::report::{Broken, Case, Outcome, Report};
+use super::{Adapter, Selection, files_of};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JestKind {
+    Jest,
+    Vitest,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jest {
+    pub kind: JestKind,
+    pub tool: Tool,
+}
+
+impl Adapter for Jest {
+    fn name(&self) -> String {
+        self.tool.shown.clone()
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = match self.kind {
+            JestKind::Vitest => {
+                self.tool.call(&["run"], &["run", "watch", "--watch"]).args(["--reporter=json"])
+            }
+            JestKind::Jest => self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]),
+        };
+        let call = call.report_arg("--outputFile=").variable("CI", "1");
+        match which {
+            Selection::All => call,
+            Selection::Files(files) => call.args(files),
+            Selection::Tests(cases) => call.args(files_of(cases)),
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        read(said)
+    }
+}
+
+fn read(said: &Said) -> Report {
+    let text = said.report.as_deref().unwrap_or_default();
+    let Ok(report) = serde_json::from_str::<Value>(text) else {
+        return last_words(said);
+    };
+    let mut read = Report::default();
+    for suite in report["testResults"].as_array().into_iter().flatten() {
+        let file = suite["name"].as_str().map(|name| said.relative(name));
+        let cases = suite["assertionResults"].as_array().map(Vec::as_slice).unwrap_or_default();
+        read.cases.extend(cases.iter().filter_map(|record| {
+            let outcome = match record["status"].as_str()? {
+                "passed" => Outcome::Passed,
+                "failed" => Outcome::Failed,
+                _ => Outcome::Skipped,
+            };
+            let own = record["fullName"].as_str().or(record["title"].as_str())?.trim();
+            let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
+            let messages =
+                record["failureMessages"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let message = messages.collect::<Vec<_>>().join("\n");
+            Some(Case::new(format!("{place}{own}"), outcome).in_file(file.clone()).because(message))
+        }));
+        // A file that could not even be imported has no tests to fail.
+        if suite["status"] == "failed" && !cases.iter().any(|record| record["status"] == "failed") {
+            let message = suite["message"].as_str().unwrap_or("the file could not be run");
+            let mut places: Vec<Place> = file.map(|file| Place::new(file, None)).into_iter().collect();
+            places.extend(places_in(message, &said.root, |_| false));
+            read.broken.push(Broken::new(message, places));
+        }
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const REPORT: &str = r#"{"numTotalTestSuites":3,"numPassedTests":1,"numFailedTests":1,"numPendingTests":1,
+        "numTodoTests":1,"numTotalTests":4,"success":false,"testResults":[
+        {"name":"/app/src/a.test.js","status":"failed","message":"","assertionResults":[
+          {"ancestorTitles":["sum"],"title":"adds","fullName":"sum adds","status":"passed","failureMessages":[]},
+          {"ancestorTitles":["sum"],"title":"fails","fullName":"sum fails","status":"failed",
+           "failureMessages":["AssertionError: expected 2 to be 3\n    at /app/src/a.test.js:6:21"]},
+          {"title":"later","fullName":"later","status":"todo","failureMessages":[]},
+          {"title":"off","fullName":" off","status":"pending","failureMessages":[]}]},
+        {"name":"/app/src/b.test.js","status":"failed","assertionResults":[],
+         "message":"Failed to resolve import \"./missing.js\" from \"src/b.test.js\". Does the file exist?"}]}"#;
+
+    #[test]
+    fn tests_and_files_that_cannot_be_imported_are_told_apart() {
+        let report = read(&Said::with(1).report(REPORT));
+        let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
+        assert_eq!(
+            cases,
+            [
+                (Outcome::Passed, "src/a.test.js > sum adds"),
+                (Outcome::Failed, "src/a.test.js > sum fails"),
+                (Outcome::Skipped, "src/a.test.js > later"),
+                (Outcome::Skipped, "src/a.test.js > off"),
+            ]
+        );
+        assert_eq!(report.broken[0].places[0].file, Path::new("src/b.test.js"));
+        assert!(report.cases[1].message.as_deref().unwrap().starts_with("AssertionError"));
+    }
+
+    #[test]
+    fn without_a_report_the_last_words_say_what_broke_or_nothing_is_known() {
+        let broken = read(&Said::with(1).stderr("SyntaxError: x\n    at /app/vitest.config.js:3:1"));
+        assert_eq!(broken.broken[0].places, [Place::new("vitest.config.js", Some(3))]);
+        assert!(read(&Said::with(1).report("{").stderr("sh: vitest: not found")).unreadable.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_report_makes_it_panic(text in "[{}\\[\\]\",:a0 ]{0,60}") {
+            read(&Said::with(1).report(&text));
+        }
+    }
+}

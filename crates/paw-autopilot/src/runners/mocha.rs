@@ -1,0 +1,79 @@
+//! mocha.
+
+use serde_json::Value;
+
+use super::call::{Call, Said};
+use super::last_words::last_words;
+use super::package::Tool;
+use super::report::{Case, Outcome, Report};
+use super::{Adapter, Selection, files_of};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mocha {
+    pub tool: Tool,
+}
+
+impl Adapter for Mocha {
+    fn name(&self) -> String {
+        self.tool.shown.clone()
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = self.tool.call(&[], &["--watch", "-w"]).args(["--reporter", "json", "--reporter-option"]);
+        let call = call.report_arg("output=");
+        match which {
+            Selection::All => call,
+            Selection::Files(files) => call.args(files),
+            Selection::Tests(cases) => call.args(files_of(cases)),
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        let text = said.report.as_deref().unwrap_or_default();
+        let Ok(report) = serde_json::from_str::<Value>(text) else {
+            return last_words(said);
+        };
+        let lists =
+            [("passes", Outcome::Passed), ("failures", Outcome::Failed), ("pending", Outcome::Skipped)];
+        let cases = lists.into_iter().flat_map(|(list, outcome)| {
+            let records = report[list].as_array().into_iter().flatten();
+            records.filter_map(move |record| case(record, outcome, said))
+        });
+        Report { cases: cases.collect(), ..Report::default() }
+    }
+}
+
+fn case(record: &Value, outcome: Outcome, said: &Said) -> Option<Case> {
+    let own = record["fullTitle"].as_str().or(record["title"].as_str())?;
+    let file = record["file"].as_str().map(|file| said.relative(file));
+    let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
+    let error = &record["err"];
+    let message = error["stack"].as_str().or(error["message"].as_str()).unwrap_or_default();
+    Some(Case::new(format!("{place}{own}"), outcome).in_file(file).because(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_of_the_report_is_read() {
+        let report = r#"{"stats":{"suites":1,"tests":3,"passes":1,"pending":1,"failures":1},
+            "tests":[],"pending":[{"title":"later","fullTitle":"sum later","file":"/app/test/a.js","err":{}}],
+            "failures":[{"title":"fails","fullTitle":"sum fails","file":"/app/test/a.js",
+              "err":{"message":"expected 2 to equal 3","stack":"AssertionError: expected 2 to equal 3\n at /app/test/a.js:5:9"}}],
+            "passes":[{"title":"adds","fullTitle":"sum adds","file":"/app/test/a.js","err":{}}]}"#;
+        let said = Said::with(1).report(report);
+        let read = Mocha { tool: Tool::at("mocha", "npm test") }.read(&said);
+        let cases: Vec<_> = read.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
+        assert_eq!(
+            cases,
+            [
+                (Outcome::Passed, "test/a.js > sum adds"),
+                (Outcome::Failed, "test/a.js > sum fails"),
+                (Outcome::Skipped, "test/a.js > sum later"),
+            ]
+        );
+        assert!(read.cases[1].message.as_deref().unwrap().contains("a.js:5:9"));
+    }
+}

@@ -1,0 +1,117 @@
+//! `cargo nextest`: one JSON record per test.
+
+use serde_json::Value;
+
+use super::call::{Call, Said};
+use super::cargo;
+use super::report::{Broken, Case, Outcome, Report};
+use super::{Adapter, Selection};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nextest {
+    pub workspace: bool,
+}
+
+impl Adapter for Nextest {
+    fn name(&self) -> String {
+        "cargo nextest run".into()
+    }
+
+    /// It builds what `cargo test` builds.
+    fn build(&self) -> Option<Call> {
+        cargo::Cargo { workspace: self.workspace }.build()
+    }
+
+    fn read_build(&self, said: &Said) -> Vec<Broken> {
+        cargo::read_build(said)
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = Call::new("cargo")
+            .args(["nextest", "run", "--no-fail-fast", "--message-format", "libtest-json-plus"])
+            .args(cargo::whole(self.workspace))
+            .variable("NEXTEST_EXPERIMENTAL_LIBTEST_JSON", "1");
+        match which {
+            Selection::All => call,
+            Selection::Files(files) => {
+                let names =
+                    files.iter().filter(|file| file.parent().is_some_and(|dir| dir.ends_with("tests")));
+                let filters: Vec<_> = names
+                    .filter_map(|file| file.file_stem()?.to_str())
+                    .map(|name| format!("binary(={name})"))
+                    .collect();
+                if filters.len() == files.len() && !filters.is_empty() {
+                    filtered(call, &filters)
+                } else {
+                    call
+                }
+            }
+            Selection::Tests(cases) => {
+                let filters: Vec<_> = cases
+                    .iter()
+                    .filter_map(|case| case.name.split_once('$'))
+                    .map(|(_, name)| format!("test(={name})"))
+                    .collect();
+                filtered(call, &filters)
+            }
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        let records = said.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut cases: Vec<Case> = Vec::new();
+        for case in records.filter_map(|record| case(&record)) {
+            // A suite may be told twice.
+            match cases.iter_mut().find(|known| known.name == case.name) {
+                Some(known) if case.outcome == Outcome::Failed => *known = case,
+                Some(_) => {}
+                None => cases.push(case),
+            }
+        }
+        Report { cases, ..Report::default() }
+    }
+
+    fn none_ran_code(&self) -> Option<i32> {
+        Some(4)
+    }
+}
+
+fn filtered(call: Call, filters: &[String]) -> Call {
+    call.args(["-E", &filters.join(" | ")])
+}
+
+fn case(record: &Value) -> Option<Case> {
+    if record["type"] != "test" {
+        return None;
+    }
+    let outcome = match record["event"].as_str()? {
+        "ok" => Outcome::Passed,
+        "failed" | "timeout" => Outcome::Failed,
+        "ignored" => Outcome::Skipped,
+        _ => return None,
+    };
+    let case = Case::new(record["name"].as_str()?, outcome);
+    let message = record["stdout"].as_str().or(record["reason"].as_str());
+    Some(if outcome == Outcome::Failed { case.because(message.unwrap_or_default()) } else { case })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_told_twice_counts_once_and_its_failure_counts() {
+        let stdout = r#"{"type":"suite","event":"started","test_count":2}
+{"type":"test","event":"started","name":"fix::fix$tests::bad"}
+{"type":"test","event":"ok","name":"fix::fix$tests::bad"}
+{"type":"test","event":"failed","name":"fix::fix$tests::bad","stdout":"panicked at"}
+{"type":"test","event":"ignored","name":"fix::fix$tests::later"}
+{"type":"test","event":"ignored","name":"fix::fix$tests::later"}
+not json"#;
+        let report = Nextest { workspace: false }.read(&Said::with(100).stdout(stdout));
+        assert_eq!(report.cases.len(), 2);
+        assert_eq!(report.outcome_of("fix::fix$tests::bad"), Some(Outcome::Failed));
+        let again = Nextest { workspace: false }.call(&Selection::Tests(vec![report.cases[0].clone()]));
+        assert!(again.command("/".as_ref(), "/".as_ref()).to_string().ends_with("-E 'test(=tests::bad)'"));
+    }
+}

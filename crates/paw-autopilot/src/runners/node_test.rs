@@ -1,0 +1,71 @@
+//! `node --test`, through a reporter of our own that names files and suites.
+
+use serde_json::Value;
+
+use super::call::{Call, Said};
+use super::last_words::last_words;
+use super::place::{Place, places_in};
+use super::report::{Broken, Case, Outcome, Report};
+use super::{Adapter, Selection, files_of};
+
+const REPORTER: &str = include_str!("scripts/node-reporter.mjs");
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeTest {
+    /// What the project's own script says after `node --test`.
+    pub args: Vec<String>,
+    pub shown: String,
+}
+
+impl Adapter for NodeTest {
+    fn name(&self) -> String {
+        self.shown.clone()
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = Call::new("node")
+            .args(["--test"])
+            .script_arg("--test-reporter=", "node-reporter.mjs", REPORTER)
+            .report_arg("--test-reporter-destination=");
+        let options = self.args.iter().filter(|arg| arg.starts_with('-'));
+        match which {
+            Selection::All => call.args(&self.args),
+            Selection::Files(files) => call.args(options).args(files),
+            Selection::Tests(cases) => call.args(options).args(files_of(cases)),
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        let Some(text) = &said.report else { return last_words(said) };
+        let mut report = Report::default();
+        for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            read_record(&record, said, &mut report);
+        }
+        report
+    }
+}
+
+fn read_record(record: &Value, said: &Said, report: &mut Report) {
+    let name = record["name"].as_str().unwrap_or_default();
+    let file = record["file"].as_str().map(|file| said.relative(file));
+    let message = record["message"].as_str().unwrap_or_default();
+    if record["crashed"] == true {
+        let words = record["said"].as_str().unwrap_or_default();
+        let words = if words.trim().is_empty() { message } else { words };
+        let mut places = vec![Place::new(file.unwrap_or_else(|| said.relative(name)), None)];
+        places.extend(places_in(words, &said.root, |_| false));
+        report.broken.push(Broken::new(words, places));
+        return;
+    }
+    // A suite fails by its tests, which speak for themselves, or by a hook of its own.
+    if record["suite"] == true && (record["ok"] == true || record["failure"] == "subtestsFailed") {
+        return;
+    }
+    let outcome = match (&record["skipped"], &record["ok"]) {
+        (Value::Bool(true), _) => Outcome::Skipped,
+        (_, Value::Bool(true)) => Outcome::Passed,
+        _ => Outcome::Failed,
+    };
+    let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
+    report.cases.push(Case::new(format!("{place}{name}"), outcome).in_file(file).because(message));
+}

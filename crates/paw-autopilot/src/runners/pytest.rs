@@ -1,0 +1,119 @@
+//! pytest.
+
+use std::path::PathBuf;
+
+use super::call::{Call, Said};
+use super::junit::{self, Dialect};
+use super::last_words::last_words;
+use super::report::Report;
+use super::{Adapter, Selection};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pytest {
+    /// The interpreter that has it: the project's own, or the user's.
+    pub python: PathBuf,
+}
+
+impl Adapter for Pytest {
+    fn name(&self) -> String {
+        "pytest".into()
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        let call = Call::new(self.python.display().to_string())
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"])
+            .report_arg("--junitxml=")
+            .variable("PYTHONDONTWRITEBYTECODE", "1");
+        match which {
+            Selection::All => call,
+            Selection::Files(files) => call.args(files),
+            Selection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),
+        }
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        // An interruption, an internal or a usage error.
+        if said.report.is_none() {
+            return last_words(said);
+        }
+        junit::read(said, &DIALECT)
+    }
+
+    fn none_ran_code(&self) -> Option<i32> {
+        Some(5)
+    }
+}
+
+const DIALECT: Dialect = Dialect {
+    // A fixture that raises is an error of its test; a module that cannot be collected has no tests.
+    is_load_error: |error| {
+        error.attribute("message").is_some_and(|message| message.starts_with("collection "))
+    },
+    name: |case| {
+        let attribute = |name: &str| case.attribute(name).unwrap_or_default();
+        let (file, class, name) = (attribute("file"), attribute("classname"), attribute("name"));
+        let module = file.trim_end_matches(".py").replace('/', ".");
+        // pytest's own address of a test, so that it can be run again.
+        match class.strip_prefix(&module).map(|class| class.trim_start_matches('.')) {
+            Some("") => format!("{file}::{name}"),
+            Some(class) => format!("{file}::{}::{name}", class.replace('.', "::")),
+            None if class.is_empty() => name.to_owned(),
+            None => format!("{class}::{name}"),
+        }
+    },
+    file: |case| {
+        let of_module = || {
+            let class = case.attribute("classname").filter(|class| !class.is_empty());
+            Some(format!("{}.py", class.or(case.attribute("name"))?.replace('.', "/")))
+        };
+        case.attribute("file").map(str::to_owned).or_else(of_module)
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::report::Outcome;
+    use super::*;
+
+    const REPORT: &str = r#"<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" errors="2" failures="1" skipped="1" tests="6">
+<testcase classname="tests.test_a" name="test_ok" file="tests/test_a.py" line="3" time="0.001" />
+<testcase classname="tests.test_a.TestX" name="test_bad[1-2]" file="tests/test_a.py" line="7"><failure message="assert 2 == 3">def test_bad():
+&gt;       assert 2 == 3
+E       assert 2 == 3
+
+tests/test_a.py:9: AssertionError</failure></testcase>
+<testcase classname="tests.test_a" name="test_fixture" file="tests/test_a.py" line="12"><error message="failed on setup with &quot;ValueError&quot;">x</error></testcase>
+<testcase classname="tests.test_a" name="test_skip" file="tests/test_a.py" line="15"><skipped type="pytest.skip" message="no" /></testcase>
+<testcase classname="" name="tests.test_b" time="0.000"><error message="collection failure">ImportError while importing test module '/app/tests/test_b.py'.
+tests/test_b.py:1: in &lt;module&gt;
+    from missing import nothing
+E   ModuleNotFoundError: No module named 'missing'</error></testcase>
+</testsuite></testsuites>"#;
+
+    #[test]
+    fn tests_are_named_so_that_pytest_finds_them_again() {
+        let report = Pytest { python: "python3".into() }.read(&Said::with(1).report(REPORT));
+        let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
+        assert_eq!(
+            cases,
+            [
+                (Outcome::Passed, "tests/test_a.py::test_ok"),
+                (Outcome::Failed, "tests/test_a.py::TestX::test_bad[1-2]"),
+                (Outcome::Failed, "tests/test_a.py::test_fixture"),
+                (Outcome::Skipped, "tests/test_a.py::test_skip"),
+            ]
+        );
+        assert_eq!(report.broken.len(), 1);
+        assert_eq!(report.broken[0].places[0].file, Path::new("tests/test_b.py"));
+    }
+
+    #[test]
+    fn a_report_that_is_no_xml_proves_nothing() {
+        for text in ["", "<testsuites>", "<!DOCTYPE x [<!ENTITY a \"b\">]><testsuites>&a;</testsuites>"] {
+            let report = Pytest { python: "python3".into() }.read(&Said::with(0).report(text));
+            assert!(report.unreadable.is_some() && report.cases.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What every test report is turned into: tests by name with their outcome, and what could not even be run.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// One test and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// Unique within a project, as far as its runner makes it so.
+    pub name: String,
+    /// Relative to the project, where the report says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    pub outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Case {
+    pub fn new(name: impl Into<String>, outcome: Outcome) -> Self {
+        Self { name: name.into(), file: None, outcome, message: None }
+    }
+
+    #[must_use]
+    pub fn in_file(mut self, file: Option<PathBuf>) -> Self {
+        self.file = file;
+        self
+    }
+
+    /// Why it failed. Only the beginning is kept.
+    #[must_use]
+    pub fn because(mut self, message: impl AsRef<str>) -> Self {
+        let message = message.as_ref().trim();
+        self.message = (!message.is_empty()).then(|| beginning(message));
+        self
+    }
+}
+
+/// Code that could not be built, imported or collected, so that its tests did not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    pub message: String,
+    /// Where the error lies: the files it names, relative to the project.
+    pub places: Vec<Place>,
+}
+
+impl Broken {
+    pub fn new(message: impl AsRef<str>, places: Vec<Place>) -> Self {
+        Self { message: beginning(message.as_ref().trim()), places }
+    }
+}
+
+/// Messages are shown to people and to executors; nobody reads a megabyte.
+fn beginning(text: &str) -> String {
+    const MOST: usize = 4000;
+    match text.char_indices().nth(MOST) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Report {
+    pub cases: Vec<Case>,
+    pub broken: Vec<Broken>,
+    /// The runner did not write what it was told to write, or nobody can read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+}
+
+impl Report {
+    pub fn unreadable(why: impl Into<String>) -> Self {
+        Self { unreadable: Some(why.into()), ..Self::default() }
+    }
+
+    pub fn of_broken(broken: Vec<Broken>) -> Self {
+        Self { broken, ..Self::default() }
+    }
+
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.cases.iter().filter(|case| case.outcome == outcome).count()
+    }
+
+    pub fn failed(&self) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(|case| case.outcome == Outcome::Failed)
+    }
+
+    pub fn names(&self, outcome: Outcome) -> std::collections::BTreeSet<&str> {
+        self.cases.iter().filter(|case| case.outcome == outcome).map(|case| case.name.as_str()).collect()
+    }
+
+    /// How a test of that name ended. Where several share it, the worst counts.
+    pub fn outcome_of(&self, name: &str) -> Option<Outcome> {
+        let rank = |outcome: &Outcome| match outcome {
+            Outcome::Failed => 0,
+            Outcome::Skipped => 1,
+            Outcome::Passed => 2,
+        };
+        self.cases.iter().filter(|case| case.name == name).map(|case| case.outcome).min_by_key(rank)
+    }
+}

@@ -1,0 +1,244 @@
+//! Calling a runner: with a time limit, a limit on what it may say, and without anybody's secrets.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use paw_host::clock::Stopwatch;
+use paw_host::files::{self, Access, FileError};
+use paw_host::process::{Command, Exit, ProcessError, Stream};
+
+use super::call::{Call, Said, report_file};
+use super::flaky::settle;
+use super::report::{Outcome, Report};
+use super::verdict::{Verdict, judge};
+use super::{Adapter, Selection};
+
+/// What tool chains need to be found and nobody keeps a secret in.
+const TOOLCHAIN: [&str; 23] = [
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "COREPACK_HOME",
+    "GOCACHE",
+    "GOFLAGS",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "JAVA_HOME",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "PYTHONPATH",
+    "RUSTFLAGS",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub time: Duration,
+    /// How many bytes it may print before it is ended.
+    pub output: usize,
+}
+
+impl Limits {
+    pub fn of(time: Duration) -> Self {
+        Self { time, output: 64 << 20 }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot run the tests: {0}")]
+    Process(#[from] ProcessError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A run and everything known about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestRun {
+    /// As a person would type it.
+    pub command: String,
+    pub exit: Exit,
+    pub duration: Duration,
+    pub report: Report,
+    pub verdict: Verdict,
+    /// Tests that failed first and passed when run again.
+    pub flaky: BTreeSet<String>,
+    /// The last of what it printed.
+    pub output: String,
+}
+
+/// Runs tests once.
+pub fn run(
+    adapter: &dyn Adapter,
+    root: &Path,
+    which: &Selection,
+    limits: Limits,
+) -> Result<TestRun, RunError> {
+    let watch = Stopwatch::start();
+    if let Some(build) = adapter.build() {
+        let (said, command) = call(&build, root, limits)?;
+        let broken = adapter.read_build(&said);
+        if !said.exit.success() {
+            let report = Report::of_broken(broken);
+            return Ok(finished(command, &said, report, adapter, watch.elapsed()));
+        }
+    }
+    let (said, command) = call(&adapter.call(which), root, limits)?;
+    let report = adapter.read(&said);
+    Ok(finished(command, &said, report, adapter, watch.elapsed()))
+}
+
+/// Runs tests, and once more those that failed. One that then passes counts as passed and is named.
+pub fn run_twice(
+    adapter: &dyn Adapter,
+    root: &Path,
+    which: &Selection,
+    limits: Limits,
+) -> Result<TestRun, RunError> {
+    let first = run(adapter, root, which, limits)?;
+    if first.verdict != Verdict::Failures {
+        return Ok(first);
+    }
+    let failed = first.report.failed().cloned().collect();
+    let again = run(adapter, root, &Selection::Tests(failed), limits)?;
+    let (report, flaky) = settle(first.report, &again.report);
+    let left = report.count(Outcome::Failed) > 0;
+    let verdict = if left || flaky.is_empty() { first.verdict } else { again.verdict };
+    let duration = first.duration + again.duration;
+    Ok(TestRun { duration, report, verdict, flaky, ..first })
+}
+
+fn finished(
+    command: String,
+    said: &Said,
+    report: Report,
+    adapter: &dyn Adapter,
+    duration: Duration,
+) -> TestRun {
+    let verdict = judge(said.exit, &report, adapter.none_ran_code());
+    TestRun {
+        command,
+        exit: said.exit,
+        duration,
+        report,
+        verdict,
+        flaky: BTreeSet::new(),
+        output: tail(&said.output()),
+    }
+}
+
+fn tail(output: &str) -> String {
+    const MOST: usize = 20_000;
+    let from = output.len().saturating_sub(MOST);
+    let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or_default();
+    output[from..].to_owned()
+}
+
+fn call(call: &Call, root: &Path, limits: Limits) -> Result<(Said, String), RunError> {
+    let place = tempfile::Builder::new().prefix("git-paw-tests-").tempdir().map_err(|source| FileError {
+        action: "create",
+        path: std::env::temp_dir(),
+        source,
+    })?;
+    if let Some((name, text)) = call.script() {
+        files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
+    }
+    let command = harmless(call.command(root, place.path()), root);
+    // The name of a fresh directory is nobody else's: whoever carries it belongs to this run and to no other.
+    let mark = place.path().file_name().unwrap_or_default().to_string_lossy();
+    let (exit, stdout, stderr) = follow(&command, &mark, limits)?;
+    let report = load_report(&report_file(place.path()), limits.output);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let said = Said {
+        exit,
+        stdout: text(stdout),
+        stderr: text(stderr),
+        report: report.map(text),
+        root: root.into(),
+    };
+    Ok((said, command.to_string()))
+}
+
+/// A report that is larger than all it could say is none.
+fn load_report(path: &Path, most: usize) -> Option<Vec<u8>> {
+    let size = std::fs::metadata(path).ok()?.len();
+    (size <= most as u64).then(|| std::fs::read(path).ok())?
+}
+
+fn harmless(command: Command, root: &Path) -> Command {
+    let command = command.harmless_environment();
+    let kept = TOOLCHAIN.into_iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+    let command = kept.fold(command, |command, (name, value)| command.env(name, value));
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(shared) => command.env("CARGO_TARGET_DIR", own_target_dir(Path::new(&shared), root)),
+        None => command,
+    }
+}
+
+/// Two worktrees that build into one directory run each other's tests: their binaries have the same names.
+fn own_target_dir(shared: &Path, root: &Path) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    root.hash(&mut hasher);
+    shared.join(format!("git-paw-{:016x}", hasher.finish()))
+}
+
+/// Follows a program to its end, or ends it and everything it has started when it takes or says too much.
+fn follow(command: &Command, mark: &str, limits: Limits) -> Result<(Exit, Vec<u8>, Vec<u8>), RunError> {
+    let running = command.start(mark)?;
+    let stopper = running.stopper();
+    let (done, waiting) = mpsc::channel::<()>();
+    let timer = thread::spawn(move || {
+        let late = waiting.recv_timeout(limits.time) == Err(RecvTimeoutError::Timeout);
+        if late {
+            stopper.stop();
+        }
+        late
+    });
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let followed = running.follow(|stream, line| {
+        let kept = if stream == Stream::Out { &mut stdout } else { &mut stderr };
+        kept.extend_from_slice(line);
+        kept.push(b'\n');
+        if stdout.len() + stderr.len() > limits.output {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    drop(done);
+    let late = timer.join().unwrap_or(false);
+    let followed = followed?;
+    let exit = match (followed.stopped, late) {
+        (true, true) => Exit::TimedOut { limit: limits.time },
+        // It said more than anybody could read; whatever its code, that is no answer.
+        (true, false) => Exit::Signal(15),
+        (false, _) => followed.exit,
+    };
+    Ok((exit, stdout, stderr))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worktrees_that_share_a_target_directory_do_not_share_binaries() {
+        let (a, b) = (Path::new("/w/a"), Path::new("/w/b"));
+        assert_ne!(own_target_dir(Path::new("/t"), a), own_target_dir(Path::new("/t"), b));
+        assert!(own_target_dir(Path::new("/t"), a).starts_with("/t"));
+    }
+}

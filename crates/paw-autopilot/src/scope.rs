@@ -1,0 +1,91 @@
+//! The scope of a commit: what most of its files belong to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{Kind, Rules};
+use crate::tasks::TagName;
+use crate::tasks::tag::dashed;
+
+/// Directories that only hold others, or only say "tests".
+const SHELLS: [&str; 18] = [
+    "src",
+    "lib",
+    "app",
+    "apps",
+    "packages",
+    "crates",
+    "internal",
+    "pkg",
+    "cmd",
+    "source",
+    "tests",
+    "test",
+    "__tests__",
+    "spec",
+    "e2e",
+    "it",
+    "main",
+    "java",
+];
+
+/// The wish, else the module that more than half of the changed files share, else the tag.
+pub fn scope(wish: Option<&str>, rules: &Rules, changed: &[PathBuf], tag: &TagName) -> String {
+    let clean = |text: &str| dashed(text, |c| c.is_alphanumeric() || c == '_');
+    if let Some(wish) = wish.map(clean).filter(|wish| !wish.is_empty()) {
+        return wish;
+    }
+    let relevant = |path: &&PathBuf| matches!(rules.kind(path), Kind::Production | Kind::Test);
+    let modules: Vec<String> = changed.iter().filter(relevant).filter_map(|path| module(path)).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for module in &modules {
+        *counts.entry(module).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let shared = most.filter(|(_, count)| count * 2 > modules.len()).map(|(module, _)| clean(module));
+    shared.filter(|scope| !scope.is_empty()).unwrap_or_else(|| clean(tag.as_str()))
+}
+
+/// The first directory that means something, else the file itself without what makes it a test.
+fn module(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let file = parts.pop()?;
+    if let Some(dir) = parts.into_iter().find(|part| !SHELLS.contains(part)) {
+        return Some(dir.to_owned());
+    }
+    let stem = file.split('.').find(|part| !part.is_empty())?;
+    let stem = stem.strip_prefix("test_").unwrap_or(stem);
+    let stem = ["_test", "_tests", "_spec", "Test", "Tests"]
+        .iter()
+        .find_map(|end| stem.strip_suffix(end))
+        .unwrap_or(stem);
+    Some(stem.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(wish: Option<&str>, files: &[&str]) -> String {
+        let files: Vec<_> = files.iter().map(PathBuf::from).collect();
+        scope(wish, &Rules::default(), &files, &TagName::new("analytics").unwrap())
+    }
+
+    #[test]
+    fn a_wish_comes_first_then_the_module_then_the_tag() {
+        assert_eq!(of(Some("My Scope"), &["src/api/a.js"]), "my-scope");
+        assert_eq!(
+            of(None, &["src/api/metrics.js", "src/api/__tests__/metrics.test.js", "src/x/y.js"]),
+            "api"
+        );
+        assert_eq!(of(None, &["src/metrics.js", "tests/metrics.test.js"]), "metrics");
+        assert_eq!(of(None, &["metrics.py", "test_metrics.py"]), "metrics");
+        assert_eq!(
+            of(None, &["crates/paw-broker/src/log.rs", "crates/paw-broker/tests/it/log.rs"]),
+            "paw-broker"
+        );
+        assert_eq!(of(None, &["src/a/x.js", "src/b/y.js"]), "analytics");
+        assert_eq!(of(None, &[".taskmaster/tasks/tasks.json", "Cargo.lock"]), "analytics");
+        assert_eq!(of(Some("!!"), &[]), "analytics");
+    }
+}

@@ -1,0 +1,106 @@
+//! Which other statuses follow when one is set.
+
+use super::id::ItemId;
+use super::model::{Status, Subtask, Task};
+
+/// Everything to be written, the wish itself first. What already has its status is left out.
+///
+/// A task that is done closes its open subtasks. A subtask moves its task: to done with the last one, to in-progress
+/// with the first, back to pending when none has been begun.
+pub fn cascade(task: &Task, item: &ItemId, status: &Status) -> Vec<(ItemId, Status)> {
+    let mut changes = vec![(item.clone(), status.clone())];
+    match item {
+        ItemId::Task(_) => {
+            if *status == Status::Done {
+                let open = task.subtasks.iter().filter(|subtask| !subtask.status.is_closed());
+                changes.extend(open.map(|subtask| (subtask.item(), Status::Done)));
+            }
+        }
+        ItemId::Subtask(_, own) => {
+            let after: Vec<&Status> = task
+                .subtasks
+                .iter()
+                .map(|subtask| if subtask.id == *own { status } else { &subtask.status })
+                .collect();
+            if let Some(parent) = status_of_parent(&after) {
+                changes.push((task.item(), parent));
+            }
+        }
+    }
+    changes.retain(|(item, status)| current(task, item) != Some(status));
+    changes
+}
+
+fn status_of_parent(subtasks: &[&Status]) -> Option<Status> {
+    let any = |wanted: &Status| subtasks.contains(&wanted);
+    if subtasks.iter().all(|status| status.is_closed()) && any(&Status::Done) {
+        Some(Status::Done)
+    } else if any(&Status::InProgress) || any(&Status::Done) {
+        Some(Status::InProgress)
+    } else if subtasks.iter().all(|status| **status == Status::Pending) {
+        Some(Status::Pending)
+    } else {
+        None
+    }
+}
+
+fn current<'a>(task: &'a Task, item: &ItemId) -> Option<&'a Status> {
+    match item {
+        ItemId::Task(_) => Some(&task.status),
+        ItemId::Subtask(_, id) => task.find_subtask(id).map(|Subtask { status, .. }| status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::file::TaskFile;
+    use super::*;
+
+    fn task(status: &str, subtasks: &[&str]) -> Task {
+        let subtasks: Vec<_> = subtasks
+            .iter()
+            .zip(1..)
+            .map(|(status, id)| json!({"id": id, "title": "s", "status": status}))
+            .collect();
+        let file = json!({"tasks": [{"id": 1, "title": "t", "status": status, "subtasks": subtasks}]});
+        TaskFile::parse(&file.to_string()).unwrap().tags.remove(0).tasks.remove(0)
+    }
+
+    fn after(task: &Task, item: &str, status: &Status) -> String {
+        let changes = cascade(task, &item.parse().unwrap(), status);
+        changes.iter().map(|(item, status)| format!("{item}={status}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_first_subtask_begins_its_task_and_the_last_one_ends_it() {
+        let begun = task("pending", &["pending", "pending"]);
+        assert_eq!(after(&begun, "1.1", &Status::InProgress), "1.1=in-progress 1=in-progress");
+        assert_eq!(after(&begun, "1.1", &Status::Done), "1.1=done 1=in-progress");
+        let nearly = task("in-progress", &["done", "pending", "cancelled"]);
+        assert_eq!(after(&nearly, "1.2", &Status::Done), "1.2=done 1=done");
+    }
+
+    #[test]
+    fn a_subtask_taken_back_takes_its_task_back() {
+        assert_eq!(after(&task("done", &["done"]), "1.1", &Status::Pending), "1.1=pending 1=pending");
+        assert_eq!(
+            after(&task("done", &["done", "done"]), "1.1", &Status::Pending),
+            "1.1=pending 1=in-progress"
+        );
+    }
+
+    #[test]
+    fn a_task_that_is_done_closes_what_is_open_below_it() {
+        let open = task("in-progress", &["done", "pending", "cancelled", "review"]);
+        assert_eq!(after(&open, "1", &Status::Done), "1=done 1.2=done 1.4=done");
+        assert_eq!(after(&open, "1", &Status::Deferred), "1=deferred");
+    }
+
+    #[test]
+    fn a_status_that_is_there_already_changes_nothing() {
+        assert_eq!(after(&task("done", &["completed"]), "1", &Status::Done), "");
+        assert_eq!(after(&task("review", &["blocked", "deferred"]), "1.1", &Status::Blocked), "");
+    }
+}

@@ -1,0 +1,219 @@
+//! `tasks.json`, tagged or flat: which tags it has and what is in them.
+
+use serde_json::{Map, Value};
+
+use super::check::{Problem, ProblemKind, check};
+use super::id::{ItemId, SubtaskId, TaskId, text_of};
+use super::model::{Priority, Status, Subtask, Task};
+use super::tag::{MASTER, TagName};
+use crate::json_text::{self, JsonTextError};
+
+/// How the file keeps its lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Every key of the root is a tag.
+    Tagged,
+    /// One list at the root, which is the tag `master`.
+    Flat,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskFile {
+    pub shape: Shape,
+    pub tags: Vec<Tag>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tag {
+    pub name: TagName,
+    pub tasks: Vec<Task>,
+    pub problems: Vec<Problem>,
+}
+
+impl TaskFile {
+    pub fn parse(text: &str) -> Result<Self, FileShapeError> {
+        let root = json_text::parse(text)?;
+        let Value::Object(root) = root else {
+            return Err(FileShapeError::NotAnObject);
+        };
+        let tags = tag_keys(&root);
+        if tags.is_empty() {
+            return match root.get("tasks") {
+                Some(Value::Array(tasks)) => {
+                    Ok(Self { shape: Shape::Flat, tags: vec![Tag::read(TagName::master(), tasks)] })
+                }
+                None if root.is_empty() => Ok(Self { shape: Shape::Tagged, tags: Vec::new() }),
+                _ => Err(FileShapeError::NoList),
+            };
+        }
+        let mut tags: Vec<Tag> =
+            tags.into_iter().map(|(name, tasks)| Tag::read(TagName::of_key(name), tasks)).collect();
+        // Both shapes in one file: the tags are what everybody reads, the rest must not vanish from sight.
+        if let Some(Value::Array(tasks)) = root.get("tasks")
+            && !tags.iter().any(|tag| tag.name.as_str() == MASTER)
+        {
+            tags.insert(0, Tag::read(TagName::master(), tasks));
+        }
+        Ok(Self { shape: Shape::Tagged, tags })
+    }
+
+    pub fn tag(&self, name: &TagName) -> Option<&Tag> {
+        self.tags.iter().find(|tag| tag.name == *name)
+    }
+
+    pub fn tag_names(&self) -> Vec<String> {
+        self.tags.iter().map(|tag| tag.name.to_string()).collect()
+    }
+}
+
+/// Why a text is valid JSON and yet no list of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileShapeError {
+    #[error(transparent)]
+    Json(#[from] JsonTextError),
+    #[error("its root is not an object")]
+    NotAnObject,
+    #[error("it has neither a list \"tasks\" nor a tag with one")]
+    NoList,
+}
+
+fn tag_keys(root: &Map<String, Value>) -> Vec<(&str, &Vec<Value>)> {
+    let list = |value: &'_ Value| value.get("tasks").is_some_and(Value::is_array);
+    root.iter()
+        .filter(|(_, value)| list(value))
+        .filter_map(|(key, value)| Some((key.as_str(), value.get("tasks")?.as_array()?)))
+        .collect()
+}
+
+impl Tag {
+    fn read(name: TagName, values: &[Value]) -> Self {
+        let mut problems = Vec::new();
+        let tasks: Vec<Task> =
+            values.iter().enumerate().filter_map(|(at, value)| read_task(value, at, &mut problems)).collect();
+        problems.extend(check(&tasks));
+        Self { name, tasks, problems }
+    }
+
+    pub fn find_task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id == *id)
+    }
+}
+
+fn read_task(value: &Value, at: usize, problems: &mut Vec<Problem>) -> Option<Task> {
+    let place = format!("task number {}", at + 1);
+    let (fields, id) = fields_and_id(value, &place, problems)?;
+    let Ok(id) = TaskId::new(&id) else {
+        problems.push(Problem::new(place, ProblemKind::WrongType, format!("its id '{id}' is no task id")));
+        return None;
+    };
+    let item = ItemId::Task(id.clone());
+    let common = read_common(fields, &item, problems, |text| text.parse().ok());
+    let subtasks = match fields.get("subtasks") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(values)) => values
+            .iter()
+            .enumerate()
+            .filter_map(|(at, value)| read_subtask(value, at, &id, problems))
+            .collect(),
+        Some(_) => wrong(problems, &item, "subtasks", "a list"),
+    };
+    let Common { title, status, priority, dependencies } = common;
+    Some(Task { id, title, status, priority, dependencies, subtasks, fields: fields.clone() })
+}
+
+fn read_subtask(value: &Value, at: usize, parent: &TaskId, problems: &mut Vec<Problem>) -> Option<Subtask> {
+    let place = format!("subtask number {} of task {parent}", at + 1);
+    let (fields, id) = fields_and_id(value, &place, problems)?;
+    // A dotted id in the file repeats the parent's.
+    let own = id.rsplit('.').next().unwrap_or_default();
+    let Ok(id) = SubtaskId::new(own) else {
+        problems.push(Problem::new(place, ProblemKind::WrongType, format!("its id '{id}' is no subtask id")));
+        return None;
+    };
+    let item = ItemId::Subtask(parent.clone(), id.clone());
+    // A bare dependency means a sibling.
+    let sibling = |text: &str| {
+        let bare = SubtaskId::new(text).map(|id| ItemId::Subtask(parent.clone(), id));
+        bare.or_else(|_| text.parse()).ok()
+    };
+    let Common { title, status, priority, dependencies } = read_common(fields, &item, problems, sibling);
+    let parent = parent.clone();
+    Some(Subtask { id, parent, title, status, priority, dependencies, fields: fields.clone() })
+}
+
+fn fields_and_id<'a>(
+    value: &'a Value,
+    place: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<(&'a Map<String, Value>, String)> {
+    let Value::Object(fields) = value else {
+        problems.push(Problem::new(place, ProblemKind::WrongType, "is not an object"));
+        return None;
+    };
+    let id = fields.get("id").and_then(text_of);
+    if id.is_none() {
+        problems.push(Problem::new(place, ProblemKind::WrongType, "has no id, so it cannot be used"));
+    }
+    Some((fields, id?))
+}
+
+/// What tasks and subtasks have in common.
+struct Common {
+    title: String,
+    status: Status,
+    priority: Option<Priority>,
+    dependencies: Vec<ItemId>,
+}
+
+fn read_common(
+    fields: &Map<String, Value>,
+    item: &ItemId,
+    problems: &mut Vec<Problem>,
+    dependency: impl Fn(&str) -> Option<ItemId>,
+) -> Common {
+    let mut text = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(_) => wrong(problems, item, name, "a text"),
+    };
+    let (title, status, priority) = (text("title"), text("status"), text("priority"));
+    let status = Status::of_word(&status);
+    if let Status::Other(word) = &status {
+        problems.push(Problem::new(
+            item,
+            ProblemKind::UnknownStatus,
+            format!("its status '{word}' is unknown"),
+        ));
+    }
+    let known = priority.parse().ok();
+    if known.is_none() && !priority.is_empty() {
+        let message = format!("its priority '{priority}' is unknown and counts as medium");
+        problems.push(Problem::new(item, ProblemKind::UnknownPriority, message));
+    }
+    let dependencies = match fields.get("dependencies") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(values)) => {
+            let mut read = Vec::new();
+            for value in values {
+                let id = text_of(value).as_deref().and_then(&dependency);
+                if id.is_none() {
+                    let message = format!("depends on {value}, which is no id");
+                    problems.push(Problem::new(item, ProblemKind::WrongType, message));
+                }
+                read.extend(id);
+            }
+            read
+        }
+        Some(_) => wrong(problems, item, "dependencies", "a list"),
+    };
+    Common { title, status, priority: known, dependencies }
+}
+
+/// Notes a field of the wrong type, which then counts as absent.
+fn wrong<T: Default>(problems: &mut Vec<Problem>, item: &ItemId, field: &str, expected: &str) -> T {
+    problems.push(Problem::new(item, ProblemKind::WrongType, format!("its '{field}' is not {expected}")));
+    T::default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The lock that everybody who writes `tasks.json` takes: something named `tasks.json.lock` beside it.
+//!
+//! Some programs make a directory, some a file; either one is held. One that nobody has touched for ten seconds is left
+//! over from a crash.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use paw_host::clock::{self, Stopwatch};
+use paw_host::files::{self, FileError};
+
+use super::TaskError;
+
+const STALE: Duration = Duration::from_secs(10);
+/// Longer than anybody holds it who is alive, and long enough for a stale one to be recognised.
+const PATIENCE: Duration = Duration::from_secs(12);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Held until it is dropped.
+#[derive(Debug)]
+pub(super) struct TaskLock {
+    path: PathBuf,
+    ours: Identity,
+}
+
+/// Which directory it is, whatever its name is by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl TaskLock {
+    /// Waits until nobody else holds the lock of `file`.
+    pub(super) fn take(file: &Path) -> Result<Self, TaskError> {
+        let path = PathBuf::from(format!("{}.lock", file.display()));
+        if let Some(dir) = file.parent() {
+            files::create_dir(dir)?;
+        }
+        let watch = Stopwatch::start();
+        loop {
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let made = fs::metadata(&path).map_err(|source| failed("lock", &path, source))?;
+                    return Ok(Self { ours: identity(&made), path });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(failed("lock", &path, source)),
+            }
+            if !remove_stale(&path)? {
+                if watch.elapsed() > PATIENCE {
+                    return Err(TaskError::Locked(path));
+                }
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    /// Says once more that it is in use, right before the write. Fails when somebody thought us dead and took it.
+    pub(super) fn confirm(&self) -> Result<(), TaskError> {
+        let now = fs::symlink_metadata(&self.path).ok().map(|metadata| identity(&metadata));
+        if now != Some(self.ours) {
+            return Err(TaskError::LockLost(self.path.clone()));
+        }
+        let touched = File::open(&self.path).and_then(|dir| dir.set_modified(SystemTime::from(clock::now())));
+        touched.map_err(|source| failed("lock", &self.path, source))
+    }
+}
+
+impl Drop for TaskLock {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| identity(&metadata) == self.ours) {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> TaskError {
+    TaskError::File(FileError { action, path: path.to_path_buf(), source })
+}
+
+fn identity(metadata: &Metadata) -> Identity {
+    Identity(metadata.dev(), metadata.ino())
+}
+
+/// Takes away a lock that was left over. True when it is worth trying again at once.
+fn remove_stale(path: &Path) -> Result<bool, TaskError> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(true) };
+    let age = found.modified().ok().and_then(|then| SystemTime::from(clock::now()).duration_since(then).ok());
+    if age.is_none_or(|age| age <= STALE) {
+        return Ok(false);
+    }
+    // A rename has one winner. Should it have caught a lock that somebody took meanwhile, that one goes back.
+    let aside = PathBuf::from(format!(
+        "{}.stale.{}.{}",
+        path.display(),
+        std::process::id(),
+        clock::now().as_millisecond()
+    ));
+    if fs::rename(path, &aside).is_err() {
+        return Ok(true);
+    }
+    let caught = fs::symlink_metadata(&aside).map_err(|source| failed("remove", &aside, source))?;
+    if identity(&caught) != identity(&found) {
+        let _ = fs::rename(&aside, path);
+        return Ok(false);
+    }
+    let removed = if caught.is_dir() { fs::remove_dir_all(&aside) } else { fs::remove_file(&aside) };
+    removed.map_err(|source| failed("remove", &aside, source))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_host::files::{Access, write_atomic};
+
+    use super::*;
+
+    fn age(path: &Path, by: Duration) {
+        let then = SystemTime::from(clock::now()) - by;
+        File::open(path).unwrap().set_modified(then).unwrap();
+    }
+
+    #[test]
+    fn a_held_lock_is_waited_for_and_a_dropped_one_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("deep/tasks.json");
+        let held = TaskLock::take(&file).unwrap();
+        held.confirm().unwrap();
+        let waiting = thread::spawn({
+            let file = file.clone();
+            move || TaskLock::take(&file).map(drop)
+        });
+        assert!(dir.path().join("deep/tasks.json.lock").is_dir() && !waiting.is_finished());
+        drop(held);
+        waiting.join().unwrap().unwrap();
+        assert_eq!(fs::read_dir(dir.path().join("deep")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_or_directory_left_over_by_a_crash_is_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tasks.json");
+        let lock = dir.path().join("tasks.json.lock");
+        write_atomic(&lock, b"{\"pid\":1}", Access::Usual).unwrap();
+        age(&lock, STALE * 2);
+        drop(TaskLock::take(&file).unwrap());
+        fs::create_dir(&lock).unwrap();
+        age(&lock, STALE * 2);
+        drop(TaskLock::take(&file).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_lock_that_somebody_else_took_over_is_noticed_and_not_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = dir.path().join("tasks.json.lock");
+        let held = TaskLock::take(&dir.path().join("tasks.json")).unwrap();
+        fs::rename(&lock, dir.path().join("aside")).unwrap();
+        fs::create_dir(&lock).unwrap();
+        assert!(matches!(held.confirm(), Err(TaskError::LockLost(_))));
+        drop(held);
+        assert!(lock.exists());
+    }
+}

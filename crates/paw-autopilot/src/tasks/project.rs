@@ -1,0 +1,182 @@
+//! Where a project keeps its tasks; loading and changing the files.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_host::files::{self, Access};
+
+use super::TaskError;
+use super::cascade::cascade;
+use super::edit::{self, EditError, NewTask};
+use super::file::{FileShapeError, Tag, TaskFile};
+use super::id::ItemId;
+use super::lock::TaskLock;
+use super::model::{Status, Task};
+use super::settings::Settings;
+use super::state::{self, State};
+use super::tag::{TagName, TagWishes, resolve};
+
+/// What marks a project, the usual place first.
+const MARKERS: [&str; 4] =
+    [".taskmaster/tasks/tasks.json", ".taskmaster", ".taskmasterconfig", "tasks/tasks.json"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskProject {
+    pub root: PathBuf,
+}
+
+impl TaskProject {
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The nearest project at or above `start`, but not above `top`: tasks in somebody's home are not this project's.
+    pub fn find(start: &Path, top: &Path) -> Option<Self> {
+        start
+            .ancestors()
+            .take_while(|dir| dir.starts_with(top))
+            .find(|dir| MARKERS.iter().any(|marker| dir.join(marker).exists()))
+            .map(Self::at)
+    }
+
+    /// The usual place, unless only the old one is there.
+    pub fn tasks_file(&self) -> PathBuf {
+        self.usual_or_old(".taskmaster/tasks/tasks.json", "tasks/tasks.json")
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.usual_or_old(".taskmaster/config.json", ".taskmasterconfig")
+    }
+
+    pub fn state_file(&self) -> PathBuf {
+        self.root.join(".taskmaster/state.json")
+    }
+
+    /// Where runs leave their artifacts.
+    pub fn runs_dir(&self) -> PathBuf {
+        self.root.join(".taskmaster/reports/runs")
+    }
+
+    fn usual_or_old(&self, usual: &str, old: &str) -> PathBuf {
+        let (usual, old) = (self.root.join(usual), self.root.join(old));
+        if old.is_file() && !usual.exists() { old } else { usual }
+    }
+
+    pub fn load_tasks(&self) -> Result<TaskFile, TaskError> {
+        let path = self.tasks_file();
+        let text = files::load_text(&path)?.ok_or_else(|| TaskError::NoProject(self.root.clone()))?;
+        TaskFile::parse(&text).map_err(|problem| unreadable(&path, problem))
+    }
+
+    pub fn load_state(&self) -> Result<State, TaskError> {
+        let path = self.state_file();
+        let Some(text) = files::load_text(&path)? else { return Ok(State::default()) };
+        State::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
+    }
+
+    pub fn load_settings(&self) -> Result<Settings, TaskError> {
+        let path = self.config_file();
+        let Some(text) = files::load_text(&path)? else { return Ok(Settings::default()) };
+        Settings::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
+    }
+
+    /// Which tag is meant here.
+    pub fn resolve_tag(
+        &self,
+        flag: Option<&str>,
+        variable: Option<&str>,
+        branch: Option<&str>,
+    ) -> Result<TagName, TaskError> {
+        let (state, settings) = (self.load_state()?, self.load_settings()?);
+        resolve(&TagWishes {
+            flag,
+            variable,
+            branch: branch.and_then(|branch| state.tag_of_branch(branch)),
+            state: state.current_tag(),
+            default: settings.default_tag.as_deref(),
+        })
+    }
+
+    /// Sets a status and what follows from it, in one step. Returns everything that changed.
+    pub fn set_status(
+        &self,
+        tag: &TagName,
+        item: &ItemId,
+        status: &Status,
+    ) -> Result<Vec<(ItemId, Status)>, TaskError> {
+        self.edit_tasks(None, |text| {
+            let file = TaskFile::parse(text)?;
+            let changes = cascade(require_item(&file, tag, item)?, item, status);
+            Ok((edit::set_statuses(text, tag, &changes)?, changes))
+        })
+    }
+
+    /// Adds a task; the file is made where there is none.
+    pub fn add_task(&self, tag: &TagName, new: &NewTask, now: Timestamp) -> Result<ItemId, TaskError> {
+        self.edit_tasks(Some(edit::empty_file(tag, now)), |text| edit::add(text, tag, new))
+    }
+
+    /// Makes a tag the active one and remembers its branch.
+    pub fn set_active_tag(
+        &self,
+        tag: &TagName,
+        branch: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), TaskError> {
+        let path = self.state_file();
+        let before = files::load_text(&path)?;
+        let after = state::set_active_tag(before.as_deref(), tag, branch, now)
+            .map_err(|problem| TaskError::Unreadable { path: path.clone(), problem })?;
+        if before.as_deref() != Some(&after) {
+            files::write_atomic(&path, after.as_bytes(), Access::Usual)?;
+        }
+        Ok(())
+    }
+
+    /// Reads, changes and writes while nobody else can. What would not change is not written.
+    fn edit_tasks<T>(
+        &self,
+        fresh: Option<String>,
+        change: impl FnOnce(&str) -> Result<(String, T), EditError>,
+    ) -> Result<T, TaskError> {
+        let path = self.tasks_file();
+        if fresh.is_none() && !path.exists() {
+            return Err(TaskError::NoProject(self.root.clone()));
+        }
+        let lock = TaskLock::take(&path)?;
+        let before = files::load_text(&path)?;
+        let text = before.clone().or(fresh).ok_or_else(|| TaskError::NoProject(self.root.clone()))?;
+        let (after, answer) = change(&text).map_err(|error| match error {
+            EditError::Shape(problem) => unreadable(&path, problem),
+            EditError::Task(error) => error,
+        })?;
+        if before.as_deref() != Some(&after) {
+            lock.confirm()?;
+            files::write_atomic(&path, after.as_bytes(), Access::Usual)?;
+        }
+        Ok(answer)
+    }
+}
+
+/// The tag of a file, which must be there.
+pub fn require_tag<'a>(file: &'a TaskFile, tag: &TagName) -> Result<&'a Tag, TaskError> {
+    file.tag(tag).ok_or_else(|| TaskError::NoSuchTag { tag: tag.clone(), known: file.tag_names() })
+}
+
+/// The task of an item. The item itself must be there too.
+pub fn require_item<'a>(file: &'a TaskFile, tag: &TagName, item: &ItemId) -> Result<&'a Task, TaskError> {
+    let missing = || TaskError::NoSuchItem { item: item.clone(), tag: tag.clone() };
+    let task = require_tag(file, tag)?.find_task(item.task()).ok_or_else(missing)?;
+    match item {
+        ItemId::Subtask(_, id) if task.find_subtask(id).is_none() => Err(missing()),
+        _ => Ok(task),
+    }
+}
+
+fn unreadable(path: &Path, problem: FileShapeError) -> TaskError {
+    let path = path.to_path_buf();
+    match problem {
+        FileShapeError::Json(problem) => TaskError::Unreadable { path, problem },
+        other => TaskError::Shape { path, problem: other.to_string() },
+    }
+}

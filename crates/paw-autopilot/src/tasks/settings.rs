@@ -1,0 +1,266 @@
+//! `config.json`: what the project wants of a run. A value that makes no sense is said aloud and its default used.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::json_text::{self, JsonTextError};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub enabled: bool,
+    pub require_clean_tree: bool,
+    pub commit_template: String,
+    pub commit_type: String,
+    pub max_attempts: u32,
+    pub test_timeout: Duration,
+    /// A command of the project's own, or nothing to find out by looking.
+    pub runner: Option<String>,
+    pub thresholds: Thresholds,
+    /// Which files are tests, where the usual names are not enough.
+    pub test_pattern: Option<String>,
+    pub branch_pattern: String,
+    pub pull_request: PullRequest,
+    pub prompts: Prompts,
+    /// `Name <address>`, where the project asks for one.
+    pub co_author: Option<String>,
+    pub default_tag: Option<String>,
+    /// What in the file was not understood.
+    pub warnings: Vec<String>,
+}
+
+/// The least coverage, in percent, per metric. Nothing means that nobody asks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    pub lines: Option<f64>,
+    pub branches: Option<f64>,
+    pub functions: Option<f64>,
+    pub statements: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    pub enabled: bool,
+    /// Nothing means the default branch.
+    pub base: Option<String>,
+    pub body_template: Option<PathBuf>,
+}
+
+/// Where the rules for executors are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompts {
+    pub rules: PathBuf,
+    pub test_generator: PathBuf,
+    pub load_order: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::read(&Value::Null)
+    }
+}
+
+impl Settings {
+    pub fn parse(text: &str) -> Result<Self, JsonTextError> {
+        Ok(Self::read(&json_text::parse(text)?))
+    }
+
+    fn read(root: &Value) -> Self {
+        let mut from = Reader { root, warnings: Vec::new() };
+        let own_runner = from.text(&["/test/runner"]).filter(|runner| runner != "auto");
+        let base = from.text(&["/git/pr/base"]).filter(|base| base != "default");
+        let limit = from.number(&["/autopilot/testTimeout"], 1.0, 86_400_000.0);
+        let attempts =
+            from.number(&["/autopilot/maxGreenAttempts", "/workflow/maxPhaseAttempts"], 1.0, 100.0);
+        let settings = Self {
+            enabled: from.flag(&["/autopilot/enabled", "/workflow/enableAutopilot"]).unwrap_or(true),
+            require_clean_tree: from
+                .flag(&["/autopilot/requireCleanWorkingTree", "/workflow/requireCleanWorkingTree"])
+                .unwrap_or(true),
+            commit_template: from
+                .text(&["/autopilot/commitTemplate", "/workflow/commitMessageTemplate"])
+                .unwrap_or_else(|| "{type}({scope}): {msg}".into()),
+            commit_type: from
+                .text(&["/autopilot/defaultCommitType", "/workflow/defaultCommitType"])
+                .unwrap_or_else(|| "feat".into()),
+            max_attempts: attempts.map_or(3, whole),
+            test_timeout: limit.map_or(Duration::from_mins(5), |ms| Duration::from_millis(whole(ms).into())),
+            runner: own_runner,
+            thresholds: from.thresholds(),
+            test_pattern: from.text(&["/test/targetedRunPattern"]),
+            branch_pattern: from
+                .text(&["/git/branchPattern", "/workflow/branchPattern"])
+                .unwrap_or_else(|| "{tag}/task-{id}-{slug}".into()),
+            pull_request: PullRequest {
+                enabled: from.flag(&["/git/pr/enabled"]).unwrap_or(true),
+                base,
+                body_template: from.text(&["/git/pr/bodyTemplate"]).map(PathBuf::from),
+            },
+            prompts: Prompts {
+                rules: from.text(&["/prompts/rulesPath"]).unwrap_or_else(|| ".cursor/rules".into()).into(),
+                test_generator: from
+                    .text(&["/prompts/testGeneratorPath"])
+                    .unwrap_or_else(|| ".claude/agents/surgical-test-generator.md".into())
+                    .into(),
+                load_order: from
+                    .texts("/prompts/loadOrder")
+                    .unwrap_or_else(|| vec!["git_workflow.mdc".into(), "test_workflow.mdc".into()]),
+            },
+            co_author: from.co_author(),
+            default_tag: from.text(&["/global/defaultTag"]),
+            warnings: Vec::new(),
+        };
+        Self { warnings: from.warnings, ..settings }
+    }
+}
+
+/// A number that was checked to lie within what fits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked against its limits when read"
+)]
+fn whole(number: f64) -> u32 {
+    number as u32
+}
+
+struct Reader<'a> {
+    root: &'a Value,
+    warnings: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// The first of several places that holds something usable.
+    fn first<T>(
+        &mut self,
+        places: &[&str],
+        expected: &str,
+        read: impl Fn(&'a Value) -> Option<T>,
+    ) -> Option<T> {
+        for place in places {
+            let Some(value) = self.root.pointer(place).filter(|value| !value.is_null()) else { continue };
+            if let Some(read) = read(value) {
+                return Some(read);
+            }
+            let key = place.trim_start_matches('/').replace('/', ".");
+            self.warnings.push(format!("{key} is {value}, not {expected}: ignored"));
+        }
+        None
+    }
+
+    fn flag(&mut self, places: &[&str]) -> Option<bool> {
+        self.first(places, "true or false", Value::as_bool)
+    }
+
+    fn text(&mut self, places: &[&str]) -> Option<String> {
+        let read = |value: &'a Value| value.as_str().map(str::trim).filter(|text| !text.is_empty());
+        self.first(places, "a text", read).map(str::to_owned)
+    }
+
+    fn number(&mut self, places: &[&str], least: f64, most: f64) -> Option<f64> {
+        let read = |value: &'a Value| value.as_f64().filter(|number| (least..=most).contains(number));
+        self.first(places, &format!("a number from {least} to {most}"), read)
+    }
+
+    fn texts(&mut self, place: &str) -> Option<Vec<String>> {
+        self.first(&[place], "a list of texts", |value| {
+            value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+        })
+    }
+
+    /// Eighty percent of everything, unless the project says otherwise; zero or null switches a metric off.
+    fn thresholds(&mut self) -> Thresholds {
+        let mut of = |metric: &str, short: &str| {
+            let places =
+                [format!("/test/coverageThresholds/{metric}"), format!("/test/coverageThresholds/{short}")];
+            if places.iter().any(|place| self.root.pointer(place) == Some(&Value::Null)) {
+                return None;
+            }
+            let wished = self.number(&[&places[0], &places[1]], 0.0, 100.0).unwrap_or(80.0);
+            (wished > 0.0).then_some(wished)
+        };
+        Thresholds {
+            lines: of("lines", "line"),
+            branches: of("branches", "branch"),
+            functions: of("functions", "function"),
+            statements: of("statements", "statement"),
+        }
+    }
+
+    /// Only where the file itself asks for one.
+    fn co_author(&mut self) -> Option<String> {
+        if self.flag(&["/workflow/includeCoAuthor"]) != Some(true) {
+            return None;
+        }
+        let name = self.text(&["/workflow/coAuthorName"])?;
+        let address = self.text(&["/workflow/coAuthorEmail"])?;
+        let legal = |text: &str| !text.contains(['<', '>', '\n', '\r']);
+        (legal(&name) && legal(&address)).then(|| format!("{name} <{address}>"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Settings {
+        Settings::parse(&value.to_string()).unwrap()
+    }
+
+    #[test]
+    fn an_empty_file_means_the_documented_defaults() {
+        let settings = read(&json!({"models": {"main": {}}}));
+        assert_eq!(settings, Settings::default());
+        assert_eq!((settings.max_attempts, settings.test_timeout.as_secs()), (3, 300));
+        assert_eq!(settings.thresholds.branches, Some(80.0));
+        assert_eq!(settings.branch_pattern, "{tag}/task-{id}-{slug}");
+        assert_eq!((settings.runner, settings.pull_request.base), (None, None));
+    }
+
+    #[test]
+    fn both_families_of_keys_are_read_and_the_newer_one_wins() {
+        let settings = read(&json!({
+            "workflow": {"maxPhaseAttempts": 5, "branchPattern": "task-{taskId}", "includeCoAuthor": true,
+                "coAuthorName": "A", "coAuthorEmail": "a@b"},
+            "autopilot": {"maxGreenAttempts": 2, "testTimeout": 1500},
+            "test": {"runner": "make check", "coverageThresholds": {"lines": 0, "branch": 55.5, "functions": null}},
+            "git": {"pr": {"base": "develop", "enabled": false}},
+        }));
+        assert_eq!((settings.max_attempts, settings.test_timeout.as_millis()), (2, 1500));
+        assert_eq!(settings.branch_pattern, "task-{taskId}");
+        assert_eq!(settings.co_author.as_deref(), Some("A <a@b>"));
+        assert_eq!(settings.runner.as_deref(), Some("make check"));
+        let Thresholds { lines, branches, functions, statements } = settings.thresholds;
+        assert_eq!((lines, branches, functions, statements), (None, Some(55.5), None, Some(80.0)));
+        assert_eq!(settings.pull_request.base.as_deref(), Some("develop"));
+        assert!(settings.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_value_that_makes_no_sense_is_said_aloud_and_its_default_used() {
+        let settings = read(&json!({
+            "autopilot": {"enabled": "yes", "maxGreenAttempts": 0, "testTimeout": -1, "commitTemplate": ["x"]},
+            "test": {"coverageThresholds": {"lines": 101}}, "prompts": {"loadOrder": [1]},
+        }));
+        assert_eq!(Settings { warnings: Vec::new(), ..settings.clone() }, Settings::default());
+        insta::assert_snapshot!(settings.warnings.join("\n"), @r#"
+        autopilot.testTimeout is -1, not a number from 1 to 86400000: ignored
+        autopilot.maxGreenAttempts is 0, not a number from 1 to 100: ignored
+        autopilot.enabled is "yes", not true or false: ignored
+        autopilot.commitTemplate is ["x"], not a text: ignored
+        test.coverageThresholds.lines is 101, not a number from 0 to 100: ignored
+        prompts.loadOrder is [1], not a list of texts: ignored
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn no_number_makes_it_panic(number in any::<f64>()) {
+            read(&json!({"autopilot": {"maxGreenAttempts": number, "testTimeout": number}}));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Tags: separate lists of tasks in one file, and which of them is meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::TaskError;
+
+/// The tag of a file without tags, and what everything falls back to.
+pub const MASTER: &str = "master";
+
+/// Names of branches that are nobody's own and so give no tag its name.
+const RESERVED_BRANCHES: [&str; 5] = ["main", "master", "develop", "dev", "head"];
+const LONGEST_FROM_BRANCH: usize = 50;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TagName(String);
+
+impl TagName {
+    /// A name somebody typed.
+    pub fn new(name: &str) -> Result<Self, TaskError> {
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(legal) {
+            return Err(TaskError::BadTag(name.to_owned()));
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    pub fn master() -> Self {
+        Self(MASTER.to_owned())
+    }
+
+    /// A key of the file, legal or not: what is there can be read.
+    pub(super) fn of_key(key: &str) -> Self {
+        Self(key.to_owned())
+    }
+
+    /// The tag a branch would be given, or nothing for a branch that everybody shares.
+    pub fn of_branch(branch: &str) -> Option<Self> {
+        let slug = dashed(branch, |c| c.is_ascii_alphanumeric() || c == '_');
+        let slug: String = slug.chars().take(LONGEST_FROM_BRANCH).collect();
+        let slug = slug.trim_end_matches('-');
+        (!slug.is_empty() && !RESERVED_BRANCHES.contains(&slug)).then(|| Self(slug.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Lower case, with one dash for every run of characters that are not kept, and none at the ends.
+pub(crate) fn dashed(text: &str, kept: impl Fn(char) -> bool) -> String {
+    let words = text.split(|c| !kept(c)).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
+}
+
+impl FromStr for TagName {
+    type Err = TaskError;
+
+    fn from_str(name: &str) -> Result<Self, TaskError> {
+        Self::new(name)
+    }
+}
+
+impl fmt::Display for TagName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Everything that may say which tag is meant, the strongest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TagWishes<'a> {
+    pub flag: Option<&'a str>,
+    /// `TASKMASTER_TAG`.
+    pub variable: Option<&'a str>,
+    /// `branchTagMapping` for the branch that is checked out.
+    pub branch: Option<&'a str>,
+    /// `currentTag` in `state.json`.
+    pub state: Option<&'a str>,
+    /// `global.defaultTag` in `config.json`.
+    pub default: Option<&'a str>,
+}
+
+/// The first tag anybody wished for. A flag that is no tag name is an error; the rest is skipped when it is none.
+pub fn resolve(wishes: &TagWishes<'_>) -> Result<TagName, TaskError> {
+    if let Some(flag) = wishes.flag {
+        return TagName::new(flag);
+    }
+    let places = [wishes.variable, wishes.branch, wishes.state, wishes.default];
+    let first = places.into_iter().flatten().find_map(|name| TagName::new(name.trim()).ok());
+    Ok(first.unwrap_or_else(TagName::master))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_wish_wins() {
+        let all = TagWishes {
+            flag: Some("a"),
+            variable: Some("b"),
+            branch: Some("c"),
+            state: Some("d"),
+            default: Some("e"),
+        };
+        let winner = |wishes: TagWishes<'_>| resolve(&wishes).unwrap().to_string();
+        assert_eq!(winner(all.clone()), "a");
+        assert_eq!(winner(TagWishes { flag: None, ..all.clone() }), "b");
+        assert_eq!(winner(TagWishes { flag: None, variable: None, ..all.clone() }), "c");
+        assert_eq!(winner(TagWishes { state: Some("d"), default: Some("e"), ..TagWishes::default() }), "d");
+        assert_eq!(winner(TagWishes { state: Some(" "), default: Some("e"), ..TagWishes::default() }), "e");
+        assert_eq!(winner(TagWishes::default()), "master");
+    }
+
+    #[test]
+    fn a_flag_that_is_no_name_is_an_error() {
+        assert!(resolve(&TagWishes { flag: Some("a/b"), ..TagWishes::default() }).is_err());
+    }
+
+    #[test]
+    fn a_branch_gives_a_tag_its_name_unless_everybody_shares_it() {
+        assert_eq!(TagName::of_branch("feat/User Auth!").unwrap().as_str(), "feat-user-auth");
+        assert_eq!(TagName::of_branch("main"), None);
+        assert_eq!(TagName::of_branch("HEAD"), None);
+        assert_eq!(TagName::of_branch("äö"), None);
+        assert!(TagName::of_branch(&"x-".repeat(60)).unwrap().as_str().len() <= 50);
+    }
+}

@@ -1,0 +1,192 @@
+//! RED, GREEN and COMMIT with a real runner and a real repository: engine, evidence and runner together.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use paw_autopilot::engine::{Action, Event, Run, Stage, StepOutcome};
+use paw_autopilot::evidence::changes::since_head;
+use paw_autopilot::evidence::{
+    FileChange, GreenProof, Objection, Red, RedProof, Rules, judge_green, judge_red,
+};
+use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::run::run;
+use paw_autopilot::runners::{Adapter, Limits, Report, Selection, TestRun};
+use paw_core::BranchName;
+use paw_host::git::Git;
+use paw_testkit::{Sandbox, TestRepo};
+
+use crate::artifacts::order;
+
+/// A project with one test that passes.
+struct World {
+    repo: TestRepo,
+    adapter: Box<dyn Adapter>,
+    baseline: Report,
+}
+
+impl World {
+    /// Nothing where this machine has no Python.
+    fn find(sandbox: &Sandbox) -> Option<Self> {
+        if std::process::Command::new("python3").arg("--version").output().is_err() {
+            eprintln!("skipped: this machine has no python3");
+            return None;
+        }
+        let repo = sandbox.repo("app");
+        repo.commit_file("metrics.py", "def add(a, b):\n    return a + b\n", "code");
+        let test = "import unittest\nimport metrics\n\nclass Old(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(metrics.add(1, 1), 2)\n";
+        repo.commit_file("test_old.py", test, "test");
+        repo.git(["checkout", "--quiet", "-b", "analytics/task-42-user-metrics"]);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let adapter = detect(&gather(&repo.root, &path), &repo.root, Some("unittest")).unwrap().adapter;
+        let mut world = Self { repo, adapter, baseline: Report::default() };
+        world.baseline = world.tests().report;
+        Some(world)
+    }
+
+    fn tests(&self) -> TestRun {
+        let limits = Limits::of(Duration::from_mins(1));
+        run(self.adapter.as_ref(), &self.repo.root, &Selection::All, limits).unwrap()
+    }
+
+    /// What differs from the last commit.
+    fn changes(&self) -> Vec<FileChange> {
+        since_head(&Git::at(&self.repo.root)).unwrap()
+    }
+
+    fn red(&self) -> Red {
+        judge_red(&Rules::default(), &self.baseline, &self.changes(), &self.tests())
+    }
+
+    fn green(&self, red: &Red) -> Result<GreenProof, Vec<Objection>> {
+        judge_green(&Rules::default(), &self.baseline, proven(red), &self.changes(), &self.tests())
+    }
+}
+
+fn begun() -> Run {
+    let mut run = Run::new(order(), vec![("42.1".parse().unwrap(), "Subtract".into())]).unwrap();
+    run.step(Event::PreflightPassed).unwrap();
+    let branch = BranchName::new("analytics/task-42-user-metrics").unwrap();
+    run.step(Event::BranchMade { branch, head: "start".into() }).unwrap();
+    run
+}
+
+const NEW_TEST: &str = "import unittest\nfrom metrics import subtract\n\nclass New(unittest.TestCase):\n    def test_subtract(self):\n        self.assertEqual(subtract(3, 1), 2)\n";
+
+/// The module with a second function that returns this.
+fn with_subtract(returned: &str) -> String {
+    format!("def add(a, b):\n    return a + b\n\ndef subtract(a, b):\n    return {returned}\n")
+}
+
+fn proven(judged: &Red) -> &RedProof {
+    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+    proof
+}
+
+#[test]
+fn a_subtask_goes_through_red_green_and_commit() {
+    let sandbox = Sandbox::new();
+    let Some(world) = World::find(&sandbox) else { return };
+    let mut run = begun();
+
+    world.repo.write("test_new.py", NEW_TEST);
+    let red = world.red();
+    assert_eq!(
+        proven(&red).files.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+        [Path::new("test_new.py")]
+    );
+    run.step(Event::RedJudged(red.clone())).unwrap();
+
+    world.repo.write("metrics.py", &with_subtract("a"));
+    let wrong = world.green(&red);
+    assert!(matches!(wrong.as_ref().unwrap_err()[0], Objection::NewFailures { .. }), "{wrong:?}");
+    assert!(matches!(run.step(Event::GreenJudged(wrong)).unwrap(), Action::WriteCode { attempt: 2, .. }));
+
+    world.repo.write("metrics.py", &with_subtract("a - b"));
+    let green = world.green(&red);
+    let Action::Commit { branch, proof, .. } = run.step(Event::GreenJudged(green)).unwrap() else {
+        panic!("{run:?}")
+    };
+    assert!(proof.proven().contains("test_new.New.test_subtract"));
+
+    world.repo.git(["add", "--all"]);
+    world.repo.git(["commit", "--quiet", "--message", "feat(metrics): subtract (task 42.1)"]);
+    let sha = world.repo.git(["rev-parse", "HEAD"]);
+    run.step(Event::Committed { branch: Some(branch), sha: sha.clone() }).unwrap();
+    assert_eq!(run.steps[0].outcome, StepOutcome::Committed { sha });
+    assert_eq!(run.stage, Stage::Finalize);
+}
+
+#[test]
+fn an_executor_that_bends_the_test_to_the_code_is_refused() {
+    let sandbox = Sandbox::new();
+    let Some(world) = World::find(&sandbox) else { return };
+    world.repo.write("test_new.py", NEW_TEST);
+    let red = world.red();
+    world.repo.write("test_new.py", &NEW_TEST.replace("3, 1), 2", "3, 1), 3"));
+    world.repo.write("metrics.py", &with_subtract("a"));
+    assert!(world.tests().verdict.is_green());
+    let judged = world.green(&red).unwrap_err();
+    assert!(matches!(judged[0], Objection::Weakened { .. }), "{judged:?}");
+    // An attempt later nothing has changed since the last one, and it is refused all the same.
+    let again = world.green(&red).unwrap_err();
+    assert_eq!(again, judged);
+    world.repo.write("test_new.py", NEW_TEST);
+    world.repo.write("metrics.py", &with_subtract("a - b"));
+    world.green(&red).unwrap();
+}
+
+#[test]
+fn code_written_before_its_test_is_no_red() {
+    let sandbox = Sandbox::new();
+    let Some(world) = World::find(&sandbox) else { return };
+    world.repo.write("test_new.py", NEW_TEST);
+    world.repo.write("metrics.py", &with_subtract("a - b"));
+    let judged = world.red();
+    assert!(
+        matches!(&judged, Red::Refused(objections) if matches!(objections[0], Objection::ProductionChanged { .. }))
+    );
+}
+
+#[test]
+fn every_kind_of_change_in_a_worktree_is_seen() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    for name in ["changed", "deleted", "moved", "same"] {
+        repo.commit_file(name, &format!("{name}\n").repeat(9), "x");
+    }
+    repo.write(".gitignore", "ignored\n");
+    repo.write("ignored", "x");
+    repo.write("changed", "y\n");
+    repo.write("dir/new \"file\"\n", "z\n");
+    repo.git(["mv", "moved", "there"]);
+    repo.git(["rm", "--quiet", "deleted"]);
+    std::os::unix::fs::symlink("/etc/passwd", repo.root.join("link")).unwrap();
+    let seen = since_head(&Git::at(&repo.root)).unwrap();
+    let shown: Vec<_> = seen
+        .iter()
+        .map(|change| (change.path.to_str().unwrap(), change.before.is_some(), change.after.is_some()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (".gitignore", false, true),
+            ("changed", true, true),
+            ("deleted", true, false),
+            ("dir/new \"file\"\n", false, true),
+            ("link", false, true),
+            ("moved", true, false),
+            ("there", false, true),
+        ]
+    );
+    assert_eq!(seen[4].after.as_deref(), Some("/etc/passwd"), "a link is what it says, not where it leads");
+}
+
+#[test]
+fn a_repository_without_a_commit_has_new_files_only() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.git(["checkout", "--quiet", "--orphan", "empty"]);
+    repo.git(["rm", "--quiet", "-r", "--cached", "."]);
+    let seen = since_head(&Git::at(&repo.root)).unwrap();
+    assert!(seen.len() == 1 && seen[0].before.is_none(), "{seen:?}");
+}
