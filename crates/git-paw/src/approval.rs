@@ -25,18 +25,39 @@ pub(crate) fn decide(
     consent: Consent,
     context: &Context,
 ) -> Result<SetupPlan, PawError> {
-    let store = TrustStore::open(&context.dirs);
-    let plan = plan.checked(&store, repo)?;
+    let plan = plan.checked(&TrustStore::open(&context.dirs), repo)?;
     let Trust::NeedsApproval(subject) = plan.trust() else { return Ok(plan) };
+    let subject = subject.clone();
+    let wants = "this repository wants to run, in every new worktree:";
+    let approved = consents(&subject, wants, repo, consent, context)?;
+    Ok(if approved { plan.approved() } else { plan })
+}
+
+/// Whether exactly this was approved before.
+pub(crate) fn is_approved(subject: &Subject, repo: &Repo, context: &Context) -> Result<bool, PawError> {
+    Ok(TrustStore::open(&context.dirs).is_approved(repo, subject)?)
+}
+
+/// Whether this was approved before, or is now. `wants` is the first line of the question.
+pub(crate) fn consents(
+    subject: &Subject,
+    wants: &str,
+    repo: &Repo,
+    consent: Consent,
+    context: &Context,
+) -> Result<bool, PawError> {
+    let store = TrustStore::open(&context.dirs);
+    if store.is_approved(repo, subject)? {
+        return Ok(true);
+    }
     let approved = match consent {
         Consent::Given => true,
-        Consent::Ask => may_ask(context) && confirm(subject)?,
+        Consent::Ask => may_ask(context) && confirm(subject, wants)?,
     };
-    if !approved {
-        return Ok(plan);
+    if approved {
+        store.approve(&Approver::from_env()?, repo, subject)?;
     }
-    store.approve(&Approver::from_env()?, repo, subject)?;
-    Ok(plan.approved())
+    Ok(approved)
 }
 
 /// Somebody sits at the terminal, and is no agent.
@@ -47,12 +68,12 @@ fn may_ask(context: &Context) -> bool {
         && Approver::from_env().is_ok()
 }
 
-fn confirm(subject: &Subject) -> Result<bool, PawError> {
+fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
     let mut stderr = io::stderr().lock();
     let wanted: Vec<_> = subject.details().iter().map(|line| format!("  {line}\n")).collect();
     let question = format!(
-        "this repository wants to run, in every new worktree:\n{}\
-         run it, and do not ask again until it changes? [y/N] ",
+        "{wants}\n{}\
+         agree, and do not ask again until it changes? [y/N] ",
         wanted.concat()
     );
     let asked = stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush());

@@ -3,14 +3,23 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
-    add_cli::AddCliArgs, commit_signal::CommitSignalArgs, completions::CompletionsArgs, daemon::DaemonArgs,
-    dashboard::DashboardArgs, demo::DemoArgs, demo_agent::DemoAgentArgs, doctor::DoctorArgs,
-    inbox::InboxArgs, list_clis::ListClisArgs, remove_cli::RemoveCliArgs, say::SayArgs, serve::ServeArgs,
-    shell_init::ShellInitArgs, trust::TrustArgs, undo::UndoArgs, worktree::WorktreeArgs,
+    add::AddArgs, add_cli::AddCliArgs, approvals::ApprovalsArgs, attach::AttachArgs,
+    commit_signal::CommitSignalArgs, completions::CompletionsArgs, daemon::DaemonArgs,
+    dashboard::DashboardArgs, deliver::DeliverArgs, demo::DemoArgs, demo_agent::DemoAgentArgs,
+    doctor::DoctorArgs, explain::ExplainArgs, hook::HookArgs, inbox::InboxArgs, list_clis::ListClisArgs,
+    merge::MergeArgs, pause::PauseArgs, purge::PurgeArgs, remove::RemoveArgs, remove_cli::RemoveCliArgs,
+    replay::ReplayArgs, say::SayArgs, serve::ServeArgs, shell_init::ShellInitArgs, start::StartArgs,
+    status::StatusArgs, stop::StopArgs, sweep::SweepArgs, tasks::TasksArgs, tell::TellArgs, trust::TrustArgs,
+    undo::UndoArgs, verify::VerifyArgs, worktree::WorktreeArgs,
 };
 
 const QUICK_START: &str = "\
 Quick start:
+  git paw start             a worktree, a pane and an AI CLI for each branch
+  git paw status            what the session is doing
+  git paw pause             leave it; its CLIs go on
+  git paw stop              end its CLIs; worktrees stay
+  git paw purge             end it and remove its worktrees; work is kept
   git paw doctor            check git, tmux, AI CLIs and configuration
   git paw init              write a commented configuration for this repository
   git paw list-clis         show the AI CLIs that were found
@@ -33,8 +42,17 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a session (not in this version yet)
-    Start,
+    Start(StartArgs),
+    Attach(AttachArgs),
+    Status(StatusArgs),
+    Add(AddArgs),
+    Remove(RemoveArgs),
+    Pause(PauseArgs),
+    Stop(StopArgs),
+    Purge(PurgeArgs),
+    Replay(ReplayArgs),
+    #[command(name = "__deliver", hide = true)]
+    Deliver(DeliverArgs),
     /// Prepare this repository: write a commented configuration and ignore rules
     ///
     /// Creates .git-paw/config.toml with every key, its help and its default, all commented out. A file that is
@@ -47,9 +65,15 @@ pub(crate) enum Command {
     RemoveCli(RemoveCliArgs),
     Worktree(WorktreeArgs),
     Undo(UndoArgs),
+    Tasks(TasksArgs),
     Trust(TrustArgs),
+    Approvals(ApprovalsArgs),
+    Verify(VerifyArgs),
+    Merge(MergeArgs),
     Say(SayArgs),
     Inbox(InboxArgs),
+    Tell(TellArgs),
+    Sweep(SweepArgs),
     Serve(ServeArgs),
     Dashboard(DashboardArgs),
     /// The session's own process, in its pane
@@ -59,6 +83,9 @@ pub(crate) enum Command {
     CommitSignal(CommitSignalArgs),
     Daemon(DaemonArgs),
     Doctor(DoctorArgs),
+    Explain(ExplainArgs),
+    #[command(hide = true)]
+    Hook(HookArgs),
     Completions(CompletionsArgs),
     ShellInit(ShellInitArgs),
     Demo(DemoArgs),
@@ -76,15 +103,31 @@ impl Cli {
     pub(crate) fn wants_json(&self) -> bool {
         match &self.command {
             Some(Command::ListClis(args)) => args.json,
+            Some(Command::Status(args)) => args.json,
+            Some(Command::Replay(args)) => args.json,
             Some(Command::Doctor(args)) => args.json,
             Some(Command::Worktree(args)) => args.wants_json(),
             Some(Command::Undo(args)) => args.wants_json(),
+            Some(Command::Tasks(args)) => args.wants_json(),
             Some(Command::Trust(args)) => args.json,
             Some(Command::Daemon(args)) => args.wants_json(),
+            Some(Command::Explain(args)) => args.json,
+            Some(Command::Approvals(args)) => args.wants_json(),
+            Some(Command::Verify(args)) => args.json,
+            Some(Command::Merge(args)) => args.json,
             Some(Command::Say(args)) => args.json,
             Some(Command::Inbox(args)) => args.json,
+            Some(Command::Tell(args)) => args.json,
+            Some(Command::Sweep(args)) => args.json,
             Some(
-                Command::Start
+                Command::Start(_)
+                | Command::Attach(_)
+                | Command::Add(_)
+                | Command::Remove(_)
+                | Command::Pause(_)
+                | Command::Stop(_)
+                | Command::Purge(_)
+                | Command::Deliver(_)
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)
@@ -92,6 +135,7 @@ impl Cli {
                 | Command::Dashboard(_)
                 | Command::SessionDashboard
                 | Command::CommitSignal(_)
+                | Command::Hook(_)
                 | Command::Completions(_)
                 | Command::ShellInit(_)
                 | Command::Demo(_)
@@ -172,6 +216,49 @@ mod tests {
     fn remove_cli_parses() {
         let Command::RemoveCli(args) = command(&["remove-cli", "my-agent"]) else { panic!() };
         assert_eq!(args.name, "my-agent");
+    }
+
+    #[test]
+    fn status_and_pause_parse() {
+        assert!(matches!(command(&["status"]), Command::Status(StatusArgs { json: false })));
+        assert!(matches!(command(&["pause"]), Command::Pause(PauseArgs {})));
+        assert_eq!(parse(&["pause", "--anything"]).unwrap_err().kind(), ErrorKind::UnknownArgument);
+    }
+
+    #[test]
+    fn stop_parses_with_and_without_force() {
+        assert!(matches!(command(&["stop"]), Command::Stop(StopArgs { force: false })));
+        assert!(matches!(command(&["stop", "--force"]), Command::Stop(StopArgs { force: true })));
+    }
+
+    #[test]
+    fn purge_without_and_with_force() {
+        assert!(matches!(command(&["purge"]), Command::Purge(PurgeArgs { force: false, .. })));
+        assert!(matches!(command(&["purge", "--force"]), Command::Purge(PurgeArgs { force: true, .. })));
+    }
+
+    #[test]
+    fn replay_parses_a_branch_or_a_list() {
+        let replay = |args: &[&str]| match command(&[&["replay"], args].concat()) {
+            Command::Replay(args) => (args.branch, args.list, args.color, args.session),
+            other => panic!("{other:?}"),
+        };
+        let branch = Some("feat/add-auth".to_owned());
+        assert_eq!(replay(&["feat/add-auth"]), (branch.clone(), false, false, None));
+        assert_eq!(replay(&["--list"]), (None, true, false, None));
+        assert_eq!(replay(&["feat/add-auth", "--color"]), (branch.clone(), false, true, None));
+        let session = Some("paw-myproject".to_owned());
+        assert_eq!(replay(&["feat/add-auth", "--session", "paw-myproject"]), (branch, false, false, session));
+        assert_eq!(parse(&["replay"]).unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+    }
+
+    #[test]
+    fn add_takes_a_branch_or_a_spec() {
+        assert!(matches!(command(&["add", "feat/x", "--cli", "codex"]), Command::Add(_)));
+        assert!(matches!(command(&["add", "--from-spec", "x"]), Command::Add(_)));
+        assert_eq!(parse(&["add"]).unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+        let both = parse(&["add", "feat/x", "--from-spec", "x"]).unwrap_err();
+        assert_eq!(both.kind(), ErrorKind::ArgumentConflict);
     }
 
     #[test]

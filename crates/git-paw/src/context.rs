@@ -30,16 +30,6 @@ impl Context {
         Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
     }
 
-    /// The same user, elsewhere.
-    pub(crate) fn at(&self, dir: &Path) -> Self {
-        Self {
-            cwd: dir.to_path_buf(),
-            dirs: self.dirs.clone(),
-            search_path: self.search_path.clone(),
-            output: self.output,
-        }
-    }
-
     /// The repository of this command, or nothing outside of one.
     pub(crate) fn find_repo(&self) -> Result<Option<Repo>, PawError> {
         match Repo::discover(&self.cwd) {

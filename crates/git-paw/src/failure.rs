@@ -67,6 +67,7 @@ fn code_of(error: &PawError) -> &'static str {
         | PawError::InitError(_)
         | PawError::AgentsMdError(_)
         | PawError::SpecError(_)
+        | PawError::TaskError(_)
         | PawError::ReplayError(_)
         | PawError::DashboardError(_)
         | PawError::GitError(_)

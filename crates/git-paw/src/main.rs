@@ -2,6 +2,8 @@
 //!
 //! - `cli`: the commands and their flags
 //! - `command`: one file per command
+//! - `session`: the session that a command is about
+//! - `prompt`: asking the person at the terminal
 //! - `approval`: asking before a repository's own commands run
 //! - `output`: the only way to stdout and stderr
 //! - `context`: what every command is given
@@ -13,6 +15,8 @@ mod command;
 mod context;
 mod failure;
 mod output;
+mod prompt;
+mod session;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! `git paw dashboard`, and the session's own process with its screen.
 
 mod session;
+mod tower;
 
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -87,6 +88,7 @@ fn options(home: Home, config: &PawConfig) -> Options {
         look: Look::of_environment(|name| std::env::var(name).ok()),
         max_messages: usize::try_from(log.max_messages).unwrap_or(usize::MAX),
         show_messages: log.default_visible,
+        message_lines: log.height_lines,
         zone: TimeZone::system(),
     }
 }

@@ -1,29 +1,24 @@
-//! The scripted agent of the demo: it plays an AI CLI in a pane, but what it does in its worktree is real.
+//! The scripted agent of the demo: it plays an AI CLI in a pane, with an input that takes a prompt; what it does in its
+//! worktree, and what it says to the others, is real.
 
-use std::thread;
-use std::time::Duration;
+mod input;
+mod work;
 
-use clap::{Args, ValueEnum};
-use paw_core::PawError;
-use paw_host::files::{self, Access};
+use clap::Args;
+use paw_core::{BranchName, PawError};
 use paw_host::git::Git;
-use paw_host::tmux::{Tmux, TmuxCommand};
 
 use crate::context::Context;
-use crate::output::Style;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoAgentArgs {
-    task: Task,
     /// Milliseconds between two lines, for people who watch
     #[arg(long, default_value_t = 0)]
     pace_ms: u64,
-    /// The tmux channel to signal on at the end, however it ends
-    #[arg(long)]
-    signal: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// What there is to do, one task for each branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
     Greeting,
     Farewell,
@@ -33,15 +28,7 @@ pub(crate) enum Task {
 impl Task {
     pub(crate) const ALL: [Self; 3] = [Self::Greeting, Self::Farewell, Self::Guide];
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Greeting => "greeting",
-            Self::Farewell => "farewell",
-            Self::Guide => "guide",
-        }
-    }
-
-    pub(crate) fn branch(self) -> &'static str {
+    pub(crate) fn branch_name(self) -> &'static str {
         match self {
             Self::Greeting => "feat/greeting",
             Self::Farewell => "feat/farewell",
@@ -49,6 +36,11 @@ impl Task {
         }
     }
 
+    pub(crate) fn branch(self) -> Result<BranchName, PawError> {
+        Ok(BranchName::new(self.branch_name())?)
+    }
+
+    /// The file it makes.
     fn file(self) -> (&'static str, &'static str) {
         match self {
             Self::Greeting => ("src/greet.sh", "#!/bin/sh\necho \"hello, ${1:-world}\"\n"),
@@ -59,31 +51,30 @@ impl Task {
             ),
         }
     }
-}
 
-pub(crate) fn run(args: &DemoAgentArgs, context: &Context) -> Result<(), PawError> {
-    let outcome = work(args, context);
-    if let Some(channel) = &args.signal {
-        Tmux::default().run(&TmuxCommand::new("wait-for").args(["-S", channel]))?;
+    /// What it would like the first line of the README to say.
+    fn title(self) -> Option<&'static str> {
+        match self {
+            Self::Greeting => Some("# A program that greets warmly\n"),
+            Self::Farewell => Some("# A program that greets and leaves\n"),
+            Self::Guide => None,
+        }
     }
-    outcome
 }
 
-fn work(args: &DemoAgentArgs, context: &Context) -> Result<(), PawError> {
-    let output = context.output;
-    let say = |mark: Style, line: String| {
-        thread::sleep(Duration::from_millis(args.pace_ms));
-        output.say(&format!("{} {line}", output.paint(mark, "●")))
-    };
-    let git = Git::at(&context.cwd);
-    let (file, text) = args.task.file();
-    say(Style::Bold, format!("task: {} on {}", args.task.name(), args.task.branch()))?;
-    say(Style::Dim, "reading README.md".to_owned())?;
-    say(Style::Dim, format!("writing {file}"))?;
-    let access = if file.starts_with("src/") { Access::Executable } else { Access::Usual };
-    files::write_atomic(&context.cwd.join(file), text.as_bytes(), access)?;
-    say(Style::Dim, "committing".to_owned())?;
-    git.run(["add", "--", file])?;
-    git.run(["commit", "--quiet", "--message", &format!("Add {file}")])?;
-    say(Style::Good, format!("done: {}", git.line(["log", "-1", "--format=%h %s"])?))
+/// Waits for what it is told, does the task of its branch, and waits again, as an AI CLI would.
+pub(crate) fn run(args: &DemoAgentArgs, context: &Context) -> Result<(), PawError> {
+    let branch = Git::at(&context.cwd).line(["branch", "--show-current"])?;
+    let task = Task::ALL.into_iter().find(|task| task.branch_name() == branch);
+    context.output.say(&format!("scripted agent on {branch}"))?;
+    let mut worked = false;
+    while let Some(prompt) = input::read_prompt()? {
+        context.output.say(&format!("told: {}", prompt.lines().next().unwrap_or_default()))?;
+        match task {
+            Some(task) if !worked => work::run(task, args.pace_ms, context)?,
+            _ => context.output.say("nothing is left to do")?,
+        }
+        worked = true;
+    }
+    Ok(())
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use paw_broker::Stored;
 use paw_broker::client::Inbox;
+use paw_broker::{Message, Stored};
 use paw_core::PawError;
+use paw_screen::text::Text;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -51,6 +52,9 @@ pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
     loop {
         for stored in &inbox.messages {
             context.output.say(&line(stored))?;
+            for detail in details(&stored.message) {
+                context.output.say(&format!("       {}", Text::line(&detail).as_str()))?;
+            }
         }
         if !inbox.more && !args.follow {
             return Ok(());
@@ -61,6 +65,16 @@ pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
 
 fn line(stored: &Stored) -> String {
     format!("{:>5}  {}  {}", stored.seq, stored.at.strftime("%H:%M:%S"), stored.message)
+}
+
+/// What the one line of a message only counts.
+fn details(message: &Message) -> Vec<String> {
+    match message {
+        Message::Feedback(feedback) => feedback.errors.clone(),
+        Message::Intent(intent) => intent.files.iter().map(|file| file.path.clone()).collect(),
+        Message::Artifact(artifact) => artifact.modified_files.clone(),
+        _ => Vec::new(),
+    }
 }
 
 fn document(inbox: &Inbox) -> Value {

@@ -19,6 +19,9 @@ const IGNORE_RULES: &str = "\
 !/scripts/**
 ";
 
+/// For supervisors that were taught to run a script.
+const SWEEP: &str = "#!/bin/sh\nexec git paw sweep \"$@\"\n";
+
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
     if repo.bare {
@@ -35,6 +38,10 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         files::write_atomic(&ignore, IGNORE_RULES.as_bytes(), Access::Usual)?;
     }
     files::create_dir(&repo.root.join(".git-paw/logs"))?;
+    let sweep = repo.root.join(".git-paw/scripts/sweep.sh");
+    if files::load_text(&sweep)?.is_none() {
+        files::write_atomic(&sweep, SWEEP.as_bytes(), Access::Executable)?;
+    }
 
     let say = |line: &str| context.output.say(line);
     match config {

@@ -1,23 +1,40 @@
 //! One file per command: its flags, its help, and "gather, call, print".
 
+pub(crate) mod add;
 pub(crate) mod add_cli;
+pub(crate) mod approvals;
+pub(crate) mod attach;
 pub(crate) mod commit_signal;
 pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod dashboard;
+pub(crate) mod deliver;
 pub(crate) mod demo;
 pub(crate) mod demo_agent;
 pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod hook;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list_clis;
+pub(crate) mod merge;
+pub(crate) mod pause;
+pub(crate) mod purge;
+pub(crate) mod remove;
 pub(crate) mod remove_cli;
+pub(crate) mod replay;
 pub(crate) mod say;
 pub(crate) mod serve;
 pub(crate) mod shell_init;
 pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod sweep;
+pub(crate) mod tasks;
+pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod verify;
 pub(crate) mod worktree;
 
 use std::process::ExitCode;
@@ -28,23 +45,40 @@ use crate::failure::Failure;
 
 /// No command at all means `start`.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCode, Failure> {
-    match command.unwrap_or(Command::Start) {
-        Command::Start => start::run(context)?,
+    match command.unwrap_or_else(|| Command::Start(start::StartArgs::default())) {
+        Command::Start(args) => start::run(&args, context)?,
+        Command::Attach(_) => attach::run(context)?,
+        Command::Status(_) => status::run(context)?,
+        Command::Pause(_) => pause::run(context)?,
+        Command::Stop(args) => stop::run(&args, context)?,
+        Command::Purge(args) => purge::run(&args, context)?,
+        Command::Add(args) => add::run(&args, context)?,
+        Command::Remove(args) => remove::run(&args, context)?,
+        Command::Replay(args) => replay::run(&args, context)?,
+        Command::Deliver(args) => deliver::run(&args, context)?,
         Command::Init => init::run(context)?,
         Command::ListClis(_) => list_clis::run(context)?,
         Command::AddCli(args) => add_cli::run(&args, context)?,
         Command::RemoveCli(args) => remove_cli::run(&args, context)?,
         Command::Worktree(args) => worktree::run(&args, context)?,
         Command::Undo(args) => undo::run(&args, context)?,
+        Command::Tasks(args) => tasks::run(&args, context)?,
         Command::Trust(args) => trust::run(&args, context)?,
+        Command::Approvals(args) => approvals::run(&args, context)?,
+        Command::Verify(args) => return Ok(verify::run(&args, context)?),
+        Command::Merge(args) => return Ok(merge::run(&args, context)?),
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
+        Command::Tell(args) => tell::run(&args, context)?,
+        Command::Sweep(args) => sweep::run(&args, context)?,
         Command::Serve(_) => serve::run(context)?,
         Command::Dashboard(_) => dashboard::run(context)?,
         Command::SessionDashboard => dashboard::run_session(context)?,
         Command::CommitSignal(args) => commit_signal::run(&args, context)?,
         Command::Daemon(args) => daemon::run(&args, context)?,
         Command::Doctor(_) => return Ok(doctor::run(context)?),
+        Command::Explain(args) => explain::run(&args, context)?,
+        Command::Hook(args) => hook::run(&args, context)?,
         Command::Completions(args) => completions::run(&args, context)?,
         Command::ShellInit(args) => shell_init::run(&args, context)?,
         Command::Demo(args) => demo::run(&args, context)?,

@@ -1,13 +1,229 @@
 //! `git paw start`, and `git paw` alone.
 
-use paw_core::PawError;
+mod agents;
+mod existing;
+mod show;
+pub(crate) mod trusted;
 
+use std::path::Path;
+use std::sync::Mutex;
+
+pub(crate) use trusted::without_loosening;
+
+use clap::Args;
+use paw_agent::detect_clis;
+use paw_core::config::PawConfig;
+use paw_core::{PawError, Receipt};
+use paw_host::clock;
+use paw_host::config::Layers;
+use paw_host::git::Repo;
+use paw_host::tmux::Tmux;
+use paw_session::Receipts;
+use paw_session::launch::{self, Doors, Progress, Wishes};
+use paw_session::lifecycle::Session;
+use paw_session::logs;
+use paw_session::plan::{self, Plan, Site, StartRequest};
+use paw_session::recover::Living;
+use paw_session::specs::SpecFormat;
+use paw_worktree::Worktrees;
+
+use crate::approval::Consent;
 use crate::context::Context;
+use crate::output::Style;
+use crate::prompt::TerminalPrompter;
+use show::State;
+use trusted::Asking;
 
-pub(crate) fn run(context: &Context) -> Result<(), PawError> {
-    context.require_repo()?;
-    Err(PawError::SessionError(
-        "this version cannot start sessions yet\nhint: `git paw demo` shows worktrees and panes at work"
-            .to_owned(),
-    ))
+/// Start a session: a worktree, a pane and an AI CLI for each branch
+///
+/// Without flags you are asked for branches and CLIs. A session that is there already is attached to, resumed or
+/// built again, whatever it needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(after_help = "Examples:
+  git paw start --cli claude --branches feat/api,feat/ui
+  git paw start --supervisor --from-all-specs
+  git paw start --specs add-auth,fix-session --dry-run")]
+pub(crate) struct StartArgs {
+    /// CLI for every agent; git paw list-clis shows what there is
+    #[arg(long, value_name = "NAME")]
+    cli: Option<String>,
+    /// Branches to work on; new ones are made
+    #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
+    branches: Vec<String>,
+    /// Launch every discovered spec: one agent for each, on a branch of its own
+    #[arg(long, alias = "from-specs")]
+    from_all_specs: bool,
+    /// Launch only these specs; without a name, choose them from a list
+    #[arg(long, value_name = "NAME,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
+    specs: Option<Vec<String>>,
+    /// How specs are written: openspec, markdown, speckit or superpowers
+    #[arg(long, value_name = "FORMAT", value_parser = spec_format)]
+    specs_format: Option<SpecFormat>,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Branches and CLI of this preset in the configuration
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["branches", "specs", "from_all_specs"])]
+    preset: Option<String>,
+    /// Start a supervisor that watches, checks and merges the others
+    #[arg(long, conflicts_with = "no_supervisor")]
+    supervisor: bool,
+    /// Disable the supervisor for this session, overriding [supervisor] enabled = true
+    #[arg(long)]
+    no_supervisor: bool,
+    /// Do not warn about specs that are not committed
+    #[arg(long)]
+    force: bool,
+    /// Leave existing branches where they are, instead of rebasing them onto the default branch
+    #[arg(long)]
+    no_rebase: bool,
+    /// Approve the CLIs and commands that this repository brings along
+    #[arg(long)]
+    trust: bool,
 }
+
+fn spec_format(text: &str) -> Result<SpecFormat, String> {
+    let known = || SpecFormat::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
+    let found = SpecFormat::ALL.iter().find(|format| format.as_str() == text);
+    found.copied().ok_or_else(|| format!("there are: {}", known()))
+}
+
+pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<(), PawError> {
+    let site = Surroundings {
+        repo: context.require_repo()?,
+        layers: context.load_config()?,
+        receipts: Receipts::at(context.dirs.sessions_dir()),
+        asking: match (args.dry_run, args.trust) {
+            (true, _) => Asking::Never,
+            (false, true) => Asking::About(Consent::Given),
+            (false, false) => Asking::About(Consent::Ask),
+        },
+    };
+    if args.dry_run {
+        let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+        let plan = make_plan(args, &site, &config, &Living::default(), context)?;
+        return show::dry_run(&plan, args.wants_specs(), context);
+    }
+    Tmux::default().require_minimum()?;
+    let worktrees = Worktrees::open(context.dirs.data_dir())?;
+    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let lock = launch::lock(&site.repo)?;
+    let session = Session::find(&site.repo, &site.receipts)?;
+    let tmux = match &session {
+        Some(session) => session.tmux.clone(),
+        None => Tmux::on_socket(site.layers.resolve()?.tmux.socket),
+    };
+    let doors = Doors { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
+    let living = Living::load(doors)?;
+    let (receipt, state) = match session {
+        Some(session) => {
+            if *args != StartArgs::default() {
+                context.output.note(&format!(
+                    "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
+                    session.receipt.session_name
+                ));
+            }
+            existing::take_up(doors, existing::come_along(session, context)?, &site, &living, context)?
+        }
+        None => (start_new(args, doors, &site, &living, context)?, State::Launched),
+    };
+    drop(lock);
+    show::session(&tmux, &receipt, state, context)
+}
+
+/// Where a session is started.
+struct Surroundings {
+    repo: Repo,
+    layers: Layers,
+    receipts: Receipts,
+    asking: Asking,
+}
+
+fn start_new(
+    args: &StartArgs,
+    doors: Doors<'_>,
+    site: &Surroundings,
+    living: &Living,
+    context: &Context,
+) -> Result<Receipt, PawError> {
+    let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+    let plan = make_plan(args, site, &config, living, context)?;
+    let preparation = trusted::preparation(&site.layers, &config, &site.repo, site.asking, context)?;
+    let wishes = Wishes {
+        config: &config,
+        config_dir: context.dirs.config_dir(),
+        preparation: &preparation,
+        now: clock::now(),
+    };
+    prune_logs(&plan, &config, living, context);
+    let shown = Mutex::new(());
+    let launched = launch::launch(doors, &plan, wishes, &|progress| tell(&progress, &shown, context))?;
+    for note in &launched.notes {
+        context.output.warn(note);
+    }
+    Ok(launched.receipt)
+}
+
+impl StartArgs {
+    fn wants_specs(&self) -> bool {
+        self.from_all_specs || self.specs.is_some()
+    }
+}
+
+/// Asks for what is left open, and decides everything else.
+fn make_plan(
+    args: &StartArgs,
+    site: &Surroundings,
+    config: &PawConfig,
+    living: &Living,
+    context: &Context,
+) -> Result<Plan, PawError> {
+    let repo = &site.repo;
+    let found = detect_clis(&config.clis, &context.search_path);
+    for missing in &found.missing {
+        context.output.warn(&missing.to_string());
+    }
+    if found.clis.is_empty() {
+        return Err(PawError::NoCLIsFound);
+    }
+    let listing = site.receipts.all()?;
+    for file in &listing.unreadable {
+        context.output.warn(&format!("{} was passed over: {}", file.path.display(), file.problem));
+    }
+    let git = repo.git();
+    let branches = git.branches()?;
+    let asking = agents::Asking { args, repo, config, clis: &found.clis, branches: &branches };
+    let prompter = TerminalPrompter;
+    let supervised = agents::wants_supervisor(args, config, &prompter)?;
+    let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
+    let request = StartRequest { agents: wanted, supervisor, rebase: !args.no_rebase };
+    let worktrees = git.worktrees()?;
+    let site =
+        Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &git.local_branches()? };
+    let taken = |name: &_| living.has_name(name) || listing.has_name(name);
+    Ok(plan::plan(&request, &site, taken, Path::exists)?)
+}
+
+/// Logs of earlier sessions that are too old or too many. Nothing depends on it.
+fn prune_logs(plan: &Plan, config: &PawConfig, living: &Living, context: &Context) {
+    let (Some(dir), Some(logging)) = (&plan.log_dir, &config.logging) else { return };
+    let limits = logs::Limits::configured(logging.max_megabytes, logging.max_age_days);
+    match logs::prune::prune(&plan.repo.root, dir, limits, clock::now(), &living.names()) {
+        Ok(pruned) => pruned.problems.iter().for_each(|problem| context.output.warn(problem)),
+        Err(error) => context.output.warn(&error.to_string()),
+    }
+}
+
+fn tell(progress: &Progress, shown: &Mutex<()>, context: &Context) {
+    let _one_at_a_time = shown.lock();
+    let output = context.output;
+    match progress {
+        Progress::Worktrees { made, of } => output.progress(&format!("worktrees: {made} of {of}")),
+        Progress::Setup { branch, line } => {
+            output.note(&output.paint_note(Style::Dim, &format!("  {branch}: {line}")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

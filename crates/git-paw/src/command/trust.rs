@@ -3,8 +3,11 @@
 use clap::Args;
 use paw_core::PawError;
 use paw_host::config;
-use paw_host::trust::{Approver, TrustStore};
-use paw_worktree::setup::{self, Trust};
+use paw_host::git::Repo;
+use paw_host::trust::{Approver, Subject, TrustStore};
+use paw_supervisor::approval as rules;
+use paw_supervisor::gates;
+use paw_worktree::setup;
 use serde_json::json;
 
 use crate::approval::{self, Consent};
@@ -13,9 +16,9 @@ use crate::output::count;
 
 /// Approve what this repository wants to run on your machine
 ///
-/// Commands that come from a repository (its setup commands and its setup script) run only after you have approved
-/// exactly their text; when it changes, you are asked again. Commands from your own configuration need no approval.
-/// Agents cannot approve.
+/// Commands that come from a repository (its setup commands and its setup script, its gates) run only after you have
+/// approved exactly their text, and so it is with rules for what agents may do unasked; when it changes, you are asked
+/// again. Commands from your own configuration need no approval. Agents cannot approve.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw trust              (look at it, then say yes or no)
@@ -51,27 +54,40 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
             &format!("took back {}", count(taken_back as u64, "approval")),
         );
     }
-    let layers = config::load_layers(Some(&repo.root), None)?;
-    let plan = setup::plan(&layers.resolve()?, &layers.repo, &repo.root);
-    let Some(subject) = plan.subject().cloned() else {
+    let wishes = wishes(&repo)?;
+    if wishes.is_empty() {
         return answer(context, &json!({"status": "nothing"}), "this repository wants to run nothing");
-    };
+    }
     // Said even where nobody is asked: what is approved, and what would be.
     if !context.output.wants_json() {
-        for line in subject.details() {
+        for line in wishes.iter().flat_map(|(_, subject)| subject.details()) {
             context.output.say(&line)?;
         }
     }
     Approver::from_env()?;
     let consent = if args.yes { Consent::Given } else { Consent::Ask };
-    match approval::decide(plan, &repo, consent, context)?.trust() {
-        Trust::NeedsApproval(_) => Err(PawError::ConfigError(
-            "not approved: nobody said yes\nhint: git paw trust --yes approves without asking".to_owned(),
-        )),
-        Trust::Nothing | Trust::Trusted => {
-            answer(context, &json!({"status": "trusted"}), "approved, until it changes")
+    for (wants, subject) in &wishes {
+        if !approval::consents(subject, wants, &repo, consent, context)? {
+            return Err(PawError::ConfigError(
+                "not approved: nobody said yes\nhint: git paw trust --yes approves without asking".to_owned(),
+            ));
         }
     }
+    answer(context, &json!({"status": "trusted"}), "approved, until it changes")
+}
+
+/// Everything the repository wants to run or to allow, each with the first line of the question about it.
+fn wishes(repo: &Repo) -> Result<Vec<(&'static str, Subject)>, PawError> {
+    let layers = config::load_layers(Some(&repo.root), None)?;
+    let config = layers.resolve()?;
+    let setup = setup::plan(&config, &layers.repo, &repo.root);
+    let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
+    let wishes = [
+        ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
+        ("this repository wants to run, as gates:", gates.subject().cloned()),
+        ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
+    ];
+    Ok(wishes.into_iter().filter_map(|(wants, subject)| Some((wants, subject?))).collect())
 }
 
 fn list(store: &TrustStore, context: &Context) -> Result<(), PawError> {

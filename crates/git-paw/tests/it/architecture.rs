@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top. A crate may use those of the rows below its own; neighbours in one row do not know each other.
-const ROWS: [&[&str]; 5] = [
+const ROWS: [&[&str]; 7] = [
     &["paw-core"],
     &["paw-host"],
     &["paw-agent", "paw-broker", "paw-worktree"],
-    &["paw-daemon", "paw-screen"],
+    &["paw-daemon", "paw-screen", "paw-session"],
+    &["paw-supervisor"],
+    &["paw-autopilot"],
     &["git-paw"],
 ];
 

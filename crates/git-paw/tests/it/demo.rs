@@ -6,35 +6,44 @@ use paw_testkit::{Sandbox, Terminal};
 
 use crate::paw::{PROGRAM, paw};
 
+/// The names of demos' sockets whose servers still run.
+fn sockets(sandbox: &Sandbox) -> Vec<String> {
+    let sockets = sandbox.tmux_sockets().into_iter();
+    let names = sockets.map(|socket| socket.file_name().unwrap().to_string_lossy().into_owned());
+    let is_demo = |name: &String| name.starts_with("git-paw-demo-");
+    names.filter(is_demo).filter(|name| sandbox.tmux(["-L", name, "has-session"]).code == 0).collect()
+}
+
 #[test]
 fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let ran = paw(&sandbox, &sandbox.root(), &["demo"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran}");
     for line in [
-        "made a worktree for feat/greeting: ../demo-feat-greeting",
-        "opened the session paw-demo with 3 panes",
-        "src/leave.sh | 2 ++",
-        "three agents worked at once",
-        "two more agents changed the same line, and were warned before they committed",
-        "feat-rename: [conflict-detector]",
-        "and got it back (git paw undo): idea.txt says \"half a thought\"",
+        "git paw start: 3 agents, each with a worktree and a pane, and a dashboard",
+        "Add src/leave.sh",
+        "three agents worked at once, each in its own worktree; main was not touched",
+        "two of them changed the same line, and were warned before they committed",
+        "feat-farewell: [conflict-detector]",
+        "the agents never noticed, and no message was lost",
+        "git paw undo restore: idea.txt says \"half a thought\" again",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
     }
-    assert_eq!(sandbox.tmux(["has-session", "-t", "=paw-demo:"]).code, 1);
+    assert_eq!(sockets(&sandbox), Vec::<String>::new());
     assert_eq!(fs::read_dir(sandbox.root().join("tmp")).unwrap().count(), 0);
 }
 
 #[test]
-fn kept_it_stays_and_a_second_one_takes_another_name() {
+fn kept_it_stays_for_whoever_wants_to_look_at_it() {
     let sandbox = Sandbox::new();
-    assert_eq!(paw(&sandbox, &sandbox.root(), &["demo", "--keep"]).code, 0);
-    assert_eq!(sandbox.tmux(["has-session", "-t", "=paw-demo:"]).code, 0);
-    let second = paw(&sandbox, &sandbox.root(), &["demo"]);
-    assert!(second.stdout.contains("opened the session paw-demo-2"), "{second}");
-    let titles = sandbox.tmux(["list-panes", "-t", "=paw-demo:", "-F", "#{pane_title}"]).stdout;
-    assert!(titles.contains("feat/greeting → demo agent"), "{titles}");
+    let ran = paw(&sandbox, &sandbox.root(), &["demo", "--keep"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let kept = sockets(&sandbox);
+    let [socket] = kept.as_slice() else { panic!("{kept:?}") };
+    assert!(ran.stdout.contains(&format!("attach: tmux -L {socket} attach")), "{ran}");
+    let titles = sandbox.tmux(["-L", socket, "list-panes", "-a", "-F", "#{pane_title}"]).stdout;
+    assert!(titles.contains("feat/greeting → scripted") && titles.contains("dashboard"), "{titles}");
 }
 
 #[test]
@@ -63,7 +72,7 @@ fn on_a_terminal_it_ends_attached_and_cleans_up_after_detaching() {
     terminal.wait_for("docs/guide");
     terminal.wait_for("done:");
     terminal.send("\x02d");
-    terminal.wait_for("three agents worked at once");
+    terminal.wait_for("never");
     assert_eq!(terminal.finish(), 0);
-    assert_eq!(sandbox.tmux(["has-session", "-t", "=paw-demo:"]).code, 1);
+    assert_eq!(sockets(&sandbox), Vec::<String>::new());
 }

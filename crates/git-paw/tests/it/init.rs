@@ -113,7 +113,12 @@ fn only_what_people_share_can_be_committed() {
     repo.git(["add", "--all"]);
     assert_eq!(
         repo.git(["diff", "--cached", "--name-only"]).lines().collect::<Vec<_>>(),
-        [".git-paw/.gitignore", ".git-paw/config.toml", ".git-paw/scripts/deep/sweep.sh"]
+        [
+            ".git-paw/.gitignore",
+            ".git-paw/config.toml",
+            ".git-paw/scripts/deep/sweep.sh",
+            ".git-paw/scripts/sweep.sh"
+        ]
     );
 }
 

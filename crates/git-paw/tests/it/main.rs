@@ -8,18 +8,28 @@
 )]
 
 mod add_cli;
+mod approvals;
 mod architecture;
 mod cli;
 mod completions;
 mod daemon;
 mod demo;
 mod doctor;
+mod explain;
 mod hostile;
 mod init;
+mod lifecycle;
 mod list_clis;
+mod merge;
 mod messages;
 mod paw;
+mod prompt;
 mod remove_cli;
+mod replay;
+mod skills;
 mod start;
+mod tasks;
+mod tower;
 mod trust;
+mod verify;
 mod worktree;

@@ -42,8 +42,12 @@ impl Team {
     }
 
     fn stop(&mut self) {
+        self.end_with("-TERM");
+    }
+
+    fn end_with(&mut self, signal: &str) {
         let mut broker = self.broker.take().unwrap();
-        self.sandbox.run(&self.sandbox.root(), "kill", [broker.id().to_string()]);
+        self.sandbox.run(&self.sandbox.root(), "kill", [signal, &broker.id().to_string()]);
         assert!(wait_until("the broker has ended", || broker.try_wait().unwrap()).success());
     }
 
@@ -128,6 +132,18 @@ fn two_agents_that_edit_the_same_lines_are_warned() {
 }
 
 #[test]
+fn an_inbox_shows_what_feedback_says_and_nothing_that_a_terminal_obeys() {
+    let mut team = Team::new();
+    team.serve();
+    let said =
+        team.paw(&["say", "feedback", "operator", "the tests of parse.rs fail", "\u{1b}]0;gotcha\u{7}"]);
+    assert_eq!(said.code, 0, "{said}");
+    let shown = team.paw(&["inbox"]);
+    assert!(shown.stdout.contains("       the tests of parse.rs fail\n"), "{shown}");
+    assert!(!shown.stdout.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
 fn an_inbox_of_nobody_is_empty_and_ends_where_it_began() {
     let mut team = Team::new();
     team.serve();
@@ -185,4 +201,27 @@ fn the_sessions_own_pane_runs_the_broker_and_the_screen() {
     team.sandbox.run(&team.sandbox.root(), "kill", [pid]);
     assert_eq!(terminal.finish(), 0);
     assert_eq!(team.endpoint(), None, "the endpoint goes with the broker");
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_session_in_order() {
+    let team = Team::new();
+    let root = team.repo.root.to_str().unwrap();
+    let made =
+        team.sandbox.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-c", root, PROGRAM, "__dashboard"]);
+    assert_eq!(made.code, 0, "{made}");
+    wait_until("the screen is drawn", || {
+        let shown = team.sandbox.tmux(["capture-pane", "-p"]).stdout;
+        (shown.contains("agents") && team.endpoint().is_some()).then_some(())
+    });
+    team.sandbox.tmux(["kill-server"]);
+    wait_until("the endpoint is gone", || team.endpoint().is_none().then_some(()));
+}
+
+#[test]
+fn ctrl_c_ends_a_broker_in_order() {
+    let mut team = Team::new();
+    team.serve();
+    team.end_with("-INT");
+    assert_eq!(team.endpoint(), None);
 }

@@ -58,3 +58,22 @@ fn a_repository_that_wants_nothing_needs_no_approval() {
     let ran = paw(&sandbox, &repo.root, &["trust"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "this repository wants to run nothing\n"));
 }
+
+#[test]
+fn gates_and_rules_of_a_repository_are_approved_together_with_its_setup() {
+    let (sandbox, repo) = project();
+    let text = "[worktree]\nsetup_commands = [\"touch ran\"]\n[supervisor]\ntest_command = \"true\"\n\
+                [supervisor.common_dev_allowlist]\nextra = [\"just check\"]\n";
+    repo.write(".git-paw/config.toml", text);
+    let check = ["approvals", "check", "--json", "--", "just check"];
+    let verdict = || document(&paw(&sandbox, &repo.root, &check))["verdict"].clone();
+    assert_eq!(verdict(), "ask");
+    let ran = paw(&sandbox, &repo.root, &["trust", "--yes"]);
+    assert!(
+        ran.code == 0 && ran.stdout.contains("just check") && ran.stdout.contains("test_command"),
+        "{ran}"
+    );
+    assert_eq!(verdict(), "allow");
+    assert_eq!(document(&paw(&sandbox, &repo.root, &["verify", "main", "--json"]))["verdict"], "verified");
+    assert_eq!(setup_status(&sandbox, &repo, "one"), "success");
+}

@@ -1,27 +1,32 @@
-//! Everything of a session that runs for long, put together: broker, watcher, radar and learnings.
+//! Everything of a session that runs for long, put together: broker, watcher, radar, tower and learnings.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
+use paw_broker::endpoint::address;
 use paw_broker::learnings;
 use paw_broker::log::SqliteLog;
 use paw_broker::radar::{Patrol, Signal};
 use paw_broker::watch::{self as worktrees, Target};
 use paw_broker::{Broker, Bus, SessionId, Settings};
 use paw_core::config::{BrokerAuth, PawConfig};
-use paw_core::{AgentId, PawError, ProjectName, SessionName};
+use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionName};
 use paw_host::clock;
-use paw_host::config::Layers;
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Feed, Header};
 use paw_screen::news::Member;
-use paw_screen::terminal::asked_to_end;
+use paw_screen::terminal::EndSignals;
 use paw_screen::text::Text;
-use tokio::runtime::Handle;
+use paw_session::Receipts;
+use paw_supervisor::tower::run::Tower;
+use tokio::runtime::{self, Handle};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use super::tower;
+use crate::command::start::without_loosening;
 use crate::context::Context;
 
 /// A session's process. [`Session::stop`] ends it in order.
@@ -31,23 +36,39 @@ pub(crate) struct Session {
     config: PawConfig,
     members: Vec<Member>,
     patrol: Arc<Patrol>,
+    tower: Option<Tower>,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     ended: watch::Receiver<bool>,
 }
 
 impl Session {
-    /// Starts the broker, and watches every worktree of the repository.
+    /// Starts the broker, and watches the session's agents; without a session, every worktree of the repository.
     pub(crate) fn start(context: &Context) -> Result<Self, PawError> {
         let repo = context.require_repo()?;
         let layers = context.load_config()?;
-        let config = without_loosening(&layers, context)?;
-        let id = find_session(&repo)?;
+        let mut config = without_loosening(&layers, context)?;
+        let receipts = Receipts::at(context.dirs.sessions_dir());
+        let receipt = receipts.find_for_repo(&repo.root)?;
+        let id = match &receipt {
+            Some(receipt) => SessionId::new(&receipt.session_id()),
+            None => find_session(&repo)?,
+        };
+        if let Some(receipt) = &receipt {
+            config.broker.port = receipt.broker_port.unwrap_or(config.broker.port);
+            config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
+        }
         let settings =
             Settings::new(repo.common_dir.clone(), repo.root.clone(), id.clone(), config.broker.clone());
+        let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
-        let ended = end_on_signal(broker.runtime());
-        let (targets, members) = agents(&repo)?;
+        let (targets, members) = match &receipt {
+            Some(receipt) => {
+                remember_port(&receipts, receipt, broker.url());
+                agents_of(receipt)
+            }
+            None => agents(&repo)?,
+        };
         let bus = Arc::clone(broker.bus());
         let patrol = start_patrol(&repo, &config, id, targets, &bus)?;
         let mut tasks = vec![broker.runtime().spawn(feed(Arc::clone(&bus), Arc::clone(&patrol)))];
@@ -60,7 +81,8 @@ impl Session {
             }));
         }
         let learning = start_learning(&repo, &config, &broker);
-        Ok(Self { broker, repo, config, members, patrol, tasks, learning, ended })
+        let tower = tower::start(context, &repo, &config, receipt.as_ref(), &bus);
+        Ok(Self { broker, repo, config, members, patrol, tower, tasks, learning, ended })
     }
 
     pub(crate) fn bus(&self) -> Arc<Bus> {
@@ -103,6 +125,7 @@ impl Session {
         for task in self.tasks {
             task.abort();
         }
+        drop(self.tower);
         drop(self.patrol);
         if let Some((stop, task)) = self.learning {
             let _ = stop.send(());
@@ -112,33 +135,43 @@ impl Session {
     }
 }
 
-fn end_on_signal(runtime: &Handle) -> watch::Receiver<bool> {
+/// From here on a signal ends the session in order, however far its start has come.
+fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let (ended, receiver) = watch::channel(false);
-    runtime.spawn(async move {
-        // Without signal handlers a signal ends the process by itself.
-        if asked_to_end().await.is_ok() {
-            ended.send_replace(true);
-        }
+    let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
+    let caught = runtime.enter();
+    let mut signals = EndSignals::catch().map_err(failed)?;
+    drop(caught);
+    thread::spawn(move || {
+        runtime.block_on(signals.asked());
+        ended.send_replace(true);
     });
-    receiver
+    Ok(receiver)
 }
 
-/// A repository may not open the broker to others, or to everybody, behind its user's back.
-fn without_loosening(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
-    let mut config = layers.resolve()?;
-    let own = layers.of_user_alone().resolve()?.broker;
-    for item in layers.repo.needs_trust() {
-        match item.key.as_str() {
-            "broker.bind" => config.broker.bind.clone_from(&own.bind),
-            "broker.auth" => config.broker.auth = own.auth,
-            _ => continue,
-        }
-        context.output.warn(&format!(
-            "{} of this repository is ignored: only your own configuration may set it",
-            item.key
-        ));
+/// Another port than the planned one is found through the receipt as well.
+fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
+    let Some(port) = address(url).map(|address| address.port()) else { return };
+    if receipt.broker_port == Some(port) {
+        return;
     }
-    Ok(config)
+    let changed = receipts.update(&receipt.session_name, |receipt| receipt.broker_port = Some(port));
+    if let Err(error) = changed {
+        tracing::warn!(target: "paw::session", "the port is not written down: {error}");
+    }
+}
+
+/// The agents of a session. One whose worktree is gone is shown, but not watched.
+fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
+    let (mut targets, mut members) = (Vec::new(), Vec::new());
+    for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
+        members.push(Member { id: id.clone(), branch: agent.branch.to_string(), cli: agent.cli.clone() });
+        if agent.worktree_path.is_dir() {
+            let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
+            targets.push(Target { agent: id, worktree, cli });
+        }
+    }
+    (targets, members)
 }
 
 /// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.

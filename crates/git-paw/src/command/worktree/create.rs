@@ -27,7 +27,7 @@ use crate::output::{Style, count};
 pub(super) struct CreateArgs {
     branch: String,
     /// Make the branch, at the commit that is checked out in the repository
-    #[arg(long)]
+    #[arg(long, short = 'b')]
     new: bool,
     /// Name of the worktree; without it, the last part of the branch
     #[arg(long)]

@@ -8,6 +8,8 @@ mod remove;
 mod switch;
 mod view;
 
+pub(crate) use view::tell_rescue;
+
 use clap::{Args, Subcommand};
 use paw_worktree::Worktrees;
 

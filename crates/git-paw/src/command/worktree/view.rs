@@ -62,7 +62,7 @@ pub(super) fn prepared(prepared: &Prepared) -> Value {
 }
 
 /// Says where removed work is and how to get it back.
-pub(super) fn tell_rescue(rescue: &Rescue, context: &Context) {
+pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
     context.output.note(&format!("kept what would have been lost: git paw undo restore {}", rescue.id));
     let left: Vec<_> = rescue.ignored_left_behind.iter().map(|path| path.display().to_string()).collect();
     if !left.is_empty() {

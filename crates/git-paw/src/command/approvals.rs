@@ -1,0 +1,153 @@
+//! `git paw approvals`
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use paw_core::PawError;
+use paw_host::process::shell_quote;
+use paw_supervisor::approval::log::{Entry, VerdictLog, suggest};
+use paw_supervisor::approval::{self, Place, Rules, Verdict};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::output::count;
+
+/// List what was approved for agents, what you were asked about, and which rules would answer it
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  git paw approvals
+  git paw approvals --limit 20 --json
+  git paw approvals check -- 'cargo test 2>&1 | tail'
+  git paw approvals check --worktree ../app-feat-x -- 'git push'"
+)]
+pub(crate) struct ApprovalsArgs {
+    /// Only the last so many verdicts
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Only the verdicts of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Check(CheckArgs),
+}
+
+/// Say whether a command line would be approved without asking, and why
+///
+/// Nothing is run. The answer is the one an agent's permission prompt would get, by your rules and those of the
+/// repository that you have approved.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw approvals check -- 'cargo test && git commit -am \"fix\"'
+  git paw approvals check --json --worktree ../app-feat-x -- 'rm -rf build'")]
+struct CheckArgs {
+    /// The worktree it would run in; the current one if not given
+    #[arg(long, value_name = "PATH")]
+    worktree: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// The command line, as one argument
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl ApprovalsArgs {
+    pub(crate) fn wants_json(&self) -> bool {
+        match &self.action {
+            Some(Action::Check(args)) => args.json,
+            None => self.json,
+        }
+    }
+}
+
+pub(crate) fn run(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
+    match &args.action {
+        Some(Action::Check(check_args)) => check(check_args, context),
+        None => list(args, context),
+    }
+}
+
+fn check(args: &CheckArgs, context: &Context) -> Result<(), PawError> {
+    let (rules, place) = gather(args.worktree.as_deref(), context)?;
+    let verdict = match command_line(&args.command) {
+        Some(line) => approval::judge(&line, &rules, &place),
+        None => Verdict::Ask { reason: "it is not text (UTF-8)".to_owned() },
+    };
+    if context.output.wants_json() {
+        return context.output.document(&json!({"verdict": verdict.word(), "reason": verdict.reason()}));
+    }
+    context.output.say(&format!("{}: {}", verdict.word(), verdict.reason()))
+}
+
+/// One argument is a line as a shell would get it, several are the words of one.
+fn command_line(words: &[OsString]) -> Option<String> {
+    if let [line] = words {
+        return line.to_str().map(str::to_owned);
+    }
+    let words: Option<Vec<_>> = words.iter().map(|word| word.to_str()).collect();
+    Some(words?.iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" "))
+}
+
+/// The rules and the place of a worktree, the current one if none is given. A directory outside of any repository has the user's own rules.
+pub(crate) fn gather(worktree: Option<&Path>, context: &Context) -> Result<(Rules, Place), PawError> {
+    let dir = worktree.map_or_else(|| context.cwd.clone(), |path| context.cwd.join(path));
+    let (configured, mut place) = approval::gather(&dir, &context.dirs)?;
+    if worktree.is_some() {
+        place.cwd.clone_from(&place.worktree);
+    }
+    if configured.unapproved.is_some() {
+        context
+            .output
+            .warn("this repository's own rules are not approved, so they do not count (git paw trust)");
+    }
+    for rule in configured.rules.unusable() {
+        context.output.warn(&format!("this rule is no plain command, so it allows nothing: {rule:?}"));
+    }
+    Ok((configured.rules, place))
+}
+
+fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
+    let repo = context.require_repo()?;
+    let mut entries = VerdictLog::of(&repo.common_dir).load()?;
+    if let Some(session) = &args.session {
+        entries.retain(|entry| entry.session.as_ref() == Some(session));
+    }
+    let suggestions = suggest(&entries);
+    let shown = &entries[entries.len().saturating_sub(args.limit)..];
+    if context.output.wants_json() {
+        let document = json!({"session": args.session, "approvals": suggestions, "verdicts": shown});
+        return context.output.document(&document);
+    }
+    if entries.is_empty() {
+        return context.output.say("no verdicts yet");
+    }
+    context
+        .output
+        .table(["TIME", "AGENT", "VERDICT", "COMMAND", "REASON"], shown.iter().map(row).collect())?;
+    for suggestion in &suggestions {
+        let times = count(suggestion.count as u64, "time");
+        let rule = &suggestion.pattern;
+        context.output.note(&format!(
+            "hint: asked {times} about `{rule}`; to allow it: [supervisor.common_dev_allowlist] extra = [\"{rule}\"]"
+        ));
+    }
+    Ok(())
+}
+
+fn row(entry: &Entry) -> [String; 5] {
+    let at = entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string();
+    // Agents wrote these; nothing in them may reach the terminal as a control character.
+    let plain = |text: &str| text.chars().take(100).flat_map(char::escape_debug).collect::<String>();
+    [at, plain(&entry.agent), plain(&entry.verdict), plain(&entry.command), plain(&entry.reason)]
+}

@@ -1,0 +1,26 @@
+//! `git paw attach`
+
+use std::io::{self, IsTerminal as _};
+
+use clap::Args;
+use paw_core::PawError;
+
+use crate::context::Context;
+
+/// Attach to the running session of this repository
+///
+/// Inside tmux this switches to it. A session that is paused or stopped is brought back by `git paw start`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  git paw attach")]
+pub(crate) struct AttachArgs {}
+
+pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    let session = context.require_session()?;
+    if !io::stdin().is_terminal() {
+        return Err(PawError::SessionError(format!(
+            "attaching needs a terminal\nhint: tmux attach -t {}",
+            session.receipt.session_name
+        )));
+    }
+    Ok(session.attach()?)
+}

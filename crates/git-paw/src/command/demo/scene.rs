@@ -1,0 +1,140 @@
+//! Where the demo plays: a repository, a configuration and a tmux server that nobody else uses.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use paw_broker::Stored;
+use paw_broker::endpoint::PawDir;
+use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
+use paw_core::{AgentId, PawError};
+use paw_host::files::{self, Access};
+use paw_host::git::Git;
+use paw_host::process::{Command, Exit, shell_quote};
+use paw_host::sqlite::Durability;
+use paw_host::tmux::{Tmux, TmuxCommand};
+
+use crate::command::demo_agent::Task;
+
+/// What the agents' CLI is called.
+pub(super) const CLI: &str = "scripted";
+const README: &str = "# A program that greets\n\nRun it and be greeted.\n";
+
+pub(super) struct Scene {
+    dir: PathBuf,
+    program: PathBuf,
+    socket: String,
+}
+
+impl Scene {
+    /// A repository with a commit, and a configuration that knows one CLI. `watched`: somebody looks on, so the agents
+    /// take their time.
+    pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
+        let program = std::env::current_exe()
+            .map_err(|error| PawError::IoError(format!("cannot find our own program: {error}")))?;
+        let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
+        let scene = Self { dir: dir.to_path_buf(), program, socket };
+        files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
+        let git = scene.git();
+        git.require_minimum()?;
+        git.run(["init", "--quiet", "--initial-branch=main"])?;
+        for (key, value) in [("user.name", "git paw demo"), ("user.email", "demo@git-paw.invalid")] {
+            git.run(["config", key, value])?;
+        }
+        git.run(["add", "--all"])?;
+        git.run(["commit", "--quiet", "--message=A program that greets"])?;
+        let pace = if watched { 400 } else { 0 };
+        let agent = dir.join(CLI);
+        let script = format!(
+            "#!/bin/sh\nexec {} __demo-agent --pace-ms {pace} \"$@\"\n",
+            shell_quote(scene.program.as_os_str())
+        );
+        files::write_atomic(&agent, script.as_bytes(), Access::Executable)?;
+        // A string of JSON is a string of TOML.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let config = format!(
+            "[broker]\nenabled = true\n\n[logging]\nenabled = true\n\n[tmux]\nsocket = {}\n\n[clis.{CLI}]\ncommand = {}\n",
+            quoted(&scene.socket),
+            quoted(&agent.to_string_lossy())
+        );
+        files::write_atomic(&dir.join("config/git-paw/config.toml"), config.as_bytes(), Access::Usual)?;
+        Ok(scene)
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.dir.join("demo")
+    }
+
+    pub(super) fn git(&self) -> Git {
+        Git::at(self.root())
+    }
+
+    /// A command of ours, typed in the scratch repository.
+    fn paw(&self, args: &[&str]) -> Command {
+        Command::new(&self.program)
+            .args(args)
+            .dir(self.root())
+            .env("XDG_CONFIG_HOME", self.dir.join("config"))
+            .env("XDG_DATA_HOME", self.dir.join("data"))
+            // Whoever runs the demo may sit in tmux, or be an agent.
+            .env_remove("TMUX")
+            .env_remove("GIT_PAW_AGENT_ID")
+            .env_remove("GIT_PAW_BROKER_TOKEN")
+            .env_remove("GIT_PAW_BROKER_URL")
+    }
+
+    /// What a command of ours prints. Failing is the end of the demo.
+    pub(super) fn run(&self, args: &[&str]) -> Result<String, PawError> {
+        let output = self.paw(args).capture().map_err(failed)?;
+        if output.exit.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(PawError::SessionError(format!("git paw {} {}: {}", args.join(" "), output.exit, said.trim())))
+    }
+
+    /// Takes whoever sits at the terminal into the session, until they detach.
+    pub(super) fn attach(&self) -> Result<(), PawError> {
+        match self.paw(&["attach"]).inherit().map_err(failed)? {
+            Exit::Code(0) => Ok(()),
+            exit => Err(PawError::TmuxError(format!("git paw attach {exit}"))),
+        }
+    }
+
+    pub(super) fn how_to_attach(&self) -> String {
+        format!("tmux -L {} attach", self.socket)
+    }
+
+    /// Processes of the panes, which live on when nothing disturbs them.
+    pub(super) fn pane_processes(&self) -> Result<Vec<String>, PawError> {
+        let list = TmuxCommand::new("list-panes").args(["-a", "-F", "#{@paw_agent} #{pane_pid}"]);
+        let panes = Tmux::on_socket(Some(self.socket.clone())).run(&list)?;
+        let mut panes: Vec<_> =
+            panes.lines().filter(|line| !line.starts_with("dashboard")).map(str::to_owned).collect();
+        panes.sort();
+        Ok(panes)
+    }
+
+    /// Everything that was said in the session so far.
+    pub(super) fn messages(&self) -> Result<Vec<Stored>, PawError> {
+        let log = PawDir::of(&self.root().join(".git")).log();
+        let log = SqliteLog::open(&log, Durability::Process).map_err(failed)?;
+        let Some(session) = log.current_session().map_err(failed)? else { return Ok(Vec::new()) };
+        let entries = log.history(&session, 0, PageLimit::DEFAULT).map_err(failed)?;
+        Ok(entries.iter().filter_map(|entry| entry.stored(&session)).collect())
+    }
+
+    /// Ends what is left of it.
+    pub(super) fn end(&self) {
+        let tmux = Tmux::on_socket(Some(self.socket.clone()));
+        let _ = tmux.run(&TmuxCommand::new("kill-server"));
+    }
+}
+
+/// The agent that works on a task.
+pub(super) fn agent(task: Task) -> Result<AgentId, PawError> {
+    Ok(AgentId::slug(&task.branch()?))
+}
+
+pub(super) fn failed(error: impl std::fmt::Display) -> PawError {
+    PawError::SessionError(error.to_string())
+}

@@ -1,0 +1,125 @@
+//! `git paw explain`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use paw_agent::screen::{self, Screen};
+use paw_agent::state::State;
+use paw_core::PawError;
+use paw_host::clock;
+use paw_supervisor::approval::{self, Verdict};
+use paw_supervisor::sweep::{self, Swept};
+use serde::Serialize;
+
+use crate::command::approvals;
+use crate::context::Context;
+
+/// Say what an agent is doing and how we know, or what a saved screen of an AI CLI shows
+///
+/// A screen is read as tmux captures it, plain or with its colours (capture-pane -p -e), by the rules of the CLI. An
+/// approval prompt is read only if all of it can be seen; its command is then judged as it would be in a session. Nothing
+/// is answered.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw explain feat-api
+  tmux capture-pane -p -e -t %3 > screen.txt && git paw explain --cli claude --screen screen.txt
+  git paw explain --cli codex --screen screen.txt --json")]
+pub(crate) struct ExplainArgs {
+    /// An agent of the running session, by its id or its branch
+    #[arg(required_unless_present = "screen", conflicts_with_all = ["screen", "worktree"])]
+    agent: Option<String>,
+    /// Whose screen it is: claude, codex, gemini, …
+    #[arg(long, requires = "screen")]
+    cli: Option<String>,
+    /// A saved screen
+    #[arg(long, value_name = "FILE", requires = "cli")]
+    screen: Option<PathBuf>,
+    /// The worktree that a command would run in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    worktree: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is known, before anybody judges it.
+struct Found {
+    state: State,
+    reason: String,
+    /// How it was learned, where there was more than a screen to go by.
+    source: Option<String>,
+    worktree: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct Explanation {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'static str>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<(), PawError> {
+    let found = match (&args.screen, &args.agent) {
+        (Some(file), _) => read_screen(args.cli.as_deref().unwrap_or_default(), file, args.worktree.clone())?,
+        (None, agent) => look_at(agent.as_deref().unwrap_or_default(), context)?,
+    };
+    let explanation = judge(found, context)?;
+    if context.output.wants_json() {
+        return context.output.document(&explanation);
+    }
+    for (name, value) in [
+        ("state:  ", Some(explanation.state)),
+        ("command:", explanation.command.as_deref()),
+        ("verdict:", explanation.verdict),
+        ("reason: ", Some(explanation.reason.as_str())),
+        ("source: ", explanation.source.as_deref()),
+    ] {
+        if let Some(value) = value {
+            context.output.say(&format!("{name} {value}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Found, PawError> {
+    let shown = fs::read(file)
+        .map_err(|error| PawError::IoError(format!("cannot read the screen {}: {error}", file.display())))?;
+    let reading = screen::read(cli, &Screen::parse(&String::from_utf8_lossy(&shown)));
+    Ok(Found { state: reading.state, reason: reading.reason, source: None, worktree })
+}
+
+fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
+    let swept = sweep::sweep(&context.require_session()?, clock::now())?;
+    let Swept { known, worktree, .. } = sweep::require(swept, agent)?;
+    let source = Some(known.source.to_string());
+    Ok(Found { state: known.state, reason: known.reason, source, worktree: Some(worktree) })
+}
+
+fn judge(found: Found, context: &Context) -> Result<Explanation, PawError> {
+    let Found { state, reason, source, worktree } = found;
+    let name = state.name();
+    let State::WaitingApproval(ask) = state else {
+        return Ok(Explanation { state: name, command: None, verdict: None, reason, source });
+    };
+    let verdict = match ask.command() {
+        Some(command) => {
+            let (rules, place) = approvals::gather(worktree.as_deref(), context)?;
+            approval::judge(command, &rules, &place)
+        }
+        None => Verdict::Ask { reason },
+    };
+    let command = ask.command().map(str::to_owned);
+    Ok(Explanation {
+        state: name,
+        command,
+        verdict: Some(verdict.word()),
+        reason: verdict.reason().to_owned(),
+        source,
+    })
+}

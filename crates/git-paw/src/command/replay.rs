@@ -1,0 +1,107 @@
+//! `git paw replay`
+
+use std::io;
+use std::path::Path;
+
+use clap::{ArgGroup, Args};
+use paw_core::PawError;
+use paw_host::process::{self, Command};
+use paw_session::logs::{self, Keep, Logs};
+use serde_json::json;
+
+use crate::context::Context;
+
+/// Read what an agent's pane has printed
+///
+/// Shows the log of the session that wrote last, without escape sequences; on a terminal page by page. Logs are kept
+/// when [logging] enabled = true.
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["branch", "list"])),
+    after_help = "Examples:
+  git paw replay --list
+  git paw replay feat/add-auth
+  git paw replay feat/add-auth --color
+  git paw replay feat/add-auth --session paw-myproject"
+)]
+pub(crate) struct ReplayArgs {
+    /// The agent's branch, or the name of a log file
+    pub(crate) branch: Option<String>,
+    /// List the logs there are
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Keep colors
+    #[arg(long)]
+    pub(crate) color: bool,
+    /// Another session than the one that wrote last
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Print the list as one JSON document
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<(), PawError> {
+    let repo = context.require_repo()?;
+    let config = context.load_config()?.resolve()?;
+    let logging = config.logging.unwrap_or_default();
+    let logs = Logs::load(&logs::directory(&repo.root, &logging.log_dir))?;
+    let session = args.session.as_deref();
+    match &args.branch {
+        Some(branch) => {
+            let keep = if args.color { Keep::Colour } else { Keep::Nothing };
+            show(&logs.require(branch, session)?.path, keep, context)
+        }
+        None => list(&logs, session, context),
+    }
+}
+
+fn list(logs: &Logs, session: Option<&str>, context: &Context) -> Result<(), PawError> {
+    let chosen = match session {
+        Some(_) => std::slice::from_ref(logs.require_session(session)?),
+        None => &logs.sessions,
+    };
+    let all = chosen.iter().flat_map(|session| session.logs.iter().map(move |log| (session, log)));
+    if context.output.wants_json() {
+        let row = |(session, log): (&logs::SessionLogs, &logs::Log)| {
+            json!({
+                "session": session.session,
+                "branch": log.whose.to_string(),
+                "path": log.path.to_string_lossy(),
+                "bytes": log.bytes,
+                "modified": log.modified.to_string(),
+            })
+        };
+        return context.output.document(&json!({"logs": all.map(row).collect::<Vec<_>>()}));
+    }
+    let rows: Vec<_> = all
+        .map(|(session, log)| {
+            let when = log.modified.strftime("%Y-%m-%d %H:%M").to_string();
+            [
+                session.session.clone(),
+                log.whose.to_string(),
+                format!("{} KiB", log.bytes.div_ceil(1024)),
+                when,
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return context.output.say("No logs.");
+    }
+    context.output.table(["SESSION", "BRANCH", "SIZE", "LAST WRITTEN (UTC)"], rows)
+}
+
+/// On a terminal through `less`, which gets a file: a log may be larger than memory.
+fn show(log: &Path, keep: Keep, context: &Context) -> Result<(), PawError> {
+    let pager = process::find_program("less", &context.search_path);
+    let Some(pager) = pager.filter(|_| io::IsTerminal::is_terminal(&io::stdout())) else {
+        logs::copy(log, keep, &mut io::stdout().lock())?;
+        return Ok(());
+    };
+    let failed = |error: io::Error| PawError::ReplayError(format!("cannot prepare the log: {error}"));
+    let mut text = tempfile::NamedTempFile::new().map_err(failed)?;
+    logs::copy(log, keep, &mut text)?;
+    let less = Command::new(pager).args(["-R", "--"]).arg(text.path());
+    less.inherit().map_err(|error| PawError::ReplayError(error.to_string()))?;
+    Ok(())
+}

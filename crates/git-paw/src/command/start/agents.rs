@@ -1,0 +1,203 @@
+//! Who is started: what flags, presets, specs and the person at the terminal say.
+
+use paw_agent::detect::CliInfo;
+use paw_core::config::PawConfig;
+use paw_core::{BranchName, PawError};
+use paw_host::git::Repo;
+use paw_session::plan::Wanted;
+use paw_session::specs::{self, SpecEntry};
+
+use super::StartArgs;
+use crate::context::Context;
+use crate::prompt::Prompter;
+use crate::prompt::select::{Choice, run_selection};
+
+/// Whether a supervisor was asked for: by a flag, by the configuration, else by whoever can be asked.
+pub(super) fn wants_supervisor(
+    args: &StartArgs,
+    config: &PawConfig,
+    prompter: &impl Prompter,
+) -> Result<bool, PawError> {
+    match (args.no_supervisor, args.supervisor, &config.supervisor) {
+        (true, _, _) => Ok(false),
+        (_, true, _) => Ok(true),
+        (_, _, Some(supervisor)) => Ok(supervisor.enabled),
+        (_, _, None) if args.dry_run => Ok(false),
+        (_, _, None) => prompter.select_supervisor(),
+    }
+}
+
+/// What there is to choose from, and what was said already.
+#[derive(Debug)]
+pub(super) struct Asking<'a> {
+    pub(super) args: &'a StartArgs,
+    pub(super) repo: &'a Repo,
+    pub(super) config: &'a PawConfig,
+    pub(super) clis: &'a [CliInfo],
+    pub(super) branches: &'a [BranchName],
+}
+
+impl Asking<'_> {
+    /// The agents, and the CLI of the supervisor if there shall be one.
+    pub(super) fn gather(
+        &self,
+        supervised: bool,
+        prompter: &impl Prompter,
+        context: &Context,
+    ) -> Result<(Vec<Wanted>, Option<String>), PawError> {
+        let supervisor = if supervised { Some(self.supervisor_cli(prompter)?) } else { None };
+        let named = !self.args.branches.is_empty() || self.args.preset.is_some();
+        if self.args.wants_specs() {
+            let specs = self.specs(prompter, context)?;
+            return Ok((self.for_specs(specs, supervisor.as_deref(), prompter)?, supervisor));
+        }
+        if supervised && !named {
+            let found = self.scan(context).map(|scan| scan.entries).unwrap_or_default();
+            if !found.is_empty() {
+                self.warn_about_uncommitted(&found, context)?;
+                let specs = specs::take_all(&found)?;
+                return Ok((self.for_specs(specs, supervisor.as_deref(), prompter)?, supervisor));
+            }
+        }
+        Ok((self.for_branches(supervisor.as_deref(), prompter)?, supervisor))
+    }
+
+    fn supervisor_cli(&self, prompter: &impl Prompter) -> Result<String, PawError> {
+        let configured = self.config.supervisor.as_ref().and_then(|supervisor| supervisor.cli.clone());
+        let known = configured.or_else(|| self.config.default_cli.clone()).or_else(|| self.args.cli.clone());
+        match known {
+            Some(name) => Ok(name),
+            None if prompter.is_interactive() => prompter.select_cli(self.clis, None),
+            None => Err(PawError::ConfigError(
+                "no CLI for the supervisor\nhint: set cli under [supervisor], or default_cli, or use --cli"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn for_branches(
+        &self,
+        supervisor: Option<&str>,
+        prompter: &impl Prompter,
+    ) -> Result<Vec<Wanted>, PawError> {
+        let preset = match &self.args.preset {
+            Some(name) => Some(self.config.get_preset(name).ok_or_else(|| no_preset(name, self.config))?),
+            None => None,
+        };
+        let named = preset.map_or(&self.args.branches, |preset| &preset.branches);
+        let named: Vec<_> =
+            named.iter().map(|name| BranchName::new(name.trim())).collect::<Result<_, _>>()?;
+        let usual = || {
+            let default = self.config.default_cli.as_deref();
+            let nobody = !prompter.is_interactive() || supervisor.is_some();
+            default.or(supervisor).filter(|_| nobody)
+        };
+        let cli = self.args.cli.as_deref().or(preset.map(|preset| preset.cli.as_str())).or_else(usual);
+        let choice = Choice {
+            branches: self.branches,
+            clis: self.clis,
+            cli_flag: cli,
+            branches_flag: Some(named.as_slice()).filter(|named| !named.is_empty()),
+            default_cli: self.config.default_cli.as_deref(),
+        };
+        let mapped = run_selection(prompter, &choice)?;
+        Ok(mapped.into_iter().map(|(branch, cli)| Wanted { branch, cli, spec: None }).collect())
+    }
+
+    fn specs(&self, prompter: &impl Prompter, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
+        let picking = self.args.specs.as_ref().is_some_and(Vec::is_empty);
+        if picking && !prompter.is_interactive() {
+            return Err(PawError::SpecError(
+                "cannot show the list of specs: this is no terminal\n\
+                 hint: name them with --specs NAME[,NAME...], or launch every one with --from-all-specs"
+                    .to_owned(),
+            ));
+        }
+        let scan = self.scan(context)?;
+        if scan.entries.is_empty() {
+            return Err(PawError::SpecError(format!(
+                "No pending specs found. (looked for {} in {})",
+                scan.format,
+                scan.dir.display()
+            )));
+        }
+        let chosen = match &self.args.specs {
+            Some(names) if names.is_empty() => prompter.select_specs(&scan.entries)?,
+            Some(names) => specs::resolve(names, &scan.entries)?,
+            None => specs::take_all(&scan.entries)?,
+        };
+        self.warn_about_uncommitted(&chosen, context)?;
+        Ok(chosen)
+    }
+
+    fn scan(&self, context: &Context) -> Result<specs::Scan, PawError> {
+        let prefix = self.config.branch_prefix();
+        let scan = specs::scan(&self.repo.root, self.config.specs.as_ref(), self.args.specs_format, &prefix)?;
+        for warning in &scan.warnings {
+            context.output.warn(warning);
+        }
+        Ok(scan)
+    }
+
+    fn warn_about_uncommitted(&self, specs: &[SpecEntry], context: &Context) -> Result<(), PawError> {
+        if self.args.force {
+            return Ok(());
+        }
+        let uncommitted = specs::find_uncommitted(&self.repo.root, specs)?;
+        if !uncommitted.is_empty() {
+            context.output.warn(&format!(
+                "not committed, so a new worktree does not have it: {} (--force silences this)",
+                uncommitted.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    fn for_specs(
+        &self,
+        specs: Vec<SpecEntry>,
+        supervisor: Option<&str>,
+        prompter: &impl Prompter,
+    ) -> Result<Vec<Wanted>, PawError> {
+        let flag = self.args.cli.clone();
+        let usual = self.config.default_spec_cli.clone();
+        let mut asked: Option<String> = None;
+        let mut wanted = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let known = flag.clone().or_else(|| spec.cli.clone()).or_else(|| usual.clone());
+            let cli = match (known, &asked) {
+                (Some(cli), _) => cli,
+                (None, Some(cli)) => cli.clone(),
+                (None, None) => {
+                    let cli = self.one_cli(supervisor, prompter)?;
+                    asked.insert(cli).clone()
+                }
+            };
+            wanted.push(Wanted { branch: spec.branch.clone(), cli, spec: Some(spec) });
+        }
+        Ok(wanted)
+    }
+
+    /// For every spec that names none.
+    fn one_cli(&self, supervisor: Option<&str>, prompter: &impl Prompter) -> Result<String, PawError> {
+        let default = self.config.default_cli.as_deref();
+        if supervisor.is_none() && prompter.is_interactive() {
+            return prompter.select_cli(self.clis, default);
+        }
+        default.or(supervisor).map(str::to_owned).ok_or_else(|| {
+            PawError::ConfigError(
+                "no CLI for the specs that name none\nhint: --cli NAME, or set default_spec_cli".to_owned(),
+            )
+        })
+    }
+}
+
+fn no_preset(name: &str, config: &PawConfig) -> PawError {
+    let known: Vec<_> = config.presets.keys().map(String::as_str).collect();
+    let hint = if known.is_empty() {
+        "add a [presets.<name>] section to .git-paw/config.toml".to_owned()
+    } else {
+        format!("there are: {}", known.join(", "))
+    };
+    PawError::ConfigError(format!("preset '{name}' not found\nhint: {hint}"))
+}

@@ -1,0 +1,91 @@
+//! The configuration as far as it may be followed: what a repository wants to run or to loosen needs a yes.
+
+use paw_core::PawError;
+use paw_core::config::{PawConfig, TrustItem};
+use paw_host::config::Layers;
+use paw_host::git::Repo;
+use paw_host::trust::Subject;
+use paw_worktree::Preparation;
+use paw_worktree::setup::{self, SetupPlan};
+
+use crate::approval::{self, Consent};
+use crate::context::Context;
+
+/// Whether anybody may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    Never,
+    About(Consent),
+}
+
+/// A repository may not open the broker to others, or to everybody, behind its user's back.
+pub(crate) fn without_loosening(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
+    for item in layers.repo.needs_trust().iter().filter(|item| loosens(item)) {
+        context.output.warn(&format!(
+            "{} of this repository is ignored: only your own configuration may set it",
+            item.key
+        ));
+    }
+    layers.without(loosens).resolve()
+}
+
+fn loosens(item: &TrustItem) -> bool {
+    item.key.starts_with("broker.")
+}
+
+/// What decides how agents are started: their programs, how much they may do unasked, what they are told to run.
+fn starts_agents(item: &TrustItem) -> bool {
+    let supervisor = item.key.strip_prefix("supervisor.");
+    item.key.starts_with("clis.")
+        || supervisor
+            .is_some_and(|key| key.ends_with("_command") || matches!(key, "agent_approval" | "approval"))
+}
+
+/// The configuration, with the repository's own CLIs and approvals where they were approved, else without them.
+pub(crate) fn config(
+    layers: &Layers,
+    repo: &Repo,
+    asking: Asking,
+    context: &Context,
+) -> Result<PawConfig, PawError> {
+    let items: Vec<_> = layers.repo.needs_trust().into_iter().filter(starts_agents).collect();
+    if items.is_empty() {
+        return without_loosening(layers, context);
+    }
+    let subject = items
+        .iter()
+        .fold(Subject::new("agents"), |subject, item| subject.with(item.key.as_str(), item.value.as_str()));
+    let approved = match asking {
+        Asking::Never => approval::is_approved(&subject, repo, context)?,
+        Asking::About(consent) => approval::consents(&subject, WANTS, repo, consent, context)?,
+    };
+    if approved {
+        return without_loosening(layers, context);
+    }
+    let keys: Vec<_> = items.into_iter().map(|item| item.key).collect();
+    context.output.warn(&format!(
+        "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
+        keys.join(", "),
+        if keys.len() == 1 { "is" } else { "are" }
+    ));
+    without_loosening(&layers.without(starts_agents), context)
+}
+
+const WANTS: &str = "this repository wants to start agents with:";
+
+/// What makes new worktrees ready, as far as it may run.
+pub(crate) fn preparation(
+    layers: &Layers,
+    config: &PawConfig,
+    repo: &Repo,
+    asking: Asking,
+    context: &Context,
+) -> Result<Preparation, PawError> {
+    let setup = match asking {
+        Asking::About(consent) if !repo.bare => {
+            approval::decide(setup::plan(config, &layers.repo, &repo.root), repo, consent, context)?
+        }
+        Asking::About(_) | Asking::Never => SetupPlan::default(),
+    };
+    Ok(Preparation { copy: config.worktree.copy.clone(), setup })
+}

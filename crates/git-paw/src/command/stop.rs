@@ -1,0 +1,56 @@
+//! `git paw stop`
+
+use std::io::{self, IsTerminal as _};
+
+use clap::Args;
+use paw_core::{PawError, SessionStatus};
+use paw_session::launch;
+
+use crate::context::Context;
+use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::session::own_pane;
+
+/// Stop the session: end its CLIs, keep its worktrees
+///
+/// Three ways to leave a session:
+///
+///   pause   the soft one: detaches you and stops the broker; CLIs stay running
+///
+///   stop    kills the CLI processes and the tmux session; preserves worktrees, branches and what is needed to go on
+///
+///   purge   the full reset: stops, and removes worktrees and session state as well
+///
+/// On a terminal you are asked first, unless --force is given. `git paw start` builds a stopped session again.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, after_help = "Examples:\n  git paw stop\n  git paw stop --force")]
+pub(crate) struct StopArgs {
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
+    let Some(session) = context.find_session()? else {
+        return context.output.say("No active session for this repo.");
+    };
+    if session.receipt.status == SessionStatus::Stopped && session.look()?.is_none() {
+        return context.output.say("No active session for this repo.");
+    }
+    if !args.force && io::stdin().is_terminal() {
+        context.output.note(&format!(
+            "Stopping session '{}' kills every CLI in it: what they have not saved is lost. Worktrees stay.\n  \
+             git paw pause   detaches and leaves the CLIs running\n  \
+             git paw purge   removes worktrees and session state as well",
+            session.receipt.session_name
+        ));
+        let question = Question { text: "Stop the session?", instead: "git paw stop --force" };
+        if !TerminalPrompter.confirm(&question, false)? {
+            return context.output.say("Stop cancelled.");
+        }
+    }
+    let _lock = launch::lock(&session.repo)?;
+    for warning in session.stop(own_pane().as_deref())?.warnings {
+        context.output.warn(&warning);
+    }
+    context.output.say("Session stopped. Worktrees and state preserved.")
+}

@@ -1,0 +1,57 @@
+//! `git paw tasks next`
+
+use clap::Args;
+use paw_autopilot::tasks::next::next_item;
+use paw_autopilot::tasks::project::{require_item, require_tag};
+use paw_autopilot::tasks::{ItemId, Task};
+use paw_core::PawError;
+use serde_json::{Value, json};
+
+use super::{CommonArgs, find_project, view};
+use crate::context::Context;
+
+/// Say what to do next
+///
+/// Open subtasks of tasks in progress come before new tasks; then priority, fewer dependencies and the smaller id decide.
+/// Nothing is next whose dependencies are not done.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  git paw tasks next\n  git paw tasks next --json")]
+pub(super) struct NextArgs {
+    #[command(flatten)]
+    pub(super) common: CommonArgs,
+}
+
+pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
+    let (project, tag) = find_project(&args.common, context)?;
+    let file = project.load_tasks()?;
+    let next = next_item(&require_tag(&file, &tag)?.tasks);
+    let found = match &next {
+        Some(item) => Some((item, require_item(&file, &tag, item)?)),
+        None => None,
+    };
+    if context.output.wants_json() {
+        let next = found.map_or(Value::Null, |(item, task)| document(item, task));
+        return context.output.document(&json!({"tag": tag, "next": next}));
+    }
+    match found {
+        None => context.output.say("nothing is ready (git paw tasks list shows what waits for what)"),
+        Some((item, task)) => {
+            context.output.say(&format!("{item} {}", view::line(title(item, task))))?;
+            context.output.say(&format!("begin it: git paw tasks set-status {item} in-progress"))
+        }
+    }
+}
+
+fn title<'a>(item: &ItemId, task: &'a Task) -> &'a str {
+    match item {
+        ItemId::Task(_) => &task.title,
+        ItemId::Subtask(_, id) => task.find_subtask(id).map_or("", |subtask| &subtask.title),
+    }
+}
+
+fn document(item: &ItemId, task: &Task) -> Value {
+    match item {
+        ItemId::Task(_) => view::task(task),
+        ItemId::Subtask(_, id) => task.find_subtask(id).map_or(Value::Null, view::subtask),
+    }
+}

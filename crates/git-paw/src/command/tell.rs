@@ -1,0 +1,68 @@
+//! `git paw tell`
+
+use std::time::Duration;
+
+use clap::Args;
+use paw_agent::deliver::{Patience, deliver};
+use paw_broker::message::Feedback;
+use paw_core::PawError;
+use paw_core::config::TellMode;
+use paw_host::clock;
+use paw_supervisor::sweep;
+use serde_json::json;
+
+use crate::context::Context;
+
+/// Tell an agent what to do
+///
+/// The text goes to the agent's inbox as a directive, which it reads between two steps. With --now it is typed into its
+/// pane as a prompt, once its input is free. What is usual is in the configuration: [supervisor.tell] mode.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw tell feat-auth \"use bcrypt for the passwords\"
+  git paw tell feat-api --now \"skip the migration\"")]
+pub(crate) struct TellArgs {
+    /// The agent, by its id or its branch
+    agent: String,
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// Type it into its pane
+    #[arg(long)]
+    now: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How long an agent may be busy with something else.
+const READY: Duration = Duration::from_secs(20);
+
+pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
+    if args.text.trim().is_empty() {
+        return Err(PawError::SessionError("there is nothing to tell: the text is empty".to_owned()));
+    }
+    let session = context.require_session()?;
+    let config = context.load_config()?.resolve()?;
+    let agent = sweep::require(sweep::sweep(&session, clock::now())?, &args.agent)?;
+    let mode = config.supervisor.unwrap_or_default().tell.mode;
+    let typed = args.now || mode == TellMode::SendKeys;
+    if typed {
+        let seen = agent.seen.as_ref().ok_or_else(|| {
+            PawError::SessionError(format!("{} has no pane (leave out --now to send a message)", agent.id))
+        })?;
+        let patience = Patience { ready: READY, ..Patience::default() };
+        let patience = patience.with_config(config.clis.get(&agent.cli));
+        deliver(&session.tmux, &seen.pane, &agent.cli, &args.text, patience)?;
+    } else {
+        let client = context.broker_client()?;
+        let errors = vec![format!("[directive] {}", args.text)];
+        let message = Feedback::new(agent.id.clone(), client.agent().clone(), errors);
+        client.say(&message.into(), clock::now())?;
+    }
+    if context.output.wants_json() {
+        let way = if typed { "pane" } else { "inbox" };
+        return context.output.document(&json!({"agent": agent.id, "way": way}));
+    }
+    let how = if typed { "typed into the pane of" } else { "sent to" };
+    context.output.say(&format!("{how} {}", agent.id))
+}

@@ -1,0 +1,135 @@
+//! Asking the person at the terminal.
+//!
+//! A [`Prompter`] can ask three kinds of question; what is asked, and what the answers mean, is decided here and in
+//! [`select`] without a terminal. `terminal` is the one that really asks.
+
+pub(crate) mod select;
+mod terminal;
+
+use std::fmt;
+
+use paw_agent::detect::CliInfo;
+use paw_core::{BranchName, PawError};
+use paw_screen::text::Text;
+use paw_session::specs::{self, SpecEntry};
+
+pub(crate) use terminal::TerminalPrompter;
+
+/// What is asked, and what to type instead where nobody can be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question<'a> {
+    pub(crate) text: &'a str,
+    /// Follows `hint:` in the error that a script gets.
+    pub(crate) instead: &'a str,
+}
+
+/// Whoever can be asked.
+pub(crate) trait Prompter {
+    /// Whether somebody sits there.
+    fn is_interactive(&self) -> bool;
+
+    /// One of the rows, by its number. The cursor starts at `start`.
+    fn pick_one(&self, question: &Question<'_>, rows: &[String], start: usize) -> Result<usize, PawError>;
+
+    /// Some of the rows, by their numbers; perhaps none.
+    fn pick_many(&self, question: &Question<'_>, rows: &[String]) -> Result<Vec<usize>, PawError>;
+
+    /// Yes or no; Enter alone means `default`.
+    fn confirm(&self, question: &Question<'_>, default: bool) -> Result<bool, PawError>;
+
+    fn select_mode(&self) -> Result<CliMode, PawError> {
+        let question = Question { text: "How are CLIs assigned?", instead: PICK_CLI };
+        let modes = [CliMode::Uniform, CliMode::PerBranch];
+        let picked = self.pick_one(&question, &modes.map(|mode| mode.to_string()), 0)?;
+        modes.get(picked).copied().ok_or(PawError::UserCancelled)
+    }
+
+    fn select_branches(&self, branches: &[BranchName]) -> Result<Vec<BranchName>, PawError> {
+        let question = Question { text: "Branches", instead: PICK_BRANCHES };
+        let rows: Vec<_> = branches.iter().map(|branch| row(branch.as_str())).collect();
+        some(branches, &self.pick_many(&question, &rows)?)
+    }
+
+    /// The name of a CLI. The cursor starts at `default`, where that is among them.
+    fn select_cli(&self, clis: &[CliInfo], default: Option<&str>) -> Result<String, PawError> {
+        pick_cli(self, "AI CLI", clis, default)
+    }
+
+    fn select_cli_for_branch(
+        &self,
+        branch: &BranchName,
+        clis: &[CliInfo],
+        default: Option<&str>,
+    ) -> Result<String, PawError> {
+        pick_cli(self, &format!("AI CLI for {}", row(branch.as_str())), clis, default)
+    }
+
+    /// Some of the specs: one row for each thing a person would call a spec, with everything it consists of.
+    fn select_specs(&self, entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, PawError> {
+        let units = specs::units(entries);
+        let rows: Vec<_> = units.iter().map(|unit| row(&unit.label)).collect();
+        let picked = some(&units, &self.pick_many(&Question { text: "Specs", instead: PICK_SPECS }, &rows)?)?;
+        let names: Vec<_> = picked.into_iter().map(|unit| unit.name).collect();
+        Ok(specs::take_units(&names, entries)?)
+    }
+
+    /// Off, where nobody can be asked.
+    fn select_supervisor(&self) -> Result<bool, PawError> {
+        let question =
+            Question { text: "Start in supervisor mode?", instead: "--supervisor or --no-supervisor" };
+        if self.is_interactive() { self.confirm(&question, false) } else { Ok(false) }
+    }
+}
+
+const PICK_BRANCHES: &str = "name the branches: git paw start --branches feat/a,feat/b";
+const PICK_SPECS: &str =
+    "name them with --specs NAME[,NAME...], or launch every discovered one with --from-all-specs";
+const PICK_CLI: &str = "name the CLI: git paw start --cli claude (git paw list-clis shows what there is)";
+
+fn pick_cli<P: Prompter + ?Sized>(
+    prompter: &P,
+    text: &str,
+    clis: &[CliInfo],
+    default: Option<&str>,
+) -> Result<String, PawError> {
+    let rows: Vec<_> = clis.iter().map(|cli| row(&cli.to_string())).collect();
+    let start = clis.iter().position(|cli| Some(cli.binary_name.as_str()) == default).unwrap_or(0);
+    let picked = prompter.pick_one(&Question { text, instead: PICK_CLI }, &rows, start)?;
+    clis.get(picked).map(|cli| cli.binary_name.clone()).ok_or(PawError::UserCancelled)
+}
+
+/// The picked ones, in the order in which they were offered. Nothing picked means: never mind.
+fn some<T: Clone>(offered: &[T], picked: &[usize]) -> Result<Vec<T>, PawError> {
+    let chosen = offered.iter().enumerate().filter(|(number, _)| picked.contains(number));
+    let chosen: Vec<_> = chosen.map(|(_, one)| one.clone()).collect();
+    if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
+}
+
+/// A name as a row: what a terminal would obey, or nobody could see, is spelled out.
+fn row(name: &str) -> String {
+    let shown = Text::line(name);
+    if shown.as_str() == name {
+        name.to_owned()
+    } else {
+        Text::line(&name.escape_debug().to_string()).to_string()
+    }
+}
+
+/// How CLIs are assigned to branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CliMode {
+    Uniform,
+    PerBranch,
+}
+
+impl fmt::Display for CliMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uniform => "Same CLI for all branches",
+            Self::PerBranch => "Different CLI per branch",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Which branches an interactive start works on, and which CLI works on each.
+
+use paw_agent::detect::CliInfo;
+use paw_core::{BranchName, PawError};
+
+use super::{CliMode, Prompter};
+
+/// What there is to choose from, and what the flags have chosen already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Choice<'a> {
+    pub(crate) branches: &'a [BranchName],
+    pub(crate) clis: &'a [CliInfo],
+    pub(crate) cli_flag: Option<&'a str>,
+    pub(crate) branches_flag: Option<&'a [BranchName]>,
+    /// Where the cursor of a CLI picker starts.
+    pub(crate) default_cli: Option<&'a str>,
+}
+
+/// A branch and the name of the CLI that works on it.
+pub(crate) type Mapping = (BranchName, String);
+
+/// Asks for whatever the flags leave open.
+pub(crate) fn run_selection(
+    prompter: &(impl Prompter + ?Sized),
+    choice: &Choice<'_>,
+) -> Result<Vec<Mapping>, PawError> {
+    if choice.clis.is_empty() {
+        return Err(PawError::NoCLIsFound);
+    }
+    let cli = choice.cli_flag.map(|name| require_cli(choice.clis, name)).transpose()?;
+    let branches = match choice.branches_flag {
+        Some([]) => return Err(PawError::BranchError("--branches names no branch".to_owned())),
+        Some(named) => named.to_vec(),
+        None if choice.branches.is_empty() => {
+            let problem =
+                "no branches found\nhint: make a first commit, or name a new branch with --branches";
+            return Err(PawError::BranchError(problem.to_owned()));
+        }
+        None => prompter.select_branches(choice.branches)?,
+    };
+    let uniform = |cli: String| branches.iter().map(|branch| (branch.clone(), cli.clone())).collect();
+    if let Some(cli) = cli {
+        return Ok(uniform(cli));
+    }
+    // One branch leaves nothing to assign differently.
+    let mode = if branches.len() > 1 { prompter.select_mode()? } else { CliMode::Uniform };
+    match mode {
+        CliMode::Uniform => Ok(uniform(prompter.select_cli(choice.clis, choice.default_cli)?)),
+        CliMode::PerBranch => branches
+            .iter()
+            .map(|branch| {
+                let cli = prompter.select_cli_for_branch(branch, choice.clis, choice.default_cli)?;
+                Ok((branch.clone(), cli))
+            })
+            .collect(),
+    }
+}
+
+fn require_cli(clis: &[CliInfo], name: &str) -> Result<String, PawError> {
+    let found = clis.iter().find(|cli| cli.binary_name == name);
+    found.map(|cli| cli.binary_name.clone()).ok_or_else(|| PawError::CliNotFound(name.to_owned()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,71 @@
+//! Questions on the real terminal: pickers that filter as one types, and yes or no.
+
+use std::io::{self, IsTerminal as _};
+
+use inquire::{Confirm, InquireError, MultiSelect, Select};
+use paw_core::PawError;
+
+use super::{Prompter, Question};
+
+/// Rows shown at once.
+const PAGE: usize = 12;
+
+/// The person at this process's terminal. Questions go to stderr, so that stdout holds answers only.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TerminalPrompter;
+
+impl Prompter for TerminalPrompter {
+    fn is_interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    fn pick_one(&self, question: &Question<'_>, rows: &[String], start: usize) -> Result<usize, PawError> {
+        self.require_terminal(question)?;
+        let select = Select::new(question.text, rows.to_vec())
+            .with_starting_cursor(start)
+            .with_page_size(PAGE)
+            .with_help_message("↑↓ to move, enter to choose, type to filter")
+            .raw_prompt();
+        select.map(|picked| picked.index).map_err(|error| refusal(error, question))
+    }
+
+    fn pick_many(&self, question: &Question<'_>, rows: &[String]) -> Result<Vec<usize>, PawError> {
+        self.require_terminal(question)?;
+        let select = MultiSelect::new(question.text, rows.to_vec())
+            .with_page_size(PAGE)
+            .with_keep_filter(false)
+            .with_help_message("↑↓ to move, space to select, → all, ← none, enter when done, type to filter")
+            .raw_prompt();
+        let picked = select.map_err(|error| refusal(error, question))?;
+        Ok(picked.into_iter().map(|picked| picked.index).collect())
+    }
+
+    fn confirm(&self, question: &Question<'_>, default: bool) -> Result<bool, PawError> {
+        self.require_terminal(question)?;
+        let confirm = Confirm::new(question.text).with_default(default);
+        confirm.prompt().map_err(|error| refusal(error, question))
+    }
+}
+
+impl TerminalPrompter {
+    fn require_terminal(self, question: &Question<'_>) -> Result<(), PawError> {
+        if self.is_interactive() { Ok(()) } else { Err(nobody(question)) }
+    }
+}
+
+fn nobody(question: &Question<'_>) -> PawError {
+    let Question { text, instead } = question;
+    PawError::SessionError(format!("cannot ask \"{text}\": this is no terminal\nhint: {instead}"))
+}
+
+fn refusal(error: InquireError, question: &Question<'_>) -> PawError {
+    match error {
+        InquireError::OperationCanceled | InquireError::OperationInterrupted => PawError::UserCancelled,
+        InquireError::NotTTY => nobody(question),
+        InquireError::IO(error) => PawError::IoError(format!("cannot ask \"{}\": {error}", question.text)),
+        other => PawError::IoError(format!("cannot ask \"{}\": {other}", question.text)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! The session that a command is about.
+
+use paw_core::PawError;
+use paw_session::Receipts;
+use paw_session::lifecycle::Session;
+
+use crate::context::Context;
+
+impl Context {
+    pub(crate) fn receipts(&self) -> Receipts {
+        Receipts::at(self.dirs.sessions_dir())
+    }
+
+    /// The session of this repository, if it has one.
+    pub(crate) fn find_session(&self) -> Result<Option<Session>, PawError> {
+        let session = Session::find(&self.require_repo()?, &self.receipts())?;
+        if let Some(moved_from) = session.as_ref().and_then(|session| session.moved_from.as_ref()) {
+            self.output
+                .warn(&format!("this repository was at {} when its session started", moved_from.display()));
+        }
+        Ok(session)
+    }
+
+    pub(crate) fn require_session(&self) -> Result<Session, PawError> {
+        self.find_session()?.ok_or_else(|| {
+            PawError::SessionError("no session for this repository\nhint: git paw start".to_owned())
+        })
+    }
+}
+
+/// The tmux pane that this process runs in.
+pub(crate) fn own_pane() -> Option<String> {
+    std::env::var("TMUX_PANE").ok().filter(|pane| pane.starts_with('%'))
+}

@@ -1,0 +1,133 @@
+//! `git paw approvals`
+
+use paw_testkit::{Sandbox, TestRepo, git};
+use serde_json::json;
+
+use crate::paw::{document, paw};
+
+fn project() -> (Sandbox, TestRepo) {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    (sandbox, repo)
+}
+
+fn verdict(sandbox: &Sandbox, repo: &TestRepo, command: &str) -> (String, String) {
+    let ran = paw(sandbox, &repo.root, &["approvals", "check", "--json", "--", command]);
+    let answer = document(&ran);
+    assert_eq!((ran.code, answer.as_object().unwrap().len()), (0, 2), "{ran}");
+    (answer["verdict"].as_str().unwrap().to_owned(), answer["reason"].as_str().unwrap().to_owned())
+}
+
+fn is_allowed(sandbox: &Sandbox, repo: &TestRepo, command: &str) -> bool {
+    verdict(sandbox, repo, command).0 == "allow"
+}
+
+#[test]
+fn a_command_is_judged_and_not_run() {
+    let (sandbox, repo) = project();
+    assert_eq!(verdict(&sandbox, &repo, "git status").0, "allow");
+    let (word, reason) = verdict(&sandbox, &repo, "touch /ran && ls");
+    assert_eq!((word.as_str(), reason.as_str()), ("ask", "touch: `/ran` leaves the worktree"));
+    assert!(is_allowed(&sandbox, &repo, "touch ran") && !repo.root.join("ran").exists());
+    let ran = paw(&sandbox, &repo.root, &["approvals", "check", "--", "rm -rf build"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ask: `rm` is on no list\n"));
+}
+
+#[test]
+fn several_arguments_are_the_words_of_one_command() {
+    let (sandbox, repo) = project();
+    let ran = paw(&sandbox, &repo.root, &["approvals", "check", "--", "git", "commit", "-m", "a b; c"]);
+    assert_eq!(ran.stdout, "allow: harmless here: git commit\n");
+    let ran = paw(&sandbox, &repo.root, &["approvals", "check", "--json"]);
+    assert_eq!((ran.code, document(&ran)["error"]["code"].clone()), (2, json!("INVALID_ARGUMENT")));
+}
+
+#[test]
+fn the_worktree_decides_which_paths_and_which_branch_are_its_own() {
+    let (sandbox, repo) = project();
+    let tree = sandbox.root().join("app-feat-x");
+    repo.git(["worktree", "add", "--quiet", "-b", "feat/x", tree.to_str().unwrap()]);
+    let ask = |command: &str| {
+        let args = ["approvals", "check", "--worktree", "../app-feat-x", "--json", "--", command];
+        document(&paw(&sandbox, &repo.root, &args))["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(ask("git push origin feat/x"), "allow");
+    assert_eq!(ask("git push origin main"), "ask");
+    assert_eq!(ask(&format!("cat {}/README.md", tree.display())), "allow");
+    assert_eq!(ask(&format!("cat {}/README.md", repo.root.display())), "ask");
+    assert_eq!(ask("cat ~/.gitconfig"), "ask");
+}
+
+#[test]
+fn a_directory_outside_of_any_repository_has_the_users_own_rules() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "home/.config/git-paw/config.toml",
+        "[supervisor.common_dev_allowlist]\nextra = [\"just check\"]\n",
+    );
+    let dir = sandbox.root().join("tmp");
+    let ran = paw(&sandbox, &dir, &["approvals", "check", "--", "just check && ls"]);
+    assert_eq!(ran.stdout, "allow: harmless here: your rule `just check`, ls\n", "{ran}");
+}
+
+#[test]
+fn a_repository_can_tighten_the_rules_but_loosens_them_only_with_approval() {
+    let (sandbox, repo) = project();
+    repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\napproval_level = \"conservative\"\n");
+    assert!(!is_allowed(&sandbox, &repo, "git push") && is_allowed(&sandbox, &repo, "cargo test"));
+    repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\nsafe_commands = [\"make deploy\"]\n");
+    assert!(!is_allowed(&sandbox, &repo, "make deploy") && is_allowed(&sandbox, &repo, "cargo test"));
+    sandbox
+        .write("home/.config/git-paw/config.toml", "[supervisor.auto_approve]\napproval_level = \"off\"\n");
+    repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\napproval_level = \"safe\"\n");
+    assert!(!is_allowed(&sandbox, &repo, "ls"));
+    sandbox.write(
+        "home/.config/git-paw/config.toml",
+        "[supervisor.auto_approve]\nsafe_commands = [\"make deploy\"]\n",
+    );
+    assert!(is_allowed(&sandbox, &repo, "make deploy"));
+}
+
+#[test]
+fn verdicts_are_listed_with_the_rules_that_would_answer_them() {
+    let (sandbox, repo) = project();
+    let ran = paw(&sandbox, &repo.root, &["approvals"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "no verdicts yet\n"));
+    let line = |agent: &str, session: &str, command: &str, verdict: &str, second: u8| {
+        json!({"at": format!("2026-01-01T00:00:0{second}Z"), "session": session, "agent": agent,
+               "command": command, "verdict": verdict, "reason": "why"})
+        .to_string()
+    };
+    let lines = [
+        line("feat-x", "paw-app", "just check", "ask", 1),
+        line("feat-y", "paw-app", "just check --all", "ask", 2),
+        line("feat-y", "paw-old", "ls \u{1b}[2J", "allow", 3),
+    ];
+    repo.write(".git/paw/approvals.jsonl", &(lines.join("\n") + "\nhalf a li"));
+    let listed = document(&paw(&sandbox, &repo.root, &["approvals", "--json", "--limit", "1"]));
+    assert_eq!(listed["approvals"][0]["pattern"], "just check");
+    assert_eq!(listed["approvals"][0]["count"], 2);
+    assert_eq!(listed["approvals"][0]["suggested_target"], "project-allowlist");
+    assert_eq!(listed["approvals"][0]["first_seen"], "2026-01-01T00:00:01Z");
+    assert_eq!(listed["verdicts"].as_array().unwrap().len(), 1);
+    let ran = paw(&sandbox, &repo.root, &["approvals"]);
+    assert!(ran.stdout.contains("feat-x") && !ran.stdout.contains('\u{1b}'), "{ran}");
+    assert!(ran.stderr.contains("extra = [\"just check\"]"), "{ran}");
+    let listed = document(&paw(&sandbox, &repo.root, &["approvals", "--session", "paw-old", "--json"]));
+    assert_eq!(
+        (listed["session"].clone(), listed["verdicts"].as_array().unwrap().len()),
+        (json!("paw-old"), 1)
+    );
+}
+
+#[test]
+fn inside_of_a_worktree_the_shells_own_directory_counts() {
+    let (sandbox, repo) = project();
+    repo.commit_file("sub/a.txt", "a\n", "sub");
+    let sub = repo.root.join("sub");
+    let ran = paw(&sandbox, &sub, &["approvals", "check", "--", "cat ../README.md"]);
+    assert_eq!(ran.stdout, "allow: harmless here: cat\n");
+    git(&sub, ["init", "--quiet"]);
+    let ran = paw(&sandbox, &sub, &["approvals", "check", "--", "cat ../README.md"]);
+    assert!(ran.stdout.starts_with("ask"), "{ran}");
+}

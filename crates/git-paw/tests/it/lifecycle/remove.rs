@@ -1,0 +1,74 @@
+//! `git paw remove`
+
+use std::fs;
+
+use serde_json::json;
+
+use super::World;
+
+#[test]
+fn remove_takes_one_agent_out_and_leaves_the_others() {
+    let world = World::new();
+    let other = world.pane("feat-b");
+    let ran = world.paw(&["remove", "feat/a"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "removed the agent of feat/a; the branch stays\n"),
+        "{ran}"
+    );
+    assert!(!world.worktree("feat/a").exists() && world.has_branch("feat/a"));
+    assert_eq!((world.pane("feat-a"), world.pane("feat-b")), (None, other));
+    let agents: Vec<_> =
+        world.status()["worktrees"].as_array().unwrap().iter().map(|one| one["branch"].clone()).collect();
+    assert_eq!(agents, [json!("feat/b")]);
+}
+
+#[test]
+fn remove_refuses_uncommitted_work_before_it_touches_anything() {
+    let world = World::new();
+    fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
+    let ran = world.paw(&["remove", "feat/a"]);
+    assert!(ran.code == 1 && ran.stderr.contains("draft") && ran.stderr.contains("--force"), "{ran}");
+    assert!(world.pane("feat-a").is_some() && world.worktree("feat/a").exists());
+    let ran = world.paw(&["remove", "feat/a", "--force"]);
+    assert!(ran.code == 0 && ran.stderr.contains("git paw undo restore"), "{ran}");
+    assert!(!world.worktree("feat/a").exists());
+}
+
+#[test]
+fn remove_can_leave_the_worktree() {
+    let world = World::new();
+    fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
+    let ran = world.paw(&["remove", "feat/a", "--keep-worktree"]);
+    assert!(ran.code == 0 && ran.stdout.contains("its worktree stays"), "{ran}");
+    assert!(world.worktree("feat/a").join("draft").exists() && world.pane("feat-a").is_none());
+}
+
+#[test]
+fn remove_refuses_strangers_the_supervisor_and_the_last_one() {
+    let world = World::new();
+    let ran = world.paw(&["remove", "feat/x"]);
+    assert!(ran.code == 1 && ran.stderr.contains("feat/a, feat/b"), "{ran}");
+    let ran = world.paw(&["remove", "supervisor"]);
+    assert!(ran.code == 1 && ran.stderr.contains("supervisor"), "{ran}");
+    assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
+    let ran = world.paw(&["remove", "feat/b"]);
+    assert!(ran.code == 1 && ran.stderr.contains("git paw stop"), "{ran}");
+    assert!(world.is_alive());
+}
+
+#[test]
+fn an_agent_whose_worktree_was_deleted_by_hand_can_be_removed() {
+    let world = World::new();
+    fs::remove_dir_all(world.worktree("feat/a")).unwrap();
+    assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
+    assert_eq!(world.status()["worktrees"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_stopped_session_loses_an_agent_as_well() {
+    let world = World::new();
+    world.paw(&["stop"]);
+    assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
+    assert!(!world.worktree("feat/a").exists());
+}

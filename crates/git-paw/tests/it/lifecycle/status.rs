@@ -1,0 +1,101 @@
+//! `git paw status`
+
+use std::fs;
+
+use paw_testkit::wait_until;
+use serde_json::json;
+
+use super::World;
+
+#[test]
+fn status_shows_the_session_its_agents_and_their_worktrees() {
+    let world = World::new();
+    let ran = world.paw(&["status"]);
+    insta::assert_snapshot!(ran, @"
+    exit 0
+    --- stdout
+    session     paw-app active
+
+    BRANCH  CLI     AGENT    WORKTREE  PATH
+    feat/a  claude  running  present   [SANDBOX]/app-feat-a
+    feat/b  claude  running  present   [SANDBOX]/app-feat-b
+    ");
+}
+
+#[test]
+fn status_as_a_document() {
+    let world = World::new();
+    let status = world.status();
+    assert_eq!((&status["session"], &status["status"]), (&json!("paw-app"), &json!("active")));
+    assert_eq!((&status["tmux_running"], &status["broker"]), (&json!(true), &json!(null)));
+    let agent = &status["worktrees"][0];
+    assert_eq!((&agent["branch"], &agent["cli"]), (&json!("feat/a"), &json!("claude")));
+    assert_eq!((&agent["agent_id"], &agent["state"]), (&json!("feat-a"), &json!("running")));
+    assert_eq!(
+        agent["worktree_path"],
+        json!(world.sandbox.redact(&world.worktree("feat/a").to_string_lossy()))
+    );
+    assert_eq!(agent["pane"], json!(world.pane("feat-a").unwrap()));
+}
+
+#[test]
+fn status_shows_the_broker_and_its_port() {
+    let world = World::with_broker();
+    let status = wait_until("the broker runs", || {
+        Some(world.status()).filter(|status| status["broker"]["running"] == json!(true))
+    });
+    let port = status["broker"]["port"].as_u64().unwrap();
+    assert_eq!(status["broker"]["url"], json!(format!("http://127.0.0.1:{port}")));
+    let ran = world.paw(&["status"]);
+    assert!(ran.stdout.contains(&format!("http://127.0.0.1:{port} running")), "{ran}");
+}
+
+#[test]
+fn active_and_dead_downgrades_to_stopped() {
+    let world = World::new();
+    world.kill_tmux();
+    let status = world.status();
+    assert_eq!((&status["status"], &status["recorded"]), (&json!("stopped"), &json!("active")));
+    assert_eq!(status["tmux_running"], json!(false));
+    assert!(world.paw(&["status"]).stdout.contains("git paw start"));
+}
+
+#[test]
+fn a_cli_that_has_ended_and_a_worktree_that_is_gone_are_shown() {
+    let world = World::new();
+    let pane = world.pane("feat-a").unwrap();
+    world.tmux(&["send-keys", "-t", &pane, "C-c"]);
+    fs::remove_dir_all(world.worktree("feat/b")).unwrap();
+    wait_until("the CLI has ended", || {
+        (world.status()["worktrees"][0]["state"] == json!("ended")).then_some(())
+    });
+    assert_eq!(world.status()["worktrees"][1]["worktree"], json!("missing"));
+}
+
+#[test]
+fn an_agent_that_left_its_branch_is_shown() {
+    let world = World::new();
+    paw_testkit::git(&world.worktree("feat/a"), ["checkout", "--quiet", "-b", "elsewhere"]);
+    paw_testkit::git(&world.worktree("feat/b"), ["checkout", "--quiet", "--detach"]);
+    let ran = world.paw(&["status"]);
+    assert!(ran.stdout.contains("on elsewhere") && ran.stdout.contains("detached"), "{ran}");
+}
+
+#[test]
+fn status_is_the_same_from_inside_a_worktree() {
+    let world = World::new();
+    let inside = crate::paw::paw(&world.sandbox, &world.worktree("feat/a"), &["status", "--json"]);
+    assert_eq!(crate::paw::document(&inside), world.status());
+}
+
+#[test]
+fn a_session_of_the_same_name_that_somebody_else_made_is_not_taken_for_ours() {
+    let world = World::new();
+    world.kill_tmux();
+    assert_eq!(world.sandbox.tmux(["new-session", "-d", "-s", "paw-app"]).code, 0);
+    assert_eq!(world.status()["status"], json!("stopped"));
+    assert_eq!(world.paw(&["stop", "--force"]).code, 0);
+    assert!(world.is_alive(), "somebody else's session was killed");
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    assert!(world.is_alive(), "somebody else's session was killed");
+}

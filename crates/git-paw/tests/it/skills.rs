@@ -1,0 +1,141 @@
+//! Every command that agents are told to type, typed.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use paw_broker::endpoint::PawDir;
+use paw_broker::identity::Keyring;
+use paw_broker::log::{Draft, MessageLog as _, SessionId, SqliteLog};
+use paw_broker::message::{Answer, Message, Question};
+use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionName};
+use paw_host::sqlite::Durability;
+use paw_session::Receipts;
+use paw_session::briefing::{self, Assignment, Member, Role, Team};
+use paw_session::skills;
+use paw_testkit::{Sandbox, TestRepo};
+
+use crate::paw::PROGRAM;
+
+/// A session that has been going on for a while, with an agent's worktree.
+struct Session {
+    sandbox: Sandbox,
+    repo: TestRepo,
+    worktree: PathBuf,
+    log: SqliteLog,
+    id: SessionId,
+}
+
+impl Session {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("app");
+        let worktree = sandbox.root().join("parser");
+        repo.git(["worktree", "add", "--quiet", "-b", "feat/parser", worktree.to_str().unwrap()]);
+        // git finds `git paw` as git-paw on PATH.
+        symlink(PROGRAM, sandbox.root().join("bin/git-paw")).unwrap();
+        let log = SqliteLog::open(&PawDir::of(&repo.root.join(".git")).log(), Durability::Process).unwrap();
+        let session = Self { sandbox, repo, worktree, log, id: SessionId::new("paw-app") };
+        session.write_receipt();
+        session.talk();
+        session
+    }
+
+    fn write_receipt(&self) {
+        let now = "2026-01-31T12:00:00Z".parse().unwrap();
+        let name = SessionName::new("paw-app").unwrap();
+        let mut receipt = Receipt::new(name, self.repo.root.clone(), "app", now);
+        let branch = BranchName::new("feat/parser").unwrap();
+        receipt.worktrees.push(AgentReceipt::new(branch, self.worktree.clone(), "claude"));
+        Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
+    }
+
+    /// More messages than the numbers that the texts show, for everybody.
+    fn talk(&self) {
+        let (agent, supervisor) = (AgentId::new("feat-parser").unwrap(), AgentId::supervisor());
+        let now = "2026-01-31T12:00:00Z".parse().unwrap();
+        let to_agent: Message = Answer::new(agent.clone(), supervisor, "yes").into();
+        let to_supervisor: Message = Question::new(agent, "may I?").into();
+        let drafts: Vec<Draft> = (0..50)
+            .flat_map(|_| [&to_agent, &to_supervisor])
+            .map(|said| Draft::new(said.clone(), now))
+            .collect();
+        self.log.append(&self.id, &drafts).unwrap();
+    }
+
+    fn type_in(&mut self, dir: &Path, agent: &AgentId, line: &str) {
+        let paw_dir = PawDir::of(&self.repo.root.join(".git"));
+        let token = Keyring::new(&self.log, paw_dir.path()).mint(&self.id, agent).unwrap();
+        self.sandbox.set("GIT_PAW_AGENT_ID", agent.as_str());
+        self.sandbox.set("GIT_PAW_BROKER_TOKEN", token.reveal());
+        let ran = self.sandbox.run(dir, "sh", ["-c", line]);
+        assert_eq!(ran.code, 0, "{line}\n{ran}");
+    }
+}
+
+fn team() -> Team {
+    let branch = BranchName::new("feat/parser").unwrap();
+    Team {
+        project: "app".to_owned(),
+        members: vec![Member { agent: AgentId::slug(&branch), branch, cli: "claude".to_owned(), spec: None }],
+        supervised: true,
+        broker_url: Some("http://127.0.0.1:9119".to_owned()),
+        ..Team::default()
+    }
+}
+
+fn briefing(role: Role<'_>, team: &Team, skill: &str) -> String {
+    let nowhere = Path::new("/nowhere");
+    let skill = skills::load(skill, nowhere, nowhere).unwrap().skill;
+    let briefing = briefing::render(&Assignment { team, role, skill: &skill });
+    assert!(briefing.warnings.is_empty(), "{:?}", briefing.warnings);
+    briefing.text
+}
+
+/// What stands in code: a line of a block, or between backticks.
+fn commands(text: &str) -> Vec<String> {
+    let is_command = |code: &&str| code.starts_with("git paw ");
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let block = line.trim();
+        if is_command(&block) {
+            found.push(block.to_owned());
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2).filter(is_command).map(str::to_owned));
+        }
+    }
+    assert_eq!(found.len(), text.matches("git paw ").count(), "a command that is not shown as one");
+    found
+}
+
+#[test]
+fn every_command_an_agent_is_told_works() {
+    let team = team();
+    let text = briefing(Role::Agent(&team.members[0]), &team, skills::COORDINATION);
+    let commands = commands(&text);
+    for kind in ["status", "intent", "artifact", "blocked", "question", "answer", "feedback"] {
+        let said = format!("git paw say {kind} ");
+        assert!(commands.iter().any(|line| line.starts_with(&said)), "{kind} is not explained");
+    }
+    let mut session = Session::new();
+    let dir = session.worktree.clone();
+    for line in commands {
+        session.type_in(&dir, &team.members[0].agent, &line);
+    }
+}
+
+#[test]
+fn every_command_the_supervisor_is_told_works() {
+    let team = team();
+    let text = briefing(Role::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
+    let commands = commands(&text);
+    for kind in ["status", "answer", "feedback", "verified"] {
+        let said = format!("git paw say {kind} ");
+        assert!(commands.iter().any(|line| line.starts_with(&said)), "{kind} is not explained");
+    }
+    let mut session = Session::new();
+    let dir = session.repo.root.clone();
+    // Here nobody waits for an approval.
+    for line in commands.iter().filter(|line| !line.starts_with("git paw sweep approve ")) {
+        session.type_in(&dir, &AgentId::supervisor(), line);
+    }
+}

@@ -1,0 +1,53 @@
+//! First words, handed over in the background once an agent listens.
+
+use paw_testkit::{AgentLook, FakeAgent, wait_until};
+use serde_json::Value;
+
+use super::World;
+
+/// A session of one agent that looks like claude and waits until it is told to go.
+fn started(steps: &str) -> (World, FakeAgent) {
+    let mut world = World::new();
+    world.sandbox.set("GIT_PAW_READINESS_TIMEOUT_MS", "6000");
+    let agent = world.sandbox.install_agent("claude", AgentLook::Claude, steps);
+    world.repo.write("specs/add-auth/tasks.md", "- [ ] 1.1 do it\n");
+    world.repo.git(["add", "specs"]);
+    world.repo.git(["commit", "--quiet", "--message", "specs"]);
+    let ran = world.start(&["--no-supervisor", "--cli", "claude", "--from-all-specs"]);
+    assert!(ran.stdout.contains("detached mode"), "{ran}");
+    (world, agent)
+}
+
+fn agent(world: &World) -> Value {
+    world.receipt("paw-app")["worktrees"][0].clone()
+}
+
+#[test]
+fn the_start_does_not_wait_and_the_prompt_arrives_when_the_agent_is_ready() {
+    let (world, fake) = started("wait");
+    let pending = agent(&world)["pending_boot_prompt"].as_str().unwrap().to_owned();
+    assert!(pending.contains("AGENTS.md"), "{pending}");
+    assert_eq!(fake.prompts(), [""; 0]);
+    fake.go();
+    wait_until("the prompt was submitted", || (!fake.prompts().is_empty()).then_some(()));
+    assert_eq!(fake.prompts()[0].trim(), pending);
+    wait_until("the receipt says so", || agent(&world)["pending_boot_prompt"].is_null().then_some(()));
+    assert_eq!(agent(&world)["boot_prompt_problem"], Value::Null);
+    let events = fake.events();
+    assert_eq!(events.iter().filter(|event| event.starts_with("submitted")).count(), 1, "{events:?}");
+}
+
+#[test]
+fn a_prompt_is_never_typed_into_the_shell_of_an_agent_that_died() {
+    let (world, fake) = started("die");
+    let shown = || {
+        let id = world.panes("paw-app", "#{pane_id}").remove(0);
+        world.sandbox.tmux(["capture-pane", "-p", "-t", &id]).stdout
+    };
+    wait_until("its prompt is still pending, with a reason", || {
+        (!agent(&world)["boot_prompt_problem"].is_null()).then_some(())
+    });
+    assert!(!agent(&world)["pending_boot_prompt"].is_null());
+    assert!(!shown().contains("You are agent"), "{}", shown());
+    assert_eq!(fake.prompts(), [""; 0]);
+}

@@ -1,0 +1,100 @@
+//! What would be done, and nothing done.
+
+use super::World;
+
+#[test]
+fn dry_run_shows_session_plan_and_touches_nothing() {
+    let world = World::new();
+    let ran = world.start(&["--dry-run", "--cli", "agent", "--branches", "feat/a,feat/b"]);
+    let (plan, commands) = ran.stdout.split_once("\n\n").unwrap();
+    insta::assert_snapshot!(plan, @"
+    Dry run — session plan:
+      session paw-app
+      feat/a → agent (../app-feat-a)
+      feat/b → agent (../app-feat-b)
+    ");
+    assert!(commands.starts_with("  tmux new-session -d -s paw-app -x 200 -y 50"), "{commands}");
+    assert!(commands.contains("'cd [SANDBOX]/app-feat-a && agent' Enter"), "{commands}");
+    world.assert_nothing_started();
+    assert!(!world.repo.root.join(".git/paw").exists());
+    assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main");
+}
+
+#[test]
+fn dry_run_of_a_supervised_session_shows_environment_and_logging_but_no_token() {
+    let world = World::new();
+    world.configure("[logging]\nenabled = true\n");
+    let ran = world.start(&["--dry-run", "--supervisor", "--branches", "feat/a"]);
+    assert!(ran.stdout.starts_with("Dry run — supervisor session plan:\n"), "{ran}");
+    for part in [
+        "  supervisor → agent",
+        "tmux set-environment -t =paw-app: GIT_PAW_BROKER_URL http://127.0.0.1:9119",
+        "tmux pipe-pane -o -t =paw-app:0.2 'cat >> [SANDBOX]/app/.git-paw/logs/paw-app/feat--a.log'",
+        "-e 'GIT_PAW_BROKER_TOKEN=[redacted]'",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {ran}");
+    }
+    world.assert_nothing_started();
+}
+
+#[test]
+fn a_dry_run_shows_what_would_be_refused() {
+    let world = World::new();
+    let ran = world.paw(&["start", "--dry-run", "--cli", "nobody", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("CLI 'nobody' not found"), "{ran}");
+}
+
+#[test]
+fn twenty_six_supervised_agents_are_rejected_before_anything_is_touched() {
+    let world = World::new();
+    let branches: Vec<_> = (1..=26).map(|number| format!("feat/{number}")).collect();
+    let ran = world.paw(&["start", "--supervisor", "--branches", &branches.join(",")]);
+    insta::assert_snapshot!(ran, @"
+    exit 1
+    --- stderr
+    error: Session error: 26 agents were asked for, a session with a supervisor has at most 25
+    hint: split the work into multiple sessions: git paw start --branches <subset>
+    ");
+    world.assert_nothing_started();
+}
+
+#[test]
+fn preset_not_found_returns_error() {
+    let world = World::new();
+    let ran = world.paw(&["start", "--preset", "nonexistent"]);
+    insta::assert_snapshot!(ran, @"
+    exit 1
+    --- stderr
+    error: Config error: preset 'nonexistent' not found
+    hint: add a [presets.<name>] section to .git-paw/config.toml
+    ");
+}
+
+#[test]
+fn a_preset_names_branches_and_cli() {
+    let world = World::new();
+    world.configure("[presets.backend]\nbranches = [\"feat/api\", \"feat/db\"]\ncli = \"agent\"\n");
+    let ran = world.start(&["--dry-run", "--preset", "backend"]);
+    assert!(ran.stdout.contains("  feat/api → agent (../app-feat-api)\n  feat/db → agent"), "{ran}");
+}
+
+#[test]
+fn an_illegal_branch_is_refused_with_its_rule() {
+    let world = World::new();
+    let ran = world.paw(&["start", "--branches", "feat/a,bad..name"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("'bad..name' contains '..'"), "{ran}");
+    world.assert_nothing_started();
+}
+
+#[test]
+fn the_users_own_branch_is_refused_by_name() {
+    let world = World::new();
+    let ran = world.paw(&["start", "--branches", "feat/a,main"]);
+    assert!(
+        ran.stderr.contains("cannot start an agent on 'main': it is checked out in your own checkout"),
+        "{ran}"
+    );
+    world.assert_nothing_started();
+}

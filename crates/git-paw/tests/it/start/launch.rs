@@ -1,0 +1,235 @@
+//! Starts without a terminal and with one.
+
+use std::fs;
+
+use paw_testkit::Terminal;
+
+use super::World;
+use crate::paw::PROGRAM;
+
+#[test]
+fn non_tty_bare_start_exits_cleanly_with_attach_hint() {
+    let world = World::new();
+    let ran = world.start(&["--branches", "feat/x,feat/y"]);
+    insta::assert_snapshot!(ran, @"
+    exit 0
+    --- stdout
+    Session 'paw-app' started in detached mode.
+    Attach with: tmux attach -t paw-app
+    ");
+    assert_eq!(world.sessions(), ["paw-app"]);
+    world.wait_for("paw-app", "feat-x", "agent feat-x in");
+    let receipt = world.receipt("paw-app");
+    assert_eq!(receipt["status"], "active");
+    assert_eq!(receipt["worktrees"].as_array().unwrap().len(), 2);
+    assert_eq!(receipt["worktrees"][0]["branch_created"], true);
+}
+
+#[test]
+fn headless_supervisor_launch_succeeds_under_socket_isolation() {
+    let world = World::new();
+    let ran = world.start(&["--supervisor", "--branches", "a,b"]);
+    insta::assert_snapshot!(ran, @"
+    exit 0
+    --- stdout
+    Supervisor session 'paw-app' launched with 2 coding agent(s).
+    Session 'paw-app' started in detached mode.
+    Supervisor mode requires an interactive terminal: attach to talk to it.
+    Attach with: tmux attach -t paw-app
+    ");
+    assert_eq!(
+        world.panes("paw-app", "#{pane_index} #{@paw_agent}"),
+        ["0 supervisor", "1 dashboard", "2 a", "3 b"]
+    );
+    world.wait_for("paw-app", "dashboard", "paw-app");
+    world.wait_for("paw-app", "supervisor", "agent supervisor in");
+}
+
+#[test]
+fn the_dashboard_knows_the_sessions_agents_and_writes_down_its_port() {
+    let world = World::new();
+    let theirs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    world.configure(&format!("[broker]\nport = {}\n", theirs.local_addr().unwrap().port()));
+    world.start(&["--supervisor", "--branches", "feat/a"]);
+    world.wait_for("paw-app", "dashboard", "feat/a");
+    let endpoint = world.repo.root.join(".git/paw/endpoint.json");
+    let endpoint = paw_testkit::wait_until("the broker runs", || fs::read_to_string(&endpoint).ok());
+    let endpoint: serde_json::Value = serde_json::from_str(&endpoint).unwrap();
+    let receipt = world.receipt("paw-app");
+    let url = format!("http://127.0.0.1:{}", receipt["broker_port"]);
+    assert_eq!(endpoint["url"], url.as_str());
+    let created = receipt["created_at"].as_str().unwrap().replace(['-', ':'], "");
+    assert_eq!(endpoint["session"].as_str().unwrap()[..23], format!("paw-app@{created}")[..23]);
+}
+
+#[test]
+fn default_start_rebases_an_existing_branch_and_no_rebase_leaves_it() {
+    for (flag, rebased) in [(None, true), (Some("--no-rebase"), false)] {
+        let world = World::new();
+        world.repo.git(["branch", "feat/a"]);
+        let tip = world.repo.commit_file("new.txt", "new", "on main");
+        let args: Vec<_> = ["--branches", "feat/a"].into_iter().chain(flag).collect();
+        world.start(&args);
+        assert_eq!(world.repo.git(["rev-parse", "feat/a"]) == tip, rebased);
+        assert_eq!(world.receipt("paw-app")["worktrees"][0]["branch_created"], false);
+    }
+}
+
+#[test]
+fn without_tmux_the_error_says_how_to_install_it_and_nothing_is_made() {
+    let world = World::new();
+    fs::rename(world.sandbox.root().join("tools/tmux"), world.sandbox.root().join("tmux.away")).unwrap();
+    let ran = world.paw(&["start", "--branches", "feat/a"]);
+    fs::rename(world.sandbox.root().join("tmux.away"), world.sandbox.root().join("tools/tmux")).unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("apt install tmux"), "{ran}");
+    world.assert_nothing_started();
+}
+
+#[test]
+fn without_any_cli_the_error_says_how_to_get_one() {
+    let world = World::new();
+    world.sandbox.write("home/.config/git-paw/config.toml", "");
+    let ran = world.paw(&["start", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("no AI coding CLI found"), "{ran}");
+}
+
+#[test]
+fn a_repository_without_commits_is_refused_clearly() {
+    let world = World::new();
+    let empty = world.sandbox.root().join("empty");
+    fs::create_dir(&empty).unwrap();
+    world.sandbox.run(&empty, "git", ["init", "--quiet"]);
+    let ran = crate::paw::paw(&world.sandbox, &empty, &["start", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("no commit"), "{ran}");
+    assert_eq!(world.sessions(), [""; 0]);
+}
+
+#[test]
+fn a_detached_head_is_no_hindrance() {
+    let world = World::new();
+    world.repo.git(["checkout", "--quiet", "--detach"]);
+    world.start(&["--branches", "feat/a,main"]);
+    world.wait_for("paw-app", "main", "agent main in");
+}
+
+#[test]
+fn tty_launch_attaches_as_before() {
+    let world = World::new();
+    let args = ["start", "--no-supervisor", "--cli", "agent", "--branches", "feat/x,feat/y"];
+    let terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &args);
+    terminal.wait_for("feat-y");
+    paw_testkit::wait_until("a client is attached", || {
+        let clients = world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]);
+        (clients.stdout.trim() == "paw-app").then_some(())
+    });
+    assert!(!terminal.shown().contains("detached mode"));
+    world.sandbox.tmux(["detach-client", "-s", "=paw-app:"]);
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn what_the_session_writes_stays_out_of_git() {
+    let world = World::new();
+    world.configure("[logging]\nenabled = true\n");
+    world.start(&["--supervisor", "--branches", "feat/a"]);
+    world.wait_for("paw-app", "feat-a", "agent feat-a in");
+    world.wait_for("paw-app", "dashboard", "feat/a");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+    let worktree = world.sandbox.root().join("app-feat-a");
+    assert_eq!(paw_testkit::git(&worktree, ["status", "--porcelain"]), "");
+}
+
+#[test]
+fn inside_tmux_the_client_is_switched_to_the_session() {
+    let world = World::new();
+    world.sandbox.tmux([
+        "new-session",
+        "-d",
+        "-s",
+        "mine",
+        "-x",
+        "120",
+        "-y",
+        "40",
+        "-c",
+        world.repo.root.to_str().unwrap(),
+    ]);
+    let terminal = Terminal::run(&world.sandbox, &world.repo.root, "tmux", &["attach", "-t", "=mine:"]);
+    paw_testkit::wait_until("somebody is attached", || {
+        world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]).stdout.contains("mine").then_some(())
+    });
+    let line = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a");
+    world.sandbox.tmux(["send-keys", "-t", "=mine:", &line, "Enter"]);
+    paw_testkit::wait_until("the client was switched", || {
+        world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]).stdout.contains("paw-app").then_some(())
+    });
+    world.sandbox.tmux(["detach-client", "-s", "=paw-app:"]);
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn without_flags_a_person_is_asked_for_everything() {
+    let world = World::new();
+    world.repo.git(["branch", "feat/one"]);
+    let mut terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &[]);
+    terminal.wait_for("supervisor mode?");
+    terminal.send("n\r");
+    terminal.wait_for("Branches");
+    terminal.send("feat");
+    terminal.send(" \r");
+    terminal.wait_for("Agent");
+    terminal.send("\r");
+    paw_testkit::wait_until("a client is attached", || {
+        world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]).stdout.contains("paw-app").then_some(())
+    });
+    assert_eq!(world.panes("paw-app", "#{@paw_agent}"), ["feat-one"]);
+    world.sandbox.tmux(["detach-client", "-s", "=paw-app:"]);
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn a_person_who_presses_ctrl_c_starts_nothing() {
+    let world = World::new();
+    world.repo.git(["branch", "feat/one"]);
+    let mut terminal =
+        Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &["start", "--no-supervisor"]);
+    terminal.wait_for("Branches");
+    terminal.send("\x03");
+    assert_eq!(terminal.finish(), 2);
+    world.assert_nothing_started();
+}
+
+#[test]
+fn a_bare_repository_has_sessions_too() {
+    for mode in ["--no-supervisor", "--supervisor"] {
+        let world = World::new();
+        let bare = world.sandbox.root().join("bare.git");
+        world.sandbox.run(&world.sandbox.root(), "git", ["clone", "--quiet", "--bare", "app", "bare.git"]);
+        let ran = crate::paw::paw(&world.sandbox, &bare, &["start", mode, "--branches", "feat/a"]);
+        assert_eq!(ran.code, 0, "{ran}");
+        world.wait_for("paw-bare", "feat-a", "agent feat-a in");
+        assert!(world.sandbox.root().join("bare-feat-a/README.md").exists());
+    }
+}
+
+#[test]
+fn a_repository_with_submodules_gives_agents_filled_ones() {
+    let mut world = World::new();
+    let library = world.sandbox.repo("library");
+    world.sandbox.set("GIT_ALLOW_PROTOCOL", "file");
+    world.repo.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        library.root.to_str().unwrap(),
+        "lib",
+    ]);
+    world.repo.git(["commit", "--quiet", "--message", "with a submodule"]);
+    world.start(&["--branches", "feat/a"]);
+    assert!(world.sandbox.root().join("app-feat-a/lib/README.md").exists());
+}

@@ -1,0 +1,102 @@
+//! A start where there is a session already.
+
+use paw_testkit::wait_until;
+
+use super::World;
+
+#[test]
+fn a_running_session_is_not_started_twice() {
+    for mode in [&["--no-supervisor"][..], &["--supervisor"][..]] {
+        let world = World::new();
+        let args: Vec<_> = mode.iter().copied().chain(["--branches", "feat/a"]).collect();
+        world.start(&args);
+        let again = world.start(&args);
+        assert!(again.stdout.starts_with("Session 'paw-app' is running.\nAttach with:"), "{again}");
+        assert!(again.stderr.contains("there is a session already, 'paw-app'"), "{again}");
+        assert_eq!(world.sessions(), ["paw-app"]);
+        assert_eq!(world.worktrees(), ["app-feat-a"]);
+    }
+}
+
+#[test]
+fn after_kill_server_the_session_is_built_again() {
+    for (mode, marks) in [
+        ("--no-supervisor", vec!["feat-a", "feat-b"]),
+        ("--supervisor", vec!["supervisor", "dashboard", "feat-a", "feat-b"]),
+    ] {
+        let world = World::new();
+        world.start(&[mode, "--branches", "feat/a,feat/b"]);
+        world.wait_for("paw-app", "feat-b", "agent feat-b in");
+        let id = world.receipt("paw-app")["created_at"].clone();
+        world.sandbox.tmux(["kill-server"]);
+        wait_until("the server is gone", || world.sessions().is_empty().then_some(()));
+        let again = world.start(&[]);
+        assert!(again.stdout.starts_with("Session 'paw-app' was built again.\n"), "{again}");
+        assert_eq!(world.panes("paw-app", "#{@paw_agent}"), marks);
+        world.wait_for("paw-app", "feat-a", "agent feat-a in");
+        assert_eq!(world.receipt("paw-app")["created_at"], id);
+    }
+}
+
+#[test]
+fn a_damaged_receipt_is_named_and_left_alone() {
+    let world = World::new();
+    let file = world.sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", "{\"session_");
+    let ran = world.start(&["--branches", "feat/a"]);
+    assert!(ran.stderr.contains("paw-app.json was passed over"), "{ran}");
+    assert_eq!(world.sessions(), ["paw-app-2"]);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "{\"session_");
+}
+
+#[test]
+fn a_receipt_of_a_newer_version_stops_the_start() {
+    let world = World::new();
+    world.start(&["--branches", "feat/a"]);
+    let file = world.sandbox.home().join(".local/share/git-paw/sessions/paw-app.json");
+    let newer = std::fs::read_to_string(&file).unwrap().replace("\"format\": 1", "\"format\": 9");
+    std::fs::write(&file, &newer).unwrap();
+    let ran = world.paw(&["start"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("newer version") && ran.stderr.contains("paw-app.json"), "{ran}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), newer);
+}
+
+#[test]
+fn a_repository_that_was_moved_takes_its_session_along() {
+    let world = World::new();
+    world.configure("[logging]\nenabled = true\n");
+    world.start(&["--branches", "feat/a"]);
+    world.sandbox.tmux(["kill-server"]);
+    wait_until("the server is gone", || world.sessions().is_empty().then_some(()));
+    let moved = world.sandbox.root().join("moved");
+    std::fs::rename(&world.repo.root, &moved).unwrap();
+    let ran = crate::paw::paw(&world.sandbox, &moved, &["start"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stderr.contains("this repository was at [SANDBOX]/app"), "{ran}");
+    world.wait_for("paw-app", "feat-a", "agent feat-a in");
+    let worktree = world.sandbox.root().join("app-feat-a");
+    assert_eq!(paw_testkit::git(&worktree, ["branch", "--show-current"]), "feat/a");
+    let receipt = world.receipt("paw-app");
+    assert_eq!(receipt["repo_path"], moved.to_str().unwrap());
+    assert_eq!(receipt["log_dir"], moved.join(".git-paw/logs").to_str().unwrap());
+}
+
+#[test]
+fn a_start_that_was_killed_at_any_moment_is_finished_by_the_next_one() {
+    for moment in ["start:worktrees-made", "start:receipt-saved", "start:panes-next", "start:panes-made"] {
+        let mut world = World::new();
+        world.sandbox.set("GIT_PAW_CRASH_AT", moment);
+        let args = ["start", "--supervisor", "--branches", "feat/a,feat/b"];
+        let died = world.paw(&args);
+        assert_eq!(died.code, -1, "{moment}: {died}");
+        world.sandbox.set("GIT_PAW_CRASH_AT", "");
+        let again = world.paw(&args);
+        assert_eq!(again.code, 0, "{moment}: {again}");
+        assert_eq!(world.sessions(), ["paw-app"], "{moment}");
+        let marks = world.panes("paw-app", "#{@paw_agent}");
+        assert_eq!(marks, ["supervisor", "dashboard", "feat-a", "feat-b"], "{moment}");
+        world.wait_for("paw-app", "feat-b", "agent feat-b in");
+        world.wait_for("paw-app", "dashboard", "feat/b");
+        assert_eq!(world.worktrees(), ["app-feat-a", "app-feat-b"], "{moment}");
+    }
+}

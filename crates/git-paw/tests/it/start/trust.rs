@@ -1,0 +1,52 @@
+//! What a repository brings along needs a yes.
+
+use super::World;
+
+fn with_own_cli() -> World {
+    let world = World::new();
+    world.repo.write(".git-paw/config.toml", "[clis.evil]\ncommand = \"agent\"\n");
+    world
+}
+
+#[test]
+fn a_repositorys_own_cli_is_not_started_without_a_yes() {
+    let world = with_own_cli();
+    let ran = world.paw(&["start", "--cli", "evil", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("clis.evil.command") && ran.stderr.contains("--trust"), "{ran}");
+    assert!(ran.stderr.contains("CLI 'evil' not found"), "{ran}");
+    world.assert_nothing_started();
+}
+
+#[test]
+fn trust_approves_it_once_until_it_changes() {
+    let world = with_own_cli();
+    world.start(&["--trust", "--cli", "evil", "--branches", "feat/a"]);
+    let again = world.start(&["--dry-run", "--cli", "evil", "--branches", "feat/b"]);
+    assert!(again.stdout.contains("feat/b → evil"), "{again}");
+    world.repo.write(".git-paw/config.toml", "[clis.evil]\ncommand = \"sh\"\n");
+    let changed = world.paw(&["start", "--dry-run", "--cli", "evil", "--branches", "feat/b"]);
+    assert_eq!(changed.code, 1);
+}
+
+#[test]
+fn an_agent_cannot_approve() {
+    let mut world = with_own_cli();
+    world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    let ran = world.paw(&["start", "--trust", "--cli", "evil", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("an agent cannot approve"), "{ran}");
+    world.assert_nothing_started();
+}
+
+#[test]
+fn full_auto_of_a_repository_is_ignored_until_it_is_approved() {
+    let world = World::new();
+    world.configure("[supervisor]\nenabled = true\n");
+    world.repo.write(".git-paw/config.toml", "[supervisor]\nagent_approval = \"full-auto\"\n");
+    world.sandbox.install_program("claude", "#!/bin/sh\nexec sleep 600\n");
+    let args = ["--dry-run", "--cli", "claude", "--branches", "feat/a"];
+    let ran = world.start(&args);
+    assert!(!ran.stdout.contains("skip-permissions"), "{ran}");
+    assert!(ran.stderr.contains("supervisor.agent_approval"), "{ran}");
+}

@@ -1,0 +1,129 @@
+//! `git paw sweep` and `git paw tell`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use paw_testkit::{Sandbox, wait_until};
+use serde_json::{Value, json};
+
+use super::World;
+use crate::paw::{document, paw};
+
+/// A session whose agent waits for an approval that nobody gives by itself.
+fn waiting() -> World {
+    let world = World::supervised("");
+    world.submit("[[bash:git push --force ; say:finished]]");
+    wait_until("it asks", || world.has_event("asked git push --force").then_some(()));
+    wait_until("its screen says so", || {
+        let swept = document(&world.paw(&["sweep", "status", "--json"]));
+        (swept[0]["state"] == "waiting_approval").then_some(())
+    });
+    world
+}
+
+#[test]
+fn the_sweep_says_what_every_agent_shows_does_and_waits_for() {
+    let world = waiting();
+    let status = document(&world.paw(&["sweep", "status", "--json"]));
+    assert_eq!(status[0]["agent"], "feat-x");
+    assert_eq!(status[0]["pane"], world.pane().as_str());
+    assert_eq!(status[0]["waits_for"], "git push --force");
+    let stuck = world.paw(&["sweep", "detect-stuck"]);
+    assert!(stuck.stdout.contains("waiting_approval"), "{stuck}");
+    let shown = world.paw(&["sweep", "capture", "feat/x"]);
+    assert!(shown.stdout.contains("Do you want to proceed?"), "{shown}");
+    let snapshot = world.paw(&["sweep", "snapshot", "--lines", "3"]);
+    assert!(snapshot.stdout.starts_with("=== feat-x (waiting_approval)\n"), "{snapshot}");
+    assert!(snapshot.stdout.lines().count() <= 4, "{snapshot}");
+    fs::write(world.worktree().join("new.txt"), "x").unwrap();
+    let trees = document(&world.paw(&["sweep", "worktrees", "--json"]));
+    assert_eq!((&trees[0]["changed"], &trees[0]["branch"]), (&json!(1), &json!("feat/x")));
+    wait_until("the supervisor was asked", || {
+        let inbox = document(&world.paw(&["sweep", "inbox", "--json"]));
+        (inbox["messages"][0]["message"]["type"] == "agent.question").then_some(())
+    });
+}
+
+#[test]
+fn an_approval_is_given_once_by_whoever_is_in_charge() {
+    let mut world = waiting();
+    world.sandbox.set("GIT_PAW_AGENT_ID", "feat-y");
+    let ran = world.paw(&["sweep", "approve", "feat-x"]);
+    assert_eq!((ran.code, ran.stderr.contains("an agent cannot approve")), (1, true), "{ran}");
+    world.sandbox.set("GIT_PAW_AGENT_ID", "");
+    let ran = world.paw(&["sweep", "approve", "feat-x"]);
+    assert_eq!(ran.stdout, "approved for feat-x: git push --force\n", "{ran}");
+    wait_until("it goes on", || world.has_event("allowed git push --force").then_some(()));
+    let last = world.verdicts().pop().unwrap();
+    assert_eq!(last, ("git push --force".to_owned(), "allow".to_owned()));
+    wait_until("it rests", || (world.phase() == "idle").then_some(()));
+    let again = world.paw(&["sweep", "approve", "feat-x"]);
+    assert!(again.code == 1 && again.stderr.contains("asks for nothing"), "{again}");
+    assert!(!world.agent.events().iter().any(|event| event == "key 1"));
+}
+
+#[test]
+fn findings_and_directives_reach_the_agent_with_their_tags() {
+    let world = World::supervised("");
+    wait_until("the broker runs", || {
+        let status = document(&world.paw(&["status", "--json"]));
+        (status["broker"]["running"] == json!(true)).then_some(())
+    });
+    let sent = |args: &[&str]| assert_eq!(world.paw(args).stdout, "sent to feat-x\n", "{args:?}");
+    sent(&["sweep", "feedback", "feat-x", "testing", "lex::numbers fails"]);
+    sent(&["sweep", "verified", "feat-x", "all gates pass"]);
+    sent(&["tell", "feat/x", "use bcrypt"]);
+    let tagged = |text: &str| json!([text]).to_string();
+    let expected = [tagged("[testing] lex::numbers fails"), tagged("[directive] use bcrypt")];
+    // The tower may have something to say as well.
+    wait_until("all was written down", || {
+        let said = world.said("agent.feedback", "errors");
+        expected.iter().all(|text| said.contains(text)).then_some(())
+    });
+    let head = world.repo.git(["rev-parse", "HEAD"]);
+    assert_eq!(world.said("agent.verified", "commit"), [head]);
+}
+
+#[test]
+fn what_is_told_now_is_typed_into_the_pane() {
+    let world = World::supervised("");
+    wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
+    let ran = world.paw(&["tell", "feat-x", "--now", "skip the migration"]);
+    assert_eq!(ran.stdout, "typed into the pane of feat-x\n", "{ran}");
+    assert_eq!(world.agent.prompts().last().map(String::as_str), Some("skip the migration"));
+}
+
+#[test]
+fn nobody_is_told_nothing_and_unknown_agents_are_named() {
+    let world = World::supervised("");
+    let ran = world.paw(&["tell", "feat-z", "hello"]);
+    assert!(ran.stderr.contains("the session has no agent 'feat-z' (it has feat-x)"), "{ran}");
+    assert!(world.paw(&["tell", "feat-x", " "]).stderr.contains("the text is empty"));
+    let error = document(&world.paw(&["sweep", "capture", "nobody", "--json"]));
+    assert!(error["error"]["message"].is_string(), "{error}");
+}
+
+#[test]
+fn init_writes_a_thin_script_and_keeps_one_that_is_there() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    assert_eq!(paw(&sandbox, &repo.root, &["init"]).code, 0);
+    let script = repo.root.join(".git-paw/scripts/sweep.sh");
+    assert!(fs::read_to_string(&script).unwrap().ends_with("exec git paw sweep \"$@\"\n"));
+    assert_eq!(fs::metadata(&script).unwrap().permissions().mode() & 0o111, 0o111);
+    fs::write(&script, "mine\n").unwrap();
+    assert_eq!(paw(&sandbox, &repo.root, &["init"]).code, 0);
+    assert_eq!(fs::read_to_string(&script).unwrap(), "mine\n");
+}
+
+#[test]
+fn an_agent_is_explained_by_what_its_hooks_have_told() {
+    let world = World::supervised("");
+    wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
+    let told = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"});
+    assert_eq!(world.hook(&told.to_string()).code, 0);
+    let explained = document(&world.paw(&["explain", "feat-x", "--json"]));
+    let expected = json!({"state": "idle", "reason": "the conversation has begun", "source": "hooks"});
+    assert_eq!(explained, expected);
+    assert!(matches!(explained, Value::Object(_)));
+}

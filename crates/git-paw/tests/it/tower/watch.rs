@@ -1,0 +1,81 @@
+//! What the tower does about what it sees in panes.
+
+use paw_agent::events::notes::{Answer, Note, Notes};
+use paw_core::AgentId;
+use paw_testkit::wait_until;
+use serde_json::json;
+
+use super::World;
+
+#[test]
+fn a_harmless_command_on_the_screen_is_approved_by_one_key() {
+    let world = World::supervised("");
+    world.submit("[[bash:git status ; say:finished]]");
+    wait_until("it was allowed", || world.has_event("allowed git status").then_some(()));
+    wait_until("it rests", || (world.phase() == "idle").then_some(()));
+    let events = world.agent.events();
+    let since: Vec<_> = events.iter().skip_while(|event| !event.starts_with("asked")).collect();
+    assert_eq!(since, ["asked git status", "allowed git status"], "one key, and none into its input");
+    assert_eq!(world.verdicts(), [("git status".to_owned(), "allow".to_owned())]);
+    assert_eq!(world.questions(), [""; 0]);
+}
+
+#[test]
+fn a_command_that_is_not_harmless_becomes_one_question_and_no_key() {
+    let world = World::supervised("");
+    world.submit("[[bash:git push --force ; say:finished]]");
+    let asked = wait_until("somebody is asked", || world.questions().pop());
+    assert!(asked.contains("feat-x wants: git push --force"), "{asked}");
+    wait_until("the dashboard says so", || (world.phase() == "waiting_approval").then_some(()));
+    // Looks go on; neither a key nor a question comes of them.
+    let seen = world.status_count();
+    world.tmux(&["send-keys", "-t", &world.pane(), "-l", "3"]);
+    wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
+    assert!(world.status_count() > seen);
+    assert_eq!(world.questions().len(), 1);
+    assert!(world.has_event("denied git push --force"), "{:?}", world.agent.events());
+    assert_eq!(world.verdicts().len(), 1);
+}
+
+#[test]
+fn with_approvals_switched_off_the_tower_only_watches() {
+    let world = World::supervised("[supervisor.auto_approve]\nenabled = false\n");
+    world.submit("[[bash:git status]]");
+    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+    world.tmux(&["send-keys", "-t", &world.pane(), "-l", "1"]);
+    wait_until("it goes on", || (world.phase() == "idle").then_some(()));
+    assert_eq!((world.verdicts(), world.questions()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn what_hooks_tell_is_known_at_once_and_asked_once() {
+    let world = World::supervised("");
+    wait_until("it is idle", || (world.phase() == "idle").then_some(()));
+    let notes = Notes::of(&world.repo.root.join(".git"));
+    let record = json!({
+        "hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "npm publish"},
+    });
+    let mut note = Note::new(paw_host::clock::now(), "claude", &record);
+    note.answer = Some(Answer { allowed: false, reason: "it is on no list".to_owned() });
+    for _ in 0..2 {
+        notes.append(&AgentId::new("feat-x").unwrap(), &note).unwrap();
+    }
+    let asked = wait_until("somebody is asked", || world.questions().pop());
+    assert!(asked.contains("npm publish (not answered for you: it is on no list)"), "{asked}");
+    wait_until("it waits", || world.phases().contains(&"waiting_approval".to_owned()).then_some(()));
+    // Its screen has said otherwise for a while.
+    wait_until("the screen is believed", || (world.phase() == "idle").then_some(()));
+    assert_eq!(world.questions().len(), 1);
+}
+
+#[test]
+fn an_agent_that_died_is_told_once() {
+    let world = World::supervised("");
+    world.submit("[[die]]");
+    wait_until("it is gone", || (world.phase() == "exited").then_some(()));
+    let stalls =
+        || world.said("agent.feedback", "errors").into_iter().filter(|said| said.contains("[stall]"));
+    wait_until("the supervisor knows", || stalls().next());
+    assert_eq!(stalls().collect::<Vec<_>>(), ["[\"[stall] feat-x: its CLI has ended\"]"]);
+}

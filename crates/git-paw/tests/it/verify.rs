@@ -1,0 +1,153 @@
+//! `git paw verify`
+
+use std::process::{Child, Stdio};
+
+use paw_testkit::{Ran, Sandbox, TestRepo, wait_until};
+use serde_json::{Value, json};
+
+use crate::paw::{PROGRAM, document, paw};
+
+/// A repository with a branch `feat/x` in a worktree of its own, one commit ahead.
+fn project() -> (Sandbox, TestRepo) {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let tree = sandbox.root().join("app-feat-x");
+    repo.git(["worktree", "add", "--quiet", "-b", "feat/x", tree.to_str().unwrap()]);
+    let tree = TestRepo { root: tree };
+    tree.commit_file("work.txt", "work\n", "work");
+    (sandbox, repo)
+}
+
+fn configure(sandbox: &Sandbox, test_command: &str) {
+    let text = format!("[broker]\nport = 0\n[supervisor]\ntest_command = \"{test_command}\"\n");
+    sandbox.write("home/.config/git-paw/config.toml", &text);
+}
+
+fn verify(sandbox: &Sandbox, repo: &TestRepo, more: &[&str]) -> (Ran, Value) {
+    let ran = paw(sandbox, &repo.root, &[&["verify", "feat/x", "--json"], more].concat());
+    let answer = document(&ran);
+    (ran, answer)
+}
+
+#[test]
+fn a_verified_branch_ends_with_zero_and_a_failed_one_does_not() {
+    let (sandbox, repo) = project();
+    configure(&sandbox, "test -f work.txt");
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert_eq!((ran.code, &answer["verdict"], &answer["published"]), (0, &json!("verified"), &json!(false)));
+    assert_eq!(answer["commit"], repo.git(["rev-parse", "feat/x"]));
+    assert_eq!(answer["gates"][0]["status"], "passed");
+    configure(&sandbox, "echo broken; ! test -f work.txt");
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert_eq!((ran.code, &answer["verdict"]), (1, &json!("failed")));
+    assert!(answer["errors"][0].as_str().unwrap().starts_with("[testing] test:"), "{ran}");
+    let ran = paw(&sandbox, &repo.root, &["verify", "feat/x"]);
+    assert!(
+        ran.code == 1 && ran.stdout.contains("failed feat/x at ") && ran.stderr.contains("broken"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_gate_run_with_nothing_configured_is_unproven() {
+    let (sandbox, repo) = project();
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert_eq!((ran.code, &answer["verdict"]), (1, &json!("unproven")));
+}
+
+#[test]
+fn the_repositorys_own_commands_run_only_once_they_are_approved() {
+    let (mut sandbox, repo) = project();
+    repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"touch ../ran\"\n");
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert!(ran.code == 1 && answer["error"]["message"].as_str().unwrap().contains("touch ../ran"), "{ran}");
+    sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    let (_, answer) = verify(&sandbox, &repo, &["--trust"]);
+    assert!(answer["error"]["message"].as_str().unwrap().contains("an agent cannot approve"));
+    assert!(!sandbox.root().join("ran").exists());
+    let mut sandbox = sandbox;
+    sandbox.set("GIT_PAW_AGENT_ID", "");
+    assert_eq!(verify(&sandbox, &repo, &["--trust"]).0.code, 1, "an empty id is an agent's too");
+}
+
+#[test]
+fn approved_once_the_commands_run_until_they_change() {
+    let (sandbox, repo) = project();
+    repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"true\"\n");
+    assert_eq!(verify(&sandbox, &repo, &["--trust"]).1["verdict"], "verified");
+    assert_eq!(verify(&sandbox, &repo, &[]).1["verdict"], "verified");
+    repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"true \"\n");
+    assert_eq!(verify(&sandbox, &repo, &[]).1["error"]["code"], "INVALID_ARGUMENT");
+}
+
+#[test]
+fn a_branch_cannot_choose_its_own_gates() {
+    let (sandbox, repo) = project();
+    configure(&sandbox, "false");
+    let tree = TestRepo { root: sandbox.root().join("app-feat-x") };
+    tree.commit_file(".git-paw/config.toml", "[supervisor]\ntest_command = \"true\"\n", "easy");
+    assert_ne!(verify(&sandbox, &repo, &[]).1["verdict"], "verified");
+}
+
+#[test]
+fn governance_documents_are_given_with_their_checklists() {
+    let (sandbox, repo) = project();
+    repo.write("DOD.md", "- [ ] tests\n- [x] docs\n");
+    let text =
+        "[supervisor]\nspec_validate_command = \"cat $GIT_PAW_GOVERNANCE\"\n[governance]\ndod = \"DOD.md\"\n";
+    sandbox.write("home/.config/git-paw/config.toml", text);
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert_eq!(answer["governance"][0]["items"][0], json!({"text": "tests", "done": false}), "{ran}");
+    assert!(
+        answer["gates"][0]["tail"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|line| line.as_str().unwrap().contains("tests"))
+    );
+}
+
+#[test]
+fn unknown_branches_and_gates_are_named() {
+    let (sandbox, repo) = project();
+    configure(&sandbox, "true");
+    let ran = paw(&sandbox, &repo.root, &["verify", "feat/none", "--json"]);
+    assert!(document(&ran)["error"]["message"].as_str().unwrap().contains("feat/none"), "{ran}");
+    let ran = paw(&sandbox, &repo.root, &["verify", "feat/x", "--gate", "luck"]);
+    assert!(ran.code == 2 && ran.stderr.contains("luck"), "{ran}");
+}
+
+/// A broker that ends with the test.
+struct Broker(Child);
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_session_is_told_who_is_verified_and_what_is_to_be_mended() {
+    let (sandbox, repo) = project();
+    configure(&sandbox, "test -f work.txt");
+    let mut command = sandbox.command(PROGRAM);
+    command.arg("serve").current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
+    let _broker = Broker(command.spawn().unwrap());
+    wait_until("the broker is there", || repo.root.join(".git/paw/endpoint.json").exists().then_some(()));
+    assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));
+    configure(&sandbox, "! test -f work.txt");
+    assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));
+    let trail = wait_until("both messages are in the trail", || {
+        let trail = std::fs::read_to_string(repo.root.join(".git-paw/broker.log")).ok()?;
+        (trail.contains("agent.verified") && trail.contains("agent.feedback")).then_some(trail)
+    });
+    let commit = repo.git(["rev-parse", "feat/x"]);
+    let verified = trail.lines().find(|line| line.contains("agent.verified")).unwrap();
+    assert!(
+        verified.contains(&commit) && verified.contains("feat-x") && verified.contains("operator"),
+        "{verified}"
+    );
+    let feedback = trail.lines().find(|line| line.contains("agent.feedback")).unwrap();
+    assert!(feedback.contains("[testing]") && feedback.contains("[regression]"), "{feedback}");
+}
