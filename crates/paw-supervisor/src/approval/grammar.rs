@@ -18,7 +18,7 @@ pub(super) enum Piece {
 pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut parser = Parser::new();
     let known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
-    let Some(tree) = known.then(|| parser.parse(text, None)).flatten() else {
+    let Some(tree) = known.then(|| parser.parse(in_ascii(text), None)).flatten() else {
         return Err("it could not be read as shell text".to_owned());
     };
     let root = tree.root_node();
@@ -47,6 +47,12 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
         }
     }
     Ok(pieces)
+}
+
+/// With a letter for each byte of another alphabet. The lexer accepts those in quotes only, where any letter is as good
+/// as another, and the grammar's scanner, which is C, crashes on some of them.
+fn in_ascii(text: &str) -> Vec<u8> {
+    text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'x' }).collect()
 }
 
 enum Role {
@@ -116,6 +122,16 @@ mod tests {
         assert!(pieces(&deep).is_err());
         let deep = format!("{}ls{}", "(".repeat(5000), ")".repeat(5000));
         assert!(pieces(&deep).is_err());
+    }
+
+    #[test]
+    fn letters_beyond_the_tables_of_c_do_no_harm() {
+        assert!(pieces("mm){\u{e0130}\u{468}").is_err());
+        let quoted = "echo '{\u{e0130}' \"{\u{1f43e}\"";
+        let ends = pieces(quoted).unwrap().into_iter().map(|piece| match piece {
+            Piece::Program(at) | Piece::Word(at) | Piece::Sign(at) => at.end,
+        });
+        assert_eq!(ends.collect::<Vec<_>>(), [4, 12, quoted.len()]);
     }
 
     proptest! {
