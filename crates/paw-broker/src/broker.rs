@@ -170,8 +170,8 @@ impl Broker {
         };
         let audit = settings.audit.map(|path| {
             let audit = Audit::new(&path);
-            // A trail that was never begun begins now; one that is behind is brought up to date.
-            let since = audit.last_seq().unwrap_or_else(|| bus.head()).min(bus.head());
+            // One that is behind is brought up to date: messages are stored while no broker runs, too.
+            let since = audit.last_seq().unwrap_or(0).min(bus.head());
             runtime.spawn(audit.follow(bus.subscribe_after(since)))
         });
         endpoint.save(&dir)?;

@@ -190,3 +190,16 @@ fn the_audit_trail_has_every_message_and_goes_on_after_a_restart() {
         (&json!("b"), &Message::from_json(intent("b")).unwrap().to_json())
     );
 }
+
+#[test]
+fn the_audit_trail_has_what_was_said_before_it_was_begun() {
+    let server = Server::start();
+    let path = server.dir.path().join(".git-paw/broker.log");
+    server.agent("a").publish(&intent("a"));
+    let server = server.restart_after(|| std::fs::remove_file(&path).unwrap());
+    server.agent("b").publish(&intent("b"));
+    server.broker.shutdown();
+    let text = std::fs::read_to_string(path).unwrap();
+    let senders = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["sender"].clone());
+    assert_eq!(senders.collect::<Vec<_>>(), [json!("a"), json!("b")]);
+}

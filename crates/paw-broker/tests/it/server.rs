@@ -52,7 +52,13 @@ impl Server {
     }
 
     pub(crate) fn restart(self) -> Self {
+        self.restart_after(|| ())
+    }
+
+    /// With something that happens while no broker runs.
+    pub(crate) fn restart_after(self, meanwhile: impl FnOnce()) -> Self {
         self.broker.shutdown();
+        meanwhile();
         Self { broker: Broker::start(settings(self.dir.path())).unwrap(), dir: self.dir }
     }
 

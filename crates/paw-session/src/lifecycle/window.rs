@@ -34,8 +34,7 @@ impl SeenPane {
 
     /// Whether nothing but a shell is left in it.
     pub fn is_idle(&self) -> bool {
-        const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "tcsh", "nu"];
-        self.dead || SHELLS.contains(&self.command.trim_start_matches('-'))
+        self.dead || paw_agent::deliver::is_shell(&self.command)
     }
 }
 

@@ -2,8 +2,11 @@
 
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
-use super::{AGENT_VARIABLE, SESSION_MARK, TOKEN_VARIABLE, Window, mark, plain, title, type_and_log};
+use super::{SESSION_MARK, Window, mark, plain, split, title, type_and_log};
 use crate::layout::{HEIGHT, Layout, Row, WIDTH};
+
+/// Holds the window until its options are set; then the panes come, each with its own environment, and it goes.
+const PLACEHOLDER: &str = "cat";
 
 impl Window {
     /// All of it, as one batch.
@@ -36,12 +39,8 @@ impl Window {
             "-y",
             &size[1],
         ]);
-        let first = self.panes.first();
-        push(match first {
-            Some(first) => with_environment(new, self.environment.iter().chain(&first.environment))
-                .args(["-c", &plain(&first.dir.to_string_lossy())]),
-            None => new,
-        });
+        let dir = self.panes.first().map(|first| plain(&first.dir.to_string_lossy()));
+        push(new.args(dir.iter().flat_map(|dir| ["-c", dir])).args([PLACEHOLDER]));
         push(TmuxCommand::new("set-option").args(["-g", "default-size", &size.join("x")]));
         push(TmuxCommand::new("set-option").args(["-t", &target, "base-index", "0"]));
         push(TmuxCommand::new("set-option").args(["-w", "-t", &target, "pane-base-index", "0"]));
@@ -56,10 +55,18 @@ impl Window {
         for (name, value) in &self.environment {
             push(TmuxCommand::new("set-environment").args(["-t", &target, name, value]));
         }
-        // What the first pane was given would otherwise be in every pane that somebody opens later.
-        for name in [AGENT_VARIABLE, TOKEN_VARIABLE] {
-            push(TmuxCommand::new("set-environment").args(["-t", &target, "-r", name]));
+        self.prefer_plain_shells(&target, push);
+        if let Some(first) = self.panes.first() {
+            push(split(&self.target(0), first));
+            push(TmuxCommand::new("kill-pane").args(["-t", &self.target(0)]));
         }
+    }
+
+    /// A login shell sets PATH anew on many systems, and then a CLI that was found a moment ago is not found in its
+    /// pane. Where the user has not said which shell there is to be, the same one starts without that.
+    fn prefer_plain_shells(&self, target: &str, push: &mut impl FnMut(TmuxCommand)) {
+        let prefer = format!("set-option -F -t '{target}' default-command 'exec #{{q:default-shell}}'");
+        push(TmuxCommand::new("if-shell").args(["-F", "-t", target, "#{default-command}", "", &prefer]));
     }
 
     /// First the rows from the top, then the columns from the bottom, so that nothing that is still needed moves.

@@ -18,19 +18,31 @@ pub fn find_uncommitted(repo_root: &Path, entries: &[SpecEntry]) -> Result<Vec<S
     if git.find(["rev-parse", "--verify", "--quiet", "HEAD"])?.is_none() {
         return Ok(entries.iter().map(|entry| entry.id.clone()).collect());
     }
-    let changed = names(&git, &["diff", "--name-only", "-z", "HEAD"], entries)?;
-    let untracked = names(&git, &["ls-files", "-z", "--others"], entries)?;
+    let is_foreign = |entry: &SpecEntry| lies_in_another_repository(&real_root, &entry.path);
+    let ours: Vec<&Path> =
+        entries.iter().filter(|entry| !is_foreign(entry)).map(|entry| entry.path.as_path()).collect();
+    let changed = names(&git, &["diff", "--name-only", "-z", "HEAD"], &ours)?;
+    let untracked = names(&git, &["ls-files", "-z", "--others"], &ours)?;
     let files: Vec<PathBuf> = changed.into_iter().chain(untracked).map(|name| real_root.join(name)).collect();
-    let is_open = |entry: &&SpecEntry| files.iter().any(|file| file.starts_with(&entry.path));
+    let is_open =
+        |entry: &&SpecEntry| is_foreign(entry) || files.iter().any(|file| file.starts_with(&entry.path));
     Ok(entries.iter().filter(is_open).map(|entry| entry.id.clone()).collect())
 }
 
+/// In a submodule or a repository of its own. A new worktree has an empty directory there.
+fn lies_in_another_repository(root: &Path, path: &Path) -> bool {
+    path.ancestors().take_while(|dir| *dir != root).any(|dir| dir.join(".git").exists())
+}
+
 /// What git lists below the specs, relative to the root.
-fn names(git: &Git, question: &[&str], entries: &[SpecEntry]) -> Result<Vec<PathBuf>, GitError> {
+fn names(git: &Git, question: &[&str], specs: &[&Path]) -> Result<Vec<PathBuf>, GitError> {
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut args: Vec<OsString> = vec!["--literal-pathspecs".into()];
     args.extend(question.iter().map(Into::into));
     args.push("--".into());
-    let mut paths: Vec<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+    let mut paths = specs.to_vec();
     paths.dedup();
     args.extend(paths.into_iter().map(Into::into));
     let listing = git.run(args)?;

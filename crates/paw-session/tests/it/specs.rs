@@ -298,6 +298,19 @@ fn without_any_commit_every_spec_is_uncommitted() {
 }
 
 #[test]
+fn specs_in_a_submodule_are_not_in_a_new_worktree() {
+    let sandbox = Sandbox::new();
+    let plans = sandbox.repo("plans");
+    plans.commit_file("a/tasks.md", "x\n", "plans");
+    let repo = sandbox.repo("app");
+    let from = plans.root.to_str().unwrap();
+    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "specs"]);
+    repo.git(["commit", "--quiet", "--message", "with plans"]);
+    let scan = specs::scan(&repo.root, None, None, &BranchPrefix::from("spec")).unwrap();
+    assert_eq!(specs::find_uncommitted(&repo.root, &scan.entries).unwrap(), ["a"]);
+}
+
+#[test]
 fn one_feature_of_two_with_the_same_task_can_still_be_started() {
     let tasks = "- [ ] T001 [P] Create the project\n";
     let place =

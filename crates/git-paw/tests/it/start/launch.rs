@@ -131,6 +131,19 @@ fn tty_launch_attaches_as_before() {
 }
 
 #[test]
+fn a_cli_that_the_profile_hides_is_found_in_its_pane() {
+    let world = World::new();
+    world.sandbox.write("home/.tmux.conf", "set -g default-shell /bin/bash\n");
+    world.sandbox.write("home/.bash_profile", "PATH=/usr/bin:/bin\n");
+    world.start(&["--supervisor", "--branches", "feat/a"]);
+    world.wait_for("paw-app", "supervisor", "agent supervisor in");
+    world.wait_for("paw-app", "feat-a", "agent feat-a in");
+    let ran = world.paw(&["add", "feat/b", "--cli", "agent"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    world.wait_for("paw-app", "feat-b", "agent feat-b in");
+}
+
+#[test]
 fn what_the_session_writes_stays_out_of_git() {
     let world = World::new();
     world.configure("[logging]\nenabled = true\n");
