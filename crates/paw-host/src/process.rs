@@ -6,6 +6,7 @@
 //! A command with a time limit is ended with everything it started (`tree`).
 
 mod find;
+mod front;
 mod left;
 mod living;
 mod run;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use find::{find_program, is_executable};
+pub use front::find_script_in_front;
 pub use left::{end_children, end_marked};
 pub use living::{LivingProcess, end, living_in};
 pub use run::{Followed, Output, Running, Stopper, Stream};

@@ -1,6 +1,7 @@
 //! What tmux shows of a session, in one look.
 
 use paw_core::Receipt;
+use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
 
 use crate::panes::{MARK, SESSION_MARK};
@@ -14,6 +15,8 @@ pub struct SeenPane {
     pub dead: bool,
     /// The program in front.
     pub command: String,
+    /// The first program of the pane.
+    pid: Option<u32>,
     /// Where it is, for tmux: its session, window and number.
     place: Place,
 }
@@ -34,7 +37,8 @@ impl SeenPane {
 
     /// Whether nothing but a shell is left in it.
     pub fn is_idle(&self) -> bool {
-        self.dead || paw_agent::deliver::is_shell(&self.command)
+        let is_shell = paw_agent::deliver::is_shell(&self.command);
+        self.dead || (is_shell && self.pid.and_then(process::find_script_in_front).is_none())
     }
 }
 
@@ -49,7 +53,7 @@ impl Seen {
     /// Looks at exactly this session. Nothing when tmux has none of the name, or one that somebody else has made.
     pub fn look(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
+            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
         );
         let target = session_target(&receipt.session_name);
         let list = TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format]);
@@ -74,13 +78,14 @@ impl Seen {
 
 fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
     // A program may call itself anything, so it comes last.
-    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(7, '\t').collect()).collect();
+    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(8, '\t').collect()).collect();
     let panes = rows.iter().filter_map(|row| match row.as_slice() {
-        [id, window, number, dead, _, mark, command] if id.starts_with('%') => Some(SeenPane {
+        [id, window, number, dead, pid, _, mark, command] if id.starts_with('%') => Some(SeenPane {
             id: (*id).to_owned(),
             mark: (!mark.is_empty()).then(|| (*mark).to_owned()),
             dead: *dead == "1",
             command: (*command).to_owned(),
+            pid: pid.parse().ok(),
             place: Place {
                 session: session_target(&receipt.session_name),
                 window: window.parse().ok()?,
@@ -90,7 +95,7 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
         _ => None,
     });
     let panes: Vec<_> = panes.collect();
-    let session = rows.first().and_then(|row| row.get(4)).copied().unwrap_or_default();
+    let session = rows.first().and_then(|row| row.get(5)).copied().unwrap_or_default();
     // Sessions of before do not say which one they are.
     let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
     (ours && !panes.is_empty()).then_some(Seen { panes })
@@ -114,7 +119,7 @@ mod tests {
         let receipt = receipt();
         let id = receipt.session_id();
         let listing = format!(
-            "%1\t0\t0\t0\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t{id}\t\t-bash\n"
+            "%1\t0\t0\t0\t\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t{id}\t\t-bash\n"
         );
         let seen = parse(&listing, &receipt).unwrap();
         assert_eq!(seen.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
@@ -126,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_session_that_only_has_the_name_is_not_ours() {
-        assert_eq!(parse("%1\t0\t0\t0\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
-        assert_eq!(parse("%1\t0\t0\t0\t\t\tbash\n", &receipt()), None);
+        assert_eq!(parse("%1\t0\t0\t0\t\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
+        assert_eq!(parse("%1\t0\t0\t0\t\t\t\tbash\n", &receipt()), None);
         let old = Receipt { format: 0, ..receipt() };
-        assert!(parse("%1\t0\t0\t0\t\t\tbash\n", &old).is_some());
+        assert!(parse("%1\t0\t0\t0\t\t\t\tbash\n", &old).is_some());
     }
 
     proptest! {

@@ -39,6 +39,21 @@ fn status_as_a_document() {
 }
 
 #[test]
+fn a_cli_that_is_a_shell_script_is_not_taken_for_the_shell_it_was_typed_into() {
+    let world = World::new();
+    world.sandbox.install_program("scripted", "#!/bin/sh\nwhile read -r line; do :; done\n");
+    world.sandbox.write("home/.config/git-paw/config.toml", "[clis.scripted]\ncommand = \"scripted\"\n");
+    let ran = world.paw(&["add", "feat/c", "--cli", "scripted"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let state = |wanted: &str| {
+        wait_until(wanted, || (world.status()["worktrees"][2]["state"] == json!(wanted)).then_some(()));
+    };
+    state("running");
+    world.tmux(&["send-keys", "-t", &world.pane("feat-c").unwrap(), "C-d", ""]);
+    state("ended");
+}
+
+#[test]
 fn status_shows_the_broker_and_its_port() {
     let world = World::with_broker();
     let status = wait_until("the broker runs", || {
