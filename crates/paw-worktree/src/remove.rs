@@ -4,8 +4,11 @@
 //! is finished, by us or by the next process.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use paw_core::BranchName;
+use paw_host::clock::Stopwatch;
 use paw_host::git::{self, DifferenceKind, Git, GitError, Repo};
 use paw_host::process::{self, LivingProcess};
 
@@ -18,6 +21,10 @@ use crate::registry::{ConversationStatus, Status, Worktree};
 use crate::rescue::{self, Rescue, RescueError, RescueRequest};
 use crate::rollback::{delete_files, remove_made_parents};
 use crate::service::{Operation, RepositoryLock, Worktrees, now, require_repository};
+
+/// How long somebody may be on the way through a worktree.
+const PASSING: Duration = Duration::from_secs(2);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// How much may be done away with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,7 +94,7 @@ impl Worktrees {
         let repo = require_repository(&row.common_dir)?;
         let listed = worktrees_patiently(&repo.git(), &repo.common_dir)?;
         let entry = listed.iter().find(|entry| entry.path == row.path);
-        let inhabitants = process::living_in(&row.path);
+        let inhabitants = if options.force { process::living_in(&row.path) } else { who_stays_in(&row.path) };
         if !options.force {
             self.require_harmless(&row, entry, &inhabitants)?;
         }
@@ -205,6 +212,18 @@ impl Worktrees {
 }
 
 /// Git's walk over all branches fails when one of them is deleted meanwhile; then it walks again when nobody does.
+/// Who lives in a worktree. Whoever only passes through, as every git command of a watcher does, is let go on.
+fn who_stays_in(path: &Path) -> Vec<LivingProcess> {
+    let watch = Stopwatch::start();
+    loop {
+        let inhabitants = process::living_in(path);
+        if inhabitants.is_empty() || watch.remaining(PASSING).is_zero() {
+            return inhabitants;
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
 fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
     match rescue::store_if_needed(request) {
         Err(RescueError::Git(_)) => {

@@ -114,6 +114,19 @@ fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
 }
 
 #[test]
+fn whoever_only_passes_through_does_not_stop_a_removal() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let dir = row.path.clone();
+    let passing = std::thread::spawn(move || Command::new("sleep").arg("0.2").dir(dir).capture().unwrap());
+    wait_until("somebody is in the worktree", || {
+        (passing.is_finished() || !process::living_in(&row.path).is_empty()).then_some(())
+    });
+    remove(&world, &row, RemoveOptions::default()).unwrap();
+    assert!(!row.path.exists() && passing.join().unwrap().exit.success());
+}
+
+#[test]
 fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
