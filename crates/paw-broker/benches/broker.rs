@@ -74,6 +74,7 @@ fn main() {
 
 fn line(what: &str, measured: &str, budget: &str, fine: bool) {
     println!("{what:<44} {measured:>12} {budget:>12}  {}", if fine { "ok" } else { "MISSED" });
+    paw_testkit::record_budget(what, measured, budget, fine);
 }
 
 fn serve(dir: &Path) {

@@ -23,12 +23,16 @@ use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 use paw_host::clock::Stopwatch;
 use paw_host::process::Command;
+use paw_testkit::record_budget;
 
 const FILES: usize = 10_000;
 const AGENTS: usize = 25;
 const WARNING_BUDGET: Duration = Duration::from_millis(250);
 const IDLE_BUDGET: f64 = 0.2;
 const ATTEMPTS: usize = 3;
+
+/// Whether a budget was met, and what was measured.
+type Measured = (bool, String);
 
 fn main() -> ExitCode {
     let dir = tempfile::tempdir().expect("a directory");
@@ -44,10 +48,25 @@ fn main() -> ExitCode {
     }
     settle(&signals);
     println!("everything looked at once: {:?}", watch.elapsed());
-    let fits = (0..ATTEMPTS).any(|round| warnings(&worktrees, &signals, round))
-        & (0..ATTEMPTS).any(|_| idle(&signals));
+    let warned = best(|round| warnings(&worktrees, &signals, round));
+    let idled = best(|_| idle(&signals));
     drop(patrol);
+    let fits = warned.0 && idled.0;
+    record_budget("edit to warning, 25 worktrees of 10,000 files, worst", &warned.1, "<= 250 ms", warned.0);
+    record_budget("watching 25 idle worktrees", &idled.1, "<= 0.2 % of a core", idled.0);
     if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The first attempt within its budget, else the last one.
+fn best(mut attempt: impl FnMut(usize) -> Measured) -> Measured {
+    let mut measured = attempt(0);
+    for round in 1..ATTEMPTS {
+        if measured.0 {
+            break;
+        }
+        measured = attempt(round);
+    }
+    measured
 }
 
 fn build(root: &Path) -> Vec<PathBuf> {
@@ -113,7 +132,7 @@ fn settle(signals: &Receiver<Signal>) {
     while signals.recv_timeout(Duration::from_secs(4)).is_ok() {}
 }
 
-fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> bool {
+fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> Measured {
     let mut times: Vec<Duration> = Vec::new();
     for (number, worktree) in worktrees.iter().enumerate().skip(1) {
         while signals.try_recv().is_ok() {}
@@ -143,17 +162,17 @@ fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> 
         "edit to warning: median {median:?}, worst {worst:?} of {} (budget {WARNING_BUDGET:?})",
         times.len()
     );
-    worst <= WARNING_BUDGET
+    (worst <= WARNING_BUDGET, format!("{} ms", worst.as_millis()))
 }
 
 /// The processor time of this process and of all programs it has waited for.
-fn idle(signals: &Receiver<Signal>) -> bool {
+fn idle(signals: &Receiver<Signal>) -> Measured {
     let before = processor_time();
     let watch = Stopwatch::start();
     let said = signals.recv_timeout(Duration::from_secs(10)).is_ok();
     let share = processor_time().saturating_sub(before).as_secs_f64() / watch.elapsed().as_secs_f64() * 100.0;
     println!("idle: {share:.3} % of a core (budget {IDLE_BUDGET} %), said something: {said}");
-    share <= IDLE_BUDGET && !said
+    (share <= IDLE_BUDGET && !said, format!("{share:.3} %"))
 }
 
 fn processor_time() -> Duration {

@@ -11,12 +11,14 @@
 )]
 
 mod agent;
+mod budget;
 mod repo;
 mod sandbox;
 mod terminal;
 mod wait;
 
 pub use agent::{AgentLook, FakeAgent};
+pub use budget::record_budget;
 pub use repo::{TestRepo, git};
 pub use sandbox::{Ran, Sandbox};
 pub use terminal::Terminal;

@@ -173,6 +173,12 @@ fn measure_all() -> ExitCode {
         let (ratio, millis) =
             (measured.ratio(), |time: &Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0));
         println!("{what:<28} {:>10} {:>10} {ratio:>7.2} {budget:>7.2}", millis(git), millis(ours));
+        paw_testkit::record_budget(
+            what,
+            &format!("{ratio:.2} x git"),
+            &format!("<= {budget:.2} x"),
+            ratio <= *budget,
+        );
         missed |= ratio > *budget;
     }
     if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
