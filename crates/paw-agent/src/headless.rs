@@ -11,6 +11,7 @@ mod gemini;
 mod listener;
 mod opencode;
 mod plain;
+mod unattended;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 pub use event::{Done, Event};
 pub use listener::Listener;
+pub use unattended::{own, unattended};
 
 /// What is said in one turn, and what it continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +90,11 @@ fn table(cli: &str) -> Headless {
 pub fn command(cli: &str, program: &Path, worktree: &Path, turn: Turn<'_>) -> Command {
     let command =
         Command::new(program).args((table(cli).arguments)(turn)).dir(worktree).input(turn.message.as_bytes());
+    neutral(command)
+}
+
+/// Without what belongs to another repository or another agent.
+fn neutral(command: Command) -> Command {
     let foreign = [
         "GIT_DIR",
         "GIT_WORK_TREE",

@@ -9,10 +9,13 @@ use crate::detect::CliInfo;
 use crate::resume::{self, Resume};
 
 /// Everything a codex agent needs besides its worktree: the repository that a linked worktree's commits are written
-/// to, and the way to the broker. The line is typed inside the worktree, so the shell can tell the path.
+/// to, and the way to the broker. The directory that git keeps for the worktree is named as well: it lies in the
+/// repository's, but codex shuts it by itself unless it is named. The line is typed inside the worktree, so the shell
+/// can tell the paths.
 const CODEX_AUTO: &str = "--sandbox workspace-write \
      --config sandbox_workspace_write.network_access=true \
-     --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)\"";
+     --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)\" \
+     --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\"";
 
 /// What a known CLI is told at a level, as it stands in the line. Nothing where the CLI's own habit is that level.
 pub fn approval_words(cli: &str, level: Approval) -> &'static str {
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(
             ran.stdout,
             "[--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]\
-             [--add-dir][[SANDBOX]/it's $HOME/.git]"
+             [--add-dir][[SANDBOX]/it's $HOME/.git][--add-dir][[SANDBOX]/it's $HOME/.git/worktrees/linked]"
         );
     }
 

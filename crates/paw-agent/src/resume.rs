@@ -58,9 +58,10 @@ pub fn words(cli: &str, resume: &Resume) -> Option<String> {
     }
 }
 
-/// Whether `cli` can take up a conversation at all.
+/// Whether `cli` goes on as if it had never ended. gemini takes a conversation up, but without the first thing it was told
+/// if a request was cancelled since: whoever relies on that has to say it again.
 pub fn can_resume(cli: &str) -> bool {
-    words(cli, &Resume::Latest).is_some()
+    cli != "gemini" && words(cli, &Resume::Latest).is_some()
 }
 
 /// A shell line that takes up a conversation with the CLI that `line` starts. A CLI that cannot is started anew; so is
@@ -90,9 +91,14 @@ mod tests {
             ("aider", "--restore-chat-history"),
         ] {
             assert_eq!(words(cli, &Resume::Latest).as_deref(), Some(expected), "{cli}");
-            assert!(can_resume(cli));
         }
-        assert!(!can_resume("my-agent"));
+    }
+
+    #[test]
+    fn only_a_cli_that_remembers_its_first_prompt_goes_on_without_it() {
+        for (cli, remembers) in [("claude", true), ("codex", true), ("gemini", false), ("my-agent", false)] {
+            assert_eq!(can_resume(cli), remembers, "{cli}");
+        }
     }
 
     #[test]

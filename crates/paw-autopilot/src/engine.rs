@@ -3,11 +3,12 @@
 //!
 //! - [`state`]: a run and its stages; [`event`]: what can happen, and what is to be done
 //! - [`machine`]: one step; [`resume`]: going on after a pause or a crash
-//! - [`budget`]: what a run may cost; [`view`]: what people and agents are told about a run
+//! - [`budget`]: what a run may cost; [`view`]: what people and agents are told about a run; [`pause`]: why it stands still
 
 pub mod budget;
 pub mod event;
 pub mod machine;
+pub mod pause;
 pub mod resume;
 pub mod state;
 pub mod view;

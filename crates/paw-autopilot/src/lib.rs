@@ -7,16 +7,25 @@
 //! - [`engine`]: the state machine from preflight to pull request
 //! - [`artifacts`]: what a run leaves behind for people and views
 //! - [`branch`], [`scope`] and [`message`]: the names of branches, the scopes and messages of commits
+//! - [`work`]: a run step by step, on a real repository with its real tests
+//! - [`drive`]: a run from its beginning to its end, with an [`executor`] who is told by a [`prompt`]
+//! - [`expand`]: a task divided into subtasks
 //! - [`json_text`]: JSON files changed as text
 
 pub mod artifacts;
 pub mod branch;
 pub mod coverage;
+pub mod drive;
 pub mod engine;
 pub mod evidence;
+pub mod executor;
+pub mod expand;
 mod failure;
 pub mod json_text;
+mod limit;
 pub mod message;
+pub mod prompt;
 pub mod runners;
 pub mod scope;
 pub mod tasks;
+pub mod work;

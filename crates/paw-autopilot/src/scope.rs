@@ -29,21 +29,29 @@ const SHELLS: [&str; 18] = [
     "java",
 ];
 
-/// The wish, else the module that more than half of the changed files share, else the tag.
+/// The wish, else the module that more than half of the changed files share, or of those that are no tests; else the tag.
 pub fn scope(wish: Option<&str>, rules: &Rules, changed: &[PathBuf], tag: &TagName) -> String {
     let clean = |text: &str| dashed(text, |c| c.is_alphanumeric() || c == '_');
     if let Some(wish) = wish.map(clean).filter(|wish| !wish.is_empty()) {
         return wish;
     }
-    let relevant = |path: &&PathBuf| matches!(rules.kind(path), Kind::Production | Kind::Test);
-    let modules: Vec<String> = changed.iter().filter(relevant).filter_map(|path| module(path)).collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for module in &modules {
+    let of = |kinds: &[Kind]| -> Vec<String> {
+        let relevant = changed.iter().filter(|path| kinds.contains(&rules.kind(path)));
+        relevant.filter_map(|path| module(path)).collect()
+    };
+    let shared = most(&of(&[Kind::Production, Kind::Test])).or_else(|| most(&of(&[Kind::Production])));
+    let shared = shared.map(|module| clean(&module)).filter(|scope| !scope.is_empty());
+    shared.unwrap_or_else(|| clean(tag.as_str()))
+}
+
+/// What more than half of them are.
+fn most(modules: &[String]) -> Option<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    for module in modules {
         *counts.entry(module).or_default() += 1;
     }
     let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    let shared = most.filter(|(_, count)| count * 2 > modules.len()).map(|(module, _)| clean(module));
-    shared.filter(|scope| !scope.is_empty()).unwrap_or_else(|| clean(tag.as_str()))
+    most.filter(|(_, count)| count * 2 > modules.len()).map(|(module, _)| module.clone())
 }
 
 /// The first directory that means something, else the file itself without what makes it a test.
@@ -80,6 +88,7 @@ mod tests {
         );
         assert_eq!(of(None, &["src/metrics.js", "tests/metrics.test.js"]), "metrics");
         assert_eq!(of(None, &["metrics.py", "test_metrics.py"]), "metrics");
+        assert_eq!(of(None, &["metrics/schema.py", "tests/test_schema.py"]), "metrics");
         assert_eq!(
             of(None, &["crates/paw-broker/src/log.rs", "crates/paw-broker/tests/it/log.rs"]),
             "paw-broker"

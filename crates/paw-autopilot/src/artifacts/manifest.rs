@@ -33,6 +33,9 @@ pub struct Manifest {
     pub total_commits: usize,
     pub pr_url: Option<String>,
     pub final_coverage: Option<Percents>,
+    /// What `--force` let pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relaxed: Vec<String>,
 }
 
 /// Coverage in percent, with one digit behind the point. A metric that was not measured is left out.
@@ -123,6 +126,7 @@ mod tests {
                 branches: Ratio::of(2, 3),
                 ..Coverage::default()
             })),
+            relaxed: Vec::new(),
         };
         let text = serde_json::to_string_pretty(&manifest).unwrap();
         insta::assert_snapshot!(text, @r#"

@@ -2,12 +2,13 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_host::files::{self, Access, FileError};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::id::RunId;
@@ -17,6 +18,14 @@ use super::results::{Occasion, TestResult};
 use crate::engine::Run;
 use crate::runners::Report;
 use crate::tasks::TaskProject;
+use crate::work::Notes;
+
+/// What a run is resumed from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub run: Run,
+    pub notes: Notes,
+}
 
 /// `.taskmaster/reports/runs/<id>/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +57,7 @@ impl RunDir {
     }
 
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FileError> {
-        write_json(&self.path.join("manifest.json"), manifest)
+        write_soon(&self.path.join("manifest.json"), json_text(&self.path, manifest)?.as_bytes())
     }
 
     pub fn log(&self, at: Timestamp, phase: &str, fields: Value) -> Result<(), FileError> {
@@ -62,8 +71,19 @@ impl RunDir {
     /// Writes a result and returns where.
     pub fn write_result(&self, occasion: Occasion<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
         let path = self.path.join("test-results").join(occasion.file_name());
-        write_json(&path, result)?;
+        write_soon(&path, json_text(&path, result)?.as_bytes())?;
         Ok(path)
+    }
+
+    /// What an executor was told.
+    pub fn write_prompt(&self, name: &str, prompt: &str) -> Result<(), FileError> {
+        let path = self.path.join("executor").join(format!("{name}.prompt.md"));
+        write_soon(&path, prompt.as_bytes())
+    }
+
+    /// Where everything that an executor says is kept.
+    pub fn executor_log(&self, name: &str) -> PathBuf {
+        self.path.join("executor").join(format!("{name}.log"))
     }
 
     pub fn write_pull_request(&self, body: &str) -> Result<(), FileError> {
@@ -71,15 +91,16 @@ impl RunDir {
     }
 
     /// Where a run stands, after every step of it.
-    pub fn write_checkpoint(&self, run: &Run) -> Result<(), FileError> {
-        let stored = run.checkpoint();
+    pub fn write_checkpoint(&self, run: &Run, notes: &Notes) -> Result<(), FileError> {
+        let stored = Checkpoint { run: run.checkpoint(), notes: notes.clone() };
         write_json(&self.checkpoint_file(), &stored)?;
-        let view =
-            serde_json::json!({"runId": self.id, "status": crate::engine::view::status(run), "run": stored});
-        write_json(&self.state.join("current-run.json"), &view)
+        let status = crate::engine::view::status(run);
+        let view = serde_json::json!({"runId": self.id, "status": status, "run": stored.run});
+        let path = self.state.join("current-run.json");
+        write_soon(&path, json_text(&path, &view)?.as_bytes())
     }
 
-    pub fn load_checkpoint(&self) -> Result<Option<Run>, FileError> {
+    pub fn load_checkpoint(&self) -> Result<Option<Checkpoint>, FileError> {
         load_json(&self.checkpoint_file())
     }
 
@@ -118,20 +139,39 @@ fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     })
 }
 
+/// What a run is resumed from has to survive a power cut.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| FileError {
-        action: "write",
-        path: path.to_path_buf(),
-        source: io::Error::other(error),
-    })?;
-    files::write_atomic(path, format!("{text}\n").as_bytes(), Access::Usual)
+    files::write_atomic(path, json_text(path, value)?.as_bytes(), Access::Usual)
+}
+
+fn json_text(path: &Path, value: &impl Serialize) -> Result<String, FileError> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| failed(path)(io::Error::other(error)))?;
+    Ok(format!("{text}\n"))
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> FileError + '_ {
+    |source| FileError { action: "write", path: path.to_path_buf(), source }
+}
+
+/// A report is written in one piece, but nobody waits for the disk: a kill does not lose it, and a power cut may.
+fn write_soon(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    files::create_dir(dir)?;
+    let mut builder = tempfile::Builder::new();
+    let file = builder.prefix(".git-paw-").permissions(fs::Permissions::from_mode(0o666)).tempfile_in(dir);
+    let written = file.and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.persist(path).map(|_| ()).map_err(|error| error.error)
+    });
+    written.map_err(failed(path))
 }
 
 /// One line in one write, so that a crash can lose it but not halve the ones before.
 fn append(path: &Path, line: &str) -> Result<(), FileError> {
-    let written =
-        OpenOptions::new().append(true).create(true).open(path).and_then(|mut file| {
-            file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data())
-        });
+    let written = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     written.map_err(|source| FileError { action: "write", path: path.to_path_buf(), source })
 }

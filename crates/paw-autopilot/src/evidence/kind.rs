@@ -37,6 +37,9 @@ impl Rules {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.ends_with(".taskmaster/tasks/tasks.json") || path == Path::new("tasks/tasks.json") {
             Kind::Tasks
+        } else if is_settings(path) {
+            // They say how tests are run and what is enough.
+            Kind::Harness
         } else if path.components().any(|part| is_ours(part.as_os_str().to_str().unwrap_or_default())) {
             Kind::Ours
         } else if is_harness(path, name) {
@@ -51,6 +54,12 @@ impl Rules {
             Kind::Production
         }
     }
+}
+
+fn is_settings(path: &Path) -> bool {
+    path.ends_with(".taskmaster/config.json")
+        || path.ends_with(".git-paw/config.toml")
+        || path == Path::new(".taskmasterconfig")
 }
 
 fn is_ours(part: &str) -> bool {
@@ -160,7 +169,10 @@ mod tests {
             (".config/nextest.toml", Kind::Harness),
             (".taskmaster/tasks/tasks.json", Kind::Tasks),
             (".taskmaster/reports/x", Kind::Ours),
-            (".git-paw/config.toml", Kind::Ours),
+            (".taskmaster/state.json", Kind::Ours),
+            (".git-paw/scripts/x", Kind::Ours),
+            (".git-paw/config.toml", Kind::Harness),
+            (".taskmaster/config.json", Kind::Harness),
             ("checks/a/b.chk", Kind::Test),
         ] {
             assert_eq!(rules.kind(Path::new(path)), kind, "{path}");

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use paw_host::clock::Stopwatch;
@@ -17,6 +15,7 @@ use super::flaky::settle;
 use super::report::{Outcome, Report};
 use super::verdict::{Verdict, judge};
 use super::{Adapter, Selection};
+use crate::limit::follow_within;
 
 /// What tool chains need to be found and nobody keeps a secret in.
 const TOOLCHAIN: [&str; 23] = [
@@ -196,20 +195,10 @@ fn own_target_dir(shared: &Path, root: &Path) -> PathBuf {
     shared.join(format!("git-paw-{:016x}", hasher.finish()))
 }
 
-/// Follows a program to its end, or ends it and everything it has started when it takes or says too much.
+/// Everything it says, up to a limit: beyond that, whatever its code, it is no answer.
 fn follow(command: &Command, mark: &str, limits: Limits) -> Result<(Exit, Vec<u8>, Vec<u8>), RunError> {
-    let running = command.start(mark)?;
-    let stopper = running.stopper();
-    let (done, waiting) = mpsc::channel::<()>();
-    let timer = thread::spawn(move || {
-        let late = waiting.recv_timeout(limits.time) == Err(RecvTimeoutError::Timeout);
-        if late {
-            stopper.stop();
-        }
-        late
-    });
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let followed = running.follow(|stream, line| {
+    let exit = follow_within(command.start(mark)?, limits.time, |stream, line| {
         let kept = if stream == Stream::Out { &mut stdout } else { &mut stderr };
         kept.extend_from_slice(line);
         kept.push(b'\n');
@@ -218,16 +207,7 @@ fn follow(command: &Command, mark: &str, limits: Limits) -> Result<(Exit, Vec<u8
         } else {
             ControlFlow::Continue(())
         }
-    });
-    drop(done);
-    let late = timer.join().unwrap_or(false);
-    let followed = followed?;
-    let exit = match (followed.stopped, late) {
-        (true, true) => Exit::TimedOut { limit: limits.time },
-        // It said more than anybody could read; whatever its code, that is no answer.
-        (true, false) => Exit::Signal(15),
-        (false, _) => followed.exit,
-    };
+    })?;
     Ok((exit, stdout, stderr))
 }
 

@@ -116,6 +116,41 @@ impl TaskProject {
         self.edit_tasks(Some(edit::empty_file(tag, now)), |text| edit::add(text, tag, new))
     }
 
+    /// Adds a task with its subtasks, all of it or nothing; the file is made where there is none.
+    pub fn add_whole(
+        &self,
+        tag: &TagName,
+        new: &NewTask,
+        subtasks: &[NewTask],
+        now: Timestamp,
+    ) -> Result<(ItemId, Vec<ItemId>), TaskError> {
+        self.edit_tasks(Some(edit::empty_file(tag, now)), |text| {
+            let (mut text, task) = edit::add(text, tag, new)?;
+            let mut added = Vec::new();
+            for subtask in subtasks {
+                let subtask = NewTask { parent: Some(task.task().clone()), ..subtask.clone() };
+                let (longer, id) = edit::add(&text, tag, &subtask)?;
+                text = longer;
+                added.push(id);
+            }
+            Ok((text, (task, added)))
+        })
+    }
+
+    /// Adds several, all of them or none.
+    pub fn add_tasks(&self, tag: &TagName, new: &[NewTask]) -> Result<Vec<ItemId>, TaskError> {
+        self.edit_tasks(None, |text| {
+            let mut text = text.to_owned();
+            let mut added = Vec::new();
+            for task in new {
+                let (longer, id) = edit::add(&text, tag, task)?;
+                text = longer;
+                added.push(id);
+            }
+            Ok((text, added))
+        })
+    }
+
     /// Makes a tag the active one and remembers its branch.
     pub fn set_active_tag(
         &self,

@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use paw_autopilot::artifacts::run_dir::find_latest;
+use paw_autopilot::artifacts::run_dir::{Checkpoint, find_latest};
 use paw_autopilot::artifacts::{RunDir, RunId};
 use paw_autopilot::engine::{Budget, Event, Order, Run};
 use paw_autopilot::message::{CommitMessage, SUBTASK_TRAILER, finished_subtask};
 use paw_autopilot::runners::{Case, Outcome, Report};
 use paw_autopilot::tasks::{TagName, TaskId, TaskProject};
+use paw_autopilot::work::{Notes, Wishes};
 use paw_core::BranchName;
 use paw_testkit::Sandbox;
 use serde_json::json;
@@ -23,6 +24,13 @@ pub(crate) fn order() -> Order {
         push: false,
         pull_request: false,
     }
+}
+
+fn notes() -> Notes {
+    serde_json::from_value(
+        json!({"began": "2025-01-15T14:20:33Z", "wishes": Wishes::default(), "mark": "m", "base": "c0"}),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -60,14 +68,15 @@ fn a_checkpoint_is_found_again_and_a_broken_one_is_named() {
     let dir = RunDir::create(&project, "2025-01-15T14:20:33Z".parse().unwrap()).unwrap();
     let mut run = Run::new(order(), vec![("42.1".parse().unwrap(), "Schema".into())]).unwrap();
     run.step(Event::PreflightPassed).unwrap();
-    dir.write_checkpoint(&run).unwrap();
+    let notes = notes();
+    dir.write_checkpoint(&run, &notes).unwrap();
     let baseline = Report { cases: vec![Case::new("x", Outcome::Passed)], ..Report::default() };
     dir.write_baseline(&baseline).unwrap();
     let found = find_latest(&project).unwrap();
     assert_eq!(found.id, RunId::parse("2025-01-15-142033").unwrap());
     assert_eq!(
         (found.load_checkpoint().unwrap(), found.load_baseline().unwrap()),
-        (Some(run), Some(baseline))
+        (Some(Checkpoint { run, notes }), Some(baseline))
     );
     let view = sandbox.root().join("app/.taskmaster/state/current-run.json");
     let view: serde_json::Value = serde_json::from_str(&fs::read_to_string(view).unwrap()).unwrap();

@@ -13,3 +13,4 @@ mod artifacts;
 mod cycle;
 mod runners;
 mod tasks;
+mod work;

@@ -26,13 +26,17 @@ impl Layer {
         items
     }
 
-    /// As if the file did not have those of these keys that are unwanted. An entry of `[clis]` goes as a whole: half of
-    /// one is none.
+    /// As if the file did not have those of these keys that are unwanted. An entry of `[clis]` or of
+    /// `[autopilot.executors]` goes as a whole: half of one is none.
     #[must_use]
     pub fn without(&self, unwanted: impl Fn(&TrustItem) -> bool) -> Self {
         let mut layer = self.clone();
         for (path, _) in self.items().iter().filter(|(_, item)| unwanted(item)) {
-            let length = if path[0] == "clis" { 2 } else { path.len() };
+            let length = match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                ["clis", ..] => 2,
+                ["autopilot", "executors", ..] => 3,
+                _ => path.len(),
+            };
             remove(&mut layer.table, &path[..length]);
         }
         layer
@@ -77,11 +81,12 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         // Whatever else a CLI's entry may hold some day: only these are known to be harmless.
         ["clis", _, key] => !matches!(*key, "display_name" | "submit_delay_ms"),
         ["clis", _, _, ..]
+        | ["autopilot", "executors", _, ..]
         | ["worktree", "setup_commands"]
         | ["supervisor", "auto_approve", "safe_commands"]
         | ["supervisor", "common_dev_allowlist", "extra"] => true,
         ["supervisor", "agent_approval" | "approval"] => value.as_str() == Some(Approval::FullAuto.as_str()),
-        ["supervisor", key] => key.ends_with("_command"),
+        ["supervisor" | "autopilot", key] => key.ends_with("_command"),
         ["broker", "auth"] => value.as_str() == Some(BrokerAuth::None.as_str()),
         ["broker", "bind"] => !value.as_str().is_some_and(is_loopback),
         _ => false,

@@ -2,12 +2,14 @@
 //!
 //! `root` has the top of the file and the small sections, the others have the sections they are named after.
 
+mod autopilot;
 mod broker;
 mod clis;
 mod root;
 mod session;
 mod supervisor;
 
+pub use autopilot::{AutopilotConfig, ExecutorConfig};
 pub use broker::{BrokerAuth, BrokerConfig, Synchronous, WatcherConfig};
 pub use clis::{Approval, CliConfig, Preset};
 pub use root::{BranchPrefix, McpConfig, OpsxConfig, PawConfig, RoleGating, TmuxConfig, WorktreePlacement};

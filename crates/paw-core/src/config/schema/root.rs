@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig, Preset,
-    SpecsConfig, SupervisorConfig, WorktreeConfig,
+    AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig,
+    Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
 };
 use crate::config::ConfigError;
 use crate::config::section::{choice, section};
@@ -52,6 +52,8 @@ section! {
         section mcp: McpConfig,
         /// how a new worktree is made ready
         section worktree: WorktreeConfig,
+        /// a task done test-first
+        section autopilot: AutopilotConfig,
     }
 }
 

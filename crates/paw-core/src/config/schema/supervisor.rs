@@ -44,7 +44,7 @@ section! {
         default context_bloat_threshold_k: u64 = 250,
         /// a question unanswered for this long is raised again
         default blocked_on_supervisor_window_seconds: u64 = 900,
-        /// answer harmless permission prompts; without this section nothing is answered
+        /// how permission prompts are answered in supervised sessions
         maybe auto_approve: AutoApproveConfig,
         /// agents that touch the same files
         section conflict: ConflictConfig,

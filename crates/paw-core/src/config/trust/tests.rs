@@ -154,3 +154,24 @@ fn without_its_unwanted_keys_a_layer_says_the_rest() {
     assert_eq!((config.default_cli.as_deref(), config.broker.port), (Some("x"), 1));
     assert!(config.supervisor.is_some_and(|it| it.enabled && it.test_command.is_none()));
 }
+
+#[test]
+fn what_autopilot_would_run_needs_trust_and_an_executor_goes_as_a_whole() {
+    let text = r#"
+[autopilot]
+executor = "claude"
+executor_timeout_minutes = 5
+lint_command = "make lint"
+coverage_report = "lcov.info"
+[autopilot.executors.theirs]
+command = ["sh", "-c", "x"]
+"#;
+    insta::assert_snapshot!(items(text).join("\n"), @r#"
+    autopilot.executors.theirs.command = ["sh", "-c", "x"]
+    autopilot.lint_command = "make lint"
+    "#);
+    let rest = parse(text, "config.toml").unwrap().without(|_| true);
+    let config = crate::config::resolve(rest.clone(), rest, |_| false).unwrap().autopilot;
+    assert!(config.executors.is_empty() && config.lint_command.is_none());
+    assert_eq!((config.executor.as_deref(), config.executor_timeout_minutes), (Some("claude"), 5));
+}

@@ -1,0 +1,41 @@
+//! One headless turn of a CLI, for trying a real one: prints what it said and how it ended, as one JSON document.
+//!
+//! `headless-turn CLI PROGRAM WORKTREE MESSAGE [CONVERSATION]`
+
+use std::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use paw_agent::headless::{self, Event, Turn};
+use serde_json::json;
+
+const LIMIT: Duration = Duration::from_mins(3);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [cli, program, worktree, message, conversation @ ..] = words.as_slice() else {
+        return Err("CLI PROGRAM WORKTREE MESSAGE [CONVERSATION]".into());
+    };
+    let turn = Turn { message, resume: conversation.first().map(String::as_str), model: None };
+    let command = headless::command(cli, Path::new(program), Path::new(worktree), turn).time_limit(LIMIT);
+    let mut listener = headless::listener(cli);
+    let (mut said, mut tools, mut denied) = (String::new(), Vec::new(), Vec::new());
+    let exit = command.stream(|stream, line| {
+        for event in listener.hear(stream, line) {
+            match event {
+                Event::Text(text) => said.push_str(&text),
+                Event::ToolUse { name, .. } => tools.push(name),
+                Event::PermissionDenied { message, .. } => denied.push(message),
+                Event::ToolResult { .. } | Event::Error(_) | Event::Raw(_) => {}
+            }
+        }
+    })?;
+    let done = listener.conclude(exit);
+    let document = json!({
+        "ok": done.ok, "conversation": done.session, "problem": done.message,
+        "said": said, "tools": tools, "denied": denied,
+    });
+    writeln!(std::io::stdout(), "{document}")?;
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Who writes tests and code: a known AI CLI without its screen, or a program of the user's own.
+//!
+//! - [`turn`]: one attempt, from its prompt to its end
+//! - [`temporary`]: whether asking again later makes sense
+
+pub mod temporary;
+pub mod turn;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use paw_core::config::ExecutorConfig;
+use paw_host::process::find_program;
+
+pub use turn::{Assignment, Turned};
+
+/// AI CLIs that can be driven, in the order they are looked for when nobody names one.
+pub const KNOWN: [&str; 5] = ["claude", "codex", "gemini", "aider", "opencode"];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executor {
+    pub name: String,
+    pub limit: Duration,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Cli { program: PathBuf },
+    Own { command: Vec<String> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutorError {
+    #[error(
+        "there is no executor '{name}' (known: {}{})\n\
+         hint: install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]",
+        KNOWN.join(", "), shown(own)
+    )]
+    Unknown { name: String, own: Vec<String> },
+    #[error("the executor '{0}' is not installed: no such program on PATH")]
+    NotInstalled(String),
+    #[error("the executor '{0}' has an empty command ([autopilot.executors.{0}] command)")]
+    Empty(String),
+    #[error(
+        "nobody is there to write tests and code: none of {} is installed\n\
+         hint: install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
+        KNOWN.join(", ")
+    )]
+    Nobody,
+}
+
+fn shown(own: &[String]) -> String {
+    if own.is_empty() { String::new() } else { format!(", configured: {}", own.join(", ")) }
+}
+
+impl Executor {
+    /// The one that is meant: a configured one before a known one of the same name; without a name the first that is there.
+    pub fn choose(
+        name: Option<&str>,
+        own: &BTreeMap<String, ExecutorConfig>,
+        search_path: &OsStr,
+        limit: Duration,
+    ) -> Result<Self, ExecutorError> {
+        let Some(name) = name else {
+            let there = KNOWN.iter().find(|cli| find_program(cli, search_path).is_some());
+            return Self::choose(Some(there.ok_or(ExecutorError::Nobody)?), own, search_path, limit);
+        };
+        let kind = match own.get(name) {
+            Some(own) if own.command.first().is_none_or(|program| program.trim().is_empty()) => {
+                return Err(ExecutorError::Empty(name.to_owned()));
+            }
+            Some(own) => Kind::Own { command: own.command.clone() },
+            None if KNOWN.contains(&name) => {
+                let program = find_program(name, search_path);
+                Kind::Cli { program: program.ok_or_else(|| ExecutorError::NotInstalled(name.to_owned()))? }
+            }
+            None => {
+                let own = own.keys().cloned().collect();
+                return Err(ExecutorError::Unknown { name: name.to_owned(), own });
+            }
+        };
+        Ok(Self { name: name.to_owned(), limit, kind })
+    }
+
+    /// The program that has to be there.
+    pub fn program(&self) -> String {
+        match &self.kind {
+            Kind::Cli { .. } => self.name.clone(),
+            Kind::Own { command } => command.first().cloned().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<ExecutorError> for paw_core::PawError {
+    fn from(error: ExecutorError) -> Self {
+        Self::ConfigError(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(name: Option<&str>, own: &[(&str, &[&str])]) -> Result<Executor, ExecutorError> {
+        let own = own.iter().map(|(name, command)| {
+            let command = command.iter().map(ToString::to_string).collect();
+            ((*name).to_owned(), ExecutorConfig { command })
+        });
+        Executor::choose(name, &own.collect(), OsStr::new("/no/such/dir"), Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_configured_executor_comes_before_a_known_one_and_every_refusal_says_what_to_do() {
+        assert_eq!(chosen(Some("claude"), &[("claude", &["mine", "x"])]).unwrap().program(), "mine");
+        assert_eq!(chosen(Some("claude"), &[]), Err(ExecutorError::NotInstalled("claude".into())));
+        assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
+        assert_eq!(chosen(None, &[]), Err(ExecutorError::Nobody));
+        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().to_string();
+        assert!(
+            error.contains("configured: mine") && error.contains("[autopilot.executors.nobody]"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! A task divided into subtasks by an executor: asked for, read with suspicion, and written only when somebody agrees.
+//!
+//! - [`answer`]: what an executor said, made into subtasks or refused
+
+pub mod answer;
+
+use std::fmt::Write as _;
+
+use paw_host::clock;
+
+use crate::executor::{Assignment, Executor};
+use crate::tasks::model::text_field;
+use crate::tasks::project::{require_item, require_tag};
+use crate::tasks::{ItemId, NewTask, SubtaskId, TagName, Task, TaskError, TaskId};
+use crate::work::seen::Seen;
+use crate::work::{Site, WorkError, seen};
+
+pub use answer::Proposed;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExpandError {
+    #[error("task {0} has subtasks already (git paw tasks show {0})")]
+    HasSubtasks(TaskId),
+    #[error("the executor did not answer: {0}")]
+    NoAnswer(String),
+    #[error(
+        "the executor's answer cannot be used: {0}\nhint: it is kept in {1}; try again, or add subtasks with git paw tasks add --parent"
+    )]
+    Unusable(String, String),
+    #[error("the executor changed files instead of answering: {}\nhint: look at them with git status, then try again", .0.join(", "))]
+    ChangedFiles(Vec<String>),
+    #[error(transparent)]
+    Work(#[from] WorkError),
+}
+
+impl From<TaskError> for ExpandError {
+    fn from(error: TaskError) -> Self {
+        Self::Work(error.into())
+    }
+}
+
+impl From<ExpandError> for paw_core::PawError {
+    fn from(error: ExpandError) -> Self {
+        match error {
+            ExpandError::Work(error) => error.into(),
+            other => Self::TaskError(other.to_string()),
+        }
+    }
+}
+
+/// Asks for subtasks. Nothing is written.
+pub fn propose(
+    site: &Site,
+    executor: &Executor,
+    tag: &TagName,
+    id: &TaskId,
+    on_text: &mut dyn FnMut(&str),
+) -> Result<Vec<Proposed>, ExpandError> {
+    let file = site.project.load_tasks()?;
+    let task = require_item(&file, tag, &ItemId::Task(id.clone()))?;
+    if !task.subtasks.is_empty() {
+        return Err(ExpandError::HasSubtasks(id.clone()));
+    }
+    let others: Vec<&Task> = require_tag(&file, tag)?.tasks.iter().filter(|other| other.id != *id).collect();
+    seen::keep_out_of_git(site)?;
+    let before = Seen::look(site)?;
+    let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S");
+    let log = site.project.root.join(format!(".taskmaster/state/expand/task-{id}-{stamp}.log"));
+    let order = Assignment {
+        prompt: &prompt(task, &others),
+        task: id.as_str(),
+        subtask: "",
+        phase: "EXPAND",
+        attempt: 1,
+        root: &site.project.root,
+        test_command: None,
+        mark: &format!("expand-{id}-{stamp}-{}", std::process::id()),
+        log: &log,
+        limit: executor.limit,
+    };
+    let turned = executor.work(&order, on_text).map_err(WorkError::from)?;
+    let changed = before.until(&Seen::look(site)?);
+    if !changed.is_empty() {
+        return Err(ExpandError::ChangedFiles(
+            changed.iter().map(|change| site.shown(&change.path)).collect(),
+        ));
+    }
+    if let Some(complaint) = turned.complaint {
+        return Err(ExpandError::NoAnswer(complaint));
+    }
+    answer::read(&turned.text).map_err(|why| ExpandError::Unusable(why, site.shown(&log)))
+}
+
+/// Adds what was proposed, all of it in one step.
+pub fn write(
+    site: &Site,
+    tag: &TagName,
+    id: &TaskId,
+    proposed: &[Proposed],
+) -> Result<Vec<ItemId>, ExpandError> {
+    let sibling = |number: &usize| {
+        SubtaskId::new(&number.to_string()).map(|subtask| ItemId::Subtask(id.clone(), subtask))
+    };
+    let new = proposed.iter().map(|proposed| {
+        Ok(NewTask {
+            title: proposed.title.clone(),
+            description: proposed.description.clone(),
+            details: proposed.details.clone(),
+            test_strategy: proposed.test_strategy.clone(),
+            priority: None,
+            dependencies: proposed.dependencies.iter().map(sibling).collect::<Result<_, _>>()?,
+            parent: Some(id.clone()),
+        })
+    });
+    let new: Vec<NewTask> = new.collect::<Result<_, TaskError>>()?;
+    Ok(site.project.add_tasks(tag, &new)?)
+}
+
+fn prompt(task: &Task, others: &[&Task]) -> String {
+    let mut text = format!("Divide a task into subtasks.\n\nTask #{}: {}\n", task.id, task.title.trim());
+    for (title, field) in
+        [("Description", "description"), ("Details", "details"), ("Test strategy", "testStrategy")]
+    {
+        if let Some(words) = text_field(&task.fields, field) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n{title}:\n{words}\n");
+        }
+    }
+    if !others.is_empty() {
+        text.push_str("\nOther tasks, which are not part of it:\n");
+        text.extend(others.iter().take(50).map(|other| format!("- #{} {}\n", other.id, other.title.trim())));
+    }
+    text.push_str(INSTRUCTION);
+    text
+}
+
+const INSTRUCTION: &str = r#"
+Look at the code first. Then answer with two to seven subtasks, each so small that a few tests pin it down, in the order
+they are done. Each is tested and committed on its own, so nothing may be half done in between.
+Change no file. End your answer with a JSON list and nothing after it:
+
+[{"title": "...", "description": "...", "details": "which files, which functions", "testStrategy": "...", "dependencies": []}]
+
+"dependencies" holds the numbers of earlier subtasks of this list, counted from 1.
+"#;

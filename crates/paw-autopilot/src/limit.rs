@@ -1,0 +1,35 @@
+//! Following a program no longer than it may take.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use paw_host::process::{Exit, ProcessError, Running, Stream};
+
+/// Follows a program to its end, or ends it and everything it has started when it takes too long or its listener has
+/// heard enough. One that was cut short for what it said has no code of its own.
+pub(crate) fn follow_within(
+    running: Running,
+    limit: Duration,
+    on_line: impl FnMut(Stream, &[u8]) -> ControlFlow<()>,
+) -> Result<Exit, ProcessError> {
+    let stopper = running.stopper();
+    let (done, waiting) = mpsc::channel::<()>();
+    let timer = thread::spawn(move || {
+        let late = waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+        if late {
+            stopper.stop();
+        }
+        late
+    });
+    let followed = running.follow(on_line);
+    drop(done);
+    let late = timer.join().unwrap_or(false);
+    let followed = followed?;
+    Ok(match (followed.stopped, late) {
+        (true, true) => Exit::TimedOut { limit },
+        (true, false) => Exit::Signal(15),
+        (false, _) => followed.exit,
+    })
+}

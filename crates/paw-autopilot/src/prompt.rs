@@ -1,0 +1,127 @@
+//! What an executor is told, in three layers: the project's rules, the task, and what to do in this phase.
+//!
+//! - [`rules`]: the rule files, in their order; [`phase`]: our own words for each phase
+
+pub mod phase;
+pub mod rules;
+
+use std::fmt::Write as _;
+
+use crate::engine::Stage;
+use crate::evidence::Objection;
+use crate::runners::Case;
+use crate::tasks::model::{list_field, text_field};
+use crate::tasks::{Subtask, Task};
+
+/// Everything a prompt is made of.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    pub task: &'a Task,
+    pub subtask: &'a Subtask,
+    pub tag: &'a str,
+    pub branch: &'a str,
+    pub test_command: &'a str,
+    /// Where its tests and its code would usually go.
+    pub tests: Vec<String>,
+    pub files: Vec<String>,
+    pub stage: &'a Stage,
+    /// What was wrong with the last attempt.
+    pub objections: &'a [Objection],
+    /// Tests that fail now, with what they say.
+    pub failing: Vec<&'a Case>,
+    /// Rule files and their texts.
+    pub rules: Vec<(String, String)>,
+}
+
+pub fn compose(facts: &Facts<'_>) -> String {
+    let mut text = String::new();
+    if !facts.rules.is_empty() {
+        text.push_str("<SYSTEM PROMPT>\n");
+        for (name, rule) in &facts.rules {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "--- {name}\n{}\n\n", rule.trim_end());
+        }
+    }
+    text.push_str("<TASK CONTEXT>\n");
+    text.push_str(&context(facts));
+    let state = state(facts);
+    if !state.is_empty() {
+        let _ = write!(text, "\n<CURRENT STATE>\n{state}");
+    }
+    let _ = write!(text, "\n<INSTRUCTION>\n{}", phase::instruction(facts));
+    text
+}
+
+fn context(facts: &Facts<'_>) -> String {
+    let Facts { task, subtask, .. } = facts;
+    let mut text = format!(
+        "You are implementing:\nTask #{} [{}]: {}\nSubtask {}: {}\n",
+        task.id,
+        facts.tag,
+        one_line(&task.title),
+        subtask.item(),
+        one_line(&subtask.title)
+    );
+    let mut part = |title: &str, body: Option<&str>| {
+        if let Some(body) = body {
+            let _ = write!(text, "\n{title}:\n{}\n", body.trim());
+        }
+    };
+    let field = |name: &str| text_field(&subtask.fields, name);
+    part("Description", field("description").or_else(|| text_field(&task.fields, "description")));
+    part("Details", field("details"));
+    part("Test strategy", field("testStrategy"));
+    let list = |items: &[String]| {
+        let lines = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    part("Acceptance criteria", list(&list_field(&subtask.fields, "acceptanceCriteria")).as_deref());
+    let done: Vec<String> =
+        subtask.dependencies.iter().map(|item| format!("Subtask {item} is complete")).collect();
+    part("Dependencies", list(&done).as_deref());
+    let _ = write!(
+        text,
+        "\nCurrent phase: {}\nTest command: {}\nBranch: {}\n",
+        phase::title(facts.stage),
+        facts.test_command,
+        facts.branch
+    );
+    if !facts.tests.is_empty() {
+        let _ = writeln!(text, "Test file: {}", facts.tests.join(", "));
+    }
+    if !facts.files.is_empty() {
+        let _ = writeln!(text, "Files: {}", facts.files.join(", "));
+    }
+    text
+}
+
+/// The tests that fail, and why the last attempt was not good enough.
+fn state(facts: &Facts<'_>) -> String {
+    let mut text = String::new();
+    if let Stage::Green { red, .. } = facts.stage {
+        if red.files.is_empty() {
+            text.push_str("Tests that have to pass:\n");
+            text.extend(red.tests.iter().map(|name| format!("- {name}\n")));
+        } else {
+            text.push_str("Test files that have to build and pass:\n");
+            text.extend(red.files.iter().map(|file| format!("- {}\n", file.display())));
+        }
+    }
+    if !facts.failing.is_empty() {
+        text.push_str("\nTest output:\n");
+        for case in facts.failing.iter().take(20) {
+            let message = case.message.as_deref().unwrap_or_default();
+            let shown: Vec<&str> = message.lines().take(20).collect();
+            let _ = writeln!(text, "✗ {}\n{}", case.name, shown.join("\n"));
+        }
+    }
+    if !facts.objections.is_empty() {
+        text.push_str("\nThe last attempt was not accepted:\n");
+        text.extend(facts.objections.iter().map(|objection| format!("- {objection}\n")));
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

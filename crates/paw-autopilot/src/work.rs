@@ -1,0 +1,173 @@
+//! A run step by step: begun, asked for the next thing to do, told that it was done, committed, finished. Whoever writes the
+//! tests and the code, an executor we drive or an agent that asks, the steps are these, and the tests are run here.
+//!
+//! - [`site`]: the project a run works in; [`wishes`]: what a run was asked to be
+//! - [`plan`]: what a run would do and what is in its way; [`begin`](Work::begin): doing the first of it
+//! - [`unit`]: the next thing to do; [`complete`](Work::complete): what became of it, by our own tests
+//! - [`seen`]: what differs from how a subtask began; [`commit`](Work::commit): one commit for one subtask
+//! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](Work::resume): going on after a pause
+
+mod begin;
+mod commands;
+mod commit;
+mod complete;
+mod error;
+mod files_named;
+pub mod finish;
+pub mod notes;
+pub mod plan;
+pub mod publish;
+mod resume;
+pub mod seen;
+pub mod site;
+mod test_place;
+pub mod unit;
+pub mod wishes;
+
+use paw_core::PawError;
+use paw_host::clock;
+use paw_host::files::Lock;
+use paw_host::trust::Subject;
+use serde_json::{Value, json};
+
+use crate::artifacts::{Manifest, RunDir, RunStatus};
+use crate::engine::{Action, Event, Run, Spent, Stage, StepOutcome};
+use crate::runners::Report;
+use crate::tasks::ItemId;
+
+pub use commit::{Committed, NoCommit};
+pub use complete::{Judged, Judgement, Phase};
+pub use error::WorkError;
+pub use notes::Notes;
+pub use plan::{Check, Plan, plan};
+use seen::Seen;
+pub use site::{Site, Tester};
+pub use unit::{Unit, next_steps};
+pub use wishes::{Relaxation, Wishes};
+
+/// Whether the user has approved what a project's own files would have us run.
+pub type Approves<'a> = &'a dyn Fn(&Subject) -> Result<bool, PawError>;
+
+/// A run that is under way, and held: nobody else works on it while this is there.
+#[derive(Debug)]
+pub struct Work {
+    pub site: Site,
+    pub dir: RunDir,
+    pub run: Run,
+    pub notes: Notes,
+    tester: Tester,
+    /// The suite as the subtask at hand began.
+    baseline: Report,
+    /// How things were when the tests last ran. What changed since is not what they have seen.
+    tested: Option<Seen>,
+    /// The manifest as it was last written.
+    written: Option<Manifest>,
+    _lock: Lock,
+}
+
+impl Work {
+    pub fn tester(&self) -> &Tester {
+        &self.tester
+    }
+
+    pub fn baseline(&self) -> &Report {
+        &self.baseline
+    }
+
+    /// Where the run's files are, as a person would type it from the project.
+    pub fn report_path(&self) -> String {
+        format!(".taskmaster/reports/runs/{}/", self.dir.id)
+    }
+
+    /// One transition, and the checkpoint after it.
+    fn step(&mut self, event: Event) -> Result<Action, WorkError> {
+        let action = self.run.step(event)?;
+        self.save()?;
+        Ok(action)
+    }
+
+    fn save(&mut self) -> Result<(), WorkError> {
+        self.dir.write_checkpoint(&self.run, &self.notes)?;
+        let manifest = self.manifest();
+        if self.written.as_ref() != Some(&manifest) {
+            self.dir.write_manifest(&manifest)?;
+            self.written = Some(manifest);
+        }
+        Ok(())
+    }
+
+    /// An event from outside: an executor that failed, a wish to pause.
+    pub fn happen(&mut self, event: Event) -> Result<Action, WorkError> {
+        let was_paused = matches!(self.run.stage, Stage::Paused { .. });
+        let action = self.step(event)?;
+        if !was_paused {
+            self.log_pause()?;
+        }
+        Ok(action)
+    }
+
+    /// A line in the run's log.
+    pub fn write_log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
+        self.log(phase, fields)
+    }
+
+    /// Time and money spent. What follows right after is written down anyway; only a pause is not put off.
+    pub fn spend(&mut self, spent: Spent) -> Result<(), WorkError> {
+        self.run.step(Event::Spent(spent))?;
+        if matches!(self.run.stage, Stage::Paused { .. }) {
+            self.save()?;
+            self.log_pause()?;
+        }
+        Ok(())
+    }
+
+    fn log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
+        Ok(self.dir.log(clock::now(), phase, fields)?)
+    }
+
+    /// A line about the pause, where there is one now.
+    fn log_pause(&self) -> Result<(), WorkError> {
+        let Stage::Paused { reason, .. } = &self.run.stage else { return Ok(()) };
+        let mut fields = json!({"reason": reason.word(), "nextAction": "manual_review"});
+        if let Some(step) = self.run.current() {
+            fields["subtask"] = json!(step.id.to_string());
+        }
+        fields["error"] = json!(reason.to_string());
+        self.log("pause", fields)
+    }
+
+    pub fn manifest(&self) -> Manifest {
+        let run = &self.run;
+        let with = |wanted: fn(&StepOutcome) -> bool| -> Vec<ItemId> {
+            run.steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.id.clone()).collect()
+        };
+        let (status, over) = match &run.stage {
+            Stage::Done { .. } => (RunStatus::Completed, true),
+            Stage::Aborted => (RunStatus::Aborted, true),
+            Stage::Paused { .. } => (RunStatus::Paused, false),
+            _ => (RunStatus::Running, false),
+        };
+        let failed = match (&run.stage, run.current()) {
+            (Stage::Paused { .. } | Stage::Aborted, Some(step)) => vec![step.id.clone()],
+            _ => Vec::new(),
+        };
+        Manifest {
+            run_id: self.dir.id.clone(),
+            task_id: run.order.task.clone(),
+            tag: run.order.tag.clone(),
+            branch: run.branch.as_ref().map(ToString::to_string),
+            start_time: self.notes.began,
+            end_time: over.then(clock::now),
+            status,
+            subtasks_completed: with(|outcome| *outcome != StepOutcome::Open),
+            subtasks_failed: failed,
+            total_commits: with(|outcome| matches!(outcome, StepOutcome::Committed { .. })).len(),
+            pr_url: match &run.stage {
+                Stage::Done { pull_request } => pull_request.clone(),
+                _ => None,
+            },
+            final_coverage: self.notes.coverage,
+            relaxed: self.notes.relaxed.clone(),
+        }
+    }
+}

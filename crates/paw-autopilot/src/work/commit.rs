@@ -1,0 +1,204 @@
+//! One commit for one subtask: what was proven, with the subtask's own status, on the run's own branch.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use paw_host::git::Git;
+use serde_json::json;
+
+use super::seen::{Seen, head, is_report};
+use super::{Work, WorkError};
+use crate::engine::{Event, Stage};
+use crate::evidence::FileChange;
+use crate::message::CommitMessage;
+use crate::scope::scope;
+use crate::tasks::{ItemId, Status};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub sha: String,
+    /// The first line of its message.
+    pub subject: String,
+    pub subtask: ItemId,
+}
+
+/// A commit that git or a hook refused. The run is paused, and everything is as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCommit {
+    pub why: String,
+}
+
+impl Work {
+    /// Commits the subtask at hand. A proof does not outlive its process: where there is none, the tests are run again.
+    pub fn commit(&mut self, message: Option<&str>) -> Result<Result<Committed, NoCommit>, WorkError> {
+        let mut now = Seen::look(&self.site)?;
+        let spoilt = matches!(self.run.stage, Stage::Commit { .. }) && self.tested.as_ref() != Some(&now);
+        if spoilt || (self.notes.proven && matches!(self.run.stage, Stage::Green { .. })) {
+            self.run = self.run.checkpoint();
+            self.complete()?;
+            if !matches!(self.run.stage, Stage::Commit { .. }) {
+                return Err(WorkError::NotProven(self.notes.objections.clone()));
+            }
+            now = self.tested.clone().unwrap_or(now);
+        }
+        let Stage::Commit { step, green, .. } = self.run.stage.clone() else {
+            return Err(match &self.run.stage {
+                Stage::Paused { reason, .. } => WorkError::Paused(reason.to_string()),
+                other => WorkError::NotNow { wanted: "commit", stage: other.name() },
+            });
+        };
+        self.require_untouched_head()?;
+        let item = self.run.steps[step].id.clone();
+        let changes = self.notes.before.until(&now);
+        let text = self.message(step, green.proven().len(), green.passed(), message, &changes);
+        self.finish_statuses(step)?;
+        let made = self.paths(&changes).map_err(|error| error.to_string());
+        let made = made.and_then(|paths| commit_paths(&self.site.git, &paths, &text));
+        let (branch, sha) = head(&self.site.git)?;
+        let subject = text.lines().next().unwrap_or_default().to_owned();
+        if let Err(why) = made {
+            self.set_status(&item, &Status::InProgress)?;
+            self.log("commit", json!({"subtask": item.to_string(), "status": "error", "error": why}))?;
+            self.happen(Event::CommitRefused { why: why.clone() })?;
+            return Ok(Err(NoCommit { why }));
+        }
+        if let Some(green) = self.notes.green.take() {
+            self.set_baseline(green)?;
+        }
+        self.happen(Event::Committed { branch, sha: sha.clone() })?;
+        self.dir.add_commit(&sha)?;
+        let short: String = sha.chars().take(7).collect();
+        self.log(
+            "commit",
+            json!({"subtask": item.to_string(), "status": "ok", "sha": short, "message": subject}),
+        )?;
+        self.begin_step()?;
+        Ok(Ok(Committed { sha, subject, subtask: item }))
+    }
+
+    /// What would be committed now, relative to the worktree's root.
+    pub fn to_commit(&self) -> Result<Vec<PathBuf>, WorkError> {
+        self.paths(&self.changes()?)
+    }
+
+    fn paths(&self, changes: &[FileChange]) -> Result<Vec<PathBuf>, WorkError> {
+        let mut paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+        paths.extend(self.own_files()?);
+        paths.retain(|path| !is_report(path));
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Everything that would be committed now, as a diff; new files included.
+    pub fn diff(&self) -> Result<String, WorkError> {
+        let paths = self.to_commit()?;
+        let git = &self.site.git;
+        let list: Vec<u8> =
+            paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        // Told about, but not added: a diff shows new files then, and the index keeps nothing of them.
+        let args = ["add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        let noted = git.command(args).env("GIT_LITERAL_PATHSPECS", "1").input(list).capture()?;
+        let diff = git.run(["diff", "HEAD", "--no-color", "--no-ext-diff"])?;
+        if noted.exit.success() {
+            Ok(String::from_utf8_lossy(&diff).into_owned())
+        } else {
+            Err(WorkError::Commit(String::from_utf8_lossy(&noted.stderr).trim().to_owned()))
+        }
+    }
+
+    /// The first line of the message a commit of the subtask at hand would have.
+    pub fn subject(&self) -> Result<String, WorkError> {
+        let Some(step) = self.run.stage.step() else {
+            return Err(WorkError::NotNow { wanted: "commit", stage: self.run.stage.name() });
+        };
+        let text = self.message(step, 0, 0, None, &self.changes()?);
+        Ok(text.lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn message(
+        &self,
+        step: usize,
+        proven: usize,
+        passed: usize,
+        wish: Option<&str>,
+        changes: &[FileChange],
+    ) -> String {
+        let (settings, order) = (&self.site.settings, &self.run.order);
+        let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+        let scope = scope(self.notes.wishes.commit_scope.as_deref(), &self.site.rules, &paths, &order.tag);
+        let message = CommitMessage {
+            template: &settings.commit_template,
+            kind: &settings.commit_type,
+            scope: &scope,
+            task: &order.task,
+            subtask: &self.run.steps[step].id,
+            title: &self.run.steps[step].title,
+            tag: &order.tag,
+            proven,
+            passed,
+            co_author: settings.co_author.as_deref(),
+        };
+        let text = message.text();
+        match wish.map(str::trim).filter(|wish| !wish.is_empty()) {
+            // Words of one's own, and our trailers all the same: a resumed run finds its commits by them.
+            Some(wish) => {
+                let trailers = text.split_once("\n\n").map(|(_, trailers)| trailers).unwrap_or_default();
+                format!("{wish}\n\n{trailers}")
+            }
+            None => text,
+        }
+    }
+
+    /// The subtask is done with this commit, and with the last one its task is: for review where one is asked for.
+    fn finish_statuses(&self, step: usize) -> Result<(), WorkError> {
+        self.set_status(&self.run.steps[step].id, &Status::Done)?;
+        let last = self
+            .run
+            .steps
+            .iter()
+            .enumerate()
+            .all(|(at, other)| at == step || other.outcome != crate::engine::StepOutcome::Open);
+        if last && self.run.order.push && self.run.order.pull_request {
+            self.set_status(&ItemId::Task(self.run.order.task.clone()), &Status::Review)?;
+        }
+        Ok(())
+    }
+
+    /// The list of tasks, unless git is told not to look; the state beside it only where git has it already.
+    fn own_files(&self) -> Result<Vec<PathBuf>, WorkError> {
+        let entries = self.site.git.status()?;
+        let changed = |path: &PathBuf, untracked: bool| {
+            entries.iter().any(|entry| {
+                entry.path == *path && (untracked || entry.change != paw_host::git::Change::Untracked)
+            })
+        };
+        let project = &self.site.project;
+        let files = [(project.tasks_file(), true), (project.state_file(), false)];
+        let relative = files.into_iter().filter_map(|(file, untracked)| {
+            file.strip_prefix(&self.site.top).ok().map(|path| (path.to_path_buf(), untracked))
+        });
+        Ok(relative.filter(|(path, untracked)| changed(path, *untracked)).map(|(path, _)| path).collect())
+    }
+}
+
+/// Adds and commits these paths and nothing else that is in the index; hooks run as always. What git says against it
+/// comes back.
+pub(super) fn commit_paths(git: &Git, paths: &[PathBuf], message: &str) -> Result<(), String> {
+    let list: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    let run = |args: &[&str]| {
+        let command = git.command(args.iter().copied().chain(from_input));
+        let output = command.env("GIT_LITERAL_PATHSPECS", "1").input(list.clone()).capture();
+        let output = output.map_err(|error| error.to_string())?;
+        if output.exit.success() {
+            return Ok(());
+        }
+        let words =
+            [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        let words = words.into_iter().find(|words| !words.is_empty());
+        Err(words.unwrap_or_else(|| format!("git {} {}", args[0], output.exit)))
+    };
+    run(&["add", "--all"])?;
+    run(&["commit", "--quiet", "--only", "--message", message])
+}

@@ -1,0 +1,269 @@
+//! What became of a piece of work, by our own tests. What anybody reports about them is not asked for.
+
+use std::path::{Path, PathBuf};
+
+use paw_host::clock;
+use serde_json::json;
+
+use super::seen::{Seen, head};
+use super::{Work, WorkError};
+use crate::artifacts::log::counts;
+use crate::artifacts::results::{Occasion, TestResult};
+use crate::engine::{Action, Event, Stage};
+use crate::evidence::{FileChange, Kind, Objection, Red, judge_green, judge_red};
+use crate::runners::{Case, Outcome, TestRun};
+use crate::tasks::{ItemId, Status};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Red,
+    Green,
+}
+
+impl Phase {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Red => "RED",
+            Self::Green => "GREEN",
+        }
+    }
+}
+
+/// What our tests have shown about one attempt.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    pub phase: Phase,
+    pub subtask: ItemId,
+    pub attempt: u32,
+    pub judgement: Judgement,
+    /// What was written: tests in RED, code in GREEN.
+    pub files: Vec<PathBuf>,
+    pub tests: TestRun,
+    pub next: Action,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    Proven,
+    /// New tests passed before there was code for them. `settled`: for the second time, so it is there already.
+    AlreadyGreen {
+        settled: bool,
+    },
+    Refused(Vec<Objection>),
+}
+
+impl Work {
+    /// Runs the tests and says what they prove. HEAD and branch must be where we left them, else the run pauses.
+    pub fn complete(&mut self) -> Result<Judged, WorkError> {
+        let (step, attempt, phase) = match &self.run.stage {
+            Stage::Red { step, attempt, .. } => (*step, *attempt, Phase::Red),
+            Stage::Green { step, attempt, .. } => (*step, *attempt, Phase::Green),
+            Stage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
+            other => return Err(WorkError::NotNow { wanted: "complete a phase", stage: other.name() }),
+        };
+        self.require_untouched_head()?;
+        let subtask = self.run.steps[step].id.clone();
+        let tests = self.tester.run()?;
+        let seen = Seen::look(&self.site)?;
+        let changes = self.notes.before.until(&seen);
+        self.tested = Some(seen);
+        let judgement = match phase {
+            Phase::Red => self.judge_red(&subtask, attempt, &changes, &tests)?,
+            Phase::Green => self.judge_green(&subtask, attempt, &changes, &tests)?,
+        };
+        let files = written(self, &changes, phase);
+        if judgement == (Judgement::AlreadyGreen { settled: true }) {
+            // Its tests stay where they are and go along with the next commit.
+            self.set_status(&subtask, &Status::Done)?;
+            self.set_baseline(tests.report.clone())?;
+            let before = std::mem::take(&mut self.notes.before);
+            self.begin_step()?;
+            self.notes.before = before.with_ours_of(Seen::look(&self.site)?);
+            self.save()?;
+        }
+        self.log_pause()?;
+        let next = self.run.action();
+        Ok(Judged { phase, subtask, attempt, judgement, files, tests, next })
+    }
+
+    /// How things were when the tests last ran.
+    pub fn last_look(&self) -> Option<&Seen> {
+        self.tested.as_ref()
+    }
+
+    /// What differs from how the subtask began.
+    pub fn changes(&self) -> Result<Vec<FileChange>, WorkError> {
+        Ok(self.notes.before.until(&Seen::look(&self.site)?))
+    }
+
+    fn judge_red(
+        &mut self,
+        subtask: &ItemId,
+        attempt: u32,
+        changes: &[FileChange],
+        tests: &TestRun,
+    ) -> Result<Judgement, WorkError> {
+        let Stage::Red { passed_at_once, .. } = self.run.stage else {
+            return Err(WorkError::NotNow { wanted: "judge tests", stage: self.run.stage.name() });
+        };
+        let red = judge_red(&self.site.rules, &self.baseline, changes, tests);
+        let judgement = match &red {
+            Red::Proven(_) => Judgement::Proven,
+            Red::AlreadyGreen => Judgement::AlreadyGreen { settled: passed_at_once },
+            Red::Refused(objections) => Judgement::Refused(objections.clone()),
+        };
+        self.remember(&judgement, tests, false);
+        self.record(Phase::Red, subtask, attempt, &judgement, tests)?;
+        self.step(Event::RedJudged(red))?;
+        Ok(judgement)
+    }
+
+    fn judge_green(
+        &mut self,
+        subtask: &ItemId,
+        attempt: u32,
+        changes: &[FileChange],
+        tests: &TestRun,
+    ) -> Result<Judgement, WorkError> {
+        let Stage::Green { red, .. } = &self.run.stage else {
+            return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
+        };
+        let judged = judge_green(&self.site.rules, &self.baseline, red, changes, tests);
+        let judgement = match &judged {
+            Ok(_) => Judgement::Proven,
+            Err(objections) => Judgement::Refused(objections.clone()),
+        };
+        self.remember(&judgement, tests, judged.is_ok());
+        if judged.is_ok() {
+            self.notes.green = Some(tests.report.clone());
+        }
+        self.record(Phase::Green, subtask, attempt, &judgement, tests)?;
+        self.step(Event::GreenJudged(judged))?;
+        Ok(judgement)
+    }
+
+    fn remember(&mut self, judgement: &Judgement, tests: &TestRun, proven: bool) {
+        self.notes.proven = proven;
+        let old = |case: &&Case| self.baseline.outcome_of(&case.name) == Some(Outcome::Failed);
+        self.notes.failing = tests.report.failed().filter(|case| !old(case)).take(20).cloned().collect();
+        self.notes.objections = match judgement {
+            Judgement::Refused(objections) => objections.clone(),
+            Judgement::Proven | Judgement::AlreadyGreen { .. } => Vec::new(),
+        };
+        self.notes.last_error = match judgement {
+            Judgement::Refused(objections) => last_error(tests, objections),
+            Judgement::Proven | Judgement::AlreadyGreen { .. } => None,
+        };
+    }
+
+    /// The result of a run of tests, and a line about it.
+    fn record(
+        &mut self,
+        phase: Phase,
+        subtask: &ItemId,
+        attempt: u32,
+        judgement: &Judgement,
+        tests: &TestRun,
+    ) -> Result<(), WorkError> {
+        let proven = !matches!(judgement, Judgement::Refused(_));
+        let occasion = match phase {
+            Phase::Red => Occasion::Red { subtask, attempt, proven },
+            Phase::Green => Occasion::Green { subtask, attempt, proven },
+        };
+        let result = TestResult::of(occasion, tests, None, clock::now());
+        let path = self.dir.write_result(occasion, &result)?;
+        self.notes.last_result = path.strip_prefix(&self.dir.path).ok().map(Path::to_path_buf);
+        let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
+            "tests": counts(&tests.report), "attempts": attempt});
+        match judgement {
+            Judgement::Proven => {}
+            Judgement::AlreadyGreen { settled } => {
+                fields["note"] = json!(if *settled {
+                    "already implemented"
+                } else {
+                    "passed at once; asked for a failing test"
+                });
+            }
+            Judgement::Refused(objections) => {
+                fields["error"] =
+                    json!(objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+            }
+        }
+        if !tests.flaky.is_empty() {
+            fields["flaky"] = json!(tests.flaky);
+        }
+        self.log(&phase.as_str().to_lowercase(), fields)
+    }
+
+    /// Only we commit, and nobody changes the branch or pushes it meanwhile. Otherwise the run pauses where it is.
+    pub fn require_untouched_head(&mut self) -> Result<(), WorkError> {
+        let (branch, commit) = head(&self.site.git)?;
+        let what = if branch != self.run.branch {
+            let now = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("'{branch}'"));
+            let then = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("{now} is checked out and not '{then}' (git switch {then})")
+        } else if Some(&commit) != self.run.head.as_ref() {
+            let then = self.run.head.clone().unwrap_or_default();
+            format!(
+                "somebody committed: {then} was the last commit of this run (git log {then}..HEAD shows what came; git reset --soft {then} takes it back and keeps the files)"
+            )
+        } else if let Some(remote) = self.pushed_by_somebody(&commit)? {
+            format!("somebody pushed the branch to {remote}")
+        } else {
+            return Ok(());
+        };
+        self.happen(Event::HeadMoved { what: what.clone() })?;
+        Err(WorkError::Paused(what))
+    }
+
+    /// A commit of ours that a remote knows before we have pushed it.
+    fn pushed_by_somebody(&self, commit: &str) -> Result<Option<String>, WorkError> {
+        if commit == self.notes.base || self.notes.pushed {
+            return Ok(None);
+        }
+        let format = "--format=%(refname:short)";
+        let known = self.site.git.line(["for-each-ref", format, "--contains", commit, "refs/remotes"])?;
+        Ok(known.lines().next().map(str::to_owned))
+    }
+}
+
+/// What a phase has written, the kind it was asked for first.
+fn written(work: &Work, changes: &[FileChange], phase: Phase) -> Vec<PathBuf> {
+    let rules = &work.site.rules;
+    let since: Vec<FileChange> = match (&work.run.stage, phase) {
+        (Stage::Commit { red, .. }, Phase::Green) => crate::evidence::changes::between(&red.seen, changes),
+        _ => changes.to_vec(),
+    };
+    let kinds = |wanted: Kind| {
+        since
+            .iter()
+            .filter(move |change| rules.kind(&change.path) == wanted)
+            .map(|change| change.path.clone())
+    };
+    let (first, second) = match phase {
+        Phase::Red => (Kind::Test, Kind::Production),
+        Phase::Green => (Kind::Production, Kind::Manifest),
+    };
+    let mut files: Vec<PathBuf> = kinds(first).collect();
+    if files.is_empty() {
+        files = kinds(second).collect();
+    }
+    files
+}
+
+/// What the first failing test said, else the first objection.
+fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
+    let failing = tests.report.cases.iter().filter(|case| case.outcome == Outcome::Failed);
+    let message = failing.filter_map(|case| case.message.as_deref()).find_map(telling_line);
+    message.or_else(|| objections.first().map(ToString::to_string))
+}
+
+/// The line of a message that says most: in a traceback the last one, else the first.
+fn telling_line(message: &str) -> Option<String> {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    if message.starts_with("Traceback") {
+        lines.next_back().map(str::to_owned)
+    } else {
+        lines.next().map(str::to_owned)
+    }
+}

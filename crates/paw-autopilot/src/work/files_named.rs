@@ -1,0 +1,83 @@
+//! Which files a subtask speaks of: those it lists, else those its words name.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::tasks::Subtask;
+use crate::tasks::model::text_field;
+
+/// Each once, in the order they are named.
+pub(super) fn files_of(subtask: &Subtask) -> Vec<PathBuf> {
+    let listed = subtask.fields.get("relevantFiles").and_then(Value::as_array);
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut add = |path: &str| {
+        if let Some(path) = inside(path).filter(|path| !files.contains(path)) {
+            files.push(path);
+        }
+    };
+    for entry in listed.into_iter().flatten().filter(|entry| entry["action"] != "reference") {
+        add(entry["path"].as_str().or(entry.as_str()).unwrap_or_default());
+    }
+    for field in ["title", "description", "details", "testStrategy"] {
+        let text = text_field(&subtask.fields, field).unwrap_or_default();
+        text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;".contains(c))
+            .filter(|word| is_file(word))
+            .for_each(&mut add);
+    }
+    files
+}
+
+const ENDINGS: [&str; 22] = [
+    "rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "go", "java", "kt", "cs", "rb", "php", "c",
+    "h", "cpp", "sql", "vue", "svelte", "swift",
+];
+
+/// `src/schema.js`, but neither `e.g.` nor `Node.js`.
+fn is_file(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ':', '!', '?']);
+    let Some((stem, ending)) = word.rsplit_once('.') else { return false };
+    let named = stem.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    let library = ending == "js" && !word.contains('/') && stem.starts_with(char::is_uppercase);
+    named && ENDINGS.contains(&ending) && !library && !word.contains("://")
+}
+
+fn inside(path: &str) -> Option<PathBuf> {
+    let path = Path::new(path.trim_end_matches(['.', ':', '!', '?']).trim_start_matches("./"));
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    (path.components().all(plain) && path.extension().is_some()).then(|| path.to_path_buf())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::tasks::TaskFile;
+
+    pub(crate) fn subtask(fields: &Value) -> Subtask {
+        let file = json!({"tasks": [{"id": 42, "title": "t", "subtasks": [fields]}]});
+        let mut tags = TaskFile::parse(&file.to_string()).unwrap().tags;
+        tags.remove(0).tasks.remove(0).subtasks.remove(0)
+    }
+
+    fn named(fields: &Value) -> Vec<String> {
+        files_of(&subtask(fields)).iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn files_are_taken_from_lists_and_from_words() {
+        let fields = json!({"id": 1, "title": "Add schema", "details": "Write `src/schema.js`, then see ./src/api/a.ts. Use Node.js, e.g. v20.",
+            "relevantFiles": [{"path": "db/x.sql", "action": "create"}, {"path": "y.rs", "action": "reference"}, {"path": "/etc/passwd.py"}]});
+        assert_eq!(named(&fields), ["db/x.sql", "src/schema.js", "src/api/a.ts"]);
+        assert!(named(&json!({"id": 1, "title": "See https://x.invalid/a.js and ../up.py"})).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_make_it_panic(words in "\\PC{0,60}") {
+            named(&json!({"id": 1, "title": "t", "details": words, "relevantFiles": [{"path": words}]}));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The end of a run: the whole suite, coverage, push and pull request.
+
+use paw_host::clock;
+use serde_json::json;
+
+pub use super::commands::FinalCommands;
+use super::commands::{load_coverage, run_line};
+use super::commit::commit_paths;
+use super::seen::{head, is_ours};
+use super::wishes::Relaxation;
+use super::{Work, WorkError};
+use crate::artifacts::log::counts;
+use crate::artifacts::manifest::Percents;
+use crate::artifacts::pull_request;
+use crate::artifacts::results::{Occasion, TestResult};
+use crate::coverage::Coverage;
+use crate::coverage::gate::{Judged, Standing, judge};
+use crate::engine::{Event, Stage};
+use crate::runners::{Outcome, TestRun, Verdict};
+
+/// What the end of a run has shown.
+#[derive(Debug, Clone)]
+pub struct Final {
+    pub tests: TestRun,
+    /// Nothing where no coverage was measured.
+    pub coverage: Option<Vec<Judged>>,
+    /// A commit of what the formatter changed.
+    pub formatted: Option<String>,
+    /// Files that are not committed: tests of what was there already.
+    pub uncommitted: Vec<String>,
+    /// Nothing when all is well.
+    pub failed: Option<String>,
+}
+
+impl Work {
+    /// The last checks, and the body of a pull request.
+    pub fn finalize(&mut self, commands: &FinalCommands) -> Result<Final, WorkError> {
+        match &self.run.stage {
+            Stage::Finalize => {}
+            Stage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
+            other => return Err(WorkError::NotNow { wanted: "finalize", stage: other.name() }),
+        }
+        self.require_untouched_head()?;
+        let limit = self.tester.limit();
+        let root = self.site.project.root.clone();
+        let mut failed = None;
+        for line in [&commands.format, &commands.lint].into_iter().flatten() {
+            failed = failed.or(run_line(line, &root, limit)?.err());
+        }
+        let tests = self.tester.run()?;
+        failed = failed.or_else(|| self.new_failures(&tests));
+        let coverage = if failed.is_none() { self.measure(commands, &mut failed)? } else { None };
+        let judged = coverage.as_ref().map(|coverage| judge(coverage, &self.site.settings.thresholds));
+        if let Some(missed) = judged.as_deref().and_then(missed)
+            && !self.notes.wishes.relaxes(Relaxation::Coverage)
+        {
+            failed = failed.or(Some(missed));
+        }
+        self.notes.coverage = coverage.as_ref().map(Percents::from);
+        let result = TestResult::of(Occasion::Final, &tests, coverage.as_ref(), clock::now());
+        self.dir.write_result(Occasion::Final, &result)?;
+        self.notes.last_result = Some("test-results/final-suite.json".into());
+        let formatted =
+            if failed.is_none() && commands.format.is_some() { self.commit_format()? } else { None };
+        let mut fields =
+            json!({"status": if failed.is_none() { "ok" } else { "error" }, "tests": counts(&tests.report)});
+        if let Some(why) = &failed {
+            fields["error"] = json!(why);
+        }
+        self.log("finalize", fields)?;
+        self.write_body(&tests)?;
+        self.notes.last_error.clone_from(&failed);
+        self.happen(match failed.clone() {
+            None => Event::FinalPassed,
+            Some(why) => Event::FinalFailed { why },
+        })?;
+        let uncommitted = self.uncommitted()?;
+        Ok(Final { tests, coverage: judged, formatted, uncommitted, failed })
+    }
+
+    /// Old failures are known and may stay; everything else has to pass.
+    fn new_failures(&self, tests: &TestRun) -> Option<String> {
+        match tests.verdict {
+            Verdict::Passed => return None,
+            Verdict::Failures => {}
+            Verdict::NoneRan => return Some("no test ran".into()),
+            Verdict::TimedOut => return Some("the tests took longer than they may".into()),
+            Verdict::BuildFailure => return Some("the tests do not build".into()),
+            Verdict::Crashed => return Some(format!("the test runner {}", tests.exit)),
+        }
+        let old = |name: &&str| self.baseline.outcome_of(name) == Some(Outcome::Failed);
+        let new: Vec<&str> =
+            tests.report.names(Outcome::Failed).into_iter().filter(|name| !old(name)).collect();
+        (!new.is_empty()).then(|| format!("failing: {}", new.join(", ")))
+    }
+
+    fn measure(
+        &self,
+        commands: &FinalCommands,
+        failed: &mut Option<String>,
+    ) -> Result<Option<Coverage>, WorkError> {
+        let Some(line) = &commands.coverage else { return Ok(None) };
+        let (root, since) = (&self.site.project.root, clock::now());
+        if let Err(why) = run_line(line, root, self.tester.limit())? {
+            *failed = Some(why);
+            return Ok(None);
+        }
+        load_coverage(commands.coverage_report.as_deref(), root, since)
+    }
+
+    /// What a formatter has changed is a commit of its own, after the tests have passed with it.
+    fn commit_format(&mut self) -> Result<Option<String>, WorkError> {
+        let changes = self.site.git.status()?;
+        let tracked =
+            changes.into_iter().filter(|entry| matches!(entry.change, paw_host::git::Change::Changed { .. }));
+        let paths: Vec<_> = tracked.map(|entry| entry.path).filter(|path| !is_ours(path)).collect();
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let message = format!("style: format (task {0})\n\nTask: {0}\n", self.run.order.task);
+        commit_paths(&self.site.git, &paths, &message).map_err(WorkError::Commit)?;
+        let (_, sha) = head(&self.site.git)?;
+        self.run.head = Some(sha.clone());
+        self.dir.add_commit(&sha)?;
+        self.save()?;
+        Ok(Some(sha))
+    }
+
+    fn write_body(&self, tests: &TestRun) -> Result<(), WorkError> {
+        let template = match &self.site.settings.pull_request.body_template {
+            Some(path) => self.site.load_inside(path),
+            None => None,
+        };
+        let coverage = self.notes.coverage.as_ref();
+        let mut body = pull_request::body(&self.run, Some(&tests.report), coverage, template.as_deref());
+        if !self.notes.relaxed.is_empty() {
+            body.push_str("\n## Let pass by --force\n\n");
+            body.extend(self.notes.relaxed.iter().map(|line| format!("- {line}\n")));
+        }
+        Ok(self.dir.write_pull_request(&body)?)
+    }
+
+    fn uncommitted(&self) -> Result<Vec<String>, WorkError> {
+        let known = self.notes.before.foreign();
+        let changes = self.site.git.status()?;
+        let left = changes.iter().filter(|entry| !super::seen::is_report(&entry.path));
+        let left = left.filter(|entry| !known.contains(&entry.path.as_path()) && !is_ours(&entry.path));
+        Ok(left.map(|entry| self.site.shown(&entry.path)).collect())
+    }
+}
+
+/// Which thresholds were missed, in words.
+fn missed(judged: &[Judged]) -> Option<String> {
+    let missed: Vec<String> = judged
+        .iter()
+        .filter(|judged| judged.standing == Standing::Missed)
+        .map(|judged| {
+            format!("{} {:.1} % of {} %", judged.metric, judged.percent.unwrap_or_default(), judged.wanted)
+        })
+        .collect();
+    (!missed.is_empty()).then(|| format!("coverage is too low: {}", missed.join(", ")))
+}

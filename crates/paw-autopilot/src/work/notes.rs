@@ -1,0 +1,51 @@
+//! What is written down beside the state of a run, so that another process can go on with it.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::seen::Seen;
+use super::wishes::Wishes;
+use crate::artifacts::manifest::Percents;
+use crate::evidence::Objection;
+use crate::runners::{Case, Report};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notes {
+    pub began: Timestamp,
+    pub wishes: Wishes,
+    /// Whatever an executor has started carries this, and is ended by it.
+    pub mark: String,
+    /// The commit that the branch was made from.
+    pub base: String,
+    /// How things were when the subtask at hand began.
+    #[serde(default)]
+    pub before: Seen,
+    /// The last tests were a proof; only the commit is missing.
+    #[serde(default)]
+    pub proven: bool,
+    /// What the suite said when the subtask at hand was proven; the baseline of the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub green: Option<Report>,
+    /// The branch is on its remote, and we have put it there.
+    #[serde(default)]
+    pub pushed: bool,
+    /// Why the last attempt was none.
+    #[serde(default)]
+    pub objections: Vec<Objection>,
+    /// Tests that fail now, for whoever is asked next.
+    #[serde(default)]
+    pub failing: Vec<Case>,
+    /// The result that says most about where the run stands.
+    #[serde(default)]
+    pub last_result: Option<PathBuf>,
+    /// What the first failing test said.
+    #[serde(default)]
+    pub last_error: Option<String>,
+    #[serde(default)]
+    pub coverage: Option<Percents>,
+    /// What was let pass, in words.
+    #[serde(default)]
+    pub relaxed: Vec<String>,
+}

@@ -1,0 +1,195 @@
+//! What a run would do, and what is in its way. Looks at everything and changes nothing.
+
+mod checks;
+
+use std::path::PathBuf;
+
+use paw_core::BranchName;
+use paw_host::trust::Subject;
+use serde::Serialize;
+
+use checks::Checks;
+
+use super::files_named::files_of;
+use super::seen::{Seen, head};
+use super::test_place::tests_for;
+use super::wishes::{Relaxation, Wishes};
+use super::{Site, WorkError};
+use crate::branch::pick;
+use crate::message::CommitMessage;
+use crate::scope::scope;
+use crate::tasks::file::Tag;
+use crate::tasks::next::next_item;
+use crate::tasks::project::{require_item, require_tag};
+use crate::tasks::{ItemId, Subtask, TagName, Task, TaskId};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub ok: bool,
+    /// A run does not begin without it.
+    pub needed: bool,
+    pub words: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedStep {
+    pub id: ItemId,
+    pub title: String,
+    pub depends_on: Vec<ItemId>,
+    /// Where its tests and its code would go, as far as its words say.
+    pub tests: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
+    pub commit: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    pub task_id: TaskId,
+    pub tag: TagName,
+    pub title: String,
+    pub test_command: Option<String>,
+    pub branch: BranchName,
+    /// The name the branch would have, if git could hold it beside the others.
+    pub instead_of: Option<String>,
+    pub on_branch_already: bool,
+    pub default_branch: Option<BranchName>,
+    /// The branch a pull request goes to.
+    pub base: Option<String>,
+    pub remote: Option<String>,
+    pub checks: Vec<Check>,
+    pub subtasks: Vec<PlannedStep>,
+    /// It has none yet: somebody has to divide it first.
+    pub needs_subtasks: bool,
+    /// What the project wants to run and somebody has to approve.
+    #[serde(skip)]
+    pub subject: Option<Subject>,
+}
+
+impl Plan {
+    /// What a run cannot begin with.
+    pub fn problems(&self) -> Vec<String> {
+        self.checks
+            .iter()
+            .filter(|check| check.needed && !check.ok)
+            .map(|check| check.words.clone())
+            .collect()
+    }
+}
+
+/// `tools`: programs that are needed besides git, such as the executor's.
+pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, WorkError> {
+    if !site.settings.enabled {
+        return Err(WorkError::Off);
+    }
+    let (current, commit) = head(&site.git)?;
+    let variable = std::env::var("TASKMASTER_TAG").ok();
+    let on = current.as_ref().map(BranchName::as_str);
+    let tag = site.project.resolve_tag(wishes.tag.as_deref(), variable.as_deref(), on)?;
+    let file = site.project.load_tasks()?;
+    let list = require_tag(&file, &tag)?;
+    let task = find_task(wishes, list)?;
+    let mut checks = Checks(Vec::new());
+    let foreign = Seen::look(site)?.foreign().iter().map(|path| site.shown(path)).collect::<Vec<_>>();
+    checks.tree(&foreign, !site.settings.require_clean_tree || wishes.relaxes(Relaxation::Dirty));
+    let (test_command, subject) = match site.detect(wishes.runner.as_deref()) {
+        Ok((detected, subject)) => {
+            let also = detected.others.join(", ");
+            let also =
+                if also.is_empty() { also } else { format!(" (also there: {also}; --runner chooses)") };
+            checks.add(true, true, format!("Test command detected: {}{also}", detected.adapter.name()));
+            (Some(detected.adapter.name()), subject)
+        }
+        Err(WorkError::Detect(error)) => {
+            checks.add(false, true, error.to_string());
+            (None, None)
+        }
+        Err(other) => return Err(other),
+    };
+    checks.tools(site, wishes, test_command.as_deref(), tools);
+    let existing = site.git.local_branches()?;
+    let picked = pick(&site.settings.branch_pattern, &tag, &task.id, &task.title, &existing)?;
+    let on_branch_already = current.as_ref() == Some(&picked.branch);
+    let default_branch = site.git.find_default_branch()?;
+    checks.branch(current.as_ref(), &commit, &picked.branch, existing.contains(&picked.branch));
+    let remote = find_remote(site)?;
+    if wishes.push && remote.is_none() {
+        checks.add(
+            false,
+            false,
+            "Remote to push to: none (the run pauses before the push; --no-push ends it there)".into(),
+        );
+    }
+    let subtasks = checks.subtasks(task, list);
+    let planned = subtasks.iter().map(|subtask| planned(site, wishes, &tag, task, subtask)).collect();
+    Ok(Plan {
+        task_id: task.id.clone(),
+        title: task.title.clone(),
+        test_command,
+        branch: picked.branch,
+        instead_of: picked.instead_of,
+        on_branch_already,
+        base: site
+            .settings
+            .pull_request
+            .base
+            .clone()
+            .or_else(|| default_branch.as_ref().map(ToString::to_string)),
+        default_branch,
+        remote,
+        checks: checks.0,
+        subtasks: planned,
+        needs_subtasks: task.subtasks.is_empty(),
+        subject,
+        tag,
+    })
+}
+
+fn find_task<'a>(wishes: &Wishes, list: &'a Tag) -> Result<&'a Task, WorkError> {
+    let item = match &wishes.task {
+        Some(wish) => wish.parse::<ItemId>()?,
+        None => next_item(&list.tasks).ok_or(WorkError::NothingReady)?,
+    };
+    if wishes.task.is_some() && matches!(item, ItemId::Subtask(..)) {
+        return Err(WorkError::OnlyTasks(item.to_string()));
+    }
+    let file = crate::tasks::TaskFile { shape: crate::tasks::file::Shape::Tagged, tags: vec![list.clone()] };
+    require_item(&file, &list.name, &ItemId::Task(item.task().clone()))?;
+    list.find_task(item.task()).ok_or(WorkError::NothingReady)
+}
+
+/// Where a branch is pushed to: `origin`, else the only remote there is.
+pub(super) fn find_remote(site: &Site) -> Result<Option<String>, WorkError> {
+    let remotes = site.git.remotes()?;
+    let origin = remotes.iter().find(|remote| *remote == "origin").cloned();
+    Ok(origin.or_else(|| if remotes.len() == 1 { remotes.into_iter().next() } else { None }))
+}
+
+fn planned(site: &Site, wishes: &Wishes, tag: &TagName, task: &Task, subtask: &Subtask) -> PlannedStep {
+    let named = files_of(subtask);
+    let (tests, files) = tests_for(&site.rules, &named, site.has_tests_dir());
+    let both: Vec<PathBuf> = tests.iter().chain(&files).cloned().collect();
+    let scope = scope(wishes.commit_scope.as_deref(), &site.rules, &both, tag);
+    let message = CommitMessage {
+        template: &site.settings.commit_template,
+        kind: &site.settings.commit_type,
+        scope: &scope,
+        task: &task.id,
+        subtask: &subtask.item(),
+        title: &subtask.title,
+        tag,
+        proven: 0,
+        passed: 0,
+        co_author: None,
+    };
+    PlannedStep {
+        id: subtask.item(),
+        title: subtask.title.clone(),
+        depends_on: subtask.dependencies.clone(),
+        commit: message.subject(),
+        tests,
+        files,
+    }
+}

@@ -1,0 +1,144 @@
+//! Push and pull request, and the exact commands for whoever has to do it by hand.
+
+use std::ffi::OsStr;
+
+use paw_host::process::{Command, find_program, shell_quote};
+use serde_json::json;
+
+use super::plan::find_remote;
+use super::{Work, WorkError};
+use crate::artifacts::pull_request;
+use crate::engine::{Event, Stage};
+
+/// What became of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    Made {
+        url: String,
+    },
+    /// Nobody could open it; these are the commands that do.
+    ByHand {
+        why: String,
+        commands: Vec<String>,
+    },
+}
+
+impl Work {
+    /// The branch a pull request goes to.
+    pub fn base(&self) -> String {
+        let wished = self.site.settings.pull_request.base.clone();
+        let default = || self.run.order.default_branch.as_ref().map(ToString::to_string);
+        wished.or_else(default).unwrap_or_else(|| "main".into())
+    }
+
+    /// Pushes the branch. Returns the remote, or nothing when the run is paused because it could not.
+    pub fn push(&mut self) -> Result<Option<String>, WorkError> {
+        let Stage::Push = self.run.stage else {
+            return Err(WorkError::NotNow { wanted: "push", stage: self.run.stage.name() });
+        };
+        self.require_untouched_head()?;
+        let branch = self.run.branch.clone().map(|branch| branch.to_string()).unwrap_or_default();
+        let pushed = match find_remote(&self.site)? {
+            None => {
+                Err("there is no remote to push to (git remote add origin URL; or finish with --no-push)"
+                    .to_owned())
+            }
+            Some(remote) => {
+                let refspec = format!("refs/heads/{branch}:refs/heads/{branch}");
+                let args = ["push", "--quiet", "--set-upstream", &remote, &refspec];
+                self.site.git.run(args).map(|_| remote).map_err(|error| error.to_string())
+            }
+        };
+        match pushed {
+            Ok(remote) => {
+                self.notes.pushed = true;
+                self.log("push", json!({"status": "ok", "remote": remote, "branch": branch}))?;
+                self.happen(Event::Pushed)?;
+                Ok(Some(remote))
+            }
+            Err(why) => {
+                self.log("push", json!({"status": "error", "error": why}))?;
+                self.notes.last_error = Some(why.clone());
+                self.happen(Event::PushFailed { why })?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Opens a pull request with `gh`, or says how to do it by hand. Either way the run is over.
+    pub fn open_pull_request(&mut self) -> Result<Opened, WorkError> {
+        let Stage::PullRequest = self.run.stage else {
+            return Err(WorkError::NotNow { wanted: "open a pull request", stage: self.run.stage.name() });
+        };
+        let opened = match find_program("gh", &self.site.search_path) {
+            None => Err("gh is not installed".to_owned()),
+            Some(gh) => {
+                let ask =
+                    |args: &[String]| Command::new(&gh).args(args).dir(&self.site.project.root).capture();
+                let made = ask(&self.gh_args())?;
+                let url = made.exit.success().then(|| url_in(&made.stdout)).flatten();
+                // One that is there already, perhaps from a run that was interrupted, is as good as a new one.
+                let there = || {
+                    let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
+                    let view = ["pr", "view", &branch, "--json", "url", "--jq", ".url"].map(str::to_owned);
+                    ask(&view).ok().filter(|view| view.exit.success()).and_then(|view| url_in(&view.stdout))
+                };
+                url.or_else(there).ok_or_else(|| {
+                    let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+                    if said.is_empty() { format!("gh {}", made.exit) } else { said }
+                })
+            }
+        };
+        match opened {
+            Ok(url) => {
+                self.log("pr", json!({"status": "ok", "url": url, "title": pull_request::title(&self.run)}))?;
+                self.happen(Event::PullRequestMade { url: url.clone() })?;
+                Ok(Opened::Made { url })
+            }
+            Err(why) => {
+                let commands = self.manual_commands(false);
+                self.log("pr", json!({"status": "error", "error": why, "commands": commands}))?;
+                self.happen(Event::NoPullRequest)?;
+                Ok(Opened::ByHand { why, commands })
+            }
+        }
+    }
+
+    fn gh_args(&self) -> Vec<String> {
+        let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
+        let body = format!("{}pr.md", self.report_path());
+        let args = [
+            "pr",
+            "create",
+            "--base",
+            &self.base(),
+            "--head",
+            &branch,
+            "--title",
+            &pull_request::title(&self.run),
+            "--body-file",
+            &body,
+        ];
+        args.map(str::to_owned).into()
+    }
+
+    /// What to type for a push, if it is wanted, and for a pull request.
+    pub fn manual_commands(&self, push: bool) -> Vec<String> {
+        let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
+        let quoted = |words: &[String]| {
+            words.iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" ")
+        };
+        let remote = find_remote(&self.site).ok().flatten().unwrap_or_else(|| "origin".into());
+        let push =
+            push.then(|| quoted(&["git", "push", "--set-upstream", &remote, &branch].map(str::to_owned)));
+        push.into_iter().chain([format!("gh {}", quoted(&self.gh_args()))]).collect()
+    }
+}
+
+fn url_in(said: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(said).into_owned();
+    text.split_whitespace()
+        .rev()
+        .find(|word| word.starts_with("https://") || word.starts_with("http://"))
+        .map(str::to_owned)
+}

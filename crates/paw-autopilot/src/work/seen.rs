@@ -1,0 +1,109 @@
+//! What differs from how a subtask began: by git, and beside git for the few files that decide what counts as a proof.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+use paw_host::files::{self, Access};
+use paw_host::git::Git;
+use serde::{Deserialize, Serialize};
+
+use super::{Site, WorkError};
+use crate::evidence::FileChange;
+use crate::evidence::changes::{between, since_head};
+
+/// A look at a worktree: everything that differs from its last commit, and the texts of what must not change at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Seen {
+    commit: String,
+    changes: Vec<FileChange>,
+    /// Watched whether git knows them or not: an ignored list of tasks is a list of tasks.
+    guarded: BTreeMap<PathBuf, Option<String>>,
+}
+
+impl Seen {
+    pub fn look(site: &Site) -> Result<Self, WorkError> {
+        let ours = |change: &FileChange| is_report(&change.path);
+        let changes = since_head(&site.git)?.into_iter().filter(|change| !ours(change)).collect();
+        let guarded = guarded(site).into_iter().map(|path| {
+            let text = std::fs::read(site.top.join(&path)).ok();
+            (path, text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        });
+        Ok(Self { commit: head(&site.git)?.1, changes, guarded: guarded.collect() })
+    }
+
+    /// The last commit then.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+
+    /// What changed from here to a later look.
+    pub fn until(&self, later: &Self) -> Vec<FileChange> {
+        let mut changes = between(&self.changes, &later.changes);
+        for (path, after) in &later.guarded {
+            let before = self.guarded.get(path).cloned().flatten();
+            if before != *after && !changes.iter().any(|change| change.path == *path) {
+                changes.push(FileChange { path: path.clone(), before, after: after.clone() });
+            }
+        }
+        changes
+    }
+
+    /// The same, with what the project's own lists and settings are now: somebody may have edited them meanwhile.
+    #[must_use]
+    pub fn with_ours_of(mut self, now: Self) -> Self {
+        self.changes.retain(|change| !is_ours(&change.path));
+        self.changes.extend(now.changes.into_iter().filter(|change| is_ours(&change.path)));
+        self.guarded = now.guarded;
+        self
+    }
+
+    /// What somebody else has changed and not committed.
+    pub fn foreign(&self) -> Vec<&Path> {
+        self.changes.iter().map(|change| change.path.as_path()).filter(|path| !is_ours(path)).collect()
+    }
+}
+
+/// The list of tasks, and the settings that say how tests are run and what is enough.
+fn guarded(site: &Site) -> Vec<PathBuf> {
+    let files =
+        [site.project.tasks_file(), site.project.config_file(), site.top.join(".git-paw/config.toml")];
+    files.iter().filter_map(|file| file.strip_prefix(&site.top).ok().map(Path::to_path_buf)).collect()
+}
+
+/// Kept by git-paw and its tasks.
+pub fn is_ours(path: &Path) -> bool {
+    let old = ["tasks/tasks.json", ".taskmasterconfig"].iter().any(|old| path == Path::new(old));
+    old || path.iter().any(|part| part == ".taskmaster" || part == ".git-paw")
+}
+
+/// Written by every run, committed by none.
+pub fn is_report(path: &Path) -> bool {
+    let parts: Vec<_> = path.iter().collect();
+    parts.windows(2).any(|pair| pair[0] == ".taskmaster" && (pair[1] == "reports" || pair[1] == "state"))
+}
+
+/// Where HEAD is: its branch, and its commit. A repository without a commit has none.
+pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
+    let said = git.output(["rev-parse", "--verify", "HEAD", "--symbolic-full-name", "HEAD"])?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let mut lines = text.lines();
+    match (said.exit.success(), lines.next(), lines.next()) {
+        (true, Some(commit), Some(name)) => {
+            let branch = name.strip_prefix("refs/heads/").and_then(|name| BranchName::new(name).ok());
+            Ok((branch, commit.to_owned()))
+        }
+        _ => Ok((git.find_current_branch()?, git.find_object("HEAD", "commit")?.unwrap_or_default())),
+    }
+}
+
+/// What runs write is nobody's business in `git status`; a file of its own says so, and hides itself too.
+pub fn keep_out_of_git(site: &Site) -> Result<(), WorkError> {
+    for dir in [".taskmaster/state", ".taskmaster/reports/runs"] {
+        let ignore = site.project.root.join(dir).join(".gitignore");
+        if !ignore.exists() {
+            files::write_atomic(&ignore, b"*\n", Access::Usual)?;
+        }
+    }
+    Ok(())
+}

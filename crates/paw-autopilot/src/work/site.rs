@@ -1,0 +1,123 @@
+//! The project a run works in: its repository, its tasks, its settings and its tests.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use paw_core::PawError;
+use paw_host::git::{Git, Repo};
+use paw_host::trust::Subject;
+
+use super::{Approves, WorkError};
+use crate::evidence::Rules;
+use crate::runners::detect::{Detected, detect, gather};
+use crate::runners::run::run_twice;
+use crate::runners::{Adapter, Limits, Selection, TestRun};
+use crate::tasks::{Settings, TaskProject};
+
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub repo: Repo,
+    /// The worktree's root.
+    pub top: PathBuf,
+    pub git: Git,
+    pub project: TaskProject,
+    pub settings: Settings,
+    pub rules: Rules,
+    pub search_path: OsString,
+}
+
+impl Site {
+    /// The project at or above `dir`, in the worktree it lies in.
+    pub fn find(repo: Repo, dir: &Path, search_path: &OsStr) -> Result<Self, WorkError> {
+        let top = repo.worktree.clone().ok_or(WorkError::NoWorktree)?;
+        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        let project = TaskProject::find(&dir, &top).unwrap_or_else(|| TaskProject::at(&top));
+        let settings = project.load_settings()?;
+        let rules = Rules::with_pattern(settings.test_pattern.as_deref());
+        let search_path = search_path.to_os_string();
+        Ok(Self { repo, git: Git::at(&top), top, project, settings, rules, search_path })
+    }
+
+    /// A path from the worktree's root as seen from the project, where it lies in it.
+    pub fn shown(&self, path: &Path) -> String {
+        let whole = self.top.join(path);
+        whole.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
+    }
+
+    /// The text of a file that settings name, if it lies in the worktree: a repository's settings must not have somebody's
+    /// keys read and put into a prompt or a pull request.
+    pub fn load_inside(&self, path: &Path) -> Option<String> {
+        let top = self.top.canonicalize().unwrap_or_else(|_| self.top.clone());
+        let real = self.project.root.join(path).canonicalize().ok();
+        let real = real.filter(|real| real.starts_with(&top) && real.is_file())?;
+        Some(String::from_utf8_lossy(&std::fs::read(real).ok()?).into_owned())
+    }
+
+    pub(super) fn has_tests_dir(&self) -> bool {
+        self.project.root.join("tests").is_dir()
+    }
+
+    /// The runner of the project's tests, by the user's wish, else by the project's settings, else by looking.
+    pub fn detect(&self, wish: Option<&str>) -> Result<(Detected, Option<Subject>), WorkError> {
+        let wish = wish.filter(|wish| *wish != "auto");
+        let facts = gather(&self.project.root, &self.search_path);
+        let detected = detect(&facts, &self.project.root, wish.or(self.settings.runner.as_deref()))?;
+        // What the user has typed is the user's own; what a file of the project says is somebody else's.
+        let foreign = detected.needs_trust && wish.is_none();
+        let subject = foreign.then(|| Subject::new("tests").with("test.runner", detected.adapter.name()));
+        Ok((detected, subject))
+    }
+
+    /// The same, ready to run.
+    pub fn tester(&self, wish: Option<&str>, approves: Approves<'_>) -> Result<Tester, WorkError> {
+        let (detected, subject) = self.detect(wish)?;
+        if let Some(subject) = subject
+            && !approves(&subject)?
+        {
+            return Err(WorkError::NotApproved(subject.summary().join("; ")));
+        }
+        Ok(Tester {
+            adapter: detected.adapter,
+            root: self.project.root.clone(),
+            limits: Limits::of(self.settings.test_timeout),
+        })
+    }
+}
+
+/// Runs the tests of one project.
+#[derive(Debug)]
+pub struct Tester {
+    adapter: Box<dyn Adapter>,
+    root: PathBuf,
+    limits: Limits,
+}
+
+impl Tester {
+    /// What people call it: `npm test`.
+    pub fn name(&self) -> String {
+        self.adapter.name()
+    }
+
+    pub fn limit(&self) -> Duration {
+        self.limits.time
+    }
+
+    /// The whole suite, and once more what failed.
+    pub fn run(&self) -> Result<TestRun, WorkError> {
+        Ok(run_twice(self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
+    }
+}
+
+impl From<WorkError> for PawError {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Paw(error) => error,
+            WorkError::Git(error) => error.into(),
+            WorkError::Tasks(error) => error.into(),
+            WorkError::File(error) => error.into(),
+            WorkError::Off | WorkError::NotApproved(_) => Self::ConfigError(error.to_string()),
+            other => Self::TaskError(other.to_string()),
+        }
+    }
+}

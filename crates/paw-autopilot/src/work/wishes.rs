@@ -1,0 +1,68 @@
+//! What a run was asked to be. Kept with the run, so that whoever resumes it need not say it again.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Budget;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Wishes {
+    /// Nothing means whatever is next.
+    pub task: Option<String>,
+    pub tag: Option<String>,
+    pub runner: Option<String>,
+    pub commit_scope: Option<String>,
+    pub executor: Option<String>,
+    pub max_attempts: Option<u32>,
+    pub budget: Budget,
+    pub push: bool,
+    pub pull_request: bool,
+    pub relax: Vec<Relaxation>,
+}
+
+/// What `--force` lets pass. Nothing lets a commit pass that is not proven, or one on the default branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relaxation {
+    /// Begin beside changes that are not committed.
+    Dirty,
+    /// Give up a run that is not finished.
+    Run,
+    /// Finish below the coverage that is asked for.
+    Coverage,
+}
+
+impl Relaxation {
+    pub const ALL: [Self; 3] = [Self::Dirty, Self::Run, Self::Coverage];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dirty => "dirty",
+            Self::Run => "run",
+            Self::Coverage => "coverage",
+        }
+    }
+}
+
+impl fmt::Display for Relaxation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Relaxation {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == word);
+        known.ok_or_else(|| format!("'{word}' cannot be forced (dirty, run or coverage can)"))
+    }
+}
+
+impl Wishes {
+    pub fn relaxes(&self, what: Relaxation) -> bool {
+        self.relax.contains(&what)
+    }
+}

@@ -1,0 +1,165 @@
+//! A run step by step, as an agent would ask for it: every step from a process of its own.
+
+use std::path::Path;
+
+use paw_autopilot::engine::{Action, Stage};
+use paw_autopilot::evidence::Objection;
+use paw_autopilot::work::finish::FinalCommands;
+use paw_autopilot::work::{Judgement, Relaxation, Site, Wishes, Work, WorkError, next_steps, plan};
+use paw_core::PawError;
+use paw_host::git::Repo;
+use paw_host::trust::Subject;
+use paw_testkit::{Sandbox, TestRepo};
+
+const TASKS: &str = r#"{"analytics": {"tasks": [{"id": 42, "title": "Metrics", "subtasks": [
+    {"id": 1, "title": "Subtract", "details": "In metrics.py", "acceptanceCriteria": "- 3 - 1 is 2"},
+    {"id": 2, "title": "Multiply", "dependencies": [1]}]}]}}"#;
+
+const TEST: &str = "import unittest\nimport metrics\n\nclass New(unittest.TestCase):\n    def test_new(self):\n        self.assertEqual(metrics.subtract(3, 1), 2)\n";
+const CODE: &str = "def subtract(a, b):\n    return a - b\n";
+
+struct World {
+    _sandbox: Sandbox,
+    repo: TestRepo,
+}
+
+fn world() -> Option<World> {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: this machine has no python3");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.commit_file("metrics.py", "", "code");
+    repo.commit_file(
+        "test_old.py",
+        "import unittest\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        pass\n",
+        "test",
+    );
+    repo.commit_file(".taskmaster/tasks/tasks.json", TASKS, "tasks");
+    Some(World { _sandbox: sandbox, repo })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of an answer that can fail")]
+fn yes(_: &Subject) -> Result<bool, PawError> {
+    Ok(true)
+}
+
+fn site(root: &Path) -> Site {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Site::find(Repo::discover(root).unwrap(), root, &path).unwrap()
+}
+
+fn wishes() -> Wishes {
+    Wishes {
+        task: Some("42".into()),
+        tag: Some("analytics".into()),
+        runner: Some("unittest".into()),
+        max_attempts: Some(2),
+        ..Wishes::default()
+    }
+}
+
+impl World {
+    fn begin(&self) -> Work {
+        let site = site(&self.repo.root);
+        let plan = plan(&site, &wishes(), &[]).unwrap();
+        assert_eq!(plan.problems(), [""; 0]);
+        Work::begin(site, &plan, wishes(), &yes).unwrap()
+    }
+
+    fn load(&self) -> Work {
+        Work::load(site(&self.repo.root), &yes).unwrap()
+    }
+}
+
+#[test]
+fn an_agent_asks_works_and_completes_and_the_tests_are_run_for_it() {
+    let Some(world) = world() else { return };
+    let work = world.begin();
+    let unit = work.next().unwrap().unwrap();
+    assert_eq!((unit.phase, unit.subtask.to_string().as_str()), ("RED", "42.1"));
+    assert_eq!(unit.action, "Generate failing tests for Subtract");
+    assert_eq!(unit.context["testFile"], "test_metrics.py");
+    assert_eq!(unit.context["acceptanceCriteria"][0], "3 - 1 is 2");
+    let busy = Work::load(site(&world.repo.root), &yes).unwrap_err();
+    assert!(matches!(busy, WorkError::Busy(_)), "{busy}");
+    drop(work);
+
+    world.repo.write("test_new.py", TEST);
+    let judged = world.load().complete().unwrap();
+    assert_eq!(judged.judgement, Judgement::Proven);
+    world.repo.write("metrics.py", CODE);
+    let mut work = world.load();
+    assert_eq!(work.next().unwrap().unwrap().phase, "GREEN");
+    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    drop(work);
+
+    let mut work = world.load();
+    assert_eq!((work.next().unwrap().unwrap().phase, work.action_name()), ("COMMIT", "commit_changes"));
+    assert_eq!(work.status().tdd_phase, Some("COMMIT"));
+    let committed = work.commit(Some("Teach it to subtract")).unwrap().unwrap();
+    assert_eq!(committed.subject, "Teach it to subtract");
+    assert!(world.repo.git(["log", "-1", "--format=%(trailers:only)"]).contains("Subtask: 42.1"));
+    assert_eq!(work.next().unwrap().unwrap().subtask.to_string(), "42.2");
+    assert!(next_steps(&work).contains("Write failing tests"));
+    let early = work.finalize(&FinalCommands::default()).unwrap_err();
+    assert!(early.to_string().contains("not the time to finalize"), "{early}");
+}
+
+#[test]
+fn nothing_written_is_no_proof_and_after_the_last_attempt_the_run_pauses() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    let judged = work.complete().unwrap();
+    let Judgement::Refused(objections) = judged.judgement else { panic!("{judged:?}") };
+    assert_eq!(objections, [Objection::NoTestsChanged]);
+    assert!(matches!(judged.next, Action::WriteTests { attempt: 2, .. }));
+    assert_eq!(work.next().unwrap().unwrap().context["objections"][0], "no test was written or changed");
+    work.complete().unwrap();
+    assert!(matches!(work.run.stage, Stage::Paused { .. }));
+    assert!(matches!(work.complete(), Err(WorkError::Paused(_))));
+    drop(work);
+    let work = Work::resume(site(&world.repo.root), &yes).unwrap();
+    assert_eq!(work.run.action(), Action::RunTests { step: 0 });
+}
+
+#[test]
+fn a_proof_that_is_spoilt_before_its_commit_is_none() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    world.repo.write("test_new.py", TEST);
+    work.complete().unwrap();
+    world.repo.write("metrics.py", CODE);
+    work.complete().unwrap();
+    drop(work);
+    world.repo.write("metrics.py", "def subtract(a, b):\n    return 7\n");
+    let before = world.repo.git(["rev-parse", "HEAD"]);
+    let refused = world.load().commit(None).unwrap_err();
+    assert!(matches!(refused, WorkError::NotProven(_)), "{refused}");
+    assert_eq!(world.repo.git(["rev-parse", "HEAD"]), before);
+    assert_eq!(world.load().action_name(), "implement_code");
+}
+
+#[test]
+fn an_aborted_run_is_over_and_its_branch_stays() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    work.abort().unwrap();
+    drop(work);
+    assert!(matches!(Work::load(site(&world.repo.root), &yes), Err(WorkError::NoRun)));
+    assert_eq!(world.repo.git(["branch", "--show-current"]), "analytics/task-42-metrics");
+}
+
+#[test]
+fn an_unfinished_run_is_given_up_only_when_that_is_asked_for() {
+    let Some(world) = world() else { return };
+    drop(world.begin());
+    let site = || site(&world.repo.root);
+    let begin = |wishes: Wishes| {
+        let plan = plan(&site(), &wishes, &[]).unwrap();
+        Work::begin(site(), &plan, wishes, &yes)
+    };
+    assert!(matches!(begin(wishes()), Err(WorkError::Unfinished { .. })));
+    begin(Wishes { relax: vec![Relaxation::Run], ..wishes() }).unwrap();
+}
