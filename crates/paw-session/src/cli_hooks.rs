@@ -1,7 +1,10 @@
-//! Hooks of AI CLIs, which tell us what their agents are doing: put into each worktree, taken out with the session.
+//! Hooks of AI CLIs, which tell us what their agents are doing: put into each worktree, taken out with the session. With
+//! them, in the same file, what the CLI may let an agent do unasked (`rules`).
 //!
 //! They are a help, not a need: where they cannot be put the screen has to do, and the reason is said. The files are
 //! never part of a commit, and nothing is written through a link that a repository could have laid.
+
+mod rules;
 
 use std::fs;
 use std::io;
@@ -74,7 +77,10 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
     // First of all: at no moment git may see it.
     exclude::hide(&repo.common_dir, &name)?;
     let before = files::load_text(file)?.unwrap_or_default();
-    let with = settings::with_hooks(&before, &agent.cli, program)?;
+    let mut with = settings::with_hooks(&before, &agent.cli, program)?;
+    if agent.cli == "claude" {
+        with = rules::with_rules(&with)?;
+    }
     Ok(files::write_atomic(file, with.as_bytes(), Access::Usual)?)
 }
 
@@ -90,7 +96,11 @@ pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
 fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
     require_no_link(&agent.worktree_path, file)?;
     let Some(before) = files::load_text(file)? else { return Ok(()) };
-    match settings::without_hooks(&before, &agent.cli)? {
+    let mut without = settings::without_hooks(&before, &agent.cli)?;
+    if agent.cli == "claude" {
+        without = without.map(|text| rules::without_rules(&text)).transpose()?.flatten();
+    }
+    match without {
         Some(after) if after == before => Ok(()),
         Some(after) => Ok(files::write_atomic(file, after.as_bytes(), Access::Usual)?),
         None => {

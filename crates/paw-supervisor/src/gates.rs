@@ -5,7 +5,7 @@
 //! - `place`: the checkout they run in; [`Ready`]: what it needs beside the files of its commit
 //! - `outcome`: what single checks and all of them together mean, held against the main branch; pure
 //! - `baseline`, `compare`: failures held against the main branch; the second is pure
-//! - [`record`]: results on disk, bound to the commit
+//! - [`record`]: results on disk, bound to the commit; `prune`: which of them go, with which checkouts
 //! - [`message`]: what is published
 //! - [`governance`]: the documents that work is held against, with their checklists
 
@@ -16,6 +16,7 @@ pub mod message;
 mod outcome;
 mod place;
 mod plan;
+mod prune;
 mod ready;
 pub mod record;
 mod run;

@@ -6,6 +6,7 @@
 //! - [`stall`]: agents that do not get on, and what can be done
 //! - [`sweep`]: one look at every agent
 //! - [`tower`]: what every agent is doing, and what is done about it
+//! - [`unattended`]: a session that nobody watches, followed to its end
 
 pub mod approval;
 pub mod gates;
@@ -13,3 +14,4 @@ pub mod merge;
 pub mod stall;
 pub mod sweep;
 pub mod tower;
+pub mod unattended;

@@ -55,18 +55,11 @@ impl Window {
         for (name, value) in &self.environment {
             push(TmuxCommand::new("set-environment").args(["-t", &target, name, value]));
         }
-        self.prefer_plain_shells(&target, push);
+        prefer_plain_shells(&target, push);
         if let Some(first) = self.panes.first() {
             push(split(&self.target(0), first));
             push(TmuxCommand::new("kill-pane").args(["-t", &self.target(0)]));
         }
-    }
-
-    /// A login shell sets PATH anew on many systems, and then a CLI that was found a moment ago is not found in its
-    /// pane. Where the user has not said which shell there is to be, the same one starts without that.
-    fn prefer_plain_shells(&self, target: &str, push: &mut impl FnMut(TmuxCommand)) {
-        let prefer = format!("set-option -F -t '{target}' default-command 'exec #{{q:default-shell}}'");
-        push(TmuxCommand::new("if-shell").args(["-F", "-t", target, "#{default-command}", "", &prefer]));
     }
 
     /// First the rows from the top, then the columns from the bottom, so that nothing that is still needed moves.
@@ -107,6 +100,13 @@ impl Window {
     fn target(&self, index: usize) -> String {
         format!("{}0.{index}", session_target(&self.session))
     }
+}
+
+/// A login shell sets PATH anew on many systems, and then a CLI that was found a moment ago is not found in its pane.
+/// Where the user has not said which shell there is to be, the same one starts without that.
+fn prefer_plain_shells(target: &str, push: &mut impl FnMut(TmuxCommand)) {
+    let prefer = format!("set-option -F -t '{target}' default-command 'exec #{{q:default-shell}}'");
+    push(TmuxCommand::new("if-shell").args(["-F", "-t", target, "#{default-command}", "", &prefer]));
 }
 
 /// Sets every row and column of a window to its exact size.

@@ -59,6 +59,10 @@ impl Records {
         Self { dir: common_dir.join("paw/gates") }
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Where the result of a commit is.
     pub fn file(&self, commit: &str) -> PathBuf {
         self.dir.join(commit).join("result.json")

@@ -17,6 +17,7 @@ use super::governance::Document;
 use super::outcome::{self, Finding, Proof};
 use super::place::{self, Checkout};
 use super::plan::{Gate, Step};
+use super::prune;
 use super::ready::Ready;
 use super::record::{Record, Records};
 use super::run::{Ran, Site};
@@ -132,6 +133,8 @@ pub fn verify(order: &Order, now: Timestamp, on_line: &mut dyn FnMut(&str)) -> R
     if proof != Proof::Void {
         records.save(&record)?;
     }
+    let base = main.as_ref().map_or(tip.as_str(), |main| main.commit.as_str());
+    prune::prune(&records, &order.keep_in, &[&tip, base], now);
     let errors = match proof {
         Proof::Failed => outcome::errors(&record.findings, main.as_ref()),
         Proof::Verified | Proof::Unproven | Proof::Void => Vec::new(),

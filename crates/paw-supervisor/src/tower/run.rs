@@ -3,6 +3,7 @@
 //! Hooks wake it at once. Panes are looked at when something was drawn in them; how often that is asked depends on how
 //! long nothing has happened.
 
+mod answer;
 mod desk;
 
 use std::io;

@@ -1,15 +1,18 @@
 //! What is said to an approval that an agent waits for: the same for one that a hook tells of and one on a screen.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use paw_agent::screen::{Ask, AskSubject};
-use paw_core::{AgentId, Receipt, SessionMode};
+use paw_core::{AgentId, Receipt};
 
 use crate::approval::log::{Entry, LogError, VerdictLog};
 use crate::approval::{Place, Rules, Verdict, judge, judge_edit};
+use crate::unattended::charge;
 
 /// Whether approvals are answered in this session at all.
-pub fn is_answering(receipt: &Receipt, rules: &Rules) -> bool {
-    receipt.mode == SessionMode::Supervisor && rules.is_on()
+pub fn is_answering(receipt: &Receipt, common_dir: &Path, rules: &Rules) -> bool {
+    rules.is_on() && charge::is_supervised(receipt, common_dir)
 }
 
 /// Judges what is asked. What could not be read whole is for a person.
@@ -47,8 +50,10 @@ pub fn record(
 #[cfg(test)]
 mod tests {
     use paw_agent::screen::AskKind;
+    use paw_core::SessionMode;
 
     use super::*;
+    use crate::unattended::Charge;
 
     fn ask(subject: AskSubject) -> Ask {
         Ask { kind: AskKind::Command, subject, keys: None }
@@ -74,8 +79,14 @@ mod tests {
     fn a_session_without_a_supervisor_answers_nothing() {
         let name = paw_core::SessionName::new("paw-app").unwrap();
         let mut receipt = Receipt::new(name, "/app".into(), "app", Timestamp::UNIX_EPOCH);
-        assert!(!is_answering(&receipt, &Rules::default()));
+        let dir = tempfile::tempdir().unwrap();
+        let is_answering = |receipt: &Receipt| is_answering(receipt, dir.path(), &Rules::default());
+        assert!(!is_answering(&receipt));
+        let charge = Charge::take(dir.path()).unwrap();
+        assert!(is_answering(&receipt), "somebody stands in for one");
+        drop(charge);
+        assert!(!is_answering(&receipt));
         receipt.mode = SessionMode::Supervisor;
-        assert!(is_answering(&receipt, &Rules::default()));
+        assert!(is_answering(&receipt));
     }
 }

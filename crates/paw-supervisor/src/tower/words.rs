@@ -32,6 +32,9 @@ pub(super) fn status(agent: &AgentId, cli: &str, known: &Known) -> Message {
     status.phase = Some(known.state.name().to_owned());
     status.message = message;
     status.extra.payload.insert("source".to_owned(), SOURCE.into());
+    if let State::RateLimited { resets: Some(resets) } = &known.state {
+        status.extra.payload.insert("resets".to_owned(), plain(resets).into());
+    }
     status.into()
 }
 
@@ -46,9 +49,11 @@ pub(super) fn question(agent: &AgentId, ask: &Ask, why: &str) -> Message {
     Question::new(agent.clone(), text).into()
 }
 
-/// Trouble, for whoever supervises.
+/// Trouble, for whoever supervises; that of the supervisor itself is for the person at the keyboard.
 pub(super) fn stalled(agent: &AgentId, stall: &Stall) -> Message {
-    Feedback::new(AgentId::supervisor(), agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
+    let person = || AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor());
+    let whom = if agent.as_str() == AgentId::SUPERVISOR { person() } else { AgentId::supervisor() };
+    Feedback::new(whom, agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
 }
 
 fn plain(text: &str) -> String {
@@ -92,6 +97,16 @@ mod tests {
             ("waiting", Some("waiting_approval"))
         );
         assert_eq!(waiting.message.as_deref(), Some("waits for an approval: cargo publish"));
+    }
+
+    #[test]
+    fn trouble_is_told_to_the_supervisor_and_its_own_to_the_person() {
+        for (agent, whom) in [("feat-x", AgentId::SUPERVISOR), (AgentId::SUPERVISOR, AgentId::OPERATOR)] {
+            let Message::Feedback(told) = stalled(&AgentId::new(agent).unwrap(), &Stall::Dead) else {
+                panic!()
+            };
+            assert_eq!((told.agent_id.as_str(), told.from.as_str()), (whom, agent));
+        }
     }
 
     #[test]

@@ -7,22 +7,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_agent::deliver::Look;
 use paw_agent::events::notes::{Notes, Reader};
-use paw_agent::screen::{Ask, Screen};
+use paw_agent::screen::Screen;
 use paw_agent::state::{Known, State};
 use paw_broker::message::Message;
 use paw_core::{AgentId, Receipt, SessionMode};
 use paw_host::tmux::Tmux;
 
 use super::Settings;
-use crate::approval::log::VerdictLog;
-use crate::approval::{self, Verdict};
+use super::answer::answer;
 use crate::stall::{Facts, Limits, Step, Watch};
 use crate::tower::agent::Agent;
 use crate::tower::ask::{Done, Next, Standing};
 use crate::tower::panes::{self, Glance};
-use crate::tower::press;
 use crate::tower::remedy::{self, Patient};
 use crate::tower::{verdict, words};
+use crate::unattended::charge;
 
 pub(super) struct Desk {
     settings: Settings,
@@ -30,7 +29,8 @@ pub(super) struct Desk {
     limits: Limits,
     publish: Box<dyn FnMut(Message) + Send>,
     sheets: BTreeMap<AgentId, Sheet>,
-    receipt: Option<Receipt>,
+    /// Somebody looks after the agents, and is told what they need.
+    supervised: bool,
     /// When the panes were last looked at, in seconds of the wall clock.
     looked: i64,
 }
@@ -43,20 +43,20 @@ impl std::fmt::Debug for Desk {
 
 /// One agent.
 #[derive(Debug)]
-struct Sheet {
-    agent: Agent,
+pub(super) struct Sheet {
+    pub(super) agent: Agent,
     reader: Reader,
-    standing: Standing,
+    pub(super) standing: Standing,
     watch: Watch,
-    pane: Option<String>,
-    worktree: PathBuf,
+    pub(super) pane: Option<String>,
+    pub(super) worktree: PathBuf,
 }
 
 impl Desk {
     pub(super) fn new(settings: Settings, publish: Box<dyn FnMut(Message) + Send>) -> Self {
         let notes = Notes::of(&settings.repo.common_dir);
         let limits = Limits::of(&settings.config, TimeZone::system());
-        Self { settings, notes, limits, publish, sheets: BTreeMap::new(), receipt: None, looked: 0 }
+        Self { settings, notes, limits, publish, sheets: BTreeMap::new(), supervised: false, looked: 0 }
     }
 
     pub(super) fn notes_dir(&self) -> Option<PathBuf> {
@@ -65,7 +65,7 @@ impl Desk {
 
     /// Takes in what hooks have told.
     pub(super) fn hear(&mut self, now: Timestamp) -> bool {
-        let answers = self.receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
+        let answers = self.supervised;
         let (mut heard, mut said) = (false, Vec::new());
         for (id, sheet) in &mut self.sheets {
             for note in sheet.reader.news().unwrap_or_default() {
@@ -89,6 +89,7 @@ impl Desk {
     pub(super) fn look(&mut self, now: Timestamp) -> bool {
         let Ok(Some(receipt)) = self.settings.receipts.load(&self.settings.session) else { return false };
         self.sort(&receipt, now);
+        self.supervised = charge::is_supervised(&receipt, &self.settings.repo.common_dir);
         let heard = self.hear(now);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Ok(Some(glance)) = Glance::take(&tmux, &receipt) else { return heard };
@@ -100,23 +101,27 @@ impl Desk {
         for id in self.sheets.keys().cloned().collect::<Vec<_>>() {
             self.act(&tmux, &receipt, &id, now);
         }
-        self.receipt = Some(receipt);
         heard || drawn
     }
 
-    /// A sheet for each agent of the session, and no other.
+    /// A sheet for each agent of the session and for its supervisor, and no other.
     fn sort(&mut self, receipt: &Receipt, now: Timestamp) {
-        let ids = receipt.agent_ids();
-        self.sheets.retain(|id, _| ids.contains(id));
-        for (id, agent) in ids.into_iter().zip(&receipt.worktrees) {
+        let agents = receipt.agent_ids().into_iter().zip(&receipt.worktrees);
+        let agents = agents.map(|(id, agent)| (id, agent.cli.as_str(), agent.worktree_path.as_path()));
+        let supervisor = receipt.supervisor.iter().filter(|_| receipt.mode == SessionMode::Supervisor);
+        let supervisor =
+            supervisor.map(|it| (AgentId::supervisor(), it.cli.as_str(), receipt.repo_path.as_path()));
+        let all: Vec<_> = agents.chain(supervisor).collect();
+        self.sheets.retain(|id, _| all.iter().any(|(other, ..)| other == id));
+        for (id, cli, worktree) in all {
             let reader = || self.notes.reader(&id);
             self.sheets.entry(id.clone()).or_insert_with(|| Sheet {
-                agent: Agent::new(&agent.cli, now),
+                agent: Agent::new(cli, now),
                 reader: reader(),
                 standing: Standing::default(),
                 watch: Watch::default(),
                 pane: None,
-                worktree: agent.worktree_path.clone(),
+                worktree: worktree.to_path_buf(),
             });
         }
     }
@@ -142,7 +147,8 @@ impl Desk {
         let (known, mut said) = sheet.news(id, now);
         let shown = sheet.agent.reading().map(|reading| reading.state.clone());
         match shown {
-            Some(State::WaitingApproval(ask)) => {
+            // Whoever supervises is not approved by itself: what it wants is for a person.
+            Some(State::WaitingApproval(ask)) if id.as_str() != AgentId::SUPERVISOR => {
                 said.extend(answer(&self.settings, receipt, id, sheet, tmux, &ask, now));
             }
             _ => sheet.standing.see_nothing(now),
@@ -174,7 +180,7 @@ impl Desk {
         let mut said = Vec::new();
         for step in sheet.watch.step(&facts, &self.limits, now) {
             match (step, &sheet.pane) {
-                (Step::Tell(stall), _) if receipt.mode == SessionMode::Supervisor => {
+                (Step::Tell(stall), _) if self.supervised => {
                     said.push(words::stalled(id, &stall));
                 }
                 (Step::Tell(stall), _) => tracing::info!(target: "paw::tower", "{id}: {stall}"),
@@ -201,49 +207,4 @@ impl Sheet {
 /// What a pane shows that is not there any more.
 fn closed() -> Look {
     Look { program: String::new(), dead: true, cursor_visible: false, screen: Screen::parse("") }
-}
-
-/// Answers a prompt that is harmless, and passes any other on, each once.
-fn answer(
-    settings: &Settings,
-    receipt: &Receipt,
-    id: &AgentId,
-    sheet: &mut Sheet,
-    tmux: &Tmux,
-    ask: &Ask,
-    now: Timestamp,
-) -> Option<Message> {
-    let what = verdict::what(ask);
-    let next = sheet.standing.see(&what, now);
-    if next == Next::Nothing || receipt.mode != SessionMode::Supervisor {
-        return None;
-    }
-    let (configured, mut place) = approval::gather(&sheet.worktree, &settings.dirs).ok()?;
-    if !verdict::is_answering(receipt, &configured.rules) {
-        sheet.standing.note(&what, Done::PassedOn, now);
-        return None;
-    }
-    place.cwd.clone_from(&place.worktree);
-    let said = match next {
-        Next::NotTaken => {
-            Verdict::Ask { reason: "it was answered, and the prompt is still there".to_owned() }
-        }
-        _ if !press::is_possible(ask) => {
-            Verdict::Ask { reason: "its prompt is not the usual one".to_owned() }
-        }
-        _ => verdict::weigh(ask, &configured.rules, &place),
-    };
-    let log = VerdictLog::of(&settings.repo.common_dir);
-    let written = verdict::record(&log, receipt, id, ask, &said, now);
-    let pane = sheet.pane.as_deref()?;
-    if said.is_allow() && written.is_ok() {
-        if let Err(error) = press::press(tmux, pane, sheet.agent.cli(), ask) {
-            tracing::warn!(target: "paw::tower", "{id} is not answered: {error}");
-        }
-        // Once, whatever became of it: a prompt that stands there later is for a person.
-        sheet.standing.note(&what, Done::Answered, now);
-        return None;
-    }
-    sheet.standing.note(&what, Done::PassedOn, now);
-    Some(words::question(id, ask, said.reason()))
 }

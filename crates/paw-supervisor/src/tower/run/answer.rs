@@ -1,0 +1,60 @@
+//! Answering what an agent asks in its pane.
+
+use jiff::Timestamp;
+use paw_agent::screen::Ask;
+use paw_broker::message::Message;
+use paw_core::{AgentId, Receipt};
+use paw_host::tmux::Tmux;
+
+use super::Settings;
+use super::desk::Sheet;
+use crate::approval::log::VerdictLog;
+use crate::approval::{self, Verdict};
+use crate::tower::ask::{Done, Next};
+use crate::tower::{press, verdict, words};
+use crate::unattended::charge;
+
+/// Answers a prompt that is harmless, and passes any other on, each once.
+pub(super) fn answer(
+    settings: &Settings,
+    receipt: &Receipt,
+    id: &AgentId,
+    sheet: &mut Sheet,
+    tmux: &Tmux,
+    ask: &Ask,
+    now: Timestamp,
+) -> Option<Message> {
+    let what = verdict::what(ask);
+    let next = sheet.standing.see(&what, now);
+    if next == Next::Nothing || !charge::is_supervised(receipt, &settings.repo.common_dir) {
+        return None;
+    }
+    let (configured, mut place) = approval::gather(&sheet.worktree, &settings.dirs).ok()?;
+    if !configured.rules.is_on() {
+        sheet.standing.note(&what, Done::PassedOn, now);
+        return None;
+    }
+    place.cwd.clone_from(&place.worktree);
+    let said = match next {
+        Next::NotTaken => {
+            Verdict::Ask { reason: "it was answered, and the prompt is still there".to_owned() }
+        }
+        _ if !press::is_possible(ask) => {
+            Verdict::Ask { reason: "its prompt is not the usual one".to_owned() }
+        }
+        _ => verdict::weigh(ask, &configured.rules, &place),
+    };
+    let log = VerdictLog::of(&settings.repo.common_dir);
+    let written = verdict::record(&log, receipt, id, ask, &said, now);
+    let pane = sheet.pane.as_deref()?;
+    if said.is_allow() && written.is_ok() {
+        if let Err(error) = press::press(tmux, pane, sheet.agent.cli(), ask) {
+            tracing::warn!(target: "paw::tower", "{id} is not answered: {error}");
+        }
+        // Once, whatever became of it: a prompt that stands there later is for a person.
+        sheet.standing.note(&what, Done::Answered, now);
+        return None;
+    }
+    sheet.standing.note(&what, Done::PassedOn, now);
+    Some(words::question(id, ask, said.reason()))
+}
