@@ -1,6 +1,7 @@
-//! What people look at: the dashboard of a session. Nothing here knows git or tmux.
+//! What people look at: the dashboard of a session, the navigator of autopilot. Nothing here knows git or tmux.
 //!
 //! - [`dashboard`] the picture: plain data, a pure state machine for keys and news, and the drawing of it
+//! - [`autopilot`] the navigator: tags, tasks and the run at hand, the same way
 //! - [`news`] messages of a session, as news for the dashboard
 //! - [`source`] where news come from and answers go to: the bus of this process, or a broker elsewhere
 //! - [`run`] the loop that joins a terminal, a stream of news and whoever carries answers away
@@ -9,6 +10,7 @@
 //! - [`age`] how long ago something was, and when that text changes
 
 pub mod age;
+pub mod autopilot;
 pub mod dashboard;
 pub mod news;
 pub mod run;

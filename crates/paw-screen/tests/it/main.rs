@@ -11,6 +11,7 @@ mod attached;
 mod hostile;
 mod keys;
 mod looks;
+mod navigator;
 mod picture;
 mod sample;
 mod tmux;

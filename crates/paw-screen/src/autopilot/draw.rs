@@ -1,0 +1,229 @@
+//! The state, painted: a head, the list, the run, and the keys.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::rows::first_row;
+use super::state::State;
+use super::view::{Life, Run, Standing, Task, Word};
+use crate::dashboard::Look;
+use crate::text;
+
+/// The most lines of the log beside the list.
+const LOG: usize = 8;
+
+/// Paints the whole screen.
+pub fn draw(state: &State, frame: &mut Frame<'_>) {
+    let screen = frame.area();
+    let (width, height) = (usize::from(screen.width), usize::from(screen.height));
+    let bottom = bottom(state, width, height);
+    let keys = bottom.len().min(height);
+    let head = if height >= 9 { head(state) } else { Vec::new() };
+    let run = if height >= head.len() + keys + 4 { run(state, height / 3) } else { Vec::new() };
+    let room = height.saturating_sub(head.len() + run.len() + keys);
+    let mut lines = head;
+    let mut list = list(state, width, room);
+    list.resize(room, Line::default());
+    lines.extend(list);
+    lines.extend(run);
+    lines.extend(bottom.into_iter().take(keys));
+    let buffer = frame.buffer_mut();
+    for (row, line) in screen.rows().zip(&lines) {
+        let clipped = clipped(line, width);
+        buffer.set_line(row.x, row.y, &clipped, row.width);
+        if line.style.add_modifier.contains(Modifier::REVERSED) {
+            buffer.set_style(Rect { height: 1, ..row }, Modifier::REVERSED);
+        }
+    }
+}
+
+/// A line that fits, with a mark where something is missing.
+fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
+    let mut left = width;
+    let mut spans = Vec::new();
+    for span in &line.spans {
+        let kept = text::clip(&span.content, left);
+        left -= text::width(&kept).min(left);
+        spans.push(Span::styled(kept, span.style));
+    }
+    Line { spans, style: line.style, alignment: None }
+}
+
+fn head(state: &State) -> Vec<Line<'static>> {
+    let Some(picture) = &state.picture else { return vec![Line::raw(" reading the tasks …")] };
+    let pair =
+        |name: &str, value: String| Line::from(vec![Span::styled(name.to_owned(), dim()), value.into()]);
+    let tags = state.tags().len();
+    let tag = state.shown_tag().map_or_else(
+        || text::Text::line(&picture.tag).to_string(),
+        |tag| text::Text::line(&tag.name).to_string(),
+    );
+    let of = if tags > 1 { format!("  ({} of {tags})", state.tag_place() + 1) } else { String::new() };
+    vec![
+        pair(" Project: ", picture.project.to_string()),
+        pair(" Branch:  ", picture.branch.to_string()),
+        pair(" Tag:     ", format!("{tag}{of}")),
+        Line::default(),
+    ]
+}
+
+fn list(state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
+    let Some(picture) = &state.picture else { return Vec::new() };
+    let rows = state.rows();
+    if rows.is_empty() {
+        let why = picture.trouble.as_ref().map_or_else(
+            || "no tasks in this tag: git paw tasks add \"…\" makes one".to_owned(),
+            ToString::to_string,
+        );
+        let lines = text::wrap(&why, width.saturating_sub(2));
+        return lines.into_iter().take(room).map(|line| Line::raw(format!(" {line}"))).collect();
+    }
+    let mut lines = Vec::new();
+    let tasks = state.shown_tag().map(|tag| tag.tasks.as_slice()).unwrap_or_default();
+    if room > 2 {
+        lines.push(title(state, tasks));
+    }
+    let room = room.saturating_sub(lines.len());
+    let chosen = state.place(&rows);
+    let first = first_row(chosen, rows.len(), room);
+    for (place, row) in rows.iter().enumerate().skip(first).take(room) {
+        let Some(task) = tasks.get(row.task) else { continue };
+        let line = match row.key.subtask.and_then(|at| task.subtasks.get(at)) {
+            None => task_line(state, task, state.open.contains(&row.key)),
+            Some(subtask) => {
+                let here = runs_here(state, |run| run.subtask.as_deref() == Some(&subtask.id));
+                item(state, "     ", &subtask.id, &subtask.status, &subtask.title, here)
+            }
+        };
+        lines.push(if place == chosen { line.style(Modifier::REVERSED) } else { line });
+    }
+    lines
+}
+
+fn title(state: &State, tasks: &[Task]) -> Line<'static> {
+    let done = tasks.iter().filter(|task| task.status.life == Life::Done).count();
+    let problems = state.shown_tag().map(|tag| tag.problems.as_slice()).unwrap_or_default();
+    let mut spans = vec![
+        Span::styled(" Tasks", Modifier::BOLD),
+        Span::styled(format!("  {done} of {} done", tasks.len()), dim()),
+    ];
+    if let Some(problem) = problems.first() {
+        let more =
+            if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
+        spans.push(Span::styled(format!("  {problem}{more}"), paint(state.look, Color::Yellow)));
+    }
+    Line::from(spans)
+}
+
+fn task_line(state: &State, task: &Task, open: bool) -> Line<'static> {
+    let marker = match (task.subtasks.is_empty(), open) {
+        (true, _) => "   ",
+        (false, true) => pick(state.look, " ▾ ", " - "),
+        (false, false) => pick(state.look, " ▸ ", " + "),
+    };
+    let here = !open && runs_here(state, |run| run.task == task.id);
+    item(state, marker, &task.id, &task.status, &task.title, here)
+}
+
+fn item(
+    state: &State,
+    marker: &str,
+    id: &str,
+    status: &Word,
+    title: &text::Text,
+    here: bool,
+) -> Line<'static> {
+    let id = text::Text::line(id);
+    let mut spans = vec![
+        Span::raw(format!("{marker}{id} ")),
+        Span::styled(format!("[{}]", status.text), life(state.look, status.life)),
+        Span::raw(format!(" {title}")),
+    ];
+    if here {
+        spans.insert(2, Span::styled(pick(state.look, " ◀", " <"), paint(state.look, Color::Cyan)));
+    }
+    Line::from(spans)
+}
+
+/// Whether the run that is not over is about something of the tag that is shown.
+fn runs_here(state: &State, about: impl Fn(&Run) -> bool) -> bool {
+    let run = state.picture.as_ref().and_then(|picture| picture.run.as_ref());
+    let tag = state.shown_tag().map(|tag| tag.name.as_str());
+    run.is_some_and(|run| run.standing != Standing::Over && tag == Some(run.tag.as_str()) && about(run))
+}
+
+fn run(state: &State, most: usize) -> Vec<Line<'static>> {
+    let Some(picture) = &state.picture else { return Vec::new() };
+    let Some(run) = &picture.run else { return Vec::new() };
+    let (word, style) = match &run.standing {
+        Standing::Working => ("working", paint(state.look, Color::Blue)),
+        Standing::Paused { .. } => ("paused", paint(state.look, Color::Yellow)),
+        Standing::Over => (run.phase.as_str(), dim()),
+    };
+    let task = text::Text::line(&run.task);
+    let mut lines = vec![Line::from(vec![
+        Span::styled(format!(" Run of task {task}: "), Modifier::BOLD),
+        Span::styled(word.to_owned(), style.add_modifier(Modifier::BOLD)),
+        Span::raw(format!(", {} of {} done", run.done, run.of)),
+    ])];
+    if run.standing != Standing::Over {
+        lines.push(Line::raw(format!("   {}", run.phase)));
+    }
+    if let Standing::Paused { why } = &run.standing {
+        lines.push(Line::styled(format!("   {why}"), style));
+    }
+    let room = LOG.min(most.saturating_sub(lines.len()));
+    let older = picture.log.len().saturating_sub(room);
+    lines.extend(picture.log.iter().skip(older).map(|line| Line::styled(format!("   {line}"), dim())));
+    lines
+}
+
+/// What has just happened, and the keys.
+fn bottom(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if let Some(notice) = &state.notice {
+        let colour = if notice.alarming { Color::Red } else { Color::Yellow };
+        let style = paint(state.look, colour).add_modifier(Modifier::BOLD);
+        let wrapped = text::wrap(notice.text.as_str(), width.saturating_sub(2));
+        lines.extend(wrapped.into_iter().take(4).map(|line| Line::styled(format!(" {line}"), style)));
+    }
+    let paused = state.picture.as_ref().and_then(|picture| picture.run.as_ref());
+    let paused = paused.is_some_and(|run| matches!(run.standing, Standing::Paused { .. }));
+    let p = if paused { "resume" } else { "pause" };
+    let arrows = pick(state.look, "[↑↓] move  [←→] tag", "[up/down] move  [left/right] tag");
+    let short = format!(" [s] start  [p] {p}  [q] quit");
+    let more = format!("[Enter] subtasks  {arrows}");
+    if text::width(&short) + text::width(&more) + 2 <= width {
+        lines.push(Line::styled(format!("{short}  {more}"), dim()));
+        return lines;
+    }
+    lines.push(Line::styled(short, dim()));
+    if height >= 16 {
+        lines.push(Line::styled(format!(" {more}"), dim()));
+    }
+    lines
+}
+
+fn life(look: Look, life: Life) -> Style {
+    match life {
+        Life::Open => Style::new(),
+        Life::Active => paint(look, Color::Blue),
+        Life::Done => paint(look, Color::Green),
+        Life::Stuck => paint(look, Color::Yellow),
+        Life::Dropped => dim(),
+    }
+}
+
+fn pick(look: Look, unicode: &'static str, ascii: &'static str) -> &'static str {
+    if look.unicode { unicode } else { ascii }
+}
+
+fn paint(look: Look, colour: Color) -> Style {
+    if look.colour { Style::new().fg(colour) } else { Style::new() }
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}

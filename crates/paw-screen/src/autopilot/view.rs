@@ -1,0 +1,91 @@
+//! What there is to see, as plain data.
+
+use crate::text::Text;
+
+/// Everything at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Picture {
+    pub project: Text,
+    pub branch: Text,
+    /// The tag that is meant where nobody has chosen one.
+    pub tag: String,
+    pub tags: Vec<Tag>,
+    /// Why there are no tasks to show, or what is wrong with them.
+    pub trouble: Option<Text>,
+    pub run: Option<Run>,
+    /// What the run has said last, the newest at the end.
+    pub log: Vec<Text>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tag {
+    pub name: String,
+    pub tasks: Vec<Task>,
+    /// What is wrong with the list.
+    pub problems: Vec<Text>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub id: String,
+    pub title: Text,
+    pub status: Word,
+    pub subtasks: Vec<Subtask>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subtask {
+    /// `42.1`
+    pub id: String,
+    pub title: Text,
+    pub status: Word,
+}
+
+/// A status in its own word, and what it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub text: Text,
+    pub life: Life,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Open,
+    Active,
+    Done,
+    Stuck,
+    Dropped,
+}
+
+/// The run that is under way, or the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub task: String,
+    pub tag: String,
+    /// The subtask at hand.
+    pub subtask: Option<String>,
+    /// `GREEN, attempt 2 of 3`
+    pub phase: Text,
+    pub done: usize,
+    pub of: usize,
+    pub standing: Standing,
+    /// It has a branch, and so something to lose.
+    pub has_branch: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Somebody is at it right now.
+    Working,
+    /// It waits for somebody to go on with it.
+    Paused {
+        why: Text,
+    },
+    Over,
+}
+
+impl Picture {
+    pub(super) fn is_working(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.standing == Standing::Working)
+    }
+}

@@ -1,0 +1,315 @@
+//! The navigator of autopilot, looked at and typed at.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use paw_screen::autopilot::{
+    Effect, Event, Life, Order, Picture, Run, Standing, State, Subtask, Tag, Task, Word, draw,
+};
+use paw_screen::dashboard::Look;
+use paw_screen::text::{Text, width};
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn word(text: &str) -> Word {
+    let life = match text {
+        "done" => Life::Done,
+        "in-progress" => Life::Active,
+        "cancelled" => Life::Dropped,
+        _ => Life::Open,
+    };
+    Word { text: text.into(), life }
+}
+
+fn task(id: &str, status: &str, title: &str, subtasks: &[(&str, &str)]) -> Task {
+    let subtask = |(at, (status, title)): (usize, &(&str, &str))| Subtask {
+        id: format!("{id}.{}", at + 1),
+        title: (*title).into(),
+        status: word(status),
+    };
+    let subtasks = subtasks.iter().enumerate().map(subtask).collect();
+    Task { id: id.to_owned(), title: title.into(), status: word(status), subtasks }
+}
+
+fn tag(name: &str, tasks: Vec<Task>) -> Tag {
+    Tag { name: name.to_owned(), tasks, problems: Vec::new() }
+}
+
+fn run_of(task: &str, standing: Standing) -> Run {
+    Run {
+        task: task.to_owned(),
+        tag: "analytics".to_owned(),
+        subtask: Some(format!("{task}.2")),
+        phase: "GREEN, attempt 2 of 3".into(),
+        done: 1,
+        of: 3,
+        standing,
+        has_branch: true,
+    }
+}
+
+fn paused() -> Standing {
+    Standing::Paused { why: "Could not achieve green state after 3 attempts".into() }
+}
+
+fn picture() -> Picture {
+    let metrics = task(
+        "42",
+        "in-progress",
+        "User metrics",
+        &[("done", "Schema"), ("pending", "Endpoint"), ("pending", "Dashboard")],
+    );
+    Picture {
+        project: "my-app".into(),
+        branch: "analytics/task-42-user-metrics".into(),
+        tag: "analytics".to_owned(),
+        tags: vec![
+            tag("master", vec![task("1", "pending", "Storage", &[])]),
+            tag(
+                "analytics",
+                vec![
+                    task("41", "done", "Login", &[]),
+                    metrics,
+                    task("43", "pending", "Export", &[("pending", "CSV")]),
+                ],
+            ),
+        ],
+        trouble: None,
+        run: None,
+        log: ["14:21:03 red 42.2 ok failed 3", "14:22:10 green 42.2 error failed 1"].map(Text::line).into(),
+    }
+}
+
+fn shown(picture: Picture) -> State {
+    let mut state = State::new(Look::FULL);
+    state.on_event(Event::Picture(Box::new(picture)));
+    state
+}
+
+fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
+    state.on_event(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn letter(state: &mut State, letter: char) -> Vec<Effect> {
+    press(state, KeyCode::Char(letter))
+}
+
+fn screen(state: &State, columns: u16, rows: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| draw(state, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line = |y| {
+        let (mut x, mut line) = (0, String::new());
+        while x < columns {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // The cell behind a wide letter belongs to it.
+            x += u16::try_from(width(symbol)).unwrap().max(1);
+        }
+        line
+    };
+    (0..rows).map(|y| line(y).trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
+    let state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    insta::assert_snapshot!(screen(&state, 60, 18), @r"
+    Project: my-app
+    Branch:  analytics/task-42-user-metrics
+    Tag:     analytics  (2 of 2)
+
+    Tasks  1 of 3 done
+      41 [done] Login
+    ▾ 42 [in-progress] User metrics
+        42.1 [done] Schema
+        42.2 [pending] ◀ Endpoint
+        42.3 [pending] Dashboard
+    ▸ 43 [pending] Export
+
+    Run of task 42: working, 1 of 3 done
+      GREEN, attempt 2 of 3
+      14:21:03 red 42.2 ok failed 3
+      14:22:10 green 42.2 error failed 1
+    [s] start  [p] pause  [q] quit
+    [Enter] subtasks  [↑↓] move  [←→] tag
+    ");
+}
+
+#[test]
+fn enter_opens_and_closes_a_task_and_the_arrows_reach_its_subtasks() {
+    let mut state = shown(picture());
+    assert!(!screen(&state, 60, 18).contains("42.1"));
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    let open = screen(&state, 60, 18);
+    assert!(
+        open.contains("▾ 42 [in-progress] User metrics") && open.contains("42.3 [pending] Dashboard"),
+        "{open}"
+    );
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    assert!(!screen(&state, 60, 18).contains("42.1"));
+    // The task is chosen again, not whatever moved under the cursor.
+    assert_eq!(
+        letter(&mut state, 's'),
+        [Effect::Order(Order::Start { task: "42".into(), tag: "analytics".into() })]
+    );
+}
+
+#[test]
+fn the_arrows_choose_among_tags_and_the_list_follows() {
+    let mut state = shown(picture());
+    assert!(screen(&state, 60, 18).contains("Tag:     analytics  (2 of 2)"));
+    press(&mut state, KeyCode::Right);
+    let other = screen(&state, 60, 18);
+    assert!(other.contains("Tag:     master  (1 of 2)") && other.contains("1 [pending] Storage"), "{other}");
+    assert_eq!(
+        letter(&mut state, 's'),
+        [Effect::Order(Order::Start { task: "1".into(), tag: "master".into() })]
+    );
+}
+
+#[test]
+fn s_starts_only_what_can_be_started_and_says_why_not() {
+    let mut state = shown(picture());
+    letter(&mut state, 's');
+    assert!(screen(&state, 60, 18).contains("task 41 is done"));
+
+    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    press(&mut state, KeyCode::End);
+    assert_eq!(letter(&mut state, 's'), [Effect::Redraw]);
+    assert!(screen(&state, 60, 18).contains("task 42 is running: p pauses it"));
+
+    let mut state = shown(Picture { run: Some(run_of("42", paused())), ..picture() });
+    assert_eq!(letter(&mut state, 's'), [Effect::Order(Order::Resume)]);
+    press(&mut state, KeyCode::End);
+    letter(&mut state, 's');
+    assert!(screen(&state, 60, 18).contains("task 42 is not finished"));
+
+    let mut state = shown(Picture::default());
+    assert_eq!(letter(&mut state, 's'), [Effect::Redraw]);
+}
+
+#[test]
+fn p_pauses_what_works_and_resumes_what_waits() {
+    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    assert_eq!(letter(&mut state, 'p'), [Effect::Order(Order::Pause)]);
+    let mut state = shown(Picture { run: Some(run_of("42", paused())), ..picture() });
+    let waiting = screen(&state, 60, 18);
+    assert!(waiting.contains("Could not achieve green state") && waiting.contains("[p] resume"), "{waiting}");
+    assert_eq!(letter(&mut state, 'p'), [Effect::Order(Order::Resume)]);
+    let mut state = shown(Picture { run: Some(run_of("42", Standing::Over)), ..picture() });
+    assert_eq!(letter(&mut state, 'p'), [Effect::Redraw]);
+    assert!(screen(&state, 60, 18).contains("nothing is running"));
+}
+
+#[test]
+fn q_leaves_at_once_when_nothing_runs_and_says_first_what_goes_on() {
+    let mut state = shown(picture());
+    assert_eq!(letter(&mut state, 'q'), [Effect::Quit]);
+    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    assert_eq!(letter(&mut state, 'q'), [Effect::Redraw]);
+    assert!(screen(&state, 80, 18).contains("task 42 goes on: q again leaves"));
+    press(&mut state, KeyCode::Down);
+    assert_eq!(letter(&mut state, 'q'), [Effect::Redraw]);
+    assert_eq!(letter(&mut state, 'q'), [Effect::Quit]);
+}
+
+#[test]
+fn without_tasks_the_reason_stands_in_their_place() {
+    let trouble = Some("there are no tasks here (git paw tasks add TITLE makes one)".into());
+    let state = shown(Picture { trouble, tags: Vec::new(), ..picture() });
+    let screen = screen(&state, 40, 14);
+    assert!(screen.contains("there are no tasks here") && screen.contains("makes one)"), "{screen}");
+}
+
+#[test]
+fn ids_that_are_there_twice_do_not_hold_the_cursor() {
+    let tasks =
+        vec![task("1", "pending", "a", &[]), task("1", "pending", "b", &[]), task("2", "pending", "c", &[])];
+    let mut state = shown(Picture { tags: vec![tag("analytics", tasks)], ..picture() });
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    assert_eq!(
+        letter(&mut state, 's'),
+        [Effect::Order(Order::Start { task: "2".into(), tag: "analytics".into() })]
+    );
+}
+
+#[test]
+fn without_unicode_and_colours_nothing_else_is_drawn() {
+    let mut state = State::new(Look { colour: false, unicode: false });
+    state.on_event(Event::Picture(Box::new(Picture {
+        run: Some(run_of("42", Standing::Working)),
+        ..picture()
+    })));
+    assert!(screen(&state, 100, 18).is_ascii());
+}
+
+fn anything() -> impl Strategy<Value = Picture> {
+    let title = "(\\PC|\u{1b}\\[31m|[\\x00-\\x1f]){0,30}";
+    let one = (0_u8..4, title, proptest::collection::vec(title, 0..3));
+    let tasks = proptest::collection::vec(one, 0..6);
+    let tags = proptest::collection::vec(("[a-z\u{1b}]{0,6}", tasks), 0..3);
+    let standing = prop_oneof![
+        Just(None),
+        Just(Some(Standing::Working)),
+        Just(Some(paused())),
+        Just(Some(Standing::Over))
+    ];
+    (tags, standing, title).prop_map(|(tags, standing, raw)| {
+        let task = |(id, title, subtasks): (u8, String, Vec<String>)| {
+            let subtasks: Vec<(&str, &str)> = subtasks.iter().map(|title| ("done", title.as_str())).collect();
+            task(&id.to_string(), &raw, &title, &subtasks)
+        };
+        let tags =
+            tags.into_iter().map(|(name, tasks)| tag(&name, tasks.into_iter().map(task).collect())).collect();
+        let run = standing.map(|standing| run_of("2", standing));
+        Picture { tags, run, trouble: Some(Text::new(&raw)), ..picture() }
+    })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let codes = [
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Enter,
+        KeyCode::End,
+        KeyCode::Home,
+        KeyCode::PageDown,
+        KeyCode::Tab,
+        KeyCode::Char('s'),
+        KeyCode::Char('p'),
+        KeyCode::Char('q'),
+        KeyCode::Char('x'),
+    ];
+    let key = proptest::sample::select(codes.to_vec());
+    prop_oneof![
+        4 => key.prop_map(|code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE))),
+        1 => anything().prop_map(|picture| Event::Picture(Box::new(picture))),
+        1 => "\\PC{0,200}".prop_map(|text| Event::Said { text, alarming: true }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_in_the_files_and_whatever_is_typed_the_screen_stays_whole(
+        events in proptest::collection::vec(any_event(), 0..25), columns in 1_u16..120, rows in 1_u16..40,
+    ) {
+        let mut state = State::new(Look::FULL);
+        let mut working = false;
+        for event in events {
+            if let Event::Picture(picture) = &event {
+                working = picture.run.as_ref().is_some_and(|run| run.standing == Standing::Working);
+            }
+            let pressed = matches!(&event, Event::Key(key) if key.code == KeyCode::Char('s'));
+            let effects = state.on_event(event);
+            // Nothing is started beside something that runs.
+            prop_assert!(!(pressed && working && effects.iter().any(|effect| matches!(effect, Effect::Order(_)))));
+            let screen = screen(&state, columns, rows);
+            prop_assert!(screen.lines().all(|line| width(line) <= usize::from(columns) && !line.contains(char::is_control)));
+        }
+    }
+}
