@@ -3,9 +3,12 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use paw_core::PawError;
+use paw_core::config::PawConfig;
+use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_worktree::setup::{SetupPlan, Trust};
+use paw_supervisor::gates::{self, Gate, Ready, Step};
+use paw_worktree::setup::{self, SetupPlan, Trust};
 
 use crate::context::Context;
 
@@ -31,6 +34,52 @@ pub(crate) fn decide(
     let wants = "this repository wants to run, in every new worktree:";
     let approved = consents(&subject, wants, repo, consent, context)?;
     Ok(if approved { plan.approved() } else { plan })
+}
+
+/// What commits are checked with, approved.
+#[derive(Debug, Clone)]
+pub(crate) struct Checks {
+    pub(crate) steps: Vec<Step>,
+    /// What a checkout needs for them.
+    pub(crate) ready: Ready,
+    pub(crate) config: PawConfig,
+}
+
+/// The project's gates, or one of them, from the configuration of the main checkout, so that no branch chooses its own.
+/// Nothing of it runs in part: an error says what nobody has approved.
+pub(crate) fn checks(
+    repo: &Repo,
+    only: Option<Gate>,
+    consent: Consent,
+    context: &Context,
+) -> Result<Checks, PawError> {
+    let layers = config::load_layers(Some(&repo.root), None)?;
+    let config = layers.resolve()?;
+    let plan = gates::plan(&config.supervisor.clone().unwrap_or_default(), &layers.repo);
+    let steps: Vec<_> =
+        plan.steps.iter().filter(|step| only.is_none_or(|only| step.gate == only)).cloned().collect();
+    if let Some(subject) = plan.subject() {
+        let wants = "this repository wants to run, as gates:";
+        if !consents(subject, wants, repo, consent, context)? {
+            return Err(refused(subject));
+        }
+    }
+    let setup = if repo.bare || steps.is_empty() {
+        SetupPlan::default()
+    } else {
+        decide(setup::plan(&config, &layers.repo, &repo.root), repo, consent, context)?
+    };
+    if let Trust::NeedsApproval(subject) = setup.trust() {
+        return Err(refused(subject));
+    }
+    Ok(Checks { steps, ready: Ready { copy: config.worktree.copy.clone(), setup }, config })
+}
+
+fn refused(subject: &Subject) -> PawError {
+    PawError::ConfigError(format!(
+        "not approved, so nothing is run:\n  {}\nhint: look at it, then approve it with --trust",
+        subject.summary().join("\n  ")
+    ))
 }
 
 /// Whether exactly this was approved before.

@@ -4,13 +4,14 @@ use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
     add::AddArgs, add_cli::AddCliArgs, approvals::ApprovalsArgs, attach::AttachArgs,
-    commit_signal::CommitSignalArgs, completions::CompletionsArgs, daemon::DaemonArgs,
-    dashboard::DashboardArgs, deliver::DeliverArgs, demo::DemoArgs, demo_agent::DemoAgentArgs,
-    doctor::DoctorArgs, explain::ExplainArgs, hook::HookArgs, inbox::InboxArgs, list_clis::ListClisArgs,
-    merge::MergeArgs, pause::PauseArgs, purge::PurgeArgs, remove::RemoveArgs, remove_cli::RemoveCliArgs,
-    replay::ReplayArgs, say::SayArgs, serve::ServeArgs, shell_init::ShellInitArgs, start::StartArgs,
-    status::StatusArgs, stop::StopArgs, sweep::SweepArgs, tasks::TasksArgs, tell::TellArgs, trust::TrustArgs,
-    undo::UndoArgs, verify::VerifyArgs, worktree::WorktreeArgs,
+    autopilot::AutopilotArgs, commit_signal::CommitSignalArgs, completions::CompletionsArgs,
+    daemon::DaemonArgs, dashboard::DashboardArgs, deliver::DeliverArgs, demo::DemoArgs,
+    demo_agent::DemoAgentArgs, doctor::DoctorArgs, explain::ExplainArgs, help::HelpArgs, hook::HookArgs,
+    inbox::InboxArgs, list_clis::ListClisArgs, man::ManArgs, mcp::McpArgs, merge::MergeArgs,
+    pause::PauseArgs, purge::PurgeArgs, remove::RemoveArgs, remove_cli::RemoveCliArgs, replay::ReplayArgs,
+    say::SayArgs, serve::ServeArgs, shell_init::ShellInitArgs, start::StartArgs, status::StatusArgs,
+    stop::StopArgs, sweep::SweepArgs, tasks::TasksArgs, tell::TellArgs, trust::TrustArgs, undo::UndoArgs,
+    verify::VerifyArgs, worktree::WorktreeArgs,
 };
 
 const QUICK_START: &str = "\
@@ -26,11 +27,12 @@ Quick start:
   git paw worktree create   a worktree for a branch, made in one step or not at all
   git paw serve             carry messages between agents, and warn them before they collide
   git paw undo              get back what a removal has kept for you
-  git paw demo              see worktrees and panes at work, in a scratch repository";
+  git paw demo              see worktrees and panes at work, in a scratch repository
+  git paw help              every command, and the chapters of the guide";
 
 /// Several AI coding CLIs on one repository: a worktree and a pane for each.
 #[derive(Debug, Parser)]
-#[command(name = "git-paw", bin_name = "git paw", version, after_help = QUICK_START)]
+#[command(name = "git-paw", bin_name = "git paw", version, disable_help_subcommand = true, after_help = QUICK_START)]
 pub(crate) struct Cli {
     /// Tell on stderr which programs are run (twice: everything); GIT_PAW_LOG=debug does the same
     #[arg(short, long, global = true, action = ArgAction::Count)]
@@ -66,6 +68,7 @@ pub(crate) enum Command {
     Worktree(WorktreeArgs),
     Undo(UndoArgs),
     Tasks(TasksArgs),
+    Autopilot(AutopilotArgs),
     Trust(TrustArgs),
     Approvals(ApprovalsArgs),
     Verify(VerifyArgs),
@@ -82,6 +85,7 @@ pub(crate) enum Command {
     #[command(name = "__commit-signal", hide = true)]
     CommitSignal(CommitSignalArgs),
     Daemon(DaemonArgs),
+    Mcp(McpArgs),
     Doctor(DoctorArgs),
     Explain(ExplainArgs),
     #[command(hide = true)]
@@ -89,6 +93,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     ShellInit(ShellInitArgs),
     Demo(DemoArgs),
+    Help(HelpArgs),
+    #[command(name = "__man", hide = true)]
+    Man(ManArgs),
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent(DemoAgentArgs),
 }
@@ -102,6 +109,7 @@ impl Cli {
     /// Whether stdout has to hold exactly one JSON document.
     pub(crate) fn wants_json(&self) -> bool {
         match &self.command {
+            Some(Command::Start(args)) => args.wants_json(),
             Some(Command::ListClis(args)) => args.json,
             Some(Command::Status(args)) => args.json,
             Some(Command::Replay(args)) => args.json,
@@ -109,6 +117,7 @@ impl Cli {
             Some(Command::Worktree(args)) => args.wants_json(),
             Some(Command::Undo(args)) => args.wants_json(),
             Some(Command::Tasks(args)) => args.wants_json(),
+            Some(Command::Autopilot(args)) => args.wants_json(),
             Some(Command::Trust(args)) => args.json,
             Some(Command::Daemon(args)) => args.wants_json(),
             Some(Command::Explain(args)) => args.json,
@@ -120,8 +129,7 @@ impl Cli {
             Some(Command::Tell(args)) => args.json,
             Some(Command::Sweep(args)) => args.json,
             Some(
-                Command::Start(_)
-                | Command::Attach(_)
+                Command::Attach(_)
                 | Command::Add(_)
                 | Command::Remove(_)
                 | Command::Pause(_)
@@ -135,10 +143,13 @@ impl Cli {
                 | Command::Dashboard(_)
                 | Command::SessionDashboard
                 | Command::CommitSignal(_)
+                | Command::Mcp(_)
                 | Command::Hook(_)
                 | Command::Completions(_)
                 | Command::ShellInit(_)
                 | Command::Demo(_)
+                | Command::Help(_)
+                | Command::Man(_)
                 | Command::DemoAgent(_),
             )
             | None => false,

@@ -30,6 +30,12 @@ impl Context {
         Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
     }
 
+    /// The same for a program that asks about another directory: one document, and nobody is asked anything.
+    pub(crate) fn for_program(&self, cwd: PathBuf) -> Self {
+        let (dirs, search_path) = (self.dirs.clone(), self.search_path.clone());
+        Self { cwd, dirs, search_path, output: Output::new(true) }
+    }
+
     /// The repository of this command, or nothing outside of one.
     pub(crate) fn find_repo(&self) -> Result<Option<Repo>, PawError> {
         match Repo::discover(&self.cwd) {

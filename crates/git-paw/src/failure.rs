@@ -60,14 +60,14 @@ fn code_of(error: &PawError) -> &'static str {
         | PawError::GitNotInstalled
         | PawError::GitTooOld { .. }
         | PawError::TmuxNotInstalled
-        | PawError::TmuxTooOld { .. } => "FAILED_PRECONDITION",
-        PawError::WorktreeError(_)
+        | PawError::TmuxTooOld { .. }
         | PawError::SessionError(_)
+        | PawError::SpecError(_)
+        | PawError::TaskError(_) => "FAILED_PRECONDITION",
+        PawError::WorktreeError(_)
         | PawError::TmuxError(_)
         | PawError::InitError(_)
         | PawError::AgentsMdError(_)
-        | PawError::SpecError(_)
-        | PawError::TaskError(_)
         | PawError::ReplayError(_)
         | PawError::DashboardError(_)
         | PawError::GitError(_)

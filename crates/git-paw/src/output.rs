@@ -49,6 +49,11 @@ impl Output {
         self.json
     }
 
+    /// Whether words of the answer may be set off.
+    pub(crate) fn has_colour(self) -> bool {
+        self.colour_out
+    }
+
     /// A line of the answer.
     pub(crate) fn say(self, line: &str) -> Result<(), PawError> {
         self.write(format!("{line}\n").as_bytes())

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<(), PawEr
 fn visible(typed: &Command) -> Command {
     Command::new("git-paw")
         .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
         .args(typed.get_arguments().cloned())
         .subcommands(typed.get_subcommands().filter(|command| !command.is_hide_set()).cloned())
 }

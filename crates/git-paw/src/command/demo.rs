@@ -2,6 +2,7 @@
 //!
 //! Everything happens through the commands a person would type, and is checked afterwards: the demo is a test, too.
 
+mod facts;
 mod scene;
 mod story;
 
@@ -16,10 +17,11 @@ use scene::Scene;
 
 /// Watch git-paw at work in a scratch repository
 ///
-/// Starts a session of three scripted agents, each in a worktree and a pane of its own. Two of them touch the same line
-/// and are warned before they commit. Then the session is paused and resumed, and purged with unsaved work that comes
-/// back. On a terminal you are taken into the session; detach (prefix, then d) to come back. Everything is removed at
-/// the end.
+/// Starts a session of three scripted agents and a scripted supervisor. Two agents touch the same line and are warned
+/// before they commit. A harmless command is approved, another one is held back. Gates check all work; one agent fails,
+/// mends it and passes. Everything is merged in the order of who waited for whom. Autopilot does a fourth task test-first.
+/// Then the session is paused and resumed, and purged with unsaved work that comes back. On a terminal you are taken into the session; detach (prefix, then d) to
+/// come back. Everything is removed at the end. Ends with 1, and says so, if anything of this was not seen.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep")]
 pub(crate) struct DemoArgs {
@@ -37,17 +39,16 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
     let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
     let scene = Scene::prepare(scratch.path(), watched)?;
     context.output.say(&format!("made a scratch repository: {}", scene.root().display()))?;
-    let told = story::agents_at_work(&scene, watched, context);
+    let told = story::session(&scene, watched, context);
     if args.keep {
         let kept = scratch.keep();
         context.output.say(&format!("kept {} and its session", kept.display()))?;
         context.output.say(&format!("attach: {}", scene.how_to_attach()))?;
-        return told;
+        return told.map(drop);
     }
-    let told = told
-        .and_then(|()| story::pause_and_resume(&scene, context))
-        .and_then(|()| story::purge_and_undo(&scene, context));
+    let told = told.and_then(|seen| story::afterwards(&scene, seen, context));
     scene.end();
-    told?;
-    context.output.say("removed the session and the scratch repository (--keep leaves them)")
+    let seen = told?;
+    context.output.say("removed the session and the scratch repository (--keep leaves them)")?;
+    story::sum_up(&seen, context)
 }

@@ -1,11 +1,14 @@
 //! The scripted agent of the demo: it plays an AI CLI in a pane, with an input that takes a prompt; what it does in its
 //! worktree, and what it says to the others, is real.
 
+mod executor;
+mod hooks;
 mod input;
+mod supervise;
 mod work;
 
 use clap::Args;
-use paw_core::{BranchName, PawError};
+use paw_core::{AgentId, BranchName, PawError};
 use paw_host::git::Git;
 
 use crate::context::Context;
@@ -15,6 +18,9 @@ pub(crate) struct DemoAgentArgs {
     /// Milliseconds between two lines, for people who watch
     #[arg(long, default_value_t = 0)]
     pace_ms: u64,
+    /// Write a test or code for autopilot, and end
+    #[arg(long)]
+    executor: bool,
 }
 
 /// What there is to do, one task for each branch.
@@ -41,14 +47,32 @@ impl Task {
     }
 
     /// The file it makes.
-    fn file(self) -> (&'static str, &'static str) {
+    pub(crate) fn file(self) -> &'static str {
         match self {
-            Self::Greeting => ("src/greet.sh", "#!/bin/sh\necho \"hello, ${1:-world}\"\n"),
-            Self::Farewell => ("src/leave.sh", "#!/bin/sh\necho \"goodbye, ${1:-world}\"\n"),
-            Self::Guide => (
-                "docs/guide.md",
-                "# Guide\n\nRun `src/greet.sh NAME`, be polite, leave with `src/leave.sh`.\n",
-            ),
+            Self::Greeting => "src/greet.sh",
+            Self::Farewell => "src/leave.sh",
+            Self::Guide => "docs/guide.md",
+        }
+    }
+
+    /// What it writes there. The first try of one of them forgets whom it speaks to.
+    fn text(self, mended: bool) -> &'static str {
+        match (self, mended) {
+            (Self::Greeting, _) => "#!/bin/sh\necho \"hello, ${1:-world}\"\n",
+            (Self::Farewell, false) => "#!/bin/sh\necho \"goodbye, world\"\n",
+            (Self::Farewell, true) => "#!/bin/sh\necho \"goodbye, ${1:-world}\"\n",
+            (Self::Guide, _) => {
+                "# Guide\n\nRun `src/greet.sh NAME`, be polite, leave with `src/leave.sh NAME`.\n"
+            }
+        }
+    }
+
+    /// A command that it wants to run on the way.
+    pub(crate) fn command(self) -> Option<&'static str> {
+        match self {
+            Self::Greeting => Some("git status --short"),
+            Self::Farewell => None,
+            Self::Guide => Some("git push --force origin main"),
         }
     }
 
@@ -62,17 +86,24 @@ impl Task {
     }
 }
 
-/// Waits for what it is told, does the task of its branch, and waits again, as an AI CLI would.
+/// Waits for what it is told, does it, and waits again, as an AI CLI would. In the supervisor's pane it supervises.
 pub(crate) fn run(args: &DemoAgentArgs, context: &Context) -> Result<(), PawError> {
+    if args.executor {
+        return executor::run(context);
+    }
     let branch = Git::at(&context.cwd).line(["branch", "--show-current"])?;
     let task = Task::ALL.into_iter().find(|task| task.branch_name() == branch);
-    context.output.say(&format!("scripted agent on {branch}"))?;
+    let supervises = context.broker_client()?.agent().as_str() == AgentId::SUPERVISOR;
+    let role = if supervises { "supervisor" } else { "agent" };
+    context.output.say(&format!("scripted {role} on {branch}"))?;
     let mut worked = false;
     while let Some(prompt) = input::read_prompt()? {
         context.output.say(&format!("told: {}", prompt.lines().next().unwrap_or_default()))?;
         match task {
+            _ if supervises && !worked => supervise::run(args.pace_ms, context)?,
             Some(task) if !worked => work::run(task, args.pace_ms, context)?,
-            _ => context.output.say("nothing is left to do")?,
+            Some(task) => work::mend(task, args.pace_ms, context)?,
+            None => context.output.say("nothing is left to do")?,
         }
         worked = true;
     }

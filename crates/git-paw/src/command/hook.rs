@@ -136,7 +136,7 @@ impl Asked<'_> {
     ) -> Result<Option<Answer>, PawError> {
         let worktree = repo.worktree.as_deref().unwrap_or(&context.cwd);
         let (configured, mut place) = approval::gather_in(repo, worktree, &context.dirs)?;
-        if !verdict::is_answering(receipt, &configured.rules) {
+        if !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
             return Ok(None);
         }
         let ask = self.deed.ask();

@@ -22,13 +22,13 @@ use crate::context::Context;
 pub(crate) struct InboxArgs {
     /// Only what came after this number
     #[arg(long, default_value_t = 0)]
-    since: u64,
+    pub(crate) since: u64,
     /// Wait up to this many seconds for something to come
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
-    wait: u64,
+    pub(crate) wait: u64,
     /// Go on showing what comes, until Ctrl+C
     #[arg(long, conflicts_with_all = ["wait", "json"])]
-    follow: bool,
+    pub(crate) follow: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -38,17 +38,12 @@ pub(crate) struct InboxArgs {
 const ROUND: Duration = Duration::from_secs(25);
 
 pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
     let client = context.broker_client()?;
     let wait = if args.follow { ROUND } else { Duration::from_secs(args.wait) };
     let mut inbox = client.inbox(args.since, wait)?;
-    if context.output.wants_json() {
-        while inbox.more {
-            let next = client.inbox(inbox.last_seq, Duration::ZERO)?;
-            inbox.messages.extend(next.messages);
-            (inbox.last_seq, inbox.more) = (next.last_seq, next.more);
-        }
-        return context.output.document(&document(&inbox));
-    }
     loop {
         for stored in &inbox.messages {
             context.output.say(&line(stored))?;
@@ -61,6 +56,33 @@ pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
         }
         inbox = client.inbox(inbox.last_seq, if inbox.more { Duration::ZERO } else { wait })?;
     }
+}
+
+/// The answer for programs: everything there is.
+pub(crate) fn answer(args: &InboxArgs, context: &Context) -> Result<Value, PawError> {
+    let client = context.broker_client()?;
+    let mut inbox = client.inbox(args.since, Duration::from_secs(args.wait))?;
+    while inbox.more {
+        let next = client.inbox(inbox.last_seq, Duration::ZERO)?;
+        inbox.messages.extend(next.messages);
+        (inbox.last_seq, inbox.more) = (next.last_seq, next.more);
+    }
+    Ok(document(&inbox))
+}
+
+/// At most `limit` messages of it, for whoever cannot take in everything at once.
+pub(crate) fn page(args: &InboxArgs, limit: usize, context: &Context) -> Result<Value, PawError> {
+    let client = context.broker_client()?;
+    let mut inbox = client.inbox(args.since, Duration::from_secs(args.wait))?;
+    if let Some(last) = limit.checked_sub(1).and_then(|last| inbox.messages.get(last))
+        && inbox.messages.len() > limit
+    {
+        (inbox.last_seq, inbox.more) = (last.seq, true);
+        inbox.messages.truncate(limit);
+    }
+    let mut page = document(&inbox);
+    page["more"] = inbox.more.into();
+    Ok(page)
 }
 
 fn line(stored: &Stored) -> String {

@@ -1,7 +1,7 @@
 //! `git paw merge`
 
 mod proof;
-mod show;
+pub(super) mod show;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use paw_core::{BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
-use paw_supervisor::merge::{self, Hands, Merge, MergeError, Step, Testimony};
+use paw_supervisor::merge::{self, Hands, Merge, MergeError, Report, Step, Testimony};
 
 use crate::context::Context;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
-use proof::Tests;
+pub(super) use proof::Tests;
 
 /// Merge the agents' branches into the main branch, each tested before main moves
 ///
@@ -58,7 +58,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawError> {
     let repo = context.require_repo()?;
     let client = context.broker_client()?;
-    let merge = open(args, &repo, context)?;
+    let merge = open(&args.only, &repo, context)?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
@@ -73,6 +73,20 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     if args.only.is_empty() {
         require_verified(&merge, context)?;
     }
+    let report = carry_out(merge, args.rebase, &tests, &client, &|| false, context)?;
+    show::report(&report, context)?;
+    Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+}
+
+/// Merges what is planned, telling the session. Once `stop` says so, no proof counts any more: Ctrl+C ends tests, too.
+pub(super) fn carry_out(
+    merge: Merge,
+    rebase: bool,
+    tests: &Tests<'_>,
+    client: &Client,
+    stop: &dyn Fn() -> bool,
+    context: &Context,
+) -> Result<Report, PawError> {
     let output = context.output;
     let mut on_step = |step: Step, branch: Option<&BranchName>| {
         if let (Step::Testing, Some(branch)) = (step, branch) {
@@ -80,24 +94,27 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         }
     };
     let mut hands = Hands {
-        prove: &mut |checkout| tests.prove(checkout),
-        tell: &mut |message| tell(&client, message),
+        prove: &mut |checkout| {
+            tests
+                .prove(checkout)
+                .and_then(|proof| if stop() { Err(PawError::UserCancelled) } else { Ok(proof) })
+        },
+        tell: &mut |message| tell(client, message),
         on_step: &mut on_step,
         me: client.agent(),
         now: &clock::now,
     };
-    let report = merge.run(args.rebase, &mut hands)?;
-    show::report(&report, context)?;
-    Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+    Ok(merge.run(rebase, &mut hands)?)
 }
 
-fn open(args: &MergeArgs, repo: &Repo, context: &Context) -> Result<Merge, PawError> {
+/// A merge of these branches or agents, or of everybody's in the session.
+pub(super) fn open(only: &[String], repo: &Repo, context: &Context) -> Result<Merge, PawError> {
     let git = repo.git();
     let base = git.find_default_branch()?.ok_or(MergeError::NoBase(None))?;
     let local = git.local_branches()?;
     let session = context.find_session()?;
     let members = session.as_ref().map(|session| merge::members_of(&session.receipt));
-    let members = merge::choose(members, &args.only, &base, |branch| local.contains(branch))?;
+    let members = merge::choose(members, only, &base, |branch| local.contains(branch))?;
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
     let testimony = Testimony::load(&repo.common_dir, id.as_ref())?;
     Ok(Merge::open(repo, &base, &members, testimony, clock::now())?)

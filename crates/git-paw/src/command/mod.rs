@@ -4,6 +4,9 @@ pub(crate) mod add;
 pub(crate) mod add_cli;
 pub(crate) mod approvals;
 pub(crate) mod attach;
+pub(crate) mod autopilot;
+pub(crate) mod autopilot_guide;
+pub(crate) mod autopilot_tui;
 pub(crate) mod commit_signal;
 pub(crate) mod completions;
 pub(crate) mod daemon;
@@ -13,10 +16,13 @@ pub(crate) mod demo;
 pub(crate) mod demo_agent;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list_clis;
+pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod pause;
 pub(crate) mod purge;
@@ -46,7 +52,7 @@ use crate::failure::Failure;
 /// No command at all means `start`.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCode, Failure> {
     match command.unwrap_or_else(|| Command::Start(start::StartArgs::default())) {
-        Command::Start(args) => start::run(&args, context)?,
+        Command::Start(args) => return Ok(start::run(&args, context)?),
         Command::Attach(_) => attach::run(context)?,
         Command::Status(_) => status::run(context)?,
         Command::Pause(_) => pause::run(context)?,
@@ -63,6 +69,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Worktree(args) => worktree::run(&args, context)?,
         Command::Undo(args) => undo::run(&args, context)?,
         Command::Tasks(args) => tasks::run(&args, context)?,
+        Command::Autopilot(args) => return Ok(autopilot::run(&args, context)?),
         Command::Trust(args) => trust::run(&args, context)?,
         Command::Approvals(args) => approvals::run(&args, context)?,
         Command::Verify(args) => return Ok(verify::run(&args, context)?),
@@ -76,8 +83,11 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::SessionDashboard => dashboard::run_session(context)?,
         Command::CommitSignal(args) => commit_signal::run(&args, context)?,
         Command::Daemon(args) => daemon::run(&args, context)?,
+        Command::Mcp(args) => mcp::run(&args, context)?,
         Command::Doctor(_) => return Ok(doctor::run(context)?),
         Command::Explain(args) => explain::run(&args, context)?,
+        Command::Help(args) => return Ok(help::run(&args, context)?),
+        Command::Man(args) => man::run(&args, context)?,
         Command::Hook(args) => hook::run(&args, context)?,
         Command::Completions(args) => completions::run(&args, context)?,
         Command::ShellInit(args) => shell_init::run(&args, context)?,

@@ -1,13 +1,13 @@
 //! `git paw say`
 
 use clap::{Args, Subcommand};
-use paw_broker::client::Way;
+use paw_broker::client::{Said, Way};
 use paw_broker::message::{
     self, Answer, Artifact, Blocked, Feedback, Intent, IntentFile, Message, Question, Status, Verified,
 };
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 
@@ -26,11 +26,11 @@ pub(crate) struct SayArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
-    what: What,
+    pub(crate) what: What,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+pub(crate) enum What {
     /// What you are doing
     #[command(after_help = "Examples:\n  git paw say status working --message \"writing tests\"")]
     Status {
@@ -106,17 +106,26 @@ enum What {
 }
 
 pub(crate) fn run(args: &SayArgs, context: &Context) -> Result<(), PawError> {
-    let client = context.broker_client()?;
-    let message = compose(&args.what, client.agent().clone())?;
-    let said = client.say(&message, clock::now())?;
     if context.output.wants_json() {
-        let way = if said.way == Way::Broker { "broker" } else { "log" };
-        return context.output.document(&json!({"seq": said.seq, "way": way}));
+        return context.output.document(&answer(&args.what, context)?);
     }
-    match said.way {
+    match send(&args.what, context)?.way {
         Way::Broker => context.output.say("sent"),
         Way::Log => context.output.say("stored (no broker is running; it will be delivered when one does)"),
     }
+}
+
+/// The answer for programs.
+pub(crate) fn answer(what: &What, context: &Context) -> Result<Value, PawError> {
+    let said = send(what, context)?;
+    let way = if said.way == Way::Broker { "broker" } else { "log" };
+    Ok(json!({"seq": said.seq, "way": way}))
+}
+
+fn send(what: &What, context: &Context) -> Result<Said, PawError> {
+    let client = context.broker_client()?;
+    let message = compose(what, client.agent().clone())?;
+    Ok(client.say(&message, clock::now())?)
 }
 
 fn compose(what: &What, me: AgentId) -> Result<Message, PawError> {

@@ -4,8 +4,10 @@ mod agents;
 mod existing;
 mod show;
 pub(crate) mod trusted;
+mod unattended;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Mutex;
 
 pub(crate) use trusted::without_loosening;
@@ -33,6 +35,7 @@ use crate::output::Style;
 use crate::prompt::TerminalPrompter;
 use show::State;
 use trusted::Asking;
+use unattended::UnattendedArgs;
 
 /// Start a session: a worktree, a pane and an AI CLI for each branch
 ///
@@ -42,7 +45,8 @@ use trusted::Asking;
 #[command(after_help = "Examples:
   git paw start --cli claude --branches feat/api,feat/ui
   git paw start --supervisor --from-all-specs
-  git paw start --specs add-auth,fix-session --dry-run")]
+  git paw start --specs add-auth,fix-session --dry-run
+  git paw start --unattended --from-all-specs --cli claude --time-limit 2h --merge")]
 pub(crate) struct StartArgs {
     /// CLI for every agent; git paw list-clis shows what there is
     #[arg(long, value_name = "NAME")]
@@ -80,15 +84,35 @@ pub(crate) struct StartArgs {
     /// Approve the CLIs and commands that this repository brings along
     #[arg(long)]
     trust: bool,
+    #[command(flatten)]
+    alone: UnattendedArgs,
 }
 
-fn spec_format(text: &str) -> Result<SpecFormat, String> {
+pub(crate) fn spec_format(text: &str) -> Result<SpecFormat, String> {
     let known = || SpecFormat::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
     let found = SpecFormat::ALL.iter().find(|format| format.as_str() == text);
     found.copied().ok_or_else(|| format!("there are: {}", known()))
 }
 
-pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<(), PawError> {
+pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
+    if args.alone.is_wanted() && !args.dry_run {
+        return unattended::run(args, context);
+    }
+    if let Some(Begun { tmux, receipt, state }) = begin(args, context)? {
+        show::session(&tmux, &receipt, state, context)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A session that runs now.
+struct Begun {
+    tmux: Tmux,
+    receipt: Receipt,
+    state: State,
+}
+
+/// Starts a session, or takes up the one that is there. Nothing with `--dry-run`, which only says what would be done.
+fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError> {
     let site = Surroundings {
         repo: context.require_repo()?,
         layers: context.load_config()?,
@@ -100,14 +124,15 @@ pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<(), PawError> {
         },
     };
     if args.dry_run {
-        let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+        let config = config(args, &site, context)?;
         let plan = make_plan(args, &site, &config, &Living::default(), context)?;
-        return show::dry_run(&plan, args.wants_specs(), context);
+        show::dry_run(&plan, args.wants_specs(), context)?;
+        return Ok(None);
     }
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
-    let lock = launch::lock(&site.repo)?;
+    let _lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
         Some(session) => session.tmux.clone(),
@@ -117,7 +142,7 @@ pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<(), PawError> {
     let living = Living::load(doors)?;
     let (receipt, state) = match session {
         Some(session) => {
-            if *args != StartArgs::default() {
+            if args.is_for_a_new_session() {
                 context.output.note(&format!(
                     "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
                     session.receipt.session_name
@@ -127,8 +152,13 @@ pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<(), PawError> {
         }
         None => (start_new(args, doors, &site, &living, context)?, State::Launched),
     };
-    drop(lock);
-    show::session(&tmux, &receipt, state, context)
+    Ok(Some(Begun { tmux, receipt, state }))
+}
+
+/// The configuration as far as it may be followed.
+fn config(args: &StartArgs, site: &Surroundings, context: &Context) -> Result<PawConfig, PawError> {
+    let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+    Ok(if args.alone.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
 /// Where a session is started.
@@ -146,7 +176,7 @@ fn start_new(
     living: &Living,
     context: &Context,
 ) -> Result<Receipt, PawError> {
-    let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+    let config = config(args, site, context)?;
     let plan = make_plan(args, site, &config, living, context)?;
     let preparation = trusted::preparation(&site.layers, &config, &site.repo, site.asking, context)?;
     let wishes = Wishes {
@@ -167,6 +197,16 @@ fn start_new(
 impl StartArgs {
     fn wants_specs(&self) -> bool {
         self.from_all_specs || self.specs.is_some()
+    }
+
+    pub(crate) fn wants_json(&self) -> bool {
+        self.alone.wants_json()
+    }
+
+    /// Whether it says something that only a session to be made can follow.
+    fn is_for_a_new_session(&self) -> bool {
+        let rest = Self { alone: UnattendedArgs::default(), trust: false, ..self.clone() };
+        rest != Self::default()
     }
 }
 
@@ -194,14 +234,18 @@ fn make_plan(
     let branches = git.branches()?;
     let asking = agents::Asking { args, repo, config, clis: &found.clis, branches: &branches };
     let prompter = TerminalPrompter;
-    let supervised = agents::wants_supervisor(args, config, &prompter)?;
+    let supervised = !args.alone.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
     let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
     let request = StartRequest { agents: wanted, supervisor, rebase: !args.no_rebase };
     let worktrees = git.worktrees()?;
     let site =
         Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &git.local_branches()? };
     let taken = |name: &_| living.has_name(name) || listing.has_name(name);
-    Ok(plan::plan(&request, &site, taken, Path::exists)?)
+    let mut plan = plan::plan(&request, &site, taken, Path::exists)?;
+    if args.alone.is_wanted() {
+        unattended::loosen(&mut plan, config, &found.clis);
+    }
+    Ok(plan)
 }
 
 /// Logs of earlier sessions that are too old or too many. Nothing depends on it.

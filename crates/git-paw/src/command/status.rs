@@ -5,7 +5,7 @@ use paw_core::PawError;
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::status::{AgentView, CliState, Overview, Prompt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::output::Style;
@@ -20,18 +20,28 @@ pub(crate) struct StatusArgs {
 }
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    if context.output.wants_json() {
+        return context.output.document(&answer(context)?);
+    }
+    match find(context)? {
+        Some(session) => show(&session.overview()?, context),
+        None => context.output.say("No session for this repo."),
+    }
+}
+
+/// The answer for programs.
+pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
+    let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
+    serde_json::to_value(session.overview()?).map_err(|error| PawError::SessionError(error.to_string()))
+}
+
+fn find(context: &Context) -> Result<Option<Session>, PawError> {
     let at_a_glance = Session::find_at_a_glance(&context.cwd, &context.receipts())?;
     let session = if at_a_glance.is_some() { at_a_glance } else { context.find_session()? };
-    let Some(session) = session else {
+    if session.is_none() {
         warn_of_unreadable(context)?;
-        return if context.output.wants_json() {
-            context.output.document(&json!({"session": null}))
-        } else {
-            context.output.say("No session for this repo.")
-        };
-    };
-    let overview = session.overview()?;
-    if context.output.wants_json() { context.output.document(&overview) } else { show(&overview, context) }
+    }
+    Ok(session)
 }
 
 /// One of them may be this repository's.

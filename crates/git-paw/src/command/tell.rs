@@ -54,6 +54,13 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         let patience = patience.with_config(config.clis.get(&agent.cli));
         deliver(&session.tmux, &seen.pane, &agent.cli, &args.text, patience)?;
     } else {
+        if !session.receipt.has_broker() {
+            return Err(PawError::SessionError(
+                "this session has no broker, so its agents have no inbox\nhint: --now types it into the pane; with \
+                 [broker] enabled = true the next session has one"
+                    .to_owned(),
+            ));
+        }
         let client = context.broker_client()?;
         let errors = vec![format!("[directive] {}", args.text)];
         let message = Feedback::new(agent.id.clone(), client.agent().clone(), errors);

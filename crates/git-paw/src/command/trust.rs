@@ -11,6 +11,8 @@ use paw_worktree::setup;
 use serde_json::json;
 
 use crate::approval::{self, Consent};
+use crate::command::autopilot;
+use crate::command::start::trusted;
 use crate::context::Context;
 use crate::output::count;
 
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
             &format!("took back {}", count(taken_back as u64, "approval")),
         );
     }
-    let wishes = wishes(&repo)?;
+    let wishes = wishes(&repo, context)?;
     if wishes.is_empty() {
         return answer(context, &json!({"status": "nothing"}), "this repository wants to run nothing");
     }
@@ -77,15 +79,18 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
 }
 
 /// Everything the repository wants to run or to allow, each with the first line of the question about it.
-fn wishes(repo: &Repo) -> Result<Vec<(&'static str, Subject)>, PawError> {
+fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
     let wishes = [
         ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
+        (trusted::WANTS, trusted::wanted(&layers)),
         ("this repository wants to run, as gates:", gates.subject().cloned()),
         ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
+        ("this repository wants autopilot to run:", autopilot::subject(&layers)),
+        ("this project wants its tests to be run by:", autopilot::test_command(repo, context)),
     ];
     Ok(wishes.into_iter().filter_map(|(wants, subject)| Some((wants, subject?))).collect())
 }

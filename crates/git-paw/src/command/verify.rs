@@ -8,13 +8,14 @@ use clap::builder::PossibleValuesParser;
 use paw_broker::client::ClientError;
 use paw_core::error::EXIT_FAILURE;
 use paw_core::{AgentId, BranchName, PawError};
-use paw_host::{clock, config};
-use paw_supervisor::gates::{self, Gate, Order, Proof, Ready, Report, governance, message};
+use paw_host::clock;
+use paw_host::git::Repo;
+use paw_supervisor::gates::{self, Gate, Order, Proof, Report, governance, message};
 use paw_supervisor::merge::members_of;
-use paw_worktree::setup;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::approval::{self, Consent};
+use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
 use crate::output::Style;
 
@@ -32,16 +33,16 @@ use crate::output::Style;
   git paw verify feat/auth --trust --json")]
 pub(crate) struct VerifyArgs {
     /// The branch to verify
-    branch: String,
+    pub(crate) branch: String,
     /// Run only this gate; can be given several times
     #[arg(long = "gate", value_name = "GATE", value_parser = PossibleValuesParser::new(Gate::ALL.map(Gate::as_str)))]
-    gates: Vec<String>,
+    pub(crate) gates: Vec<String>,
     /// Approve the repository's own gate commands, without being asked
     #[arg(long)]
-    trust: bool,
+    pub(crate) trust: bool,
     /// End a gate that takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    pub(crate) timeout: u64,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -55,10 +56,8 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let order = gather(args, context)?;
+    let (report, published) = prove(args, context)?;
     let output = context.output;
-    let report = gates::verify(&order, clock::now(), &mut |line| output.progress(line))?;
-    let published = publish(&report, context)?;
     if output.wants_json() {
         output.document(&Answer { report: &report, published })?;
     } else {
@@ -67,38 +66,51 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
     Ok(if report.proof == Proof::Verified { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 
+/// The answer for programs.
+pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
+    let (report, published) = prove(args, context)?;
+    serde_json::to_value(Answer { report: &report, published })
+        .map_err(|error| PawError::IoError(error.to_string()))
+}
+
+fn prove(args: &VerifyArgs, context: &Context) -> Result<(Report, bool), PawError> {
+    let order = gather(args, context)?;
+    let report = gates::verify(&order, clock::now(), &mut |line| context.output.progress(line))?;
+    let published = publish(&report, context)?;
+    Ok((report, published))
+}
+
 fn gather(args: &VerifyArgs, context: &Context) -> Result<Order, PawError> {
     let branch = BranchName::new(&args.branch)?;
     let repo = context.require_repo()?;
-    let layers = config::load_layers(Some(&repo.root), None)?;
-    let merged = layers.resolve()?;
     let consent = if args.trust { Consent::Given } else { Consent::Ask };
-    let setup = setup::plan(&merged, &layers.repo, &repo.root);
-    let plan = gates::plan(&merged.supervisor.unwrap_or_default(), &layers.repo);
-    if let Some(subject) = plan.subject() {
-        let wants = "this repository wants to run, as gates:";
-        if !approval::consents(subject, wants, &repo, consent, context)? {
-            return Err(PawError::ConfigError(format!(
-                "not approved, so not run:\n  {}\nhint: look at it, then approve it with --trust",
-                subject.summary().join("\n  ")
-            )));
-        }
-    }
-    let setup = if plan.steps.is_empty() { setup } else { approval::decide(setup, &repo, consent, context)? };
+    let checks = approval::checks(&repo, None, consent, context)?;
+    let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
+    Ok(Order { only, ..order(&repo, branch, checks, Duration::from_secs(args.timeout), context)? })
+}
+
+/// Everything that proves a branch.
+pub(super) fn order(
+    repo: &Repo,
+    branch: BranchName,
+    checks: Checks,
+    limit: Duration,
+    context: &Context,
+) -> Result<Order, PawError> {
     Ok(Order {
         branch,
-        steps: plan.steps,
-        only: args.gates.iter().filter_map(|name| Gate::find(name)).collect(),
-        limit: Duration::from_secs(args.timeout),
-        keep_in: gates::kept_checkouts(&context.dirs, &repo),
-        ready: Ready { copy: merged.worktree.copy, setup },
-        governance: governance::load(&merged.governance, &repo.root)?,
-        repo,
+        steps: checks.steps,
+        only: Vec::new(),
+        limit,
+        keep_in: gates::kept_checkouts(&context.dirs, repo),
+        ready: checks.ready,
+        governance: governance::load(&checks.config.governance, &repo.root)?,
+        repo: repo.clone(),
     })
 }
 
 /// Tells the session, if there is one, and says whether it did.
-fn publish(report: &Report, context: &Context) -> Result<bool, PawError> {
+pub(super) fn publish(report: &Report, context: &Context) -> Result<bool, PawError> {
     let client = context.broker_client()?;
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
     let member = members.into_iter().find(|member| member.branch == report.branch);

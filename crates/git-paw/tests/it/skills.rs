@@ -34,7 +34,7 @@ impl Session {
         // git finds `git paw` as git-paw on PATH.
         symlink(PROGRAM, sandbox.root().join("bin/git-paw")).unwrap();
         let log = SqliteLog::open(&PawDir::of(&repo.root.join(".git")).log(), Durability::Process).unwrap();
-        let session = Self { sandbox, repo, worktree, log, id: SessionId::new("paw-app") };
+        let session = Self { sandbox, repo, worktree, log, id: SessionId::new("paw-app@20260131T120000Z") };
         session.write_receipt();
         session.talk();
         session
@@ -128,14 +128,27 @@ fn every_command_the_supervisor_is_told_works() {
     let team = team();
     let text = briefing(Role::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
     let commands = commands(&text);
-    for kind in ["status", "answer", "feedback", "verified"] {
-        let said = format!("git paw say {kind} ");
-        assert!(commands.iter().any(|line| line.starts_with(&said)), "{kind} is not explained");
+    for told in
+        ["say status ", "say answer ", "say feedback ", "say verified ", "tell ", "verify ", "merge --rebase"]
+    {
+        assert!(
+            commands.iter().any(|line| line.starts_with(&format!("git paw {told}"))),
+            "{told} is not explained"
+        );
     }
     let mut session = Session::new();
+    session
+        .sandbox
+        .write("home/.config/git-paw/config.toml", "[supervisor]\ntest_command = \"test -f work\"\n");
+    TestRepo { root: session.worktree.clone() }.commit_file("work", "done", "work");
     let dir = session.repo.root.clone();
-    // Here nobody waits for an approval.
-    for line in commands.iter().filter(|line| !line.starts_with("git paw sweep approve ")) {
+    // Here nobody waits for an approval, and nobody has a pane.
+    let needs_a_pane = |line: &String| {
+        line.starts_with("git paw sweep approve ") || line.starts_with("git paw tell feat-parser --now ")
+    };
+    for line in commands.iter().filter(|line| !needs_a_pane(line)) {
         session.type_in(&dir, &AgentId::supervisor(), line);
     }
+    let tip = |branch: &str| session.repo.git(["rev-parse", branch]);
+    assert_eq!(tip("main"), tip("feat/parser"), "what was verified is merged");
 }

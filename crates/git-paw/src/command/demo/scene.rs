@@ -18,6 +18,35 @@ use crate::command::demo_agent::Task;
 /// What the agents' CLI is called.
 pub(super) const CLI: &str = "scripted";
 const README: &str = "# A program that greets\n\nRun it and be greeted.\n";
+/// What proves a branch: every program speaks to whom it was told to.
+const CHECK: &str = "#!/bin/sh
+for program in src/*.sh; do
+    test -e \"$program\" || continue
+    sh \"$program\" Ada | grep -qi Ada || { echo \"FAILED: $program does not speak to Ada\"; exit 1; }
+done
+for test in tests/*.sh; do
+    test -e \"$test\" || continue
+    sh \"$test\" || exit 1
+done
+";
+/// A task for autopilot.
+const TASKS: &str = r#"{
+  "master": {
+    "tasks": [
+      {
+        "id": 4,
+        "title": "Shout",
+        "description": "A program that greets loudly",
+        "status": "pending",
+        "dependencies": [],
+        "subtasks": [
+          { "id": 1, "title": "Greet in capitals", "description": "src/shout.sh NAME", "status": "pending", "dependencies": [] }
+        ]
+      }
+    ]
+  }
+}
+"#;
 
 pub(super) struct Scene {
     dir: PathBuf,
@@ -26,7 +55,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// A repository with a commit, and a configuration that knows one CLI. `watched`: somebody looks on, so the agents
+    /// A repository with a commit, and a configuration that knows one CLI and one gate. `watched`: somebody looks on, so the agents
     /// take their time.
     pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
         let program = std::env::current_exe()
@@ -34,6 +63,12 @@ impl Scene {
         let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
         let scene = Self { dir: dir.to_path_buf(), program, socket };
         files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
+        files::write_atomic(
+            &scene.root().join(".taskmaster/tasks/tasks.json"),
+            TASKS.as_bytes(),
+            Access::Usual,
+        )?;
+        files::write_atomic(&scene.root().join("check.sh"), CHECK.as_bytes(), Access::Executable)?;
         let git = scene.git();
         git.require_minimum()?;
         git.run(["init", "--quiet", "--initial-branch=main"])?;
@@ -52,8 +87,11 @@ impl Scene {
         // A string of JSON is a string of TOML.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let config = format!(
-            "[broker]\nenabled = true\n\n[logging]\nenabled = true\n\n[tmux]\nsocket = {}\n\n[clis.{CLI}]\ncommand = {}\n",
+            "[logging]\nenabled = true\n\n[supervisor]\ncli = \"{CLI}\"\ntest_command = \"sh check.sh\"\n\n\
+             [tmux]\nsocket = {}\n\n[clis.{CLI}]\ncommand = {}\n\n\
+             [autopilot.executors.{CLI}]\ncommand = [{}, \"--executor\"]\n",
             quoted(&scene.socket),
+            quoted(&agent.to_string_lossy()),
             quoted(&agent.to_string_lossy())
         );
         files::write_atomic(&dir.join("config/git-paw/config.toml"), config.as_bytes(), Access::Usual)?;

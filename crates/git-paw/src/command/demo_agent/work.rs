@@ -1,4 +1,4 @@
-//! The work of the scripted agent: say what it is going to touch, touch it, listen, give way, commit.
+//! The work of the scripted agent: say what it is going to touch, touch it, listen, give way, commit, mend.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use paw_broker::Message;
 use paw_broker::client::Client;
-use paw_broker::message::{Intent, IntentFile, Status};
-use paw_core::PawError;
+use paw_broker::message::{Blocked, Intent, IntentFile, Status};
+use paw_core::{AgentId, PawError};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 
-use super::Task;
+use super::{Task, hooks};
 use crate::context::Context;
 use crate::output::Style;
 
@@ -20,59 +20,98 @@ const README: &str = "README.md";
 /// No warning takes this long, on any machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// A line, with a mark, at the pace of whoever watches.
+pub(super) fn say(mark: Style, line: &str, pace_ms: u64, context: &Context) -> Result<(), PawError> {
+    thread::sleep(Duration::from_millis(pace_ms));
+    context.output.say(&format!("{} {line}", context.output.paint(mark, "●")))
+}
+
 pub(super) fn run(task: Task, pace_ms: u64, context: &Context) -> Result<(), PawError> {
-    let output = context.output;
-    let say = |mark: Style, line: String| {
-        thread::sleep(Duration::from_millis(pace_ms));
-        output.say(&format!("{} {line}", output.paint(mark, "●")))
-    };
+    let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
     let git = Git::at(&context.cwd);
     let client = context.broker_client()?;
-    let (file, text) = task.file();
+    hooks::tell("UserPromptSubmit", context)?;
+    let file = task.file();
     say(Style::Bold, format!("task: {file}"))?;
     let intent = Intent::new(client.agent().clone(), vec![IntentFile::whole(file)], "the demo");
     client.say(&intent.into(), clock::now())?;
+    if let Some(command) = task.command() {
+        if hooks::may_run(command, context)? {
+            say(Style::Good, format!("approved: {command}"))?;
+        } else {
+            say(Style::Doubtful, format!("held back, a person has to say yes: {command}"))?;
+        }
+        hooks::tell("UserPromptSubmit", context)?;
+    }
     say(Style::Dim, format!("writing {file}"))?;
-    let access = if file.starts_with("src/") { Access::Executable } else { Access::Usual };
-    files::write_atomic(&context.cwd.join(file), text.as_bytes(), access)?;
+    write(task, false, context)?;
     if let Some(title) = task.title() {
         say(Style::Dim, format!("changing the title in {README}"))?;
         let before = files::load_text(&context.cwd.join(README))?.unwrap_or_default();
         let rest = before.split_once('\n').map_or("", |(_, rest)| rest);
         files::write_atomic(&context.cwd.join(README), format!("{title}{rest}").as_bytes(), Access::Usual)?;
-        let warning = wait_for_warning(&client)?;
+        let warning = wait_for(&client, |text| text.contains(README))?;
+        let Some(warning) = warning else {
+            return Err(PawError::SessionError(
+                "two agents changed one line and nobody was warned".to_owned(),
+            ));
+        };
         say(Style::Doubtful, format!("warned: {warning}"))?;
         if task == Task::Farewell {
             say(Style::Dim, format!("leaving {README} to the other"))?;
             git.run(["checkout", "--quiet", "--", README])?;
+            let greeting = AgentId::slug(&Task::Greeting.branch()?);
+            let blocked = Blocked::new(client.agent().clone(), "the words of the greeting", greeting);
+            client.say(&blocked.into(), clock::now())?;
         }
     }
     let working =
         Status { message: Some("committing".into()), ..Status::new(client.agent().clone(), "working") };
     client.say(&working.into(), clock::now())?;
-    git.run(["add", "--all"])?;
-    git.run(["commit", "--quiet", "--message", &format!("Add {file}")])?;
-    say(Style::Good, format!("done: {}", git.line(["log", "-1", "--format=%h %s"])?))
+    let commit = commit(&git, &format!("Add {file}"))?;
+    hooks::tell("Stop", context)?;
+    say(Style::Good, format!("done: {commit}"))
 }
 
-/// What the radar has to say about what was just changed.
-fn wait_for_warning(client: &Client) -> Result<String, PawError> {
+/// Reads what its gates have to say, and does something about it.
+pub(super) fn mend(task: Task, pace_ms: u64, context: &Context) -> Result<(), PawError> {
+    let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
+    hooks::tell("UserPromptSubmit", context)?;
+    let client = context.broker_client()?;
+    let errors = wait_for(&client, |text| text.contains("[testing]"))?.unwrap_or_default();
+    let first = errors.lines().next().unwrap_or("nothing");
+    say(Style::Doubtful, format!("to mend: {first}"))?;
+    write(task, true, context)?;
+    let commit = commit(&Git::at(&context.cwd), &format!("Mend {}", task.file()))?;
+    hooks::tell("Stop", context)?;
+    say(Style::Good, format!("done: {commit}"))
+}
+
+fn write(task: Task, mended: bool, context: &Context) -> Result<(), PawError> {
+    let file = task.file();
+    let access = if file.starts_with("src/") { Access::Executable } else { Access::Usual };
+    Ok(files::write_atomic(&context.cwd.join(file), task.text(mended).as_bytes(), access)?)
+}
+
+fn commit(git: &Git, message: &str) -> Result<String, PawError> {
+    git.run(["add", "--all"])?;
+    git.run(["commit", "--quiet", "--message", message])?;
+    Ok(git.line(["log", "-1", "--format=%h %s"])?)
+}
+
+/// Feedback that says something, once it is there.
+fn wait_for(client: &Client, says: impl Fn(&str) -> bool) -> Result<Option<String>, PawError> {
     let watch = Stopwatch::start();
-    let mut warning = None;
+    let mut found = None;
     client.follow(0, |inbox| {
-        let feedback = inbox.messages.iter().find_map(|stored| match &stored.message {
-            Message::Feedback(feedback) => {
-                Some(feedback.errors.join(" ")).filter(|text| text.contains(README))
-            }
-            _ => None,
+        found = found.take().or_else(|| {
+            inbox.messages.iter().find_map(|stored| match &stored.message {
+                Message::Feedback(feedback) => Some(feedback.errors.join(" ")).filter(|text| says(text)),
+                _ => None,
+            })
         });
-        warning = feedback;
-        if warning.is_some() || watch.remaining(PATIENCE).is_zero() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        let enough = found.is_some() || watch.remaining(PATIENCE).is_zero();
+        if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    warning
-        .ok_or_else(|| PawError::SessionError("two agents changed one line and nobody was warned".to_owned()))
+    Ok(found)
 }

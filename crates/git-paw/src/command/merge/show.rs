@@ -75,7 +75,8 @@ pub(super) fn report(report: &Report, context: &Context) -> Result<(), PawError>
     output.say(&format!("{} {moved} at {at}", output.paint(style, report.base.as_str())))
 }
 
-fn document(report: &Report) -> Value {
+/// What was done, as a document.
+pub(in crate::command) fn document(report: &Report) -> Value {
     let branch = |entry: &Entry| {
         let mut value = serde_json::to_value(entry).unwrap_or_default();
         if let Some(map) = value.as_object_mut() {

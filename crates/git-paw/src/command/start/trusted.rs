@@ -48,13 +48,7 @@ pub(crate) fn config(
     asking: Asking,
     context: &Context,
 ) -> Result<PawConfig, PawError> {
-    let items: Vec<_> = layers.repo.needs_trust().into_iter().filter(starts_agents).collect();
-    if items.is_empty() {
-        return without_loosening(layers, context);
-    }
-    let subject = items
-        .iter()
-        .fold(Subject::new("agents"), |subject, item| subject.with(item.key.as_str(), item.value.as_str()));
+    let Some(subject) = wanted(layers) else { return without_loosening(layers, context) };
     let approved = match asking {
         Asking::Never => approval::is_approved(&subject, repo, context)?,
         Asking::About(consent) => approval::consents(&subject, WANTS, repo, consent, context)?,
@@ -62,7 +56,8 @@ pub(crate) fn config(
     if approved {
         return without_loosening(layers, context);
     }
-    let keys: Vec<_> = items.into_iter().map(|item| item.key).collect();
+    let items = layers.repo.needs_trust().into_iter().filter(starts_agents);
+    let keys: Vec<_> = items.map(|item| item.key).collect();
     context.output.warn(&format!(
         "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
         keys.join(", "),
@@ -71,7 +66,14 @@ pub(crate) fn config(
     without_loosening(&layers.without(starts_agents), context)
 }
 
-const WANTS: &str = "this repository wants to start agents with:";
+/// What the repository's own file wants agents to be started with, as something to approve.
+pub(crate) fn wanted(layers: &Layers) -> Option<Subject> {
+    let items = layers.repo.needs_trust().into_iter().filter(starts_agents);
+    let subject = items.fold(Subject::new("agents"), |subject, item| subject.with(item.key, item.value));
+    (!subject.is_empty()).then_some(subject)
+}
+
+pub(crate) const WANTS: &str = "this repository wants to start agents with:";
 
 /// What makes new worktrees ready, as far as it may run.
 pub(crate) fn preparation(

@@ -4,55 +4,80 @@ use clap::Args;
 use paw_autopilot::tasks::{ItemId, NewTask, Priority, TaskId};
 use paw_core::PawError;
 use paw_host::clock;
-use serde_json::json;
+use paw_session::specs::SpecFormat;
+use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, view};
+use super::{CommonArgs, find_project, from_spec, view};
+use crate::command::start::spec_format;
 use crate::context::Context;
 
 /// Add a task, or a subtask to a task
 ///
-/// The first task makes the file.
+/// The first task makes the file. With --spec an OpenSpec, Markdown or Spec Kit spec becomes the task: its title, its text as
+/// details, its open tasks as subtasks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tasks add \"Count what users do\" --priority high
   git paw tasks add \"Add the schema\" --parent 42
-  git paw tasks add \"Add the endpoint\" --parent 42 --depends-on 42.1")]
-pub(super) struct AddArgs {
-    title: String,
+  git paw tasks add \"Add the endpoint\" --parent 42 --depends-on 42.1
+  git paw tasks add --spec add-login --dry-run")]
+pub(crate) struct AddArgs {
+    #[arg(required_unless_present = "spec")]
+    pub(crate) title: Option<String>,
+    /// Make a task of this spec, as `git paw start --specs` names it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["parent", "details"])]
+    pub(crate) spec: Option<String>,
+    /// How specs are written: openspec, markdown, speckit or superpowers
+    #[arg(long, value_name = "FORMAT", value_parser = spec_format, requires = "spec")]
+    pub(crate) specs_format: Option<SpecFormat>,
+    /// Show what a spec would become, and write nothing
+    #[arg(long, requires = "spec")]
+    pub(crate) dry_run: bool,
     /// What it is about (the title, if you leave this out)
     #[arg(long, value_name = "TEXT")]
-    description: Option<String>,
+    pub(crate) description: Option<String>,
     /// How to do it
     #[arg(long, value_name = "TEXT")]
-    details: Option<String>,
+    pub(crate) details: Option<String>,
     /// How to prove it
     #[arg(long, value_name = "TEXT")]
-    test_strategy: Option<String>,
+    pub(crate) test_strategy: Option<String>,
     /// critical, high, medium or low
     #[arg(long)]
-    priority: Option<String>,
+    pub(crate) priority: Option<String>,
     /// What has to be done before; can be given several times
     #[arg(long, value_name = "ID")]
-    depends_on: Vec<String>,
+    pub(crate) depends_on: Vec<String>,
     /// Make it a subtask of this task
     #[arg(long, value_name = "ID")]
-    parent: Option<String>,
+    pub(crate) parent: Option<String>,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(crate) common: CommonArgs,
 }
 
 pub(super) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
-    let new = new_task(args)?;
+    if let Some(spec) = &args.spec {
+        return from_spec::run(args, spec, context);
+    }
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
+    let new = new_task(args, args.title.as_deref().unwrap_or_default())?;
     let (project, tag) = find_project(&args.common, context)?;
     let id = project.add_task(&tag, &new, clock::now())?;
-    if context.output.wants_json() {
-        return context.output.document(&json!({"tag": tag, "id": id}));
-    }
     context.output.say(&format!("added {} to '{}': {}", id.noun(), tag, view::line(&new.title)))
 }
 
-fn new_task(args: &AddArgs) -> Result<NewTask, PawError> {
-    let title = args.title.trim();
+/// The answer for programs.
+pub(crate) fn answer(args: &AddArgs, context: &Context) -> Result<Value, PawError> {
+    let new = new_task(args, args.title.as_deref().unwrap_or_default())?;
+    let (project, tag) = find_project(&args.common, context)?;
+    let id = project.add_task(&tag, &new, clock::now())?;
+    Ok(json!({"tag": tag, "id": id}))
+}
+
+pub(super) fn new_task(args: &AddArgs, title: &str) -> Result<NewTask, PawError> {
+    let title = title.trim();
     if title.is_empty() {
         return Err(PawError::TaskError("a task needs a title".into()));
     }

@@ -16,27 +16,23 @@ use crate::context::Context;
 #[command(after_help = "Examples:
   git paw tasks list
   git paw tasks list --status pending --tag analytics")]
-pub(super) struct ListArgs {
+pub(crate) struct ListArgs {
     /// Only those with this status
     #[arg(long, value_name = "STATUS")]
-    status: Option<String>,
+    pub(crate) status: Option<String>,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(crate) common: CommonArgs,
 }
 
 pub(super) fn run(args: &ListArgs, context: &Context) -> Result<(), PawError> {
-    let wanted = args.status.as_deref().map(str::parse::<Status>).transpose()?;
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
+    let wanted = wanted(args)?;
     let (project, name) = find_project(&args.common, context)?;
     let file = project.load_tasks()?;
     let tag = require_tag(&file, &name)?;
-    let wanted = |task: &&Task| wanted.as_ref().is_none_or(|wanted| task.status == *wanted);
-    let tasks: Vec<&Task> = tag.tasks.iter().filter(wanted).collect();
-    if context.output.wants_json() {
-        let tasks: Vec<Value> = tasks.into_iter().map(view::task).collect();
-        let document =
-            json!({"tag": name, "tags": file.tag_names(), "tasks": tasks, "problems": tag.problems});
-        return context.output.document(&document);
-    }
+    let tasks: Vec<&Task> = tag.tasks.iter().filter(|task| wanted(task)).collect();
     for problem in &tag.problems {
         context.output.warn(&view::line(&problem.to_string()));
     }
@@ -47,6 +43,21 @@ pub(super) fn run(args: &ListArgs, context: &Context) -> Result<(), PawError> {
         print(task, context)?;
     }
     Ok(())
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &ListArgs, context: &Context) -> Result<Value, PawError> {
+    let wanted = wanted(args)?;
+    let (project, name) = find_project(&args.common, context)?;
+    let file = project.load_tasks()?;
+    let tag = require_tag(&file, &name)?;
+    let tasks: Vec<Value> = tag.tasks.iter().filter(|task| wanted(task)).map(view::task).collect();
+    Ok(json!({"tag": name, "tags": file.tag_names(), "tasks": tasks, "problems": tag.problems}))
+}
+
+fn wanted(args: &ListArgs) -> Result<impl Fn(&Task) -> bool, PawError> {
+    let status = args.status.as_deref().map(str::parse::<Status>).transpose()?;
+    Ok(move |task: &Task| status.as_ref().is_none_or(|status| task.status == *status))
 }
 
 fn print(task: &Task, context: &Context) -> Result<(), PawError> {

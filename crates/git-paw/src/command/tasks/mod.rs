@@ -1,10 +1,12 @@
 //! `git paw tasks`: what there is to do, from `.taskmaster/tasks/tasks.json`.
 
-mod add;
-mod list;
-mod next;
-mod set_status;
-mod show;
+pub(crate) mod add;
+pub(crate) mod expand;
+mod from_spec;
+pub(crate) mod list;
+pub(crate) mod next;
+pub(crate) mod set_status;
+pub(crate) mod show;
 mod view;
 
 use clap::{Args, Subcommand};
@@ -24,7 +26,9 @@ use crate::context::Context;
   git paw tasks list
   git paw tasks next
   git paw tasks set-status 42.1 done
-  git paw tasks add \"Count what users do\" --priority high")]
+  git paw tasks add \"Count what users do\" --priority high
+  git paw tasks add --spec add-login --dry-run
+  git paw tasks expand 42")]
 pub(crate) struct TasksArgs {
     #[command(subcommand)]
     action: Action,
@@ -37,17 +41,18 @@ enum Action {
     Next(next::NextArgs),
     SetStatus(set_status::SetStatusArgs),
     Add(add::AddArgs),
+    Expand(expand::ExpandArgs),
 }
 
 /// What every action here understands.
 #[derive(Debug, Args)]
-struct CommonArgs {
+pub(crate) struct CommonArgs {
     /// Which list of tasks
     #[arg(long, value_name = "TAG")]
-    tag: Option<String>,
+    pub(crate) tag: Option<String>,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl TasksArgs {
@@ -58,6 +63,7 @@ impl TasksArgs {
             Action::Next(args) => args.common.json,
             Action::SetStatus(args) => args.common.json,
             Action::Add(args) => args.common.json,
+            Action::Expand(args) => args.common.json,
         }
     }
 }
@@ -69,6 +75,7 @@ pub(crate) fn run(args: &TasksArgs, context: &Context) -> Result<(), PawError> {
         Action::Next(args) => next::run(args, context),
         Action::SetStatus(args) => set_status::run(args, context),
         Action::Add(args) => add::run(args, context),
+        Action::Expand(args) => expand::run(args, context),
     }
 }
 

@@ -16,12 +16,15 @@ use crate::context::Context;
 /// Nothing is next whose dependencies are not done.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw tasks next\n  git paw tasks next --json")]
-pub(super) struct NextArgs {
+pub(crate) struct NextArgs {
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(crate) common: CommonArgs,
 }
 
 pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
     let (project, tag) = find_project(&args.common, context)?;
     let file = project.load_tasks()?;
     let next = next_item(&require_tag(&file, &tag)?.tasks);
@@ -29,10 +32,6 @@ pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
         Some(item) => Some((item, require_item(&file, &tag, item)?)),
         None => None,
     };
-    if context.output.wants_json() {
-        let next = found.map_or(Value::Null, |(item, task)| document(item, task));
-        return context.output.document(&json!({"tag": tag, "next": next}));
-    }
     match found {
         None => context.output.say("nothing is ready (git paw tasks list shows what waits for what)"),
         Some((item, task)) => {
@@ -40,6 +39,17 @@ pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
             context.output.say(&format!("begin it: git paw tasks set-status {item} in-progress"))
         }
     }
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &NextArgs, context: &Context) -> Result<Value, PawError> {
+    let (project, tag) = find_project(&args.common, context)?;
+    let file = project.load_tasks()?;
+    let next = match next_item(&require_tag(&file, &tag)?.tasks) {
+        Some(item) => document(&item, require_item(&file, &tag, &item)?),
+        None => Value::Null,
+    };
+    Ok(json!({"tag": tag, "next": next}))
 }
 
 fn title<'a>(item: &ItemId, task: &'a Task) -> &'a str {

@@ -16,28 +16,36 @@ use crate::context::Context;
 #[command(
     after_help = "Examples:\n  git paw tasks set-status 42.1 done\n  git paw tasks set-status 42 review"
 )]
-pub(super) struct SetStatusArgs {
+pub(crate) struct SetStatusArgs {
     /// 42 is a task, 42.1 its first subtask
-    id: String,
+    pub(crate) id: String,
     /// pending, in-progress, done, review, blocked, deferred or cancelled
-    status: String,
+    pub(crate) status: String,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(crate) common: CommonArgs,
 }
 
 pub(super) fn run(args: &SetStatusArgs, context: &Context) -> Result<(), PawError> {
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
     let (item, status): (ItemId, Status) = (args.id.parse()?, args.status.parse()?);
     let (project, tag) = find_project(&args.common, context)?;
     let changed = project.set_status(&tag, &item, &status)?;
-    if context.output.wants_json() {
-        let changed: Vec<Value> =
-            changed.iter().map(|(item, status)| json!({"id": item, "status": status})).collect();
-        return context.output.document(&json!({"tag": tag, "changed": changed}));
-    }
     if changed.is_empty() {
         return context.output.say(&format!("{item} is {status} already"));
     }
     changed.iter().try_for_each(|(item, status)| {
         context.output.say(&format!("{item} {}", view::status(status, context)))
     })
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &SetStatusArgs, context: &Context) -> Result<Value, PawError> {
+    let (item, status): (ItemId, Status) = (args.id.parse()?, args.status.parse()?);
+    let (project, tag) = find_project(&args.common, context)?;
+    let changed = project.set_status(&tag, &item, &status)?;
+    let changed: Vec<Value> =
+        changed.iter().map(|(item, status)| json!({"id": item, "status": status})).collect();
+    Ok(json!({"tag": tag, "changed": changed}))
 }

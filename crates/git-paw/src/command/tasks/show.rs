@@ -13,11 +13,11 @@ use crate::context::Context;
 /// Show a task or a subtask with everything that is known about it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw tasks show 42\n  git paw tasks show 42.1 --json")]
-pub(super) struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// 42 is a task, 42.1 its first subtask
-    id: String,
+    pub(crate) id: String,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(crate) common: CommonArgs,
 }
 
 /// A task or a subtask, where it makes no difference.
@@ -31,18 +31,26 @@ struct Shown<'a> {
 }
 
 pub(super) fn run(args: &ShowArgs, context: &Context) -> Result<(), PawError> {
+    if context.output.wants_json() {
+        return context.output.document(&answer(args, context)?);
+    }
     let item: ItemId = args.id.parse()?;
     let (project, tag) = find_project(&args.common, context)?;
     let file = project.load_tasks()?;
     let task = require_item(&file, &tag, &item)?;
-    let Some(shown) = shown(task, &item) else { return Ok(()) };
-    if context.output.wants_json() {
-        let summary = if shown.id == task.item() { view::task(task) } else { Value::Null };
-        let document = json!({"tag": tag, "id": shown.id, "title": shown.title, "status": shown.status,
-            "dependencies": shown.dependencies, "subtasks": summary.get("subtasks"), "fields": shown.fields});
-        return context.output.document(&document);
-    }
-    print(&shown, context)
+    shown(task, &item).map_or(Ok(()), |shown| print(&shown, context))
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &ShowArgs, context: &Context) -> Result<Value, PawError> {
+    let item: ItemId = args.id.parse()?;
+    let (project, tag) = find_project(&args.common, context)?;
+    let file = project.load_tasks()?;
+    let task = require_item(&file, &tag, &item)?;
+    let Some(shown) = shown(task, &item) else { return Ok(Value::Null) };
+    let summary = if shown.id == task.item() { view::task(task) } else { Value::Null };
+    Ok(json!({"tag": tag, "id": shown.id, "title": shown.title, "status": shown.status,
+        "dependencies": shown.dependencies, "subtasks": summary.get("subtasks"), "fields": shown.fields}))
 }
 
 fn shown<'a>(task: &'a Task, item: &ItemId) -> Option<Shown<'a>> {

@@ -7,6 +7,7 @@ use paw_host::config;
 use paw_host::git::Repo;
 use paw_worktree::setup::{self, SetupPlan, SetupStatus};
 use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
+use serde_json::Value;
 
 use super::view;
 use crate::approval::{self, Consent};
@@ -24,32 +25,44 @@ use crate::output::{Style, count};
   git paw worktree create feature/auth
   git paw worktree create feature/new-thing --new
   git paw worktree create feature/auth --name auth-work --json")]
-pub(super) struct CreateArgs {
-    branch: String,
+pub(crate) struct CreateArgs {
+    pub(crate) branch: String,
     /// Make the branch, at the commit that is checked out in the repository
     #[arg(long, short = 'b')]
-    new: bool,
+    pub(crate) new: bool,
     /// Name of the worktree; without it, the last part of the branch
     #[arg(long)]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Directory of the worktree; without it, <repository>-<name> beside the repository
     #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     /// The repository; without it, the one you are in
     #[arg(long, value_name = "DIR")]
-    repo: Option<PathBuf>,
+    pub(crate) repo: Option<PathBuf>,
     /// Run no setup
     #[arg(long)]
-    no_setup: bool,
+    pub(crate) no_setup: bool,
     /// Approve what the repository wants to run
     #[arg(long, conflicts_with = "no_setup")]
-    trust: bool,
+    pub(crate) trust: bool,
     /// Print one JSON document
     #[arg(long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    if context.output.wants_json() {
+        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
+    }
+    tell(&create(args, worktrees, context)?, context)
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+    Ok(view::prepared(&create(args, worktrees, context)?))
+}
+
+fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Prepared, Failure> {
     let request = CreateRequest {
         repo_path: context.cwd.join(args.repo.as_deref().unwrap_or(&context.cwd)),
         branch: args.branch.clone(),
@@ -71,10 +84,7 @@ pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -
     for line in created.notes.iter().chain(&prepared.notes) {
         context.output.warn(line);
     }
-    if context.output.wants_json() {
-        return Ok(context.output.document(&view::prepared(&prepared))?);
-    }
-    tell(&prepared, context)
+    Ok(prepared)
 }
 
 /// What the configuration asks for, as far as it may run. Without a repository there is nothing; creating says so.

@@ -16,26 +16,35 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   git paw worktree list
   git paw worktree list --all --json")]
-pub(super) struct ListArgs {
+pub(crate) struct ListArgs {
     /// Of every repository
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
     /// Print one JSON document
     #[arg(long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
-    let listing = match worktrees.list(if args.all { None } else { Some(&context.cwd) }) {
-        Err(WorktreeError::NotARepository(_)) => worktrees.list(None)?,
-        listing => listing?,
-    };
     if context.output.wants_json() {
-        let managed = listing.worktrees.iter().map(view::managed);
-        let all: Vec<Value> = managed.chain(listing.unmanaged.iter().map(view::unmanaged)).collect();
-        return Ok(context.output.document(&json!({"worktrees": all}))?);
+        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
     }
-    print(&listing, context)
+    print(&load(args, worktrees, context)?, context)
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+    let listing = load(args, worktrees, context)?;
+    let managed = listing.worktrees.iter().map(view::managed);
+    let all: Vec<Value> = managed.chain(listing.unmanaged.iter().map(view::unmanaged)).collect();
+    Ok(json!({"worktrees": all}))
+}
+
+fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Listing, Failure> {
+    match worktrees.list(if args.all { None } else { Some(&context.cwd) }) {
+        Err(WorktreeError::NotARepository(_)) => Ok(worktrees.list(None)?),
+        listing => Ok(listing?),
+    }
 }
 
 fn print(listing: &Listing, context: &Context) -> Result<(), Failure> {

@@ -1,10 +1,10 @@
 //! `git paw worktree`: the life of a worktree, from the command line.
 
 mod adopt;
-mod create;
-mod list;
+pub(crate) mod create;
+pub(crate) mod list;
 mod prune;
-mod remove;
+pub(crate) mod remove;
 mod switch;
 mod view;
 

@@ -1,8 +1,8 @@
 //! `git paw worktree remove`
 
 use clap::Args;
-use paw_worktree::{RemoveOptions, Worktrees};
-use serde_json::json;
+use paw_worktree::{RemoveOptions, Removed, Worktrees};
+use serde_json::{Value, json};
 
 use super::view;
 use crate::context::Context;
@@ -17,24 +17,52 @@ use crate::failure::Failure;
   git paw worktree remove auth
   git paw worktree remove auth --force --delete-branch
   git paw undo                         (what was kept)")]
-pub(super) struct RemoveArgs {
+pub(crate) struct RemoveArgs {
     /// Its id or its name
-    worktree: String,
+    pub(crate) worktree: String,
     /// Remove it with its changes (they are kept for `git paw undo`), and end the programs that run in it
     #[arg(short, long)]
-    force: bool,
+    pub(crate) force: bool,
     /// Delete the branch too; commits that are nowhere else are kept for `git paw undo`
     #[arg(long)]
-    delete_branch: bool,
+    pub(crate) delete_branch: bool,
     /// Keep ignored files as well
     #[arg(long)]
-    include_ignored: bool,
+    pub(crate) include_ignored: bool,
     /// Print one JSON document
     #[arg(long)]
-    pub(super) json: bool,
+    pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+    if context.output.wants_json() {
+        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
+    }
+    let removed = remove(args, worktrees, context)?;
+    if let Some(rescue) = &removed.rescue {
+        view::tell_rescue(rescue, context);
+    }
+    let (row, deleted) = (&removed.worktree, removed.branch_deleted);
+    let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
+    Ok(context.output.say(&format!("removed {}{branch}", row.name))?)
+}
+
+/// The answer for programs.
+pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+    let removed = remove(args, worktrees, context)?;
+    let mut document = json!({
+        "removed": true,
+        "sessions_closed": removed.sessions_closed,
+        "branch_deleted": removed.branch_deleted,
+        "worktree": view::managed(&removed.worktree),
+    });
+    if let Some(rescue) = &removed.rescue {
+        document["rescue"] = rescue.reference.as_str().into();
+    }
+    Ok(document)
+}
+
+fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Removed, Failure> {
     let options = RemoveOptions {
         force: args.force,
         delete_branch: args.delete_branch,
@@ -47,22 +75,5 @@ pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -
     for note in &removed.notes {
         context.output.note(note);
     }
-    if context.output.wants_json() {
-        let mut document = json!({
-            "removed": true,
-            "sessions_closed": removed.sessions_closed,
-            "branch_deleted": removed.branch_deleted,
-            "worktree": view::managed(&removed.worktree),
-        });
-        if let Some(rescue) = &removed.rescue {
-            document["rescue"] = rescue.reference.as_str().into();
-        }
-        return Ok(context.output.document(&document)?);
-    }
-    if let Some(rescue) = &removed.rescue {
-        view::tell_rescue(rescue, context);
-    }
-    let (row, deleted) = (&removed.worktree, removed.branch_deleted);
-    let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
-    Ok(context.output.say(&format!("removed {}{branch}", row.name))?)
+    Ok(removed)
 }

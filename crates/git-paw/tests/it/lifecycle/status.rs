@@ -54,6 +54,17 @@ fn a_cli_that_is_a_shell_script_is_not_taken_for_the_shell_it_was_typed_into() {
 }
 
 #[test]
+fn telling_somebody_without_an_inbox_says_how_to_reach_them() {
+    let world = World::new();
+    insta::assert_snapshot!(world.paw(&["tell", "feat-a", "hello"]), @"
+    exit 1
+    --- stderr
+    error: Session error: this session has no broker, so its agents have no inbox
+    hint: --now types it into the pane; with [broker] enabled = true the next session has one
+    ");
+}
+
+#[test]
 fn status_shows_the_broker_and_its_port() {
     let world = World::with_broker();
     let status = wait_until("the broker runs", || {

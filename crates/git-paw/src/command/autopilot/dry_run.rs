@@ -1,0 +1,118 @@
+//! `--dry-run`: the plan, on paper. Asks nothing, runs no test, writes nothing.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use paw_autopilot::executor::ExecutorError;
+use paw_autopilot::work::plan::PlannedStep;
+use paw_autopilot::work::{self, Check, Plan, Site, Wishes};
+use paw_core::PawError;
+use serde_json::json;
+
+use super::words::{count, line};
+use super::{AutopilotArgs, gather};
+use crate::context::Context;
+use crate::output::Style;
+
+pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
+    let config = gather::known(&site.repo, context)?;
+    let executor = gather::choose(args.executor.as_deref(), &config, context);
+    let tools = match &executor {
+        Ok(executor) => vec![executor.program()],
+        Err(ExecutorError::NotInstalled(name)) => vec![name.clone()],
+        Err(_) => Vec::new(),
+    };
+    let wishes = args.wishes(site);
+    let mut plan = work::plan(site, &wishes, &tools)?;
+    // A missing program is named among the tools already.
+    if let Err(error) = executor
+        && !matches!(error, ExecutorError::NotInstalled(_))
+    {
+        let words = error.to_string();
+        plan.checks.push(Check {
+            ok: false,
+            needed: true,
+            words: words.lines().next().unwrap_or_default().to_owned(),
+        });
+    }
+    if context.output.wants_json() {
+        context
+            .output
+            .document(&json!({"dryRun": true, "plan": plan, "ready": plan.problems().is_empty()}))?;
+    } else {
+        show(&plan, &wishes, args, context)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(plan: &Plan, wishes: &Wishes, args: &AutopilotArgs, context: &Context) -> Result<(), PawError> {
+    let output = context.output;
+    let title = format!("Autopilot Plan for Task #{} [{}]: {}", plan.task_id, plan.tag, line(&plan.title));
+    output.say(&output.paint(Style::Bold, &title))?;
+    output.say(&"─".repeat(61))?;
+    output.say("Preflight:")?;
+    for check in &plan.checks {
+        let (mark, style) = if check.ok { ("✓", Style::Good) } else { ("✗", Style::Bad) };
+        output.say(&format!("  {} {}", output.paint(style, mark), line(&check.words)))?;
+    }
+    output.say("Branch & Tag:")?;
+    let verb = if plan.on_branch_already { "Go on with branch" } else { "Create branch" };
+    let instead =
+        plan.instead_of.as_ref().map(|wished| format!(" (git cannot hold {wished} beside the others)"));
+    output.say(&format!("  → {verb}: {}{}", plan.branch, instead.unwrap_or_default()))?;
+    output.say(&format!("  → Set active tag: {}", plan.tag))?;
+    output.say(&format!("Subtasks ({} pending):", plan.subtasks.len()))?;
+    if plan.needs_subtasks {
+        output.say("  none yet")?;
+    }
+    for (step, number) in plan.subtasks.iter().zip(1..) {
+        subtask(step, number, context)?;
+    }
+    finalization(plan, wishes, args, context)?;
+    output.say("Run without --dry-run to execute.")
+}
+
+fn subtask(step: &PlannedStep, number: usize, context: &Context) -> Result<(), PawError> {
+    let output = context.output;
+    let depends: Vec<String> = step.depends_on.iter().map(ToString::to_string).collect();
+    let depends =
+        if depends.is_empty() { String::new() } else { format!(" [depends on {}]", depends.join(", ")) };
+    output.say(&format!("  {number}. {}: {}{depends}", step.id, line(&step.title)))?;
+    let named = |paths: &[PathBuf], with: &str, without: &str| {
+        let shown: Vec<String> = paths.iter().map(|path| line(&path.display().to_string())).collect();
+        if shown.is_empty() { without.to_owned() } else { format!("{with} {}", shown.join(", ")) }
+    };
+    output
+        .say(&format!("     - RED: {}", named(&step.tests, "generate tests in", "generate failing tests")))?;
+    output
+        .say(&format!("     - GREEN: {}", named(&step.files, "implement", "implement what they ask for")))?;
+    output.say(&format!("     - COMMIT: \"{}\"", line(&step.commit)))
+}
+
+fn finalization(
+    plan: &Plan,
+    wishes: &Wishes,
+    args: &AutopilotArgs,
+    context: &Context,
+) -> Result<(), PawError> {
+    let output = context.output;
+    output.say("Finalization:")?;
+    output.say("  → Run full test suite with coverage")?;
+    let asks = if args.no_confirm { "" } else { " (will confirm)" };
+    match (&plan.remote, wishes.push) {
+        (Some(remote), true) => output.say(&format!("  → Push branch to {remote}{asks}"))?,
+        (None, true) => output.say("  → Pause before the push: there is no remote")?,
+        (_, false) => output.say(&format!(
+            "  → Leave {} on branch {}",
+            count(plan.subtasks.len(), "commit"),
+            plan.branch
+        ))?,
+    }
+    if wishes.pull_request {
+        output.say(&format!(
+            "  → Create PR targeting {}",
+            plan.base.as_deref().unwrap_or("the default branch")
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! What every answer says: where the run stands, what comes next, and the work behind it. The names are those other programs
+//! know.
+
+use paw_autopilot::engine::pause::headline;
+use paw_autopilot::runners::{Outcome, TestRun};
+use paw_autopilot::work::{Work, next_steps};
+use paw_core::PawError;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub(super) fn value(of: &impl Serialize) -> Result<Value, PawError> {
+    serde_json::to_value(of).map_err(|error| PawError::TaskError(error.to_string()))
+}
+
+/// The answer of a verb about a run that is under way.
+pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
+    let mut answer = json!({"message": message});
+    let unit = work.next()?;
+    add(&mut answer, value(&work.status())?);
+    let description = unit.as_ref().map_or_else(|| next_steps(work), |unit| unit.action.clone());
+    let paused = headline(&work.run);
+    add(
+        &mut answer,
+        json!({
+            "title": work.run.order.title,
+            "tag": work.run.order.tag,
+            "action": work.action_name(),
+            "nextAction": work.action_name(),
+            "actionDescription": description,
+            "nextSteps": next_steps(work),
+            "report": work.report_path(),
+        }),
+    );
+    if let Some(paused) = paused {
+        answer["paused"] = json!(paused);
+    }
+    answer["workUnit"] = value(&unit)?;
+    Ok(answer)
+}
+
+/// Puts the fields of one object into another.
+pub(super) fn add(answer: &mut Value, more: Value) {
+    if let (Some(answer), Value::Object(more)) = (answer.as_object_mut(), more) {
+        answer.extend(more);
+    }
+}
+
+/// What our own run of the tests has shown.
+pub(super) fn counted(tests: &TestRun) -> Value {
+    let count = |outcome| tests.report.count(outcome);
+    let (passed, failed, skipped) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Skipped));
+    json!({"total": tests.report.cases.len(), "passed": passed, "failed": failed, "skipped": skipped})
+}
+
+/// A status without a run.
+pub(super) fn nothing() -> Value {
+    Value::Object(Map::from_iter([
+        ("active".to_owned(), json!(false)),
+        ("message".to_owned(), json!("no autopilot run is under way here")),
+    ]))
+}

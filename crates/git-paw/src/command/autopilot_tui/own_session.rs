@@ -1,0 +1,82 @@
+//! The session that navigator and executor pane live in when there is no tmux around.
+
+use paw_autopilot::work::Site;
+use paw_core::{PawError, ProjectName, SessionName};
+use paw_host::tmux::{Batch, Tmux, TmuxCommand, session_target};
+
+use super::TuiArgs;
+use super::executor_pane::NAVIGATOR;
+use crate::context::Context;
+
+/// The session option that says which project a session is for.
+const PROJECT: &str = "@paw_autopilot";
+
+/// Attaches to the project's session, which is made when there is none.
+pub(super) fn attach(tmux: &Tmux, site: &Site, args: &TuiArgs, context: &Context) -> Result<(), PawError> {
+    tmux.require_minimum()?;
+    let project = site.project.root.display().to_string();
+    let sessions = tmux.sessions(PROJECT)?;
+    let known = sessions.iter().find(|(_, value)| *value == project);
+    let session = if let Some(session) = known.and_then(|(name, _)| SessionName::new(name.as_str()).ok()) {
+        restore_navigator(tmux, &session, site, args)?;
+        session
+    } else {
+        let name = format!("autopilot-{}", ProjectName::from_path(&site.project.root));
+        let taken = |name: &SessionName| sessions.iter().any(|(taken, _)| taken == name.as_str());
+        let session = SessionName::for_project(&ProjectName::from_path(name.as_ref())).first_free(taken);
+        tmux.run_batch(&new_session(&session, &project, site, args)?)?;
+        session
+    };
+    tmux.attach(&session)?;
+    if tmux.has_session(&session)? {
+        context.output.say(&format!(
+            "the navigator and what runs beside it go on in tmux session '{session}'; git paw autopilot tui shows them again"
+        ))?;
+    }
+    Ok(())
+}
+
+fn new_session(session: &SessionName, project: &str, site: &Site, args: &TuiArgs) -> Result<Batch, PawError> {
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((120, 40));
+    let make = TmuxCommand::new("new-session")
+        .args(["-d", "-s", session.as_str(), "-x", &columns.to_string(), "-y", &rows.to_string(), "-c"])
+        .arg(&site.project.root)
+        .args(navigator(args)?);
+    let mark = TmuxCommand::new("set-option").args(["-t", &session_target(session), PROJECT, project]);
+    Ok([make, mark].into_iter().collect())
+}
+
+/// Somebody may have ended the navigator while a run went on beside it.
+fn restore_navigator(
+    tmux: &Tmux,
+    session: &SessionName,
+    site: &Site,
+    args: &TuiArgs,
+) -> Result<(), PawError> {
+    let panes = tmux.panes_with(session, NAVIGATOR)?;
+    if panes.iter().any(|(_, mark)| !mark.is_empty()) {
+        return Ok(());
+    }
+    let Some((pane, _)) = panes.first() else { return Ok(()) };
+    let split = TmuxCommand::new("split-window")
+        .args(["-h", "-b", "-l", "40%", "-t", pane, "-c"])
+        .arg(&site.project.root)
+        .args(navigator(args)?);
+    tmux.run(&split)?;
+    Ok(())
+}
+
+/// The words of the process on the left, without a shell in between.
+fn navigator(args: &TuiArgs) -> Result<Vec<std::ffi::OsString>, PawError> {
+    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let mut words = vec![program.into_os_string()];
+    words.extend(["autopilot", "tui", "--in-session"].map(Into::into));
+    if let Some(tag) = &args.tag {
+        words.push(format!("--tag={tag}").into());
+    }
+    if !args.options.is_empty() {
+        words.push("--".into());
+        words.extend(args.options.iter().map(Into::into));
+    }
+    Ok(words)
+}

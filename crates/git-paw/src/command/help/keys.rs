@@ -1,0 +1,80 @@
+//! The chapter about every key of the configuration, made from its schema.
+
+use std::fmt::Write as _;
+
+use paw_core::config::{Key, PawConfig, Shape};
+
+const ABOUT: &str = "\
+# Every key
+
+This page is made from the program's own list of keys. [Configuration](configuration.md) says where the files are and how
+they are laid over each other. A key without a default is not set until you set it; for those the table has an example.
+";
+
+/// Keys that may be set and do nothing. Whoever makes one work takes it out; a test looks after both.
+const WITHOUT_EFFECT: &[&str] = &[
+    "auto_revert",
+    "blocked_on_supervisor_window_seconds",
+    "border_affordances",
+    "context_bloat_threshold_k",
+    "docs_base_url",
+    "inventory_max_age_seconds",
+    "manual_approvals_log",
+    "role_gating",
+    "settings_path",
+    "show_message_log",
+    "stall_threshold_seconds",
+    "verify_on_commit_nudge",
+];
+
+pub(super) fn page() -> String {
+    let mut page = ABOUT.to_owned();
+    page.push_str(
+        "\n## Without a section\n\nThese stand at the top of the file, before the first `[section]`.\n\n",
+    );
+    table(PawConfig::KEYS, &mut page);
+    for key in PawConfig::KEYS {
+        sections(key.name, key, &mut page);
+    }
+    page
+}
+
+/// A section and those inside of it.
+fn sections(path: &str, key: &Key, page: &mut String) {
+    let (name, keys) = match key.shape {
+        Shape::Value { .. } => return,
+        Shape::Section(keys) => (path.to_owned(), keys),
+        Shape::Entries { keys, .. } => (format!("{path}.<name>"), keys),
+    };
+    let _ = write!(page, "\n## `[{name}]`\n\n{}.\n\n", sentence(&key.help()));
+    if let Shape::Entries { example, .. } = key.shape {
+        let _ = write!(page, "There may be several, each with a name of yours: `[{path}.{example}]`.\n\n");
+    }
+    table(keys, page);
+    for inner in keys {
+        sections(&format!("{name}.{}", inner.name), inner, page);
+    }
+}
+
+fn table(keys: &[Key], page: &mut String) {
+    page.push_str("| key | default | what it does |\n|---|---|---|\n");
+    for key in keys {
+        if let Shape::Value { sample, is_default } = key.shape {
+            let value = cell(&sample().to_string());
+            let value = if is_default { format!("`{value}`") } else { format!("none, such as `{value}`") };
+            let note =
+                if WITHOUT_EFFECT.contains(&key.name) { " (accepted; without effect so far)" } else { "" };
+            let _ = writeln!(page, "| `{}` | {value} | {}{note} |", key.name, cell(&key.help()));
+        }
+    }
+}
+
+/// A bar would end the cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

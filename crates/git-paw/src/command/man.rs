@@ -1,0 +1,55 @@
+//! `git paw __man`: a manual page for every command, for whoever packages us.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory as _};
+use clap_mangen::Man;
+use paw_core::PawError;
+use paw_host::files::{self, Access};
+
+use crate::cli::Cli;
+use crate::context::Context;
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The directory to write them to
+    dir: PathBuf,
+}
+
+pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let dir = context.cwd.join(&args.dir);
+    let mut written = 0;
+    write(&root, "git-paw", &dir, &mut written)?;
+    context.output.say(&format!("wrote {written} manual pages to {}", dir.display()))
+}
+
+/// The page of a command, and those of the commands below it.
+fn write(command: &Command, name: &str, dir: &Path, written: &mut u32) -> Result<(), PawError> {
+    let page = Man::new(command.clone()).title(name.to_uppercase()).section("1");
+    let page = page.source(concat!("git-paw ", env!("CARGO_PKG_VERSION"))).manual("git paw");
+    let mut text = Vec::new();
+    page.render(&mut text).map_err(|error| PawError::IoError(error.to_string()))?;
+    let text = with_headings(&String::from_utf8_lossy(&text));
+    files::write_atomic(&dir.join(format!("{name}.1")), text.as_bytes(), Access::Usual)?;
+    *written += 1;
+    // clap gives a `help` to whatever has commands below it; only the first one is ours.
+    let is_ours =
+        |below: &&Command| !below.is_hide_set() && (name == "git-paw" || below.get_name() != "help");
+    for below in command.get_subcommands().filter(is_ours) {
+        write(below, &format!("{name}-{}", below.get_name()), dir, written)?;
+    }
+    Ok(())
+}
+
+/// What `--help` ends with becomes sections of their own, under the words it has above them there, line by line.
+fn with_headings(page: &str) -> String {
+    let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
+    let line = |line: &str| match line.strip_suffix(':') {
+        Some(title) if !line.starts_with(' ') => format!(".fi\n.SH {}\n.nf\n", title.to_uppercase()),
+        _ if line.starts_with(".SH") => format!(".fi\n{line}\n"),
+        _ => format!("{line}\n"),
+    };
+    before.to_owned() + &after.lines().map(line).collect::<String>()
+}

@@ -1,0 +1,113 @@
+//! The arguments of a call, as a model wrote them.
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+
+/// Reads them, or says what is wrong with them and what there is.
+pub(super) fn read<A: DeserializeOwned>(
+    tool: &str,
+    arguments: Map<String, Value>,
+    names: &[String],
+) -> Result<A, Refusal> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        let hint =
+            if names.is_empty() { "it takes none".into() } else { format!("it takes {}", names.join(", ")) };
+        Refusal::of_arguments(format!("{tool}: {error}"), hint)
+    })
+}
+
+/// An id. Models write 42 as readily as "42".
+pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        other => {
+            Err(D::Error::custom(format!("an id is a text such as \"42\" or \"42.1\", not {}", kind(&other))))
+        }
+    }
+}
+
+/// The same where it may be left out.
+pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(None),
+        other => id(other).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// The same for several.
+pub(super) fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(all) => all.into_iter().map(|one| id(one).map_err(D::Error::custom)).collect(),
+        one => id(one).map(|id| vec![id]).map_err(D::Error::custom),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Args {
+        #[serde(deserialize_with = "id")]
+        id: String,
+        #[serde(default, deserialize_with = "optional_id")]
+        parent: Option<String>,
+        #[serde(default, deserialize_with = "ids")]
+        depends_on: Vec<String>,
+    }
+
+    fn given(value: Value) -> Result<Args, Refusal> {
+        let Value::Object(arguments) = value else { panic!("{value}") };
+        read("tool", arguments, &["id".into(), "parent".into()])
+    }
+
+    #[test]
+    fn an_id_is_a_text_or_a_number() {
+        let read = given(json!({"id": 42, "parent": "7", "depends_on": [1, "2.1"]})).unwrap();
+        let expected =
+            Args { id: "42".into(), parent: Some("7".into()), depends_on: vec!["1".into(), "2.1".into()] };
+        assert_eq!(read, expected);
+        assert_eq!(given(json!({"id": 4.1, "depends_on": 3})).unwrap().depends_on, ["3"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_there_is() {
+        for (wrong, part) in [
+            (json!({}), "missing field `id`"),
+            (json!({"id": "1", "other": 2}), "unknown field `other`"),
+            (json!({"id": []}), "not a list"),
+        ] {
+            let refusal = given(wrong).unwrap_err();
+            assert_eq!(refusal.code, "INVALID_ARGUMENT");
+            assert!(refusal.message.contains(part), "{refusal:?}");
+            assert_eq!(refusal.hint.as_deref(), Some("it takes id, parent"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_stop(text in any::<String>()) {
+            let _ = given(json!({"id": text, "parent": [text]}));
+        }
+    }
+}

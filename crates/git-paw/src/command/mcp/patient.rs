@@ -1,0 +1,42 @@
+//! A transport that waits for the first request. The SDK gives up on a client that begins with anything else.
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+
+#[derive(Debug)]
+pub(super) struct Patient<T> {
+    inner: T,
+    begun: bool,
+}
+
+impl<T> Patient<T> {
+    pub(super) fn new(inner: T) -> Self {
+        Self { inner, begun: false }
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let message = self.inner.receive().await?;
+            self.begun |= matches!(message, ClientJsonRpcMessage::Request(_));
+            if self.begun {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

@@ -1,0 +1,107 @@
+//! Which directory a call is about. Pure.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::refusal::Refusal;
+
+/// The name other programs know it by.
+pub(super) const PARAMETER: &str = "projectRoot";
+pub(super) const DESCRIPTION: &str = "Repository or worktree; without it, the one this server was started in";
+
+/// The directory that was named, as a path or as a `file:` address; else the server's own.
+pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, Refusal> {
+    match named {
+        None | Some(Value::Null) => Ok(own.to_owned()),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(own.to_owned()),
+        Some(Value::String(text)) => {
+            let path = own.join(path_of(&text));
+            let usable = !path.as_os_str().as_encoded_bytes().contains(&0);
+            usable.then_some(path).ok_or_else(|| refuse("it holds a zero byte"))
+        }
+        Some(_) => Err(refuse("it is not a text")),
+    }
+}
+
+pub(super) fn refuse(why: &str) -> Refusal {
+    Refusal::of_arguments(
+        format!("{PARAMETER} cannot be used: {why}"),
+        "give an absolute path, or leave it out".into(),
+    )
+}
+
+fn path_of(text: &str) -> PathBuf {
+    let Some(rest) = text.strip_prefix("file:") else { return text.into() };
+    let rest = rest.strip_prefix("//").map_or(rest, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
+    PathBuf::from(OsString::from_vec(decoded(rest.as_bytes())))
+}
+
+/// `%20` is a space. What is no such pair is left as it is.
+fn decoded(bytes: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
+            decoded.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+            at += 3;
+        } else {
+            decoded.push(*byte);
+            at += 1;
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn resolved(named: Value) -> PathBuf {
+        resolve(Some(named), Path::new("/own")).unwrap()
+    }
+
+    #[test]
+    fn paths_and_addresses_mean_the_same_directory() {
+        for text in ["/a b", "file:///a%20b", "file:/a b", "file://localhost/a%20b"] {
+            assert_eq!(resolved(json!(text)), Path::new("/a b"), "{text}");
+        }
+        assert_eq!(resolved(json!("sub")), Path::new("/own/sub"));
+        assert_eq!(resolved(json!("/100%")), Path::new("/100%"));
+        assert_eq!(resolved(json!("file:///100%zz")), Path::new("/100%zz"));
+    }
+
+    #[test]
+    fn nothing_named_is_the_servers_own_directory() {
+        assert_eq!(resolve(None, Path::new("/own")).unwrap(), Path::new("/own"));
+        for nothing in [json!(null), json!(""), json!("  ")] {
+            assert_eq!(resolved(nothing), Path::new("/own"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for wrong in [json!(7), json!(["/a"]), json!("/a\0b"), json!("file:///a%00b")] {
+            assert_eq!(resolve(Some(wrong), Path::new("/own")).unwrap_err().code, "INVALID_ARGUMENT");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_decoded_address_is_the_path_it_was_made_of(path in proptest::collection::vec(1_u8.., 0..40)) {
+            let encoded = path.iter().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"));
+            prop_assert_eq!(decoded(encoded.as_bytes()), path);
+        }
+
+        #[test]
+        fn no_text_makes_it_stop(text in any::<String>()) {
+            let _ = resolve(Some(json!(text)), Path::new("/own"));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! JSON Schemas of arguments, in the part of the language that every model's API takes.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::place;
+
+/// The schema of what a tool takes, the place included.
+pub(super) fn of<A: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<A>();
+    let Value::Object(mut schema) = simplified(schema.to_value()) else { return Map::new() };
+    for noise in ["$schema", "title", "description"] {
+        schema.remove(noise);
+    }
+    schema.insert("type".into(), "object".into());
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties
+            .insert(place::PARAMETER.into(), json!({"type": "string", "description": place::DESCRIPTION}));
+    }
+    schema
+}
+
+/// What can be given.
+pub(super) fn names(schema: &Map<String, Value>) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
+/// Without "or null", which `required` says already, and without number formats, which some APIs refuse.
+fn simplified(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut object) => {
+            if let Some(Value::Array(kinds)) = object.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [only] = kinds.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".into(), only);
+                }
+            }
+            if let Some(Value::Array(choices)) = object.remove("anyOf") {
+                let mut choices: Vec<_> = choices.into_iter().filter(|one| one["type"] != "null").collect();
+                match (choices.len(), choices.pop()) {
+                    (1, Some(Value::Object(only))) => {
+                        only.into_iter().for_each(|(key, value)| {
+                            object.entry(key).or_insert(value);
+                        });
+                    }
+                    (_, last) => {
+                        choices.extend(last);
+                        object.insert("anyOf".into(), choices.into());
+                    }
+                }
+            }
+            if object.get("default").is_some_and(Value::is_null) {
+                object.remove("default");
+            }
+            object.remove("format");
+            object.into_iter().map(|(key, value)| (key, simplified(value))).collect()
+        }
+        Value::Array(all) => all.into_iter().map(simplified).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets::ToolSet;
+    use super::super::{sets, tools};
+    use super::*;
+
+    /// Every object of a schema.
+    fn objects(value: &Value) -> Vec<&Map<String, Value>> {
+        match value {
+            Value::Object(object) => [object].into_iter().chain(object.values().flat_map(objects)).collect(),
+            Value::Array(all) => all.iter().flat_map(objects).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn schemas_keep_to_what_every_api_takes() {
+        for tool in sets::offered(tools::all(), &ToolSet::ALL, false) {
+            assert_eq!(tool.schema["type"], "object", "{}", tool.name);
+            assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
+            let schema = Value::Object(tool.schema.clone());
+            for object in objects(&schema) {
+                for refused in ["$ref", "$schema", "anyOf", "oneOf", "allOf", "format"] {
+                    let is_property = object.get(refused).is_some_and(|value| value.get("type").is_some());
+                    assert!(!object.contains_key(refused) || is_property, "{}: {refused}", tool.name);
+                }
+                assert!(!object.get("type").is_some_and(Value::is_array), "{}: {object:?}", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn tools_are_small_and_say_what_they_take() {
+        for tool in sets::offered(tools::all(), &ToolSet::ALL, false) {
+            let legal = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(tool.name.len() <= 40 && tool.name.chars().all(legal), "{}", tool.name);
+            assert!((20..400).contains(&tool.description.len()), "{}", tool.name);
+            let size = Value::Object(tool.schema.clone()).to_string().len();
+            assert!(size < 2000, "{} takes {size} bytes", tool.name);
+            for (name, property) in tool.schema["properties"].as_object().unwrap() {
+                let said = property["description"].as_str().is_some_and(|text| !text.is_empty());
+                assert!(said, "{}.{name} is not described", tool.name);
+            }
+        }
+    }
+}

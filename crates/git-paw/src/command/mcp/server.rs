@@ -1,0 +1,225 @@
+//! The protocol: tools are listed and called, and everything a tool does happens away from the thread that reads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use paw_core::PawError;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool as Listed, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::stdio;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{RwLock, Semaphore};
+
+use super::patient::Patient;
+use super::refusal::Refusal;
+use super::tool::{Effect, Tool};
+use crate::context::Context;
+
+/// A longer message is passed over, and the next one is read.
+const LONGEST_MESSAGE: usize = 8 << 20;
+/// Calls that are answered at the same time; the others wait for their turn.
+const AT_ONCE: usize = 16;
+
+/// Serves until the input ends. What was begun by then is finished.
+pub(super) fn serve(tools: Vec<Tool>, context: &Context) -> Result<(), PawError> {
+    let runtime = runtime().map_err(|error| PawError::IoError(format!("cannot start: {error}")))?;
+    let server = Server {
+        tools: Arc::new(tools),
+        place: Arc::new(context.for_program(context.cwd.clone())),
+        turns: Arc::new(Semaphore::new(AT_ONCE)),
+        changing: Arc::new(RwLock::new(())),
+    };
+    let changing = Arc::clone(&server.changing);
+    let outcome = runtime.block_on(async {
+        let (input, output) = stdio();
+        let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_MESSAGE);
+        let ended = match serve_server(server, Patient::new(transport)).await {
+            Ok(service) => service.waiting().await.map(drop).map_err(|error| error.to_string()),
+            // Nobody ever spoke.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+        // A change that was begun is not left half done because nobody listens any more.
+        let _finished = changing.write().await;
+        ended
+    });
+    runtime.shutdown_background();
+    outcome.map_err(|error| PawError::IoError(format!("the MCP client was lost: {error}")))
+}
+
+/// Made here and nowhere else, so that no other command pays for it.
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+#[derive(Clone)]
+struct Server {
+    tools: Arc<Vec<Tool>>,
+    place: Arc<Context>,
+    turns: Arc<Semaphore>,
+    /// Held for reading by every call that changes something.
+    changing: Arc<RwLock<()>>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("tools", &self.tools.len()).finish_non_exhaustive()
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("git-paw", env!("CARGO_PKG_VERSION")).with_title("git paw"))
+            .with_instructions(instructions(&self.tools))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.iter().map(listed).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Listed> {
+        self.tools.iter().find(|tool| tool.name == name).map(listed)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(at) = self.tools.iter().position(|tool| tool.name == request.name) else {
+            return Err(unknown(&request.name, &self.tools));
+        };
+        let answered = self.answer(at, request.arguments.unwrap_or_default()).await;
+        Ok(match answered {
+            Ok(answer) => complete(answer, false),
+            Err(refusal) => complete(refusal.document(), true),
+        }
+        .into())
+    }
+}
+
+impl Server {
+    async fn answer(&self, at: usize, arguments: rmcp::model::JsonObject) -> Result<Value, Refusal> {
+        let name = self.tools[at].name;
+        let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else {
+            return Err(Refusal::of_bug(name));
+        };
+        let changing =
+            if self.tools[at].changes() { Some(Arc::clone(&self.changing).read_owned().await) } else { None };
+        let (tools, place) = (Arc::clone(&self.tools), Arc::clone(&self.place));
+        let work = tokio::task::spawn_blocking(move || {
+            let answer = tools[at].answer(arguments, &place);
+            drop((turn, changing));
+            answer
+        });
+        // A panic of ours costs the call, not the server.
+        work.await.unwrap_or_else(|_| Err(Refusal::of_bug(name)))
+    }
+}
+
+/// What an agent is told once, about the tools it has.
+fn instructions(tools: &[Tool]) -> String {
+    let has = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let mut told = vec![
+        "git paw: several AI coding CLIs on one repository, each in its own worktree. Errors carry a code and a hint.",
+    ];
+    if has("inbox") {
+        told.push("Call inbox now and then, and look at conflicts when you are warned.");
+    }
+    if has("say") {
+        told.push("Announce files with say (type intent) before you change them.");
+    }
+    if has("autopilot_start") {
+        told.push(
+            "A task test-first: autopilot_start, then autopilot_next says what to write, autopilot_complete_phase proves it, \
+             autopilot_commit commits it, and autopilot_finalize ends it.",
+        );
+    }
+    told.join(" ")
+}
+
+fn listed(tool: &Tool) -> Listed {
+    let annotations = ToolAnnotations::new().read_only(!tool.changes()).open_world(false);
+    let annotations = match tool.effect {
+        Effect::Reads => annotations,
+        Effect::Adds => annotations.destructive(false),
+        Effect::Changes => annotations.destructive(true),
+    };
+    Listed::new(tool.name, tool.description, Arc::new(tool.schema.clone())).with_annotations(annotations)
+}
+
+/// The answer as data, and as text for clients that only read text.
+fn complete(document: Value, is_error: bool) -> CallToolResult {
+    let text = vec![ContentBlock::text(document.to_string())];
+    let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
+    result.structured_content = Some(document);
+    result
+}
+
+fn unknown(name: &str, tools: &[Tool]) -> ErrorData {
+    let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
+    let shown: String = name.chars().take(100).collect();
+    let message = format!("no tool '{shown}' is offered here; there are {}", names.join(", "));
+    ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::sets::ToolSet;
+    use super::super::{sets, tools};
+    use super::*;
+    use crate::output::Output;
+
+    fn server(tools: Vec<Tool>) -> Server {
+        let context = Context {
+            cwd: PathBuf::from("/"),
+            dirs: paw_host::files::Dirs::from_env().unwrap(),
+            search_path: std::ffi::OsString::new(),
+            output: Output::new(true),
+        };
+        Server {
+            tools: Arc::new(tools),
+            place: Arc::new(context),
+            turns: Arc::new(Semaphore::new(1)),
+            changing: Arc::new(RwLock::new(())),
+        }
+    }
+
+    #[test]
+    fn a_tool_that_panics_costs_its_call_and_nothing_else() {
+        let panics = |_: serde_json::Map<String, Value>, _: &Context| panic!("on purpose");
+        let works = |_: serde_json::Map<String, Value>, _: &Context| Ok(Value::Bool(true));
+        let tool = |name, call| Tool::new(ToolSet::Tasks, name, Effect::Changes, "", call);
+        let server = server(vec![tool("panics", panics), tool("works", works)]);
+        let answers = runtime().unwrap().block_on(async {
+            let refused = server.answer(0, serde_json::Map::new()).await;
+            let answered = server.answer(1, serde_json::Map::new()).await;
+            let _nobody_holds_it = server.changing.write().await;
+            (refused, answered)
+        });
+        assert_eq!(answers.0.unwrap_err().code, "INTERNAL");
+        assert_eq!(answers.1.unwrap(), true);
+    }
+
+    #[test]
+    fn an_agent_is_told_only_about_tools_it_has() {
+        let told = |sets: &[ToolSet], read_only| instructions(&sets::offered(tools::all(), sets, read_only));
+        assert!(told(&ToolSet::ALL, false).contains("autopilot_start"));
+        assert!(!told(&ToolSet::ALL, true).contains("autopilot_start"));
+        assert!(!told(&[ToolSet::Tasks], false).contains("inbox"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Talking to the other agents, and seeing what they are about to do.
+
+use paw_core::PawError;
+use paw_host::clock;
+use paw_screen::dashboard::{Agent, Conflict};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::heard::Heard;
+use super::super::sets::ToolSet::Coordination;
+use super::super::tool::{Effect, Tool};
+use super::Nothing;
+use crate::command::inbox::{self, InboxArgs};
+use crate::command::say::{self, What};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Clients give up on a call after a minute.
+const LONGEST_WAIT: u64 = 50;
+/// What a model can take in at once.
+const USUAL_PAGE: u64 = 50;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        Tool::new(
+            Coordination,
+            "say",
+            Effect::Adds,
+            "Send a message. status: what you do. intent: files you are about to change. artifact: something others can \
+             use. blocked: you wait for `to`. question: to the supervisor. answer, feedback: to the agent `to`.",
+            say,
+        ),
+        Tool::new(
+            Coordination,
+            "inbox",
+            Effect::Reads,
+            "The messages for you, oldest first; `more` says that there are further ones. Reading removes nothing: pass \
+             `last_seq` of the answer as `since` next time.",
+            |args: ReadInbox, context| {
+                let limit = usize::try_from(args.limit.unwrap_or(USUAL_PAGE)).unwrap_or(usize::MAX).max(1);
+                Ok(inbox::page(&args.into(), limit, context)?)
+            },
+        ),
+        Tool::new(
+            Coordination,
+            "intents",
+            Effect::Reads,
+            "Which files the agents of the session have announced to change, as long as that holds.",
+            |_: Nothing, context| intents(context),
+        ),
+        Tool::new(
+            Coordination,
+            "conflicts",
+            Effect::Reads,
+            "Who is in whose way now: file, lines, both agents, and whether git can merge it.",
+            |_: Nothing, context| {
+                let heard = Heard::load(context)?;
+                Ok(json!({"conflicts": heard.conflicts().map(conflict).collect::<Vec<_>>()}))
+            },
+        ),
+        Tool::new(
+            Coordination,
+            "agents",
+            Effect::Reads,
+            "The agents of the session: branch, CLI, state, changed files and last words of each.",
+            |_: Nothing, context| {
+                let heard = Heard::load(context)?;
+                Ok(json!({"agents": heard.agents().iter().map(agent).collect::<Vec<_>>()}))
+            },
+        ),
+    ]
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Status,
+    Intent,
+    Artifact,
+    Blocked,
+    Question,
+    Answer,
+    Feedback,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Say {
+    /// What kind of message it is
+    r#type: Kind,
+    /// The message itself; for intent what you plan, for blocked what you need
+    text: Option<String>,
+    /// status, artifact: one word, such as working or done
+    status: Option<String>,
+    /// blocked, answer, feedback: the id of the other agent
+    to: Option<String>,
+    /// intent, artifact: paths in the repository
+    #[serde(default)]
+    files: Vec<String>,
+    /// artifact: names that others can use now
+    #[serde(default)]
+    exports: Vec<String>,
+    /// answer: what it answers
+    re: Option<String>,
+    /// intent: how long it holds, in seconds (default 3600)
+    seconds: Option<u64>,
+}
+
+fn say(args: Say, context: &Context) -> Result<Value, Failure> {
+    Ok(say::answer(&what(args)?, context)?)
+}
+
+/// The message that is meant. A field it needs and does not have is named.
+fn what(args: Say) -> Result<What, PawError> {
+    let Say { r#type: kind, text, status, to, files, exports, re, seconds } = args;
+    let need = |name: &str, value: Option<String>| {
+        let word = format!("{kind:?}").to_lowercase();
+        value.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
+            PawError::ConfigError(format!(
+                "a message of type {word} needs `{name}`\nhint: call it again with `{name}`"
+            ))
+        })
+    };
+    Ok(match kind {
+        Kind::Status => What::Status { status: need("status", status)?, message: text, phase: None },
+        Kind::Artifact => What::Artifact { status: need("status", status)?, exports, files },
+        Kind::Blocked => What::Blocked { needs: need("text", text)?, from: need("to", to)? },
+        Kind::Question => What::Question { question: need("text", text)? },
+        Kind::Intent => {
+            need("files", files.first().cloned())?;
+            let ttl = seconds.unwrap_or(paw_broker::message::Intent::DEFAULT_SECONDS);
+            What::Intent { files, summary: need("text", text)?, ttl }
+        }
+        Kind::Answer => What::Answer { agent: need("to", to)?, answer: need("text", text)?, re },
+        Kind::Feedback => What::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] },
+    })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadInbox {
+    /// Only what came after this number (default 0: everything)
+    #[serde(default)]
+    since: u64,
+    /// Wait up to this many seconds for something to come, at most 50
+    #[serde(default)]
+    wait: u64,
+    /// At most this many messages (default 50)
+    limit: Option<u64>,
+}
+
+impl From<ReadInbox> for InboxArgs {
+    fn from(args: ReadInbox) -> Self {
+        Self { since: args.since, wait: args.wait.min(LONGEST_WAIT), follow: false, json: true }
+    }
+}
+
+fn intents(context: &Context) -> Result<Value, Failure> {
+    let heard = Heard::load(context)?;
+    let intents = heard.intents(clock::now()).map(|(at, intent)| {
+        let files: Vec<_> = intent.files.iter().map(|file| file.path.as_str()).collect();
+        json!({"agent_id": intent.agent_id, "files": files, "summary": intent.summary,
+            "announced_at": at.to_string(), "until": intent.expires(*at).to_string()})
+    });
+    Ok(json!({"intents": intents.collect::<Vec<_>>()}))
+}
+
+fn conflict(conflict: &Conflict) -> Value {
+    json!({"kind": conflict.kind.word(), "file": conflict.file.as_str(), "lines": conflict.lines.as_str(),
+        "agents": conflict.agents.each_ref().map(paw_screen::text::Text::as_str),
+        "since": conflict.since.to_string(), "story": conflict.story.as_str()})
+}
+
+fn agent(agent: &Agent) -> Value {
+    let files: Vec<_> = agent.files.iter().map(paw_screen::text::Text::as_str).collect();
+    json!({"agent_id": agent.id, "branch": agent.branch.as_str(), "cli": agent.cli.as_str(),
+        "state": agent.state.as_str(), "files": files, "last_seen": agent.last_seen.map(|at| at.to_string()),
+        "last_message": agent.last_message.as_str()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(value: Value) -> Result<What, PawError> {
+        what(serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn a_message_without_what_it_needs_names_it() {
+        for (message, name) in [
+            (json!({"type": "status", "text": "x"}), "status"),
+            (json!({"type": "blocked", "text": "x"}), "to"),
+            (json!({"type": "question", "text": "  "}), "text"),
+            (json!({"type": "intent", "text": "x"}), "files"),
+            (json!({"type": "answer", "to": "a"}), "text"),
+        ] {
+            let error = said(message).unwrap_err().to_string();
+            assert!(error.contains(&format!("needs `{name}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn nobody_vouches_for_work_by_saying_so() {
+        assert!(serde_json::from_value::<Say>(json!({"type": "verified", "to": "a"})).is_err());
+    }
+}

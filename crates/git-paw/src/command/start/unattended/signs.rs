@@ -1,0 +1,122 @@
+//! Everything that can happen while a session is followed, in one queue.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use paw_broker::{SessionId, Stored};
+use paw_core::{AgentId, PawError};
+use paw_host::clock::Stopwatch;
+use paw_screen::terminal::EndSignals;
+use paw_session::lifecycle::Session;
+use paw_supervisor::gates::{GateError, Report};
+use paw_supervisor::unattended::listen::{Heard, Listener};
+use tokio::runtime;
+
+/// How long gates may take to end when the time is over.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Sign {
+    Said(Box<Stored>),
+    /// Nothing was said for a while.
+    Quiet,
+    /// Gates have run; nothing if there was nothing to run them on.
+    Checked {
+        agent: AgentId,
+        outcome: Box<Result<Option<Report>, GateError>>,
+    },
+    Interrupted,
+    TimeOver,
+}
+
+/// The queue, and how much time is left.
+#[derive(Debug)]
+pub(super) struct Signs {
+    sender: Sender<Sign>,
+    receiver: Receiver<Sign>,
+    interrupted: Arc<AtomicBool>,
+    watch: Stopwatch,
+    limit: Duration,
+}
+
+impl Signs {
+    /// Listens to a session, and to signals, from now on.
+    pub(super) fn catch(session: &Session, limit: Duration) -> Result<Self, PawError> {
+        let (sender, receiver) = mpsc::channel();
+        let interrupted = Arc::new(AtomicBool::new(false));
+        catch_signals(sender.clone(), Arc::clone(&interrupted))?;
+        let id = SessionId::new(&session.receipt.session_id());
+        let listener = Listener::new(&session.repo.common_dir, id)?;
+        let said = sender.clone();
+        thread::spawn(move || {
+            let each = |heard: Heard<'_>| {
+                let sign = match heard {
+                    Heard::Said(stored) => Sign::Said(Box::new(stored.clone())),
+                    Heard::Nothing => Sign::Quiet,
+                };
+                if said.send(sign).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            if let Err(error) = listener.listen(0, each) {
+                tracing::warn!(target: "paw::unattended", "the session cannot be heard any more: {error}");
+            }
+        });
+        Ok(Self { sender, receiver, interrupted, watch: Stopwatch::start(), limit })
+    }
+
+    /// For whoever works aside and has something to tell at its end.
+    pub(super) fn sender(&self) -> Sender<Sign> {
+        self.sender.clone()
+    }
+
+    /// The next sign, or nothing after `pause`.
+    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<Sign> {
+        let left = self.watch.remaining(self.limit);
+        if left.is_zero() {
+            return Some(Sign::TimeOver);
+        }
+        self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok()
+    }
+
+    /// Gates that are under way end with the time; they are waited for, so that nothing of them is left.
+    pub(super) fn wait_for_gates(&self) {
+        let watch = Stopwatch::start();
+        while !watch.remaining(FAREWELL).is_zero() {
+            if let Ok(Sign::Checked { .. }) = self.receiver.recv_timeout(watch.remaining(FAREWELL)) {
+                return;
+            }
+        }
+    }
+
+    /// How long something may take that is begun now.
+    pub(super) fn remaining(&self) -> Duration {
+        self.watch.remaining(self.limit)
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.watch.elapsed()
+    }
+}
+
+/// From here on Ctrl+C is a sign like others.
+fn catch_signals(signs: Sender<Sign>, interrupted: Arc<AtomicBool>) -> Result<(), PawError> {
+    let failed = |error: std::io::Error| PawError::IoError(error.to_string());
+    let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
+    let caught = runtime.enter();
+    let mut signals = EndSignals::catch().map_err(failed)?;
+    drop(caught);
+    thread::spawn(move || {
+        runtime.block_on(signals.asked());
+        interrupted.store(true, Ordering::SeqCst);
+        let _ = signs.send(Sign::Interrupted);
+    });
+    Ok(())
+}

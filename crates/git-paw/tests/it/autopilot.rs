@@ -1,0 +1,13 @@
+//! `git paw autopilot`: tasks done by a scripted executor on a real project, with real tests and real git.
+
+#![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod cargo;
+mod dry_run;
+mod expand;
+mod finish;
+mod hostile;
+mod interrupted;
+mod terminal;
+mod trace;
+mod world;

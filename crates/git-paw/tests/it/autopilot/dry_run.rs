@@ -1,0 +1,142 @@
+//! `--dry-run`, and everything a run is refused for before anything has happened.
+
+use super::world::{TASKS, World};
+
+const PLAIN: &str = "[autopilot.executors.scripted]\ncommand = [\"true\"]\n";
+
+#[test]
+fn a_plan_shows_what_would_be_done_and_changes_nothing() {
+    let Some(world) = World::find() else { return };
+    world.remote();
+    let before = world.repo.git(["status", "--porcelain", "--ignored"]);
+    insta::assert_snapshot!(world.autopilot(&["42", "--dry-run", "--executor", "scripted"]), @r#"
+    exit 0
+    --- stdout
+    Autopilot Plan for Task #42 [analytics]: User metrics tracking
+    ─────────────────────────────────────────────────────────────
+    Preflight:
+      ✓ Working tree is clean
+      ✓ Test command detected: python -m unittest
+      ✓ Tools available: git, python3, [SANDBOX]/bin/scripted
+      ✗ Tool missing: gh; the commands for a pull request will be printed
+      ✓ Current branch: main (will create new branch)
+    Branch & Tag:
+      → Create branch: analytics/task-42-user-metrics-tracking
+      → Set active tag: analytics
+    Subtasks (3 pending):
+      1. 42.1: Add metrics schema
+         - RED: generate tests in tests/test_schema.py
+         - GREEN: implement metrics/schema.py
+         - COMMIT: "feat(metrics): add metrics schema (task 42.1)"
+      2. 42.2: Add collection endpoint [depends on 42.1]
+         - RED: generate tests in tests/test_endpoint.py
+         - GREEN: implement metrics/endpoint.py
+         - COMMIT: "feat(metrics): add collection endpoint (task 42.2)"
+      3. 42.3: Add dashboard widget [depends on 42.2]
+         - RED: generate tests in tests/test_widget.py
+         - GREEN: implement metrics/widget.py
+         - COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
+    Finalization:
+      → Run full test suite with coverage
+      → Push branch to origin (will confirm)
+      → Create PR targeting main
+    Run without --dry-run to execute.
+    "#);
+    assert_eq!(world.branch(), "main");
+    assert_eq!(world.repo.git(["status", "--porcelain", "--ignored"]), before);
+}
+
+#[test]
+fn a_missing_tool_is_a_mark_in_the_plan_and_no_failure() {
+    let Some(world) = World::find() else { return };
+    let ran = world.autopilot(&["--dry-run", "--executor", "claude", "--json"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let checks = document["plan"]["checks"].as_array().unwrap();
+    let missing = |tool: &str| {
+        checks.iter().any(|check| check["ok"] == false && check["words"].as_str().unwrap().contains(tool))
+    };
+    assert!(missing("claude") && missing("gh"), "{ran}");
+    assert_eq!(document["ready"], false);
+}
+
+#[test]
+fn off_a_terminal_nothing_happens_without_a_word_about_confirmation() {
+    let Some(world) = World::find() else { return };
+    let ran = world.autopilot(&["42", "--executor", "scripted"]);
+    insta::assert_snapshot!(ran, @"
+    exit 1
+    --- stderr
+    error: Config error: autopilot asks before it makes a branch, pushes it or opens a pull request, and this is no terminal; nothing was done
+    hint: --no-confirm makes the branch, pushes it and opens the pull request without asking; --no-push stops before that
+    ");
+    assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
+}
+
+#[test]
+fn what_stands_in_the_way_is_named_before_anything_is_made() {
+    let Some(world) = World::find() else { return };
+    world.repo.write("metrics/half.py", "x = 1\n");
+    let dirty = world.run();
+    assert_eq!(dirty.code, 1);
+    assert!(dirty.stderr.contains("Working tree is not clean: metrics/half.py"), "{dirty}");
+    std::fs::remove_file(world.repo.root.join("metrics/half.py")).unwrap();
+    world.repo.git(["checkout", "--quiet", "--detach"]);
+    assert!(world.run().stderr.contains("HEAD is detached"));
+    world.repo.git(["checkout", "--quiet", "main"]);
+    world.repo.git(["branch", "analytics/task-42-user-metrics-tracking"]);
+    assert!(world.run().stderr.contains("exists already"));
+    for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is no task id")] {
+        let ran = world.autopilot(&[task, "--executor", "scripted", "--no-confirm"]);
+        assert!(ran.code == 1 && ran.stderr.contains(words), "{ran}");
+    }
+    assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
+}
+
+#[test]
+fn a_run_begins_beside_uncommitted_changes_only_by_force_and_leaves_them_alone() {
+    let Some(world) = World::find() else { return };
+    world.repo.write("metrics/half.py", "x = 1\n");
+    let ran =
+        world.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push", "--force=dirty"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "?? metrics/half.py");
+    assert!(world.manifest()["relaxed"][0].as_str().unwrap().contains("metrics/half.py"));
+}
+
+#[test]
+fn tasks_that_are_stuck_or_there_twice_are_not_begun() {
+    let Some(world) = World::find() else { return };
+    let stuck = TASKS.replace("\"dependencies\": [1]", "\"dependencies\": [3]");
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", &stuck, "circle");
+    let ran = world.run();
+    assert!(ran.code == 1 && ran.stderr.contains("Subtask 42.2 waits for"), "{ran}");
+    let twice = TASKS.replace("\"id\": 3,", "\"id\": 2,");
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", &twice, "twice");
+    assert!(world.run().stderr.contains("more than once"));
+    assert_eq!(world.runs().len(), 0);
+}
+
+#[test]
+fn an_executor_of_the_repository_runs_only_after_it_was_approved() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".git-paw/config.toml", &PLAIN.replace("scripted", "theirs"), "executor");
+    let args = ["42", "--executor", "theirs", "--no-confirm", "--no-push"];
+    let ran = world.autopilot(&args);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("not approved, so nothing is run") && ran.stderr.contains("theirs"), "{ran}");
+    let trusted = world.autopilot(&[&args[..], &["--trust", "--max-attempts", "1"]].concat());
+    assert!(trusted.stdout.contains("Could not achieve red state after 1 attempt"), "{trusted}");
+}
+
+#[test]
+fn a_test_command_of_the_repository_runs_only_after_it_was_approved() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch ran; true"}}"#, "runner");
+    let ran = world.run();
+    assert!(
+        ran.code == 1 && ran.stderr.contains("which nobody has approved: test.runner: touch ran; true"),
+        "{ran}"
+    );
+    assert!(!world.repo.root.join("ran").exists() && world.runs().is_empty());
+}

@@ -1,0 +1,89 @@
+//! A task without subtasks is divided by the executor, and shown before it is written.
+
+use super::world::World;
+use crate::paw::{document, paw};
+
+const BARE: &str = r#"{
+  "analytics": {
+    "tasks": [
+      {"id": 42, "title": "User metrics tracking", "status": "pending", "subtasks": []},
+      {"id": 43, "title": "Another", "status": "pending"}
+    ]
+  }
+}"#;
+
+const ANSWER: &str = r#"[{"title": "Add metrics schema", "details": "In metrics/part1.py"}, {"title": "Add endpoint", "dependencies": [1]}]"#;
+
+fn divided(answer: &str) -> String {
+    format!(
+        "case $PAW_PHASE in EXPAND) echo 'Let me see. [x]'; cat <<'END'\n{answer}\nEND\n;; RED) red ;; GREEN) green ;; esac\n"
+    )
+}
+
+fn stored(world: &World) -> String {
+    std::fs::read_to_string(world.repo.root.join(".taskmaster/tasks/tasks.json")).unwrap()
+}
+
+#[test]
+fn a_task_is_expanded_by_what_the_executor_answers_and_nothing_else_changes() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
+    world.executor(&divided(ANSWER));
+    let refused = paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted"]);
+    assert!(refused.code == 1 && refused.stderr.contains("nobody is here to look"), "{refused}");
+    assert_eq!(stored(&world), BARE);
+    let ran = paw(
+        &world.sandbox,
+        &world.repo.root,
+        &["tasks", "expand", "42", "--executor", "scripted", "--yes", "--json"],
+    );
+    assert_eq!(document(&ran)["added"], serde_json::json!(["42.1", "42.2"]));
+    let listed = document(&paw(&world.sandbox, &world.repo.root, &["tasks", "show", "42", "--json"]));
+    assert!(
+        listed.to_string().contains("Add metrics schema") && listed.to_string().contains("Add endpoint"),
+        "{listed}"
+    );
+    assert!(
+        stored(&world).contains("{\"id\": 43, \"title\": \"Another\", \"status\": \"pending\"}"),
+        "{}",
+        stored(&world)
+    );
+    let again =
+        paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted", "--yes"]);
+    assert!(again.code == 1 && again.stderr.contains("has subtasks already"), "{again}");
+}
+
+#[test]
+fn an_answer_that_is_no_list_and_an_executor_that_edits_are_refused() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
+    let expand = || {
+        paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted", "--yes"])
+    };
+    for (script, words) in [
+        (divided("I would rather not."), "there is no list of subtasks in it"),
+        (divided(r#"[{"title": "a", "dependencies": [1]}]"#), "no earlier one"),
+        (
+            "echo '[{\"title\": \"a\"}]'; touch metrics/new.py\n".to_owned(),
+            "changed files instead of answering: metrics/new.py",
+        ),
+        ("exit 4\n".to_owned(), "did not answer: exited with code 4"),
+    ] {
+        world.executor(&script);
+        let ran = expand();
+        assert!(ran.code == 1 && ran.stderr.contains(words), "{ran}");
+        assert_eq!(stored(&world), BARE);
+    }
+}
+
+#[test]
+fn a_run_divides_its_task_first() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
+    world.executor(&divided(ANSWER));
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("→ Divides task 42: it has no subtasks yet\n  42.1 Add metrics schema\n  42.2 Add endpoint [depends on 42.1]\n"), "{ran}");
+    assert_eq!(world.subjects().len(), 2);
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+}

@@ -1,0 +1,108 @@
+//! The end of a run: coverage, formatter, push, pull request, and doing them by hand.
+
+use super::world::World;
+
+const TO_THE_END: [&str; 4] = ["42", "--executor", "scripted", "--no-confirm"];
+
+#[test]
+fn without_a_remote_the_run_pauses_before_the_push_and_can_be_finished_without() {
+    let Some(world) = World::find() else { return };
+    let ran = world.autopilot(&TO_THE_END);
+    assert!(ran.code == 1 && ran.stdout.contains("Could not push: there is no remote"), "{ran}");
+    assert!(
+        ran.stdout
+            .contains("- By hand: git push --set-upstream origin analytics/task-42-user-metrics-tracking"),
+        "{ran}"
+    );
+    let finished = world.autopilot(&["--resume", "--no-confirm", "--no-push"]);
+    assert_eq!(finished.code, 0, "{finished}");
+    assert!(finished.stdout.contains("✓ Task 42 complete."), "{finished}");
+}
+
+#[test]
+fn without_gh_the_exact_commands_are_printed() {
+    let Some(world) = World::find() else { return };
+    let origin = world.remote();
+    let ran = world.autopilot(&TO_THE_END);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("PR: not opened (gh is not installed); to open it:\n    gh pr create --base main --head analytics/task-42-user-metrics-tracking --title 'Task #42 [analytics]: User metrics tracking' --body-file .taskmaster/reports/runs/[RUN]/pr.md"), "{ran}");
+    let there =
+        paw_testkit::git(&origin, ["log", "--format=%s", "analytics/task-42-user-metrics-tracking", "-1"]);
+    assert_eq!(there, "feat(metrics): add dashboard widget (task 42.3)");
+}
+
+#[test]
+fn a_gh_that_fails_is_quoted_and_a_pull_request_that_is_there_is_taken() {
+    let Some(world) = World::find() else { return };
+    world.remote();
+    world.gh("[ \"$2\" = create ] && { echo 'GraphQL: nope' >&2; exit 1; }; exit 1");
+    let ran = world.autopilot(&TO_THE_END);
+    assert!(ran.code == 0 && ran.stdout.contains("PR: not opened (GraphQL: nope)"), "{ran}");
+    let Some(world) = World::find() else { return };
+    world.remote();
+    world.gh("[ \"$2\" = create ] && { echo 'already exists' >&2; exit 1; }; echo https://github.com/org/repo/pull/7");
+    let ran = world.autopilot(&TO_THE_END);
+    assert!(ran.stdout.contains("✓ Task 42 complete. PR: https://github.com/org/repo/pull/7"), "{ran}");
+}
+
+#[test]
+fn coverage_below_its_threshold_pauses_the_run_and_can_be_let_pass() {
+    let Some(world) = World::find() else { return };
+    world.configure("[autopilot]\ncoverage_command = \"printf 'TN:\\\\nSF:a.py\\\\nDA:1,1\\\\nDA:2,0\\\\nend_of_record\\\\n' > lcov.info\"\n");
+    world.repo.commit_file(".gitignore", "lcov.info\n", "ignore");
+    let ran = world.run();
+    assert!(ran.code == 1 && ran.stdout.contains("✗ Coverage check → 50% (below 80% threshold)"), "{ran}");
+    let passed = world.autopilot(&["--resume", "--no-confirm", "--force=coverage"]);
+    assert_eq!(passed.code, 0, "{passed}");
+    assert_eq!(world.manifest()["finalCoverage"]["lines"], 50.0);
+    assert!(world.manifest()["relaxed"][0].as_str().unwrap().contains("coverage"));
+}
+
+#[test]
+fn coverage_that_is_high_enough_is_shown() {
+    let Some(world) = World::find() else { return };
+    world.configure("[autopilot]\ncoverage_command = \"printf 'TN:\\\\nSF:a.py\\\\nDA:1,1\\\\nDA:2,1\\\\nend_of_record\\\\n' > lcov.info\"\n");
+    world.repo.commit_file(".gitignore", "lcov.info\n", "ignore");
+    let ran = world.run();
+    assert!(ran.code == 0 && ran.stdout.contains("✓ Coverage check → 100% (meets 80% threshold)"), "{ran}");
+}
+
+#[test]
+fn what_a_formatter_changes_is_a_commit_of_its_own_and_a_linter_has_to_agree() {
+    let Some(world) = World::find() else { return };
+    world.configure("[autopilot]\nformat_command = \"echo '# formatted' >> metrics/part1.py\"\nlint_command = \"test ! -e forbidden\"\n");
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(world.subjects()[3], "style: format (task 42)");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn one_document_tells_how_it_went() {
+    let Some(world) = World::find() else { return };
+    let ran = world.autopilot(&[
+        "42",
+        "--executor",
+        "scripted",
+        "--no-confirm",
+        "--no-push",
+        "--json",
+        "--executor-mode",
+    ]);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["manifest"]["status"], "completed");
+    assert_eq!(document["status"]["progress"]["percentage"], 100);
+    assert!(ran.stderr.contains("→ Subtask 42.2: \"Add collection endpoint\""), "{ran}");
+}
+
+#[test]
+fn settings_of_a_repository_cannot_put_files_from_elsewhere_into_prompts_and_pull_requests() {
+    let Some(world) = World::find() else { return };
+    world.sandbox.write("home/key", "SECRET");
+    let config = r#"{"git": {"pr": {"bodyTemplate": "../home/key"}}, "prompts": {"loadOrder": ["../../../home/key"]}}"#;
+    world.repo.commit_file(".taskmaster/config.json", config, "settings");
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(!world.report("pr.md").contains("SECRET"));
+    assert!(!world.report("executor/subtask-42.1-red-attempt1.prompt.md").contains("SECRET"));
+}

@@ -1,0 +1,168 @@
+//! Executors that do what they must not, and suites that do not behave: paused, with everything still there.
+
+use super::world::{World, is_gone};
+
+/// Runs it, and returns what it said when it paused.
+fn paused(world: &World, script: &str) -> String {
+    world.executor(script);
+    let ran = world.run();
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(
+        ran.stdout.contains("⚠️ Paused: ")
+            && ran.stdout.contains("- Resume after manual fix: git paw autopilot --resume"),
+        "{ran}"
+    );
+    assert_eq!(world.manifest()["status"], "paused");
+    ran.stdout
+}
+
+#[test]
+fn an_executor_that_commits_is_noticed_and_its_commit_is_kept() {
+    let Some(world) = World::find() else { return };
+    let said = paused(&world, "red; git add --all; git commit --quiet --message 'mine now'\n");
+    assert!(said.contains("somebody committed"), "{said}");
+    assert_eq!(world.subjects(), ["mine now"]);
+    assert_eq!(world.manifest()["totalCommits"], 0);
+    let refused = world.autopilot(&["--resume", "--no-confirm"]);
+    assert!(refused.code == 1 && refused.stderr.contains("the branch has moved"), "{refused}");
+    world.repo.git(["reset", "--quiet", "--soft", "HEAD~1"]);
+    world.executor("case $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert_eq!(world.subjects().len(), 3);
+}
+
+#[test]
+fn an_executor_that_changes_the_branch_is_noticed() {
+    let Some(world) = World::find() else { return };
+    let said = paused(&world, "red; git switch --quiet --create elsewhere\n");
+    assert!(
+        said.contains("'elsewhere' is checked out and not 'analytics/task-42-user-metrics-tracking'"),
+        "{said}"
+    );
+    assert!(world.repo.root.join("tests/test_part1.py").exists());
+}
+
+#[test]
+fn an_executor_that_pushes_is_noticed() {
+    let Some(world) = World::find() else { return };
+    world.remote();
+    let said = paused(
+        &world,
+        "case $PAW_PHASE-$n in *-2) git push --quiet origin HEAD ;; RED-*) red ;; GREEN-*) green ;; esac\n",
+    );
+    assert!(said.contains("somebody pushed the branch to origin/"), "{said}");
+}
+
+#[test]
+fn an_executor_that_bends_the_tests_to_its_code_does_not_get_its_commit() {
+    let Some(world) = World::find() else { return };
+    let said = paused(
+        &world,
+        "case $PAW_PHASE in RED) red ;; GREEN) green; sed -i 's/assertEqual(part1.value(), 1)/assertTrue(True)/' tests/test_part1.py ;; esac\n",
+    );
+    assert!(said.contains("tests in tests/test_part1.py were weakened"), "{said}");
+    assert!(world.subjects().is_empty());
+}
+
+#[test]
+fn an_executor_that_ticks_off_its_own_task_does_not_get_its_commit() {
+    let Some(world) = World::find() else { return };
+    let said = paused(&world, "red; sed -i 's/pending/done/' .taskmaster/tasks/tasks.json\n");
+    assert!(said.contains("tasks.json was changed"), "{said}");
+    // The same where git does not look at the list.
+    let Some(world) = World::find() else { return };
+    world.repo.git(["rm", "--quiet", "--cached", ".taskmaster/tasks/tasks.json"]);
+    world.repo.commit_file(".gitignore", ".taskmaster/\n", "ignore");
+    let said = paused(&world, "red; sed -i 's/pending/done/' .taskmaster/tasks/tasks.json\n");
+    assert!(said.contains("tasks.json was changed"), "{said}");
+}
+
+#[test]
+fn an_executor_cannot_choose_another_test_runner() {
+    let Some(world) = World::find() else { return };
+    let said = paused(&world, "red; echo '{\"test\": {\"runner\": \"true\"}}' > .taskmaster/config.json\n");
+    assert!(
+        said.contains("settings that decide which tests run were changed: .taskmaster/config.json"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_an_executor_leaves_running_is_ended() {
+    let Some(world) = World::find() else { return };
+    world.executor(
+        "case $PAW_PHASE in RED) red; setsid sleep 1000 > /dev/null 2>&1 & echo $! >> \"$HOME/left\" ;; GREEN) green ;; esac\n",
+    );
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("that the executor left running: ended"), "{ran}");
+    let left = std::fs::read_to_string(world.sandbox.home().join("left")).unwrap();
+    for pid in left.lines() {
+        assert!(is_gone(pid), "process {pid} is still there");
+    }
+}
+
+#[test]
+fn an_executor_that_does_not_work_pauses_the_run_with_its_last_words() {
+    let Some(world) = World::find() else { return };
+    let said = paused(&world, "echo 'no credit left' >&2; exit 3\n");
+    assert!(said.contains("The executor does not work: exited with code 3: no credit left"), "{said}");
+}
+
+#[test]
+fn a_suite_that_hangs_pauses_the_run_before_anything_was_made() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/config.json", r#"{"autopilot": {"testTimeout": 1500}}"#, "limit");
+    let hanging = "import time\nimport unittest\n\nclass Slow(unittest.TestCase):\n    def test_slow(self):\n        time.sleep(1000)\n";
+    world.repo.commit_file("tests/test_slow.py", hanging, "slow");
+    let said = paused(&world, "red\n");
+    assert!(said.contains("the tests take longer than 1s as they are"), "{said}");
+    assert_eq!(world.branch(), "main");
+    world.repo.git(["rm", "--quiet", "tests/test_slow.py"]);
+    world.repo.git(["commit", "--quiet", "--message", "faster"]);
+    world.repo.write(".taskmaster/config.json", "{}");
+    world.repo.git(["commit", "--quiet", "--all", "--message", "limit"]);
+    world.executor("case $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+}
+
+#[test]
+fn tests_that_pass_at_once_are_asked_for_again_and_then_said_to_be_there_already() {
+    let Some(world) = World::find() else { return };
+    world.executor(
+        "case $PAW_PHASE-$n in RED-2) green; git add metrics/part2.py; git stash --quiet -- metrics/part2.py 2>/dev/null; rm -f metrics/part2.py; printf 'import unittest\\n\\nclass Here(unittest.TestCase):\\n    def test_here(self):\\n        self.assertTrue(True)\\n' > tests/test_here.py ;; RED-*) red ;; GREEN-*) green ;; esac\n",
+    );
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("already implemented, nothing to commit"), "{ran}");
+    assert_eq!(world.subjects().len(), 2);
+    assert_eq!(world.status_of("HEAD", 2), "done");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_hook_that_says_no_pauses_the_run_and_nothing_is_lost() {
+    let Some(world) = World::find() else { return };
+    let hook = world.repo.root.join(".git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho 'not like this' >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let said = paused(&world, "case $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
+    assert!(said.contains("Could not commit: not like this"), "{said}");
+    assert!(world.subjects().is_empty() && world.repo.root.join("metrics/part1.py").exists());
+    std::fs::remove_file(hook).unwrap();
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert_eq!(world.subjects().len(), 3);
+}
+
+#[test]
+fn a_budget_that_is_used_up_pauses_the_run() {
+    let Some(world) = World::find() else { return };
+    world.executor("red; sleep 2\n");
+    let ran =
+        world.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push", "--budget", "1s"]);
+    assert!(ran.code == 1 && ran.stdout.contains("The budget is used up"), "{ran}");
+}

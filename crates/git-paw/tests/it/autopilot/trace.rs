@@ -1,0 +1,170 @@
+//! The three traces: a task done, a run that pauses and goes on, and a plan on paper beside it.
+
+use super::world::World;
+
+#[test]
+fn a_task_is_done_test_first_with_a_commit_for_each_subtask() {
+    let Some(world) = World::find() else { return };
+    world.remote();
+    world.gh("echo https://github.com/org/repo/pull/123");
+    let ran = world.autopilot(&["42", "--executor", "scripted", "--no-confirm"]);
+    insta::assert_snapshot!(ran, @r#"
+    exit 0
+    --- stdout
+    → Checks preflight: ✓ clean tree, ✓ python -m unittest detected
+    → Creates branch: analytics/task-42-user-metrics-tracking
+    → Subtask 42.1: "Add metrics schema"
+      RED: generates tests/test_part1.py → 2 failures
+      GREEN: implements metrics/part1.py → all pass
+      COMMIT: "feat(metrics): add metrics schema (task 42.1)"
+    → Subtask 42.2: "Add collection endpoint"
+      RED: generates tests/test_part2.py → 2 failures
+      GREEN: implements metrics/part2.py → all pass
+      COMMIT: "feat(metrics): add collection endpoint (task 42.2)"
+    → Subtask 42.3: "Add dashboard widget"
+      RED: generates tests/test_part3.py → 2 failures
+      GREEN: implements metrics/part3.py → all pass
+      COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
+    → Final: all 3 subtasks complete
+      ✓ Run full test suite → all pass
+      - Coverage check → not measured (no [autopilot] coverage_command)
+      PUSH: pushed to origin
+      PR: opens #123 "Task #42 [analytics]: User metrics tracking"
+    ✓ Task 42 complete. PR: https://github.com/org/repo/pull/123
+      Run report: .taskmaster/reports/runs/[RUN]/
+    "#);
+    assert_eq!(world.branch(), "analytics/task-42-user-metrics-tracking");
+    assert_eq!(
+        world.subjects(),
+        [
+            "feat(metrics): add metrics schema (task 42.1)",
+            "feat(metrics): add collection endpoint (task 42.2)",
+            "feat(metrics): add dashboard widget (task 42.3)",
+        ]
+    );
+    // The status is part of the commit that earned it, and with the last one the task's is.
+    assert_eq!(
+        (world.status_of("HEAD~2", 1), world.status_of("HEAD~2", 0)),
+        ("done".into(), "in-progress".into())
+    );
+    assert_eq!((world.status_of("HEAD", 3), world.status_of("HEAD", 0)), ("done".into(), "review".into()));
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+    let manifest = world.manifest();
+    assert_eq!(manifest["status"], "completed");
+    assert_eq!(manifest["prUrl"], "https://github.com/org/repo/pull/123");
+    assert_eq!(manifest["totalCommits"], 3);
+    insta::assert_snapshot!(world.log().join("\n"), @"
+    preflight ok
+    branch ok
+    red written
+    red ok
+    green written
+    green ok
+    commit ok
+    red written
+    red ok
+    green written
+    green ok
+    commit ok
+    red written
+    red ok
+    green written
+    green ok
+    commit ok
+    finalize ok
+    push ok
+    pr ok
+    ");
+    assert_eq!(world.report("commits.txt").lines().count(), 3);
+    for name in ["subtask-42.1-red.json", "subtask-42.3-green.json", "final-suite.json"] {
+        world.report(&format!("test-results/{name}"));
+    }
+    assert!(world.report("pr.md").contains("- [x] 42.2: Add collection endpoint"));
+}
+
+#[test]
+fn a_run_that_cannot_turn_green_pauses_and_goes_on_after_a_fix_by_hand() {
+    let Some(world) = World::find() else { return };
+    world.executor(
+        "case $PAW_PHASE-$PAW_SUBTASK in RED-*) red ;; GREEN-42.2) echo 'def value(): return 500' > metrics/part2.py ;; GREEN-*) green ;; esac\n",
+    );
+    let ran = world.run();
+    insta::assert_snapshot!(ran, @r#"
+    exit 1
+    --- stdout
+    → Checks preflight: ✓ clean tree, ✓ python -m unittest detected
+    → Creates branch: analytics/task-42-user-metrics-tracking
+    → Subtask 42.1: "Add metrics schema"
+      RED: generates tests/test_part1.py → 2 failures
+      GREEN: implements metrics/part1.py → all pass
+      COMMIT: "feat(metrics): add metrics schema (task 42.1)"
+    → Subtask 42.2: "Add collection endpoint"
+      RED: generates tests/test_part2.py → 2 failures
+    → Subtask 42.2 GREEN phase: attempt 1 fails (2 tests still red)
+    → Subtask 42.2 GREEN phase: attempt 2 fails (2 tests still red)
+    → Subtask 42.2 GREEN phase: attempt 3 fails (2 tests still red)
+    ⚠️ Paused: Could not achieve green state after 3 attempts
+    📋 State saved to: .taskmaster/reports/runs/[RUN]/
+    Last error: "AssertionError: 500 != 2"
+    Next steps:
+    - Review diff: git diff HEAD
+    - Inspect logs: cat .taskmaster/reports/runs/[RUN]/log.jsonl
+    - Check test output: cat .taskmaster/reports/runs/[RUN]/test-results/subtask-42.2-green-attempt3.json
+    - Resume after manual fix: git paw autopilot --resume
+    "#);
+    assert_eq!(world.manifest()["status"], "paused");
+    assert_eq!(world.manifest()["subtasksFailed"], serde_json::json!(["42.2"]));
+    world.report("test-results/subtask-42.2-green-attempt3.json");
+    world
+        .repo
+        .write("metrics/part2.py", "def value():\n    return 2\n\n\ndef name():\n    return \"part\"\n");
+    insta::assert_snapshot!(world.autopilot(&["--resume", "--no-confirm"]), @r#"
+    exit 0
+    --- stdout
+    → Resuming subtask 42.2 GREEN phase
+      GREEN: all tests pass
+      COMMIT: "feat(metrics): add collection endpoint (task 42.2)"
+    → Continuing to subtask 42.3...
+    → Subtask 42.3: "Add dashboard widget"
+      RED: generates tests/test_part3.py → 2 failures
+      GREEN: implements metrics/part3.py → all pass
+      COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
+    → Final: all 3 subtasks complete
+      ✓ Run full test suite → all pass
+      - Coverage check → not measured (no [autopilot] coverage_command)
+    ✓ Task 42 complete.
+      Run report: .taskmaster/reports/runs/[RUN]/
+    "#);
+    assert_eq!(world.subjects().len(), 3);
+    assert_eq!(world.manifest()["status"], "completed");
+}
+
+#[test]
+fn an_attempt_is_told_what_was_wrong_with_the_last_one() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".cursor/rules/git_workflow.mdc", "Small commits.\n", "rules");
+    world.repo.commit_file(".claude/agents/surgical-test-generator.md", "Sharp tests.\n", "rules");
+    world.executor(
+        "case $PAW_PHASE-$PAW_ATTEMPT in RED-1) : ;; RED-*) red ;; GREEN-1) echo 'def value(): return 0' > metrics/part$n.py ;; GREEN-*) green ;; esac\n",
+    );
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    let prompt =
+        |name: &str| std::fs::read_to_string(world.sandbox.home().join(format!("prompt-{name}"))).unwrap();
+    let green = prompt("42.2-GREEN-2");
+    for part in [
+        "Task #42 [analytics]: User metrics tracking\nSubtask 42.2: Add collection endpoint\n",
+        "Acceptance criteria:\n- answers 201\n\nDependencies:\n- Subtask 42.1 is complete\n",
+        "Tests that have to pass:\n- tests.test_part2.Part2.test_a\n- tests.test_part2.Part2.test_b\n",
+        "AssertionError: 0 != 2\n",
+        "The last attempt was not accepted:\n- still failing: tests.test_part2.Part2.test_a",
+        "<INSTRUCTION>\nWrite the least code",
+    ] {
+        assert!(green.contains(part), "{part}\n---\n{green}");
+    }
+    assert!(!green.contains("Sharp tests."), "rules for writing tests are for those who do: {green}");
+    assert!(prompt("42.1-RED-2").contains("no test was written or changed"), "{}", prompt("42.1-RED-2"));
+    let red = prompt("42.1-RED-1");
+    assert!(red.find("Small commits.").unwrap() < red.find("Sharp tests.").unwrap(), "{red}");
+    assert!(red.find("Sharp tests.").unwrap() < red.find("<TASK CONTEXT>").unwrap(), "{red}");
+}

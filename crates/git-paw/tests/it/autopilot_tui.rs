@@ -1,0 +1,312 @@
+//! `git paw autopilot tui`, in a real tmux.
+#![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::fs;
+use std::process::Command;
+
+use paw_testkit::{Sandbox, Terminal, TestRepo, wait_until};
+
+use crate::paw::{PROGRAM, paw};
+
+const TASKS: &str = r#"{
+  "master": {"tasks": [
+    {"id": 41, "title": "Login", "status": "done"},
+    {"id": 42, "title": "User \u001b[31mmetrics\u001b]0;evil\u0007", "status": "pending", "subtasks": [
+      {"id": 1, "title": "Add part one", "status": "pending"}
+    ]}
+  ]},
+  "other": {"tasks": [{"id": 1, "title": "Elsewhere"}]}
+}"#;
+
+/// Writes a failing test, then what it asks for; each only after the file `go` is there.
+const EXECUTOR: &str = r#"#!/bin/sh
+cat > /dev/null
+until [ -e "$HOME/go" ]; do sleep 0.05; done
+case $PAW_PHASE in
+RED) printf 'import unittest\n\nclass One(unittest.TestCase):\n    def test_a(self):\n        from app import one\n        self.assertEqual(one.value(), 1)\n' > tests/test_one.py ;;
+GREEN) printf 'def value():\n    return 1\n' > app/one.py ;;
+esac
+"#;
+
+const OLD_TEST: &str = "import unittest\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        self.assertEqual(1 + 1, 2)\n";
+
+const SESSION: &str = "paw-autopilot-app";
+const UNASKED: [&str; 5] = ["--", "--executor", "scripted", "--no-confirm", "--no-push"];
+
+struct World {
+    sandbox: Sandbox,
+    repo: TestRepo,
+}
+
+impl World {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("app");
+        repo.commit_file(".taskmaster/tasks/tasks.json", TASKS, "tasks");
+        Self { sandbox, repo }
+    }
+
+    /// One that can do task 42. Nothing where this machine has no Python.
+    fn with_executor() -> Option<Self> {
+        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        let Some(python) = asked.ok().filter(|asked| asked.status.success()) else {
+            eprintln!("skipped: this machine has no python3");
+            return None;
+        };
+        let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
+        let world = Self::new();
+        world.sandbox.install_program("python3", &format!("#!/bin/sh\nexec '{python}' \"$@\"\n"));
+        for (path, text) in
+            [("app/__init__.py", ""), ("tests/__init__.py", ""), ("tests/test_old.py", OLD_TEST)]
+        {
+            world.repo.commit_file(path, text, "project");
+        }
+        let program = world.sandbox.install_program("scripted", EXECUTOR);
+        let config = format!("[autopilot.executors.scripted]\ncommand = [\"{}\"]\n", program.display());
+        world.sandbox.write("home/.config/git-paw/config.toml", &config);
+        Some(world)
+    }
+
+    /// Lets the executor work.
+    fn go(&self) {
+        self.sandbox.write("home/go", "");
+    }
+
+    fn open(&self, options: &[&str]) -> Terminal {
+        let args = [&["autopilot", "tui"], options].concat();
+        Terminal::run(&self.sandbox, &self.repo.root, PROGRAM, &args)
+    }
+
+    /// Ids of the panes of a session, the navigator's first.
+    fn panes(&self, session: &str) -> Vec<String> {
+        let target = format!("={session}:");
+        let ran = self.sandbox.tmux(["list-panes", "-s", "-t", &target, "-F", "#{pane_left} #{pane_id}"]);
+        let mut panes: Vec<(u32, String)> = ran
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_once(' ').map(|(left, id)| (left.parse().unwrap(), id.to_owned())))
+            .collect();
+        panes.sort();
+        panes.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn both(&self, session: &str) -> (String, String) {
+        wait_until("there are two panes", || {
+            <[String; 2]>::try_from(self.panes(session)).ok().map(|[left, right]| (left, right))
+        })
+    }
+
+    fn screen(&self, pane: &str) -> String {
+        self.sandbox.tmux(["capture-pane", "-p", "-t", pane]).stdout
+    }
+
+    fn wait_for(&self, pane: &str, text: &str) -> String {
+        let mut last = String::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            wait_until(&format!("{text:?} is on the screen"), || {
+                last = self.screen(pane);
+                last.contains(text).then(|| last.clone())
+            })
+        }));
+        found.unwrap_or_else(|_| panic!("{text:?} is not on the screen:\n{last}"))
+    }
+
+    fn wait_until_idle(&self, pane: &str) {
+        let format = "#{pane_current_command}";
+        wait_until("the shell is in front", || {
+            let program = self.sandbox.tmux(["display-message", "-p", "-t", pane, format]).stdout;
+            (program.trim() == "sh").then_some(())
+        });
+    }
+
+    fn press(&self, pane: &str, keys: &[&str]) {
+        let ran = self.sandbox.tmux([&["send-keys", "-t", pane], keys].concat());
+        assert_eq!(ran.code, 0, "{ran}");
+    }
+}
+
+#[test]
+fn a_task_is_started_left_alone_found_again_and_finished() {
+    let Some(world) = World::with_executor() else { return };
+    let terminal = world.open(&UNASKED);
+    let (left, right) = world.both(SESSION);
+    let screen = world.wait_for(&left, "[s] start");
+    assert!(screen.contains("Project: app") && screen.contains("Branch:  main"), "{screen}");
+    assert!(screen.contains("Tag:     master  (1 of 2)") && screen.contains("1 of 2 done"), "{screen}");
+    assert!(screen.contains("41 [done] Login") && screen.contains("▸ 42 [pending] User metrics"), "{screen}");
+
+    world.press(&left, &["Down", "Enter"]);
+    world.wait_for(&left, "42.1 [pending] Add part one");
+    world.press(&left, &["s"]);
+    world.wait_for(&right, "autopilot 42 --tag=master --executor");
+    let screen = world.wait_for(&left, "RED, attempt 1 of 3");
+    assert!(
+        screen.contains("Run of task 42: working, 0 of 1 done")
+            && screen.contains("branch ok")
+            && screen.contains("42.1 [in-progress] ◀ Add part one"),
+        "{screen}"
+    );
+    world.wait_for(&left, "Branch:  master/task-42-");
+
+    world.press(&left, &["q"]);
+    world.wait_for(&left, "task 42 goes on: q again leaves");
+    world.press(&left, &["q"]);
+    terminal.wait_for("go on in tmux session 'paw-autopilot-app'; git paw autopilot tui shows them again");
+    assert_eq!(terminal.finish(), 0);
+
+    let terminal = world.open(&[]);
+    assert_eq!(world.both(SESSION), (left.clone(), right.clone()));
+    world.go();
+    world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
+    world.wait_for(&left, "▾ 42 [done] User metrics");
+    world.wait_until_idle(&right);
+    world.press(&left, &["q"]);
+    wait_until("the session is gone", || world.panes(SESSION).is_empty().then_some(()));
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn a_run_is_paused_and_resumed_by_a_key() {
+    let Some(world) = World::with_executor() else { return };
+    let _terminal = world.open(&UNASKED);
+    let (left, right) = world.both(SESSION);
+    world.wait_for(&left, "42 [pending]");
+    // What somebody has half typed there does no harm.
+    world.press(&right, &["-l", "rm -rf "]);
+    world.press(&left, &["Down", "s"]);
+    world.wait_for(&left, "RED, attempt 1 of 3");
+    world.press(&left, &["p"]);
+    let screen = world.wait_for(&left, "Nobody works on it now");
+    assert!(
+        screen.contains("Run of task 42: paused, 0 of 1 done") && screen.contains("[p] resume"),
+        "{screen}"
+    );
+    world.go();
+    world.wait_until_idle(&right);
+    // Pressed twice by a nervous finger, it is typed once.
+    world.press(&left, &["p", "p"]);
+    world.wait_for(&right, "autopilot --resume");
+    world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
+    world.wait_until_idle(&right);
+    assert_eq!(world.screen(&right).matches("autopilot --resume").count(), 1, "{}", world.screen(&right));
+    assert_eq!(world.repo.git(["log", "--format=%s", "-1"]), "feat(one): add part one (task 42.1)");
+}
+
+#[test]
+fn whoever_is_asked_before_the_branch_is_asked_in_the_other_pane_which_has_the_keys() {
+    let Some(world) = World::with_executor() else { return };
+    let _terminal = world.open(&["--", "--executor", "scripted", "--no-push"]);
+    let (left, right) = world.both(SESSION);
+    world.wait_for(&left, "42 [pending]");
+    // Twice: what were typed again would answer the question.
+    world.press(&left, &["Down", "s", "s"]);
+    world.wait_for(&right, "Create branch master/task-42-");
+    let active = || world.sandbox.tmux(["display-message", "-p", "-t", &right, "#{pane_active}"]).stdout;
+    wait_until("the other pane has the keys", || (active().trim() == "1").then_some(()));
+    world.press(&left, &["s"]);
+    world.wait_for(&left, "the other pane is busy with 'git-paw'");
+    world.press(&right, &["n", "Enter"]);
+    wait_until("nothing was begun", || {
+        (world.repo.git(["branch", "--show-current"]) == "main").then_some(())
+    });
+}
+
+#[test]
+fn inside_tmux_the_window_is_split_and_given_back() {
+    let world = World::new();
+    let root = world.repo.root.to_str().unwrap();
+    let ran = world.sandbox.tmux([
+        "-f",
+        "/dev/null",
+        "new-session",
+        "-d",
+        "-s",
+        "mine",
+        "-x",
+        "150",
+        "-y",
+        "30",
+        "-c",
+        root,
+        "sh",
+    ]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let [own] = <[String; 1]>::try_from(world.panes("mine")).unwrap();
+    world.press(&own, &["-l", &format!("{PROGRAM} autopilot tui --tag other")]);
+    world.press(&own, &["Enter"]);
+    let (left, _) = world.both("mine");
+    assert_eq!(left, own);
+    let screen = world.wait_for(&left, "1 [pending] Elsewhere");
+    assert!(screen.contains("Tag:     other  (2 of 2)"), "{screen}");
+    world.press(&left, &["Left"]);
+    world.wait_for(&left, "42 [pending] User metrics");
+    world.press(&left, &["q"]);
+    wait_until("the other pane is gone", || (world.panes("mine").len() == 1).then_some(()));
+    world.press(&own, &["-l", "echo here"]);
+    world.wait_for(&own, "echo here");
+}
+
+#[test]
+fn a_closed_pane_is_made_again_and_a_busy_one_is_left_alone() {
+    let world = World::new();
+    let _terminal = world.open(&[]);
+    let (left, right) = world.both(SESSION);
+    world.wait_for(&left, "42 [pending]");
+    world.sandbox.tmux(["kill-pane", "-t", &right]);
+    world.press(&left, &["Down", "s"]);
+    let (_, again) = world.both(SESSION);
+    assert_ne!(again, right);
+    // There is no executor here; autopilot says so and the shell is back.
+    world.press(&again, &["C-c"]);
+    world.press(&again, &["-l", "sleep 1000"]);
+    world.press(&again, &["Enter"]);
+    wait_until("it is busy, and says so", || {
+        world.press(&left, &["s"]);
+        world.screen(&left).contains("the other pane is busy with 'sleep'").then_some(())
+    });
+}
+
+#[test]
+fn without_tasks_and_with_a_broken_file_it_says_so_and_follows_what_becomes_of_it() {
+    let world = World::new();
+    let file = world.repo.root.join(".taskmaster/tasks/tasks.json");
+    fs::remove_dir_all(world.repo.root.join(".taskmaster")).unwrap();
+    let _terminal = world.open(&[]);
+    let (left, _) = world.both(SESSION);
+    world.wait_for(&left, "there are no tasks here");
+    world.repo.write(".taskmaster/tasks/tasks.json", "{\"master\": <<<<<<< HEAD");
+    world.wait_for(&left, "cannot read");
+    fs::write(&file, TASKS).unwrap();
+    world.wait_for(&left, "42 [pending] User metrics");
+    let changed = paw(&world.sandbox, &world.repo.root, &["tasks", "set-status", "42", "blocked"]);
+    assert_eq!(changed.code, 0, "{changed}");
+    world.wait_for(&left, "42 [blocked] User metrics");
+    world.repo.git(["switch", "--quiet", "--create", "feat/x"]);
+    world.wait_for(&left, "Branch:  feat/x");
+}
+
+#[test]
+fn a_small_window_still_shows_the_chosen_task_and_the_keys() {
+    let world = World::new();
+    let root = world.repo.root.to_str().unwrap();
+    let size = ["-x", "40", "-y", "14"];
+    let start = ["-f", "/dev/null", "new-session", "-d", "-s", "mine", "-c", root];
+    assert_eq!(world.sandbox.tmux([&start[..], &size, &["sh"]].concat()).code, 0);
+    let [own] = <[String; 1]>::try_from(world.panes("mine")).unwrap();
+    world.press(&own, &["-l", &format!("{PROGRAM} autopilot tui")]);
+    world.press(&own, &["Enter"]);
+    world.wait_for(&own, "[s] start  [p] pause  [q] quit");
+    world.press(&own, &["Down"]);
+    world.wait_for(&own, "42 [pending] User metrics");
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use_instead() {
+    let world = World::new();
+    insta::assert_snapshot!(paw(&world.sandbox, &world.repo.root, &["autopilot", "tui"]), @r"
+    exit 1
+    --- stderr
+    error: Dashboard error: the navigator needs a terminal
+    hint: git paw tasks list and git paw autopilot status say the same without one
+    ");
+}

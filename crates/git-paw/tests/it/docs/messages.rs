@@ -1,0 +1,93 @@
+//! What pages say about the program, looked up in its sources: messages in the chapter about trouble, keys that do nothing.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{load_page, root};
+
+/// Shorter pieces are found anywhere.
+const TELLING: usize = 6;
+
+/// Every source of ours as one would read it: strings in one piece, without what escapes them.
+fn sources() -> Vec<String> {
+    let mut left: Vec<PathBuf> =
+        fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    let mut sources = Vec::new();
+    while let Some(path) = left.pop() {
+        // A key's own declaration, and tests, make nothing of it.
+        if path.ends_with("config/schema") || path.ends_with("tests") || path.ends_with("tests.rs") {
+            continue;
+        }
+        if path.is_dir() {
+            left.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push(in_one_piece(&fs::read_to_string(path).unwrap()));
+        }
+    }
+    sources
+}
+
+fn in_one_piece(source: &str) -> String {
+    let mut pieces = source.split("\\\n");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let joined = pieces.fold(first, |text, piece| text + piece.trim_start());
+    joined.replace("\\\"", "\"").replace("\\n", "\n")
+}
+
+/// The messages that are headings: ``### `message` ``, with `…` for what differs.
+fn quoted(page: &str) -> Vec<&str> {
+    page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect()
+}
+
+/// Whether one source has all pieces of a message, in their order.
+fn is_in(source: &str, message: &str) -> bool {
+    let mut rest = source;
+    message.split('…').map(str::trim).filter(|piece| piece.len() >= TELLING).all(|piece| {
+        match rest.split_once(piece) {
+            Some((_, after)) => {
+                rest = after;
+                true
+            }
+            None => false,
+        }
+    })
+}
+
+#[test]
+fn every_quoted_message_is_one_of_ours() {
+    let (page, sources) = (load_page("docs/troubleshooting.md"), sources());
+    let messages = quoted(&page);
+    assert!(messages.len() >= 20, "{messages:?}");
+    for message in messages {
+        assert!(message.split('…').any(|piece| piece.trim().len() >= TELLING), "{message:?} says too little");
+        assert!(
+            sources.iter().any(|source| is_in(source, message)),
+            "nothing of ours says {message:?} any more"
+        );
+    }
+}
+
+#[test]
+fn a_message_that_nobody_says_is_noticed() {
+    let source = in_one_piece("\"cannot \\\n        open {path}: it is \\\"gone\\\"\"");
+    assert!(is_in(&source, "cannot open …: it is \"gone\""));
+    assert!(
+        !is_in(&source, "cannot close …: it is \"gone\"") && !is_in(&source, "it is \"gone\" … cannot open")
+    );
+}
+
+#[test]
+fn keys_that_nothing_reads_are_said_to_have_no_effect() {
+    let (page, sources) = (load_page("docs/keys.md"), sources().concat());
+    for row in page.lines().filter(|row| row.starts_with("| `")) {
+        let name = row.split('`').nth(1).unwrap();
+        let field = if name == "type" { "spec_type" } else { name };
+        let reads = |after: &str| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_read = sources.split(&format!(".{field}")).skip(1).any(reads);
+        assert_eq!(
+            !is_read,
+            row.contains("without effect so far"),
+            "{name}: WITHOUT_EFFECT in help/keys.rs is not right"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Which tools there are, and how they describe themselves.
+
+use paw_testkit::Sandbox;
+use serde_json::json;
+
+use super::client::Client;
+use crate::paw::paw;
+
+fn names(args: &[&str]) -> Vec<String> {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    Client::start(&sandbox, &repo.root, args).names()
+}
+
+#[test]
+fn the_usual_sets_are_autopilot_tasks_and_coordination() {
+    insta::assert_snapshot!(names(&[]).join(" "), @"autopilot_start autopilot_next autopilot_complete_phase autopilot_commit autopilot_status autopilot_resume autopilot_finalize autopilot_abort tasks_list tasks_show tasks_next tasks_set_status tasks_add say inbox intents conflicts agents");
+}
+
+#[test]
+fn every_set_can_be_asked_for() {
+    insta::assert_snapshot!(names(&["--tools", "worktrees,session", "--tools", "specs,gates"]).join(" "), @"worktree_list worktree_create worktree_remove session_status spec_list spec_show gate_list gate_verify");
+    let usual = names(&[]).len() + 8;
+    assert_eq!(names(&["--tools", "all"]).len(), usual);
+}
+
+#[test]
+fn for_reading_nothing_is_offered_that_changes_something() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let client = Client::start(&sandbox, &repo.root, &["--tools", "all", "--read-only"]);
+    let tools = client.tools();
+    for tool in &tools {
+        let read_only = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint);
+        assert_eq!(read_only, Some(true), "{}", tool.name);
+    }
+    let names: Vec<_> = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
+    insta::assert_snapshot!(names.join(" "), @"autopilot_next autopilot_status tasks_list tasks_show tasks_next inbox intents conflicts agents worktree_list session_status spec_list spec_show gate_list");
+    for changing in
+        ["say", "tasks_add", "tasks_set_status", "autopilot_commit", "worktree_create", "gate_verify"]
+    {
+        assert!(!names.iter().any(|name| name == changing));
+        let error = client.protocol_error(changing);
+        assert!(error.contains(&format!("no tool '{changing}' is offered here")), "{error}");
+    }
+}
+
+#[test]
+fn a_tool_says_what_it_takes_and_what_it_does() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let tools = Client::start(&sandbox, &repo.root, &[]).tools();
+    let say = tools.iter().find(|tool| tool.name == "say").unwrap();
+    assert_eq!(say.input_schema["required"], json!(["type"]));
+    assert_eq!(
+        say.input_schema["properties"]["type"]["enum"],
+        json!(["status", "intent", "artifact", "blocked", "question", "answer", "feedback"])
+    );
+    let show = tools.iter().find(|tool| tool.name == "tasks_show");
+    insta::assert_snapshot!(serde_json::to_string(&show).unwrap(), @r#"{"name":"tasks_show","description":"Show a task or subtask with all its fields.","inputSchema":{"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","description":"42 is a task, 42.1 its first subtask"},"tag":{"type":"string","description":"Which list of tasks; without it, the branch's or the active one"},"projectRoot":{"type":"string","description":"Repository or worktree; without it, the one this server was started in"}},"required":["id"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}"#);
+}
+
+#[test]
+fn a_set_that_does_not_exist_is_refused_with_those_that_do() {
+    let sandbox = Sandbox::new();
+    let ran = paw(&sandbox, &sandbox.root(), &["mcp", "--tools", "everything"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.contains("autopilot, tasks, coordination, worktrees, session, specs, gates, all"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_server_outside_of_a_repository_starts_and_its_tools_say_so() {
+    let sandbox = Sandbox::new();
+    let client = Client::start(&sandbox, &sandbox.root(), &["--tools", "all"]);
+    for tool in ["tasks_list", "agents", "session_status", "spec_list", "gate_list"] {
+        assert_eq!(client.refusal(tool, json!({})), "FAILED_PRECONDITION", "{tool}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The supervisor's own pane, watched by the tower.
+
+use std::fs;
+
+use paw_testkit::{AgentLook, FakeAgent, Sandbox, TestRepo, wait_until};
+use serde_json::Value;
+
+use crate::paw::{document, paw};
+
+struct World {
+    sandbox: Sandbox,
+    repo: TestRepo,
+    supervisor: FakeAgent,
+}
+
+impl World {
+    fn start() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
+        sandbox.install_program("worker", "#!/bin/sh\nexec sleep 600\n");
+        let supervisor = sandbox.install_agent("claude", AgentLook::Claude, "");
+        let config = "[clis.worker]\ncommand = \"worker\"\n[supervisor]\ncli = \"claude\"\n";
+        sandbox.write("home/.config/git-paw/config.toml", config);
+        let world = Self { repo: sandbox.repo("app"), sandbox, supervisor };
+        let args = ["start", "--supervisor", "--cli", "worker", "--branches", "feat/x"];
+        let ran = paw(&world.sandbox, &world.repo.root, &args);
+        assert_eq!(ran.code, 0, "{ran}");
+        wait_until("it was briefed", || (!world.supervisor.prompts().is_empty()).then_some(()));
+        world
+    }
+
+    fn press(&self, keys: &[&str]) {
+        let format = "#{@paw_agent} #{pane_id}";
+        let panes = self.sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]);
+        let pane = panes.stdout.lines().find_map(|line| line.strip_prefix("supervisor ")).unwrap();
+        self.sandbox.tmux([&["send-keys", "-t", pane], keys].concat());
+    }
+
+    fn submit(&self, prompt: &str) {
+        let before = self.supervisor.prompts().len();
+        self.press(&["-l", prompt]);
+        self.press(&["Enter"]);
+        wait_until("it was submitted", || (self.supervisor.prompts().len() > before).then_some(()));
+    }
+
+    /// The messages of one type by or about the supervisor.
+    fn said(&self, kind: &str) -> Vec<Value> {
+        let trail = fs::read_to_string(self.repo.root.join(".git-paw/broker.log")).unwrap_or_default();
+        let lines = trail.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let message = |line: Value| if line["message"].is_object() { line["message"].clone() } else { line };
+        let of_it = |said: &Value| {
+            said["type"] == kind
+                && (said["agent_id"] == "supervisor" || said["payload"]["from"] == "supervisor")
+        };
+        lines.map(message).filter(of_it).collect()
+    }
+
+    fn phase(&self) -> String {
+        let last = self.said("agent.status").pop().unwrap_or_default();
+        last["payload"]["phase"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn what_the_supervisor_is_doing_is_known_and_nothing_is_approved_for_it() {
+    let world = World::start();
+    wait_until("it is seen to rest", || (world.phase() == "idle").then_some(()));
+    world.submit("[[bash:git status ; say:finished]]");
+    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+    // Looks go on, and a second one has come when its next state is known.
+    world.press(&["-l", "3"]);
+    wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
+    let events = world.supervisor.events();
+    assert!(events.contains(&"denied git status".to_owned()), "{events:?}");
+    let ran = paw(&world.sandbox, &world.repo.root, &["approvals", "--json"]);
+    assert_eq!(document(&ran)["verdicts"].as_array().map(Vec::len), Some(0), "{ran}");
+}
+
+#[test]
+fn a_supervisor_that_died_is_told_to_the_person() {
+    let world = World::start();
+    world.submit("[[die]]");
+    let told = wait_until("somebody is told", || world.said("agent.feedback").pop());
+    assert_eq!(told["agent_id"], "operator", "{told}");
+    assert!(told["payload"]["errors"][0].as_str().unwrap().contains("its CLI has ended"), "{told}");
+}

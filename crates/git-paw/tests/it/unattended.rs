@@ -1,0 +1,309 @@
+//! `git paw start --unattended`: sessions that are followed to their end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, git, wait_until};
+use serde_json::Value;
+
+use crate::paw::{PROGRAM, document, paw};
+
+/// A repository whose tests fail as long as a file `broken` is there, and a CLI that looks like claude.
+struct World {
+    sandbox: Sandbox,
+    repo: TestRepo,
+    agent: FakeAgent,
+}
+
+/// Whoever commits in a worktree may say so in the name of its agent, as the agent itself does.
+const OPEN: &str = "[broker]\nauth = \"none\"\n";
+const GATE: &str = "[supervisor]\ntest_command = \"test ! -e broken || { echo it is broken; exit 1; }\"\n";
+
+impl World {
+    fn new() -> Self {
+        Self::configured(&format!("{GATE}{OPEN}"))
+    }
+
+    fn configured(config: &str) -> Self {
+        let sandbox = Sandbox::new();
+        // A login shell would read this machine's profile, and look elsewhere for programs.
+        sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
+        let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
+        sandbox.write("home/.config/git-paw/config.toml", config);
+        Self { repo: sandbox.repo("app"), sandbox, agent }
+    }
+
+    fn paw(&self, args: &[&str]) -> Ran {
+        paw(&self.sandbox, &self.repo.root, args)
+    }
+
+    /// Starts a session of agents on these branches, and goes on at once.
+    fn start(&self, branches: &str, more: &[&str]) -> Running {
+        let args = ["start", "--unattended", "--json", "--cli", "claude", "--branches", branches];
+        self.spawn(&[&args, more].concat())
+    }
+
+    fn spawn(&self, args: &[&str]) -> Running {
+        let mut command = self.sandbox.command(PROGRAM);
+        command.args(args).current_dir(&self.repo.root);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(Some(command.spawn().unwrap()))
+    }
+
+    fn worktree(&self, branch: &str) -> PathBuf {
+        self.sandbox.root().join(format!("app-{}", branch.replace('/', "-")))
+    }
+
+    /// Waits until the agent has its first words, from where on it can work.
+    fn is_briefed(&self) {
+        wait_until("it was briefed", || (!self.agent.prompts().is_empty()).then_some(()));
+    }
+
+    fn commit(&self, branch: &str, file: &str) -> String {
+        let dir = self.worktree(branch);
+        wait_until("there is a worktree", || dir.join("README.md").exists().then_some(()));
+        fs::write(dir.join(file), "x\n").unwrap();
+        self.commit_all(&dir, file)
+    }
+
+    fn commit_all(&self, dir: &Path, message: &str) -> String {
+        // The hook tells the session who has committed, as it does in a pane.
+        let ran = self.sandbox.run(dir, "git", ["add", "--all"]);
+        assert_eq!(ran.code, 0, "{ran}");
+        let ran = self.sandbox.run(dir, "git", ["commit", "--quiet", "--message", message]);
+        assert_eq!(ran.code, 0, "{ran}");
+        git(dir, ["rev-parse", "HEAD"])
+    }
+
+    /// Types a prompt into the agent on `feat/x`.
+    fn submit(&self, prompt: &str) {
+        self.is_briefed();
+        let before = self.agent.prompts().len();
+        let listing =
+            self.sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", "#{@paw_agent} #{pane_id}"]);
+        let pane = listing.stdout.lines().find_map(|line| line.strip_prefix("feat-x ")).unwrap().to_owned();
+        self.sandbox.tmux(["send-keys", "-t", &pane, "-l", prompt]);
+        self.sandbox.tmux(["send-keys", "-t", &pane, "Enter"]);
+        wait_until("it was submitted", || (self.agent.prompts().len() > before).then_some(()));
+    }
+
+    fn has_session(&self) -> bool {
+        self.sandbox.tmux(["has-session", "-t", "=paw-app"]).code == 0
+    }
+}
+
+/// The command, until it ends.
+struct Running(Option<Child>);
+
+impl Running {
+    fn interrupt(&self) {
+        let id = self.0.as_ref().unwrap().id().to_string();
+        let kill = std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(kill.success());
+    }
+
+    /// Waits for its end.
+    fn finish(mut self) -> Ran {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn results(document: &Value) -> Vec<(String, String)> {
+    let text = |agent: &Value, field: &str| agent[field].as_str().unwrap_or_default().to_owned();
+    let agents = document["agents"].as_array().unwrap().iter();
+    agents.map(|agent| (text(agent, "branch"), text(agent, "result"))).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(branch, result)| ((*branch).to_owned(), (*result).to_owned())).collect()
+}
+
+#[test]
+fn committed_work_of_an_agent_that_rests_is_verified_and_the_session_stays() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    let commit = world.commit("feat/x", "work.txt");
+    let ran = running.finish();
+    assert_eq!(ran.code, 0, "{ran}");
+    let summary = document(&ran);
+    assert_eq!(results(&summary), pairs(&[("feat/x", "verified")]));
+    assert_eq!((&summary["agents"][0]["commit"], &summary["good"]), (&commit.into(), &true.into()), "{ran}");
+    assert!(ran.stderr.contains("feat/x: verified"), "progress is on stderr\n{ran}");
+    assert!(world.has_session());
+    assert_eq!(world.repo.git(["rev-list", "--count", "main"]), "1", "nothing was merged");
+}
+
+#[test]
+fn a_commit_that_nobody_tells_of_is_noticed_as_well() {
+    let world = World::configured(GATE);
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    world.commit("feat/x", "work.txt");
+    let ran = running.finish();
+    assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
+}
+
+#[test]
+fn a_failing_agent_is_told_what_to_mend_and_has_another_chance() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    world.commit("feat/x", "broken");
+    let told = wait_until("it is told", || world.agent.prompts().get(1).cloned());
+    assert!(told.contains("[testing]") && told.contains("it is broken"), "{told}");
+    let dir = world.worktree("feat/x");
+    fs::remove_file(dir.join("broken")).unwrap();
+    world.commit_all(&dir, "mended");
+    let ran = running.finish();
+    assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
+    let feedback = fs::read_to_string(world.repo.root.join(".git-paw/broker.log")).unwrap();
+    assert!(feedback.contains("agent.feedback") && feedback.contains("agent.verified"), "{feedback}");
+}
+
+#[test]
+fn an_agent_that_has_had_its_chances_has_failed() {
+    let world = World::new();
+    let running = world.start("feat/x", &["--chances", "0"]);
+    world.is_briefed();
+    world.commit("feat/x", "broken");
+    let ran = running.finish();
+    let summary = document(&ran);
+    assert_eq!((ran.code, results(&summary)), (1, pairs(&[("feat/x", "failed")])), "{ran}");
+    assert!(summary["agents"][0]["errors"][0].as_str().unwrap().starts_with("[testing]"), "{ran}");
+    assert_eq!(world.agent.prompts().len(), 1, "nobody is told who has no chance left");
+}
+
+#[test]
+fn harmless_commands_are_approved_and_others_are_parked_without_asking_anybody() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.submit("[[bash:git status ; bash:git push --force ; say:finished]]");
+    let ran = running.finish();
+    let summary = document(&ran);
+    assert_eq!((ran.code, results(&summary)), (1, pairs(&[("feat/x", "parked")])), "{ran}");
+    assert!(summary["agents"][0]["detail"].as_str().unwrap().contains("git push --force"), "{ran}");
+    let events = world.agent.events();
+    assert!(events.contains(&"allowed git status".to_owned()), "{events:?}");
+    assert_eq!(events.last().unwrap(), "asked git push --force", "{events:?}");
+}
+
+#[test]
+fn what_is_verified_is_merged_when_that_is_wanted() {
+    let world = World::new();
+    let running = world.start("feat/x,feat/y", &["--merge"]);
+    world.is_briefed();
+    for (branch, file) in [("feat/x", "x.txt"), ("feat/y", "y.txt")] {
+        world.commit(branch, file);
+    }
+    let ran = running.finish();
+    let summary = document(&ran);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(results(&summary), pairs(&[("feat/x", "merged"), ("feat/y", "merged")]), "{ran}");
+    assert_eq!(summary["merge"]["complete"], true, "{ran}");
+    let files = world.repo.git(["ls-tree", "--name-only", "main"]);
+    assert!(files.contains("x.txt") && files.contains("y.txt"), "{files}");
+}
+
+#[test]
+fn when_the_time_is_over_it_says_who_was_still_at_work() {
+    let world = World::new();
+    let running = world.start("feat/x", &["--time-limit", "6s"]);
+    world.submit("[[wait]]");
+    let ran = running.finish();
+    let summary = document(&ran);
+    assert_eq!((ran.code, summary["end"].as_str()), (3, Some("time_over")), "{ran}");
+    assert_eq!(results(&summary), pairs(&[("feat/x", "unfinished")]), "{ran}");
+    assert!(world.has_session());
+}
+
+#[test]
+fn interrupted_it_leaves_the_session_at_work_and_goes_on_when_it_is_called_again() {
+    let world = World::new();
+    let args = ["start", "--unattended", "--cli", "claude", "--branches", "feat/x"];
+    let running = world.spawn(&args);
+    world.is_briefed();
+    running.interrupt();
+    let ran = running.finish();
+    assert_eq!(ran.code, 130, "{ran}");
+    assert!(ran.stderr.contains("git paw start --unattended goes on"), "{ran}");
+    assert!(world.has_session());
+    let running = world.spawn(&["start", "--unattended", "--json"]);
+    world.commit("feat/x", "work.txt");
+    let ran = running.finish();
+    assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
+    assert!(!ran.stderr.contains("flags are for a new one"), "{ran}");
+}
+
+#[test]
+fn a_program_that_ends_without_a_commit_has_done_nothing() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.submit("[[die]]");
+    let ran = running.finish();
+    assert_eq!((ran.code, results(&document(&ran))), (1, pairs(&[("feat/x", "nothing")])), "{ran}");
+}
+
+#[test]
+fn a_session_that_somebody_ends_is_not_waited_for() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    let stopped = world.paw(&["stop", "--force"]);
+    assert_eq!(stopped.code, 0, "{stopped}");
+    let ran = running.finish();
+    assert_eq!((ran.code, document(&ran)["end"].as_str()), (1, Some("session_gone")), "{ran}");
+}
+
+#[test]
+fn without_gates_nothing_is_started() {
+    let world = World::configured("");
+    let ran = world.start("feat/x", &[]).finish();
+    assert_eq!(ran.code, 2, "{ran}");
+    assert!(document(&ran)["error"]["message"].as_str().unwrap().contains("no gate is configured"), "{ran}");
+    assert!(!world.has_session() && !world.worktree("feat/x").exists());
+}
+
+#[test]
+fn gates_of_the_repository_are_approved_at_the_start_or_nothing_is_started() {
+    let world = World::configured(OPEN);
+    world.repo.write(".git-paw/config.toml", GATE);
+    let ran = world.start("feat/x", &[]).finish();
+    assert_eq!(ran.code, 2, "{ran}");
+    assert!(document(&ran)["error"]["message"].as_str().unwrap().contains("--trust"), "{ran}");
+    assert!(!world.has_session() && !world.worktree("feat/x").exists());
+    let running = world.start("feat/x", &["--trust"]);
+    world.is_briefed();
+    world.commit("feat/x", "work.txt");
+    assert_eq!(running.finish().code, 0);
+}
+
+#[test]
+fn its_flags_belong_to_it_and_nobody_else_supervises() {
+    let world = World::new();
+    for args in [["start", "--merge"].as_slice(), &["start", "--time-limit", "4h"], &["start", "--json"]] {
+        let ran = world.paw(args);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(ran.code == 2 && said.contains("--unattended"), "{ran}");
+    }
+    let ran = world.paw(&["start", "--unattended", "--supervisor"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--supervisor"), "{ran}");
+    let ran = world.paw(&["start", "--unattended", "--time-limit", "soon"]);
+    assert!(ran.code == 2 && ran.stderr.contains("90m"), "{ran}");
+    assert!(!world.has_session());
+}

@@ -1,0 +1,9 @@
+"""A model that does what it was told beforehand, for AI CLIs that believe it is a real one.
+
+`Model` holds jobs and what was asked of it, `server` speaks HTTP, and each wire format has a file of its own.
+"""
+
+from .script import Job, Model, ask, bash, edit, hold, say, write
+from .server import serve
+
+__all__ = ["Job", "Model", "ask", "bash", "edit", "hold", "say", "serve", "write"]

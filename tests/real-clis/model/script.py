@@ -1,0 +1,129 @@
+"""Jobs: what the model answers, step by step, to whoever names one in a prompt.
+
+Which step comes next is read from the conversation itself (how often the model has answered since the job was named), so
+that a CLI that asks twice gets the same answer twice, and one that was restarted goes on where it was.
+"""
+
+import re
+import threading
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answer: a word to say, or a tool to use. A step with a gate is answered once the gate is open."""
+
+    kind: str
+    text: str = ""
+    path: str = ""
+    old: str = ""
+    escalate: bool = False
+    gate: str = ""
+
+
+def say(text):
+    return Step("say", text=text)
+
+
+def bash(command, escalate=False):
+    """A shell command; `escalate` asks codex to leave its sandbox for it."""
+    return Step("bash", text=command, escalate=escalate)
+
+
+def write(path, text):
+    return Step("write", path=path, text=text)
+
+
+def edit(path, old, new):
+    return Step("edit", path=path, old=old, text=new)
+
+
+def ask(question):
+    return Step("ask", text=question)
+
+
+def hold(gate, then):
+    """`then`, but not before the gate is opened."""
+    return Step(then.kind, then.text, then.path, then.old, then.escalate, gate)
+
+
+@dataclass(frozen=True)
+class Job:
+    pattern: str
+    steps: tuple
+
+
+@dataclass(frozen=True)
+class Turn:
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a CLI has asked, in words that hold for every wire format."""
+
+    api: str
+    turns: tuple
+    tools: dict
+    system: str = ""
+
+    @property
+    def is_aside(self):
+        """Titles, summaries and probes quote the prompt, but offer no tool to do anything with."""
+        return not any(tool in TOOLS for tool in self.tools)
+
+    def says(self, text):
+        return any(text in turn.text for turn in self.turns)
+
+
+TOOLS = ("Bash", "exec_command", "shell_command", "run_shell_command", "shell", "Read", "read_file")
+IDLE_ANSWER = "Ready."
+
+
+@dataclass
+class Model:
+    jobs: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    gates: dict = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def learn(self, pattern, *steps):
+        with self.lock:
+            self.jobs.append(Job(pattern, steps))
+
+    def gate(self, name):
+        with self.lock:
+            return self.gates.setdefault(name, threading.Event())
+
+    def open(self, name):
+        self.gate(name).set()
+
+    def open_all(self):
+        with self.lock:
+            for gate in self.gates.values():
+                gate.set()
+
+    def heard(self, *texts):
+        """Whether one request said all of this."""
+        with self.lock:
+            asked = list(self.requests)
+        return any(all(request.says(text) for text in texts) for request in asked if not request.is_aside)
+
+    def answer(self, request):
+        with self.lock:
+            self.requests.append(request)
+            jobs = list(self.jobs)
+        return say("ok") if request.is_aside else next_step(request.turns, jobs)
+
+
+def next_step(turns, jobs):
+    """The step that the conversation has come to: of the job that was named last."""
+    for at in range(len(turns) - 1, -1, -1):
+        if turns[at].role != "user":
+            continue
+        for job in reversed(jobs):
+            if re.search(job.pattern, turns[at].text):
+                done = sum(turn.role == "assistant" for turn in turns[at + 1 :])
+                return job.steps[done] if done < len(job.steps) else say("That is all.")
+    return say(IDLE_ANSWER)
