@@ -111,11 +111,11 @@ impl World {
         found.unwrap_or_else(|_| panic!("{text:?} is not on the screen:\n{last}"))
     }
 
-    fn wait_until_idle(&self, pane: &str) {
+    fn wait_until_in_front(&self, pane: &str, program: &str) {
         let format = "#{pane_current_command}";
-        wait_until("the shell is in front", || {
-            let program = self.sandbox.tmux(["display-message", "-p", "-t", pane, format]).stdout;
-            (program.trim() == "sh").then_some(())
+        wait_until(&format!("{program} is in front"), || {
+            let found = self.sandbox.tmux(["display-message", "-p", "-t", pane, format]).stdout;
+            (found.trim() == program).then_some(())
         });
     }
 
@@ -130,7 +130,7 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
     let Some(world) = World::with_executor() else { return };
     let terminal = world.open(&UNASKED);
     let (left, right) = world.both(SESSION);
-    let screen = world.wait_for(&left, "[s] start");
+    let screen = world.wait_for(&left, "▸ 42 [pending] User metrics");
     assert!(screen.contains("Project: app") && screen.contains("Branch:  main"), "{screen}");
     assert!(screen.contains("Tag:     master  (1 of 2)") && screen.contains("1 of 2 done"), "{screen}");
     assert!(screen.contains("41 [done] Login") && screen.contains("▸ 42 [pending] User metrics"), "{screen}");
@@ -139,13 +139,10 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
     world.wait_for(&left, "42.1 [pending] Add part one");
     world.press(&left, &["s"]);
     world.wait_for(&right, "autopilot 42 --tag=master --executor");
-    let screen = world.wait_for(&left, "RED, attempt 1 of 3");
-    assert!(
-        screen.contains("Run of task 42: working, 0 of 1 done")
-            && screen.contains("branch ok")
-            && screen.contains("42.1 [in-progress] ◀ Add part one"),
-        "{screen}"
-    );
+    world.wait_for(&left, "RED, attempt 1 of 3");
+    world.wait_for(&left, "Run of task 42: working, 0 of 1 done");
+    world.wait_for(&left, "branch ok");
+    world.wait_for(&left, "42.1 [in-progress] ◀ Add part one");
     world.wait_for(&left, "Branch:  master/task-42-");
 
     world.press(&left, &["q"]);
@@ -159,7 +156,7 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
     world.go();
     world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
     world.wait_for(&left, "▾ 42 [done] User metrics");
-    world.wait_until_idle(&right);
+    world.wait_until_in_front(&right, "sh");
     world.press(&left, &["q"]);
     wait_until("the session is gone", || world.panes(SESSION).is_empty().then_some(()));
     assert_eq!(terminal.finish(), 0);
@@ -176,18 +173,16 @@ fn a_run_is_paused_and_resumed_by_a_key() {
     world.press(&left, &["Down", "s"]);
     world.wait_for(&left, "RED, attempt 1 of 3");
     world.press(&left, &["p"]);
-    let screen = world.wait_for(&left, "Nobody works on it now");
-    assert!(
-        screen.contains("Run of task 42: paused, 0 of 1 done") && screen.contains("[p] resume"),
-        "{screen}"
-    );
+    world.wait_for(&left, "Nobody works on it now");
+    world.wait_for(&left, "Run of task 42: paused, 0 of 1 done");
+    world.wait_for(&left, "[p] resume");
     world.go();
-    world.wait_until_idle(&right);
+    world.wait_until_in_front(&right, "sh");
     // Pressed twice by a nervous finger, it is typed once.
     world.press(&left, &["p", "p"]);
     world.wait_for(&right, "autopilot --resume");
     world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
-    world.wait_until_idle(&right);
+    world.wait_until_in_front(&right, "sh");
     assert_eq!(world.screen(&right).matches("autopilot --resume").count(), 1, "{}", world.screen(&right));
     assert_eq!(world.repo.git(["log", "--format=%s", "-1"]), "feat(one): add part one (task 42.1)");
 }
@@ -203,6 +198,7 @@ fn whoever_is_asked_before_the_branch_is_asked_in_the_other_pane_which_has_the_k
     world.wait_for(&right, "Create branch master/task-42-");
     let active = || world.sandbox.tmux(["display-message", "-p", "-t", &right, "#{pane_active}"]).stdout;
     wait_until("the other pane has the keys", || (active().trim() == "1").then_some(()));
+    world.wait_for(&left, "task 42 asks in the other pane");
     world.press(&left, &["s"]);
     world.wait_for(&left, "the other pane is busy with 'git-paw'");
     world.press(&right, &["n", "Enter"]);
@@ -256,14 +252,16 @@ fn a_closed_pane_is_made_again_and_a_busy_one_is_left_alone() {
     world.press(&left, &["Down", "s"]);
     let (_, again) = world.both(SESSION);
     assert_ne!(again, right);
-    // There is no executor here; autopilot says so and the shell is back.
-    world.press(&again, &["C-c"]);
+    // There is no executor here, and the shell is back.
+    world.wait_for(&again, "nobody is there to write tests");
+    world.wait_until_in_front(&again, "sh");
     world.press(&again, &["-l", "sleep 1000"]);
     world.press(&again, &["Enter"]);
-    wait_until("it is busy, and says so", || {
-        world.press(&left, &["s"]);
-        world.screen(&left).contains("the other pane is busy with 'sleep'").then_some(())
-    });
+    world.wait_until_in_front(&again, "sleep");
+    // What is asked for while a start is under way is not done.
+    world.wait_for(&left, "task 42 asks in the other pane");
+    world.press(&left, &["s"]);
+    world.wait_for(&left, "the other pane is busy with 'sleep'");
 }
 
 #[test]

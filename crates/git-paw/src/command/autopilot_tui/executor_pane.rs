@@ -1,6 +1,6 @@
 //! The pane in which runs happen, and what is typed there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use paw_host::process::{find_script_in_front, shell_quote};
 use paw_host::tmux::{Paste, Tmux, TmuxCommand, TmuxError};
 use paw_screen::autopilot::Order;
 
-use super::TuiArgs;
+use super::{TuiArgs, called};
 use crate::context::Context;
 
 /// The pane option of a pane that a navigator is in.
@@ -222,16 +222,6 @@ fn read(line: &str, own: &str) -> Option<Seen> {
     let shell = is_shell(program) && pid.and_then(find_script_in_front).is_none();
     let seen = || Seen { id: id.to_owned(), program: program.to_owned(), idle: dead == "1" || shell };
     (mark == own && id.starts_with('%')).then(seen)
-}
-
-/// `git paw` where git would find this very program, else its path.
-fn called(program: &Path, search_path: &std::ffi::OsStr) -> String {
-    let found = std::env::split_paths(search_path)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join("git-paw"))
-        .find(|file| file.is_file());
-    let same = |file: PathBuf| file.canonicalize().ok() == program.canonicalize().ok();
-    if found.is_some_and(same) { "git paw".to_owned() } else { shell_quote(program.as_os_str()) }
 }
 
 #[cfg(test)]

@@ -12,11 +12,14 @@ mod own_session;
 mod picture;
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_autopilot::work::Site;
 use paw_core::PawError;
+use paw_host::process::shell_quote;
 use paw_host::tmux::Tmux;
 
 use crate::context::Context;
@@ -73,4 +76,14 @@ pub(crate) fn run(args: &TuiArgs, context: &Context) -> Result<(), PawError> {
 fn own_pane() -> Option<String> {
     let inside = env::var_os("TMUX").is_some_and(|server| !server.is_empty());
     env::var("TMUX_PANE").ok().filter(|pane| inside && pane.starts_with('%'))
+}
+
+/// `git paw` where git would find this very program, else its path.
+fn called(program: &Path, search_path: &OsStr) -> String {
+    let found = env::split_paths(search_path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join("git-paw"))
+        .find(|file| file.is_file());
+    let same = |file: PathBuf| file.canonicalize().ok() == program.canonicalize().ok();
+    if found.is_some_and(same) { "git paw".to_owned() } else { shell_quote(program.as_os_str()) }
 }
