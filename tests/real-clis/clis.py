@@ -56,9 +56,8 @@ class Claude(Cli):
 
 
 class Codex(Cli):
-    # Of a linked worktree's own hooks codex takes no notice; it has those of the main checkout instead.
-    hooks = False
     sandboxed = True
+    greeting = ("Hooks need review", ("2", "Enter"))
 
     def environment(self, url):
         return {"FAKE_KEY": KEY}
@@ -86,6 +85,7 @@ enabled = false
 
 [features]
 daemon_auto_start = false
+hooks = true
 
 [sandbox_workspace_write]
 exclude_slash_tmp = true

@@ -187,6 +187,7 @@ def resume(lab):
     lab.wait("the agent runs", lambda: lab.agent()["state"] == "running")
     if lab.cli.greeting and lab.cli.greeting[0] in lab.screen():
         raise Failed("it asks about hooks that it was told to trust")
+    lab.wait("it has been told whatever it forgets", lambda: lab.agent()["prompt"] == "delivered")
     lab.wait_for_state("idle")
     give(lab, "job-recall", say("job-recall is done"))
     lab.wait("the model is reminded of what was before", lambda: lab.model.heard("job-remember-quagga", "job-recall"))

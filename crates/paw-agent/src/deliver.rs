@@ -5,6 +5,7 @@
 
 mod look;
 mod ready;
+mod taken;
 mod text;
 
 use std::thread;
@@ -18,8 +19,7 @@ use paw_host::tmux::{Paste, Tmux, TmuxError};
 pub use look::{Look, is_shell};
 pub use ready::Obstacle;
 use ready::{Readiness, is_text, judge};
-
-use crate::state::State;
+use taken::Taking;
 
 const GLANCE: Duration = Duration::from_millis(150);
 /// Pastes and Enters that may go unanswered before we give up.
@@ -175,7 +175,9 @@ impl Delivery<'_> {
                 };
                 return Err(DeliveryError::NotReady { obstacle, seen: seen(&before) });
             }
-            match self.wait(self.patience.taken, |now, _| self.is_taken(&before, now))? {
+            let mut taking = Taking::new(self.cli, self.text, &before);
+            let watch = Stopwatch::start();
+            match self.wait(self.patience.taken, |now, _| taking.sees(now, watch.elapsed()))? {
                 Ok(_) => return Ok(enters),
                 Err(now) => before = now,
             }
@@ -227,16 +229,6 @@ impl Delivery<'_> {
         }
         // A long text scrolls in its input, and what is seen of it may be any part.
         now.screen != before.screen && settled >= GLANCE * 3 && (trace.is_empty() || !typed.is_empty())
-    }
-
-    /// Whether the text has left the input.
-    fn is_taken(&self, before: &Look, now: &Look) -> bool {
-        let reading = now.read(self.cli);
-        let known = crate::screen::find_rules(self.cli).is_some();
-        match (&reading.state, reading.typed.as_deref()) {
-            (State::Idle, Some(typed)) if known => typed.is_empty(),
-            _ => now.screen != before.screen,
-        }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String
 /// Puts hooks into the worktree of an agent that is about to be started. What it told before counts no more.
 pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) -> Option<String> {
     let forgotten = Notes::of(&repo.common_dir).forget(id).map_err(HookError::Notes);
-    let file = settings::file(&agent.cli, &agent.worktree_path).filter(|_| wants_hooks(&agent.cli));
+    let file = settings::file(&agent.cli, &agent.worktree_path);
     let installed = forgotten.and_then(|()| match &file {
         Some(file) => put(repo, agent, file, program),
         None => Ok(()),
@@ -56,9 +56,14 @@ pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) 
     Some(format!("no hooks in {}: {error}; what the agent does is read from its screen", file.display()))
 }
 
-/// codex asks its user about every hook before it starts, unless hooks are something they have asked for.
-fn wants_hooks(cli: &str) -> bool {
-    cli != "codex" || std::env::home_dir().is_some_and(|home| codex_has_hooks(&home))
+/// An agent's line with the hooks that its CLI is told on its command line. codex asks its user about every hook it does
+/// not know, so it gets ours only where hooks are something the user has asked for.
+pub fn with_words(line: &str, cli: &str, program: &Path) -> String {
+    let is_wanted = || std::env::home_dir().is_some_and(|home| codex_has_hooks(&home));
+    match settings::words(cli, program).filter(|_| is_wanted()) {
+        Some(words) => format!("{line} {words}"),
+        None => line.to_owned(),
+    }
 }
 
 fn codex_has_hooks(home: &Path) -> bool {
@@ -86,9 +91,9 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
 
 /// Takes our hooks out of an agent's worktree and leaves the rest of their file. Returns what the user should know.
 pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
-    let file = settings::file(&agent.cli, &agent.worktree_path)?;
     let notes = Notes::of(&repo.common_dir);
     let forgotten = agent.agent_id.as_ref().map_or(Ok(()), |id| notes.forget(id)).map_err(HookError::Notes);
+    let file = settings::file(&agent.cli, &agent.worktree_path)?;
     let error = forgotten.and_then(|()| take(agent, &file)).err()?;
     Some(format!("hooks are left in {}: {error}", file.display()))
 }

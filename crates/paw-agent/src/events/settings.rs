@@ -1,4 +1,5 @@
-//! The files that make claude and codex call us: our entries are put in and taken out, everything else stays.
+//! What makes claude and codex call us: for claude a file, in which our entries are put in and taken out and everything
+//! else stays; for codex words on its command line. Of a file in a linked worktree codex takes no notice.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -44,18 +45,24 @@ const CODEX_EVENTS: [&str; 6] =
 fn events(cli: &str) -> Result<&'static [&'static str], SettingsError> {
     match cli {
         "claude" => Ok(&CLAUDE_EVENTS),
-        "codex" => Ok(&CODEX_EVENTS),
         _ => Err(SettingsError::NoHooks(cli.to_owned())),
     }
 }
 
-/// Where the hooks of a CLI stand in a worktree; nowhere for a CLI without hooks. Neither file is meant to be committed.
+/// Where the hooks of a CLI stand in a worktree, if they stand in a file. It is not meant to be committed.
 pub fn file(cli: &str, worktree: &Path) -> Option<PathBuf> {
-    match cli {
-        "claude" => Some(worktree.join(".claude/settings.local.json")),
-        "codex" => Some(worktree.join(".codex/hooks.json")),
-        _ => None,
-    }
+    (cli == "claude").then(|| worktree.join(".claude/settings.local.json"))
+}
+
+/// The words on its command line that make a CLI call us, quoted for a shell, if that is how it is told. They are the same
+/// in every worktree, and codex remembers them as such: its user is asked about them once.
+pub fn words(cli: &str, program: &Path) -> Option<String> {
+    let command = Value::String(line(cli, program));
+    let word = |event: &&str| {
+        let hook = format!(r#"hooks.{event}=[{{hooks=[{{type="command",command={command}}}]}}]"#);
+        format!("--config {}", shell_quote(OsStr::new(&hook)))
+    };
+    (cli == "codex").then(|| CODEX_EVENTS.iter().map(word).collect::<Vec<_>>().join(" "))
 }
 
 /// The shell line that a hook runs. Its end is how we know our own entries again.
@@ -156,10 +163,24 @@ mod tests {
 
     #[test]
     fn hooks_of_an_older_program_are_replaced_not_doubled() {
-        let once = with_hooks("", "codex", Path::new("/old/git-paw")).unwrap();
-        let twice = put_in(&once, "codex");
-        assert_eq!(twice, put_in("", "codex"));
+        let once = with_hooks("", "claude", Path::new("/old/git-paw")).unwrap();
+        let twice = put_in(&once, "claude");
+        assert_eq!(twice, put_in("", "claude"));
         assert!(!twice.contains("/old/"));
+    }
+
+    #[test]
+    fn codex_is_told_on_its_command_line_and_by_no_file() {
+        assert_eq!(file("codex", Path::new("/w")), None);
+        let words = words("codex", Path::new(r#"/opt/it's "x"/git-paw"#)).unwrap();
+        let line = format!("printf '%s\\n' {words}");
+        let ran = paw_host::process::Command::new("sh").args(["-c", &line]).capture().unwrap();
+        let said = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(said.lines().count(), 2 * CODEX_EVENTS.len());
+        assert_eq!(
+            said.lines().nth(1).unwrap(),
+            r#"hooks.SessionStart=[{hooks=[{type="command",command="'/opt/it'\\''s \"x\"/git-paw' hook --cli codex"}]}]"#
+        );
     }
 
     #[test]
@@ -179,13 +200,14 @@ mod tests {
             assert!(with_hooks(before, "claude", Path::new(PROGRAM)).is_err(), "{before}");
         }
         assert!(with_hooks("", "aider", Path::new(PROGRAM)).is_err());
+        assert_eq!(words("aider", Path::new(PROGRAM)), None);
     }
 
     proptest! {
         #[test]
         fn any_text_gives_an_error_or_the_same_hooks_again(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
-            if let Ok(after) = with_hooks(&text, "codex", Path::new(PROGRAM)) {
-                prop_assert_eq!(with_hooks(&after, "codex", Path::new(PROGRAM)).unwrap(), after);
+            if let Ok(after) = with_hooks(&text, "claude", Path::new(PROGRAM)) {
+                prop_assert_eq!(with_hooks(&after, "claude", Path::new(PROGRAM)).unwrap(), after);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What is known about one agent, from what its CLI tells, whether it lives, and what its screen shows. Pure.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use paw_agent::deliver::Look;
 use paw_agent::events::notes::Note;
 use paw_agent::events::{Deed, Tracker, What};
@@ -66,6 +66,16 @@ impl Agent {
 
     pub(super) fn progress(&self) -> Timestamp {
         self.progress
+    }
+
+    /// Whether a hook of its CLI answers approvals. The prompt is drawn all the same while the hook is at it.
+    pub(super) fn has_answering_hook(&self) -> bool {
+        self.cli == "claude" && self.tracker.heard().is_some()
+    }
+
+    /// For how long its screen has shown what it shows.
+    pub(super) fn shown_for(&self, now: Timestamp) -> SignedDuration {
+        self.sight.as_ref().map_or(SignedDuration::ZERO, |sight| now.duration_since(sight.since))
     }
 
     /// What its screen shows.

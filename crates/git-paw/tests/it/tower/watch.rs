@@ -21,6 +21,17 @@ fn a_harmless_command_on_the_screen_is_approved_by_one_key() {
 }
 
 #[test]
+fn a_prompt_that_its_hook_may_be_answering_gets_no_key() {
+    let world = World::supervised("");
+    let begun = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"});
+    assert_eq!(world.hook(&begun.to_string()).code, 0);
+    world.submit("[[bash:git status ; say:finished]]");
+    let asked = wait_until("a hook that does not answer is told", || world.questions().pop());
+    assert!(asked.contains("git status (not answered for you: its hook has not answered)"), "{asked}");
+    assert!(!world.has_event("allowed git status"), "{:?}", world.agent.events());
+}
+
+#[test]
 fn a_command_that_is_not_harmless_becomes_one_question_and_no_key() {
     let world = World::supervised("");
     world.submit("[[bash:git push --force ; say:finished]]");

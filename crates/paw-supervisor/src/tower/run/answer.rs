@@ -1,7 +1,7 @@
 //! Answering what an agent asks in its pane.
 
-use jiff::Timestamp;
-use paw_agent::screen::Ask;
+use jiff::{SignedDuration, Timestamp};
+use paw_agent::screen::{Ask, AskSubject};
 use paw_broker::message::Message;
 use paw_core::{AgentId, Receipt};
 use paw_host::tmux::Tmux;
@@ -13,6 +13,11 @@ use crate::approval::{self, Verdict};
 use crate::tower::ask::{Done, Next};
 use crate::tower::{press, verdict, words};
 use crate::unattended::charge;
+
+/// A hook that has said nothing for so long will not.
+const HOOK: SignedDuration = SignedDuration::from_secs(10);
+/// A prompt that cannot be read may be half drawn.
+const DRAWN: SignedDuration = SignedDuration::from_secs(2);
 
 /// Answers a prompt that is harmless, and passes any other on, each once.
 pub(super) fn answer(
@@ -29,6 +34,16 @@ pub(super) fn answer(
     if next == Next::Nothing || !charge::is_supervised(receipt, &settings.repo.common_dir) {
         return None;
     }
+    // Its hook judges by the same rules. A key beside its answer would land in whatever comes next.
+    let hooked = sheet.agent.has_answering_hook();
+    let patience = match &ask.subject {
+        _ if hooked => HOOK,
+        AskSubject::Unreadable(_) => DRAWN,
+        AskSubject::Command(_) | AskSubject::File(_) => SignedDuration::ZERO,
+    };
+    if sheet.agent.shown_for(now) < patience {
+        return None;
+    }
     let (configured, mut place) = approval::gather(&sheet.worktree, &settings.dirs).ok()?;
     if !configured.rules.is_on() {
         sheet.standing.note(&what, Done::PassedOn, now);
@@ -39,6 +54,7 @@ pub(super) fn answer(
         Next::NotTaken => {
             Verdict::Ask { reason: "it was answered, and the prompt is still there".to_owned() }
         }
+        _ if hooked => Verdict::Ask { reason: "its hook has not answered".to_owned() },
         _ if !press::is_possible(ask) => {
             Verdict::Ask { reason: "its prompt is not the usual one".to_owned() }
         }
