@@ -9,6 +9,7 @@
 //! - [`branch`], [`scope`] and [`message`]: the names of branches, the scopes and messages of commits
 //! - [`work`]: a run step by step, on a real repository with its real tests
 //! - [`drive`]: a run from its beginning to its end, with an [`executor`] who is told by a [`prompt`]
+//! - [`fleet`]: several tasks at once
 //! - [`expand`]: a task divided into subtasks
 //! - [`json_text`]: JSON files changed as text
 
@@ -21,6 +22,7 @@ pub mod evidence;
 pub mod executor;
 pub mod expand;
 mod failure;
+pub mod fleet;
 pub mod json_text;
 mod limit;
 pub mod message;

@@ -5,6 +5,7 @@
 //! - [`plan`]: what a run would do and what is in its way; [`begin`](Work::begin): doing the first of it
 //! - [`unit`]: the next thing to do; [`complete`](Work::complete): what became of it, by our own tests
 //! - [`seen`]: what differs from how a subtask began; [`commit`](Work::commit): one commit for one subtask
+//! - [`mod@update_base`]: the base branch brought up to its remote, before a run
 //! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](Work::resume): going on after a pause
 
 mod begin;
@@ -22,6 +23,8 @@ pub mod seen;
 pub mod site;
 mod test_place;
 pub mod unit;
+mod untouched;
+pub mod update_base;
 pub mod wishes;
 
 use paw_core::PawError;
@@ -43,6 +46,7 @@ pub use plan::{Check, Plan, plan};
 use seen::Seen;
 pub use site::{Site, Tester};
 pub use unit::{Unit, next_steps};
+pub use update_base::{Updated, update_base};
 pub use wishes::{Relaxation, Wishes};
 
 /// Whether the user has approved what a project's own files would have us run.

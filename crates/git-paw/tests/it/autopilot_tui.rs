@@ -97,7 +97,7 @@ impl World {
     }
 
     fn screen(&self, pane: &str) -> String {
-        self.sandbox.tmux(["capture-pane", "-p", "-t", pane]).stdout
+        self.sandbox.tmux(["capture-pane", "-p", "-J", "-t", pane]).stdout
     }
 
     fn wait_for(&self, pane: &str, text: &str) -> String {
@@ -238,6 +238,7 @@ fn inside_tmux_the_window_is_split_and_given_back() {
     world.wait_for(&left, "42 [pending] User metrics");
     world.press(&left, &["q"]);
     wait_until("the other pane is gone", || (world.panes("mine").len() == 1).then_some(()));
+    world.wait_until_in_front(&own, "sh");
     world.press(&own, &["-l", "echo here"]);
     world.wait_for(&own, "echo here");
 }

@@ -11,6 +11,7 @@ mod add_cli;
 mod approvals;
 mod architecture;
 mod autopilot;
+mod autopilot_parallel;
 mod autopilot_tui;
 mod claude_rules;
 mod cli;

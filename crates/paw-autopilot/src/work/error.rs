@@ -7,6 +7,7 @@ use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::process::ProcessError;
 
+use super::update_base::NoUpdate;
 use crate::artifacts::RunId;
 use crate::branch::NoBranchName;
 use crate::coverage::CoverageError;
@@ -79,6 +80,8 @@ pub enum WorkError {
     Resume(#[from] ResumeRefused),
     #[error(transparent)]
     Coverage(#[from] CoverageError),
+    #[error(transparent)]
+    NoUpdate(#[from] NoUpdate),
     #[error(transparent)]
     Paw(#[from] PawError),
 }

@@ -122,7 +122,7 @@ pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, Work
             "Remote to push to: none (the run pauses before the push; --no-push ends it there)".into(),
         );
     }
-    let subtasks = checks.subtasks(task, list);
+    let subtasks = checks.subtasks(task, list, &wishes.built_on);
     let planned = subtasks.iter().map(|subtask| planned(site, wishes, &tag, task, subtask)).collect();
     Ok(Plan {
         task_id: task.id.clone(),

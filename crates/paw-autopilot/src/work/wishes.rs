@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Budget;
+use crate::tasks::TaskId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Wishes {
@@ -20,6 +21,9 @@ pub struct Wishes {
     pub push: bool,
     pub pull_request: bool,
     pub relax: Vec<Relaxation>,
+    /// Tasks whose work is on this branch already, though nobody has reviewed it yet.
+    #[serde(default)]
+    pub built_on: Vec<TaskId>,
 }
 
 /// What `--force` lets pass. Nothing lets a commit pass that is not proven, or one on the default branch.

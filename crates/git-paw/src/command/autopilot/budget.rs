@@ -16,6 +16,13 @@ pub(super) fn parse(text: &str) -> Result<Budget, String> {
     if budget == Budget::default() { Err(unreadable(text)) } else { Ok(budget) }
 }
 
+/// The budget as it would be typed.
+pub(super) fn words(budget: &Budget) -> String {
+    let time = budget.time.map(|time| format!("{}s", time.as_secs()));
+    let cost = budget.cost.map(|sum| format!("${}.{:06}", sum / 1_000_000, sum % 1_000_000));
+    time.into_iter().chain(cost).collect::<Vec<_>>().join(",")
+}
+
 fn unreadable(part: &str) -> String {
     format!("'{part}' is neither a time (90s, 30m, 2h) nor a sum ($5)")
 }
@@ -55,6 +62,9 @@ mod tests {
         assert_eq!(of("$5"), Ok((None, Some(5_000_000))));
         assert_eq!(of("2h,$3.50"), Ok((Some(7200), Some(3_500_000))));
         assert_eq!(of("90s $.25"), Ok((Some(90), Some(250_000))));
+        for text in ["30m", "$5", "2h,$3.50", "90s $.25"] {
+            assert_eq!(parse(&words(&parse(text).unwrap())), parse(text));
+        }
         for wrong in ["", "5", "0m", "$", "$-1", "m", "99999999999999999999h", "$1.1234567", "1d", "ü"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }

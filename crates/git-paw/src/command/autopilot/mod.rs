@@ -1,7 +1,10 @@
 //! `git paw autopilot`: a task done test-first, on its own, with proof.
 
+mod base;
+mod begin;
 mod budget;
 mod dry_run;
+mod fleet;
 mod gather;
 mod paused;
 mod show;
@@ -12,16 +15,15 @@ use std::process::ExitCode;
 use clap::Args;
 use paw_autopilot::drive::drive;
 use paw_autopilot::engine::{Budget, Stage};
-use paw_autopilot::executor::Executor;
-use paw_autopilot::work::{self, Plan, Relaxation, Site, Wishes, Work};
+use paw_autopilot::tasks::TaskId;
+use paw_autopilot::work::{Relaxation, Site, Wishes};
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 
 use crate::approval::Consent;
 use crate::command::autopilot_guide::{self, Verb};
-use crate::command::tasks::expand::agree_and_write;
 use crate::context::Context;
-use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::prompt::{Prompter as _, TerminalPrompter};
 
 pub(crate) use gather::{executor, final_commands, subject, test_command};
 use show::Screen;
@@ -32,6 +34,11 @@ use show::Screen;
 /// The tests are run here, and only what they prove is committed, on a branch of its own. A run that cannot go on pauses
 /// with its state, the reason and what to do; --resume goes on. Without a task the next one is done.
 ///
+/// Several tasks are done each in a worktree of its own, kept afterwards, from the base branch; --parallel says how many at
+/// once. One that depends on another begins when that is done, from its branch. One that fails does not stop the others,
+/// only what depends on it. Each branch has its own tasks.json with its own statuses; they meet when the branches are
+/// merged. The same command again goes on with what is not done. --budget is for each task.
+///
 /// With a verb, an agent asks for the work and does it: start, next, complete, commit, status, resume, finalize, abort.
 /// tui shows tasks and runs side by side in tmux.
 #[derive(Debug, Args)]
@@ -40,21 +47,28 @@ use show::Screen;
     after_help = "Examples:
   git paw autopilot 42 --dry-run
   git paw autopilot 42 --executor claude
-  git paw autopilot 42 --no-confirm --no-push --budget 30m,$5
+  git paw autopilot 42 --no-confirm --no-push --budget '30m,$5'
+  git paw autopilot 42 43 44 --parallel 3 --no-confirm --update-base
   git paw autopilot --resume"
 )]
 pub(crate) struct AutopilotArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Which task; the next one if you name none
+    /// Which tasks; the next one if you name none
     #[arg(value_name = "TASK", conflicts_with = "resume")]
-    task: Option<String>,
+    tasks: Vec<String>,
+    /// How many of several tasks are done at once
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with = "resume", value_parser = at_once)]
+    parallel: usize,
     /// Show what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Go on with the run that was paused or interrupted
     #[arg(long)]
     resume: bool,
+    /// Bring the base branch up to its remote first: fetch, and move it forward if nothing uncommitted is in the way
+    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
+    update_base: bool,
     /// Leave the branch where it is
     #[arg(long)]
     no_push: bool,
@@ -94,9 +108,21 @@ pub(crate) struct AutopilotArgs {
     /// Approve what this repository's files want to run
     #[arg(long)]
     trust: bool,
+    /// Tasks whose work this branch has already, though nobody has reviewed it
+    #[arg(long, hide = true, value_name = "TASK", value_delimiter = ',', value_parser = task_id)]
+    built_on: Vec<TaskId>,
     /// Print one JSON document at the end; what is going on goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn at_once(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=64).contains(number));
+    number.ok_or_else(|| "say a number from 1 to 64".to_owned())
+}
+
+fn task_id(text: &str) -> Result<TaskId, String> {
+    TaskId::new(text).map_err(|error| error.to_string())
 }
 
 impl AutopilotArgs {
@@ -110,7 +136,7 @@ impl AutopilotArgs {
 
     fn wishes(&self, site: &Site) -> Wishes {
         Wishes {
-            task: self.task.clone(),
+            task: self.tasks.first().cloned(),
             tag: self.tag.clone(),
             runner: self.runner.clone(),
             commit_scope: self.commit_scope.clone(),
@@ -120,6 +146,7 @@ impl AutopilotArgs {
             push: !self.no_push,
             pull_request: !self.no_push && !self.no_pr && site.settings.pull_request.enabled,
             relax: self.force.clone(),
+            built_on: self.built_on.clone(),
         }
     }
 }
@@ -133,12 +160,16 @@ pub(crate) fn run(args: &AutopilotArgs, context: &Context) -> Result<ExitCode, P
     for warning in &site.settings.warnings {
         context.output.warn(&format!("{}: {warning}", site.project.config_file().display()));
     }
+    let site = if args.update_base { base::update(args, site, context)? } else { site };
+    if args.tasks.len() > 1 {
+        return fleet::run(args, &site, context);
+    }
     if args.dry_run {
         return dry_run::run(args, &site, context);
     }
     require_somebody(args, context)?;
     let (mut work, executor) =
-        if args.resume { resume(args, &site, context)? } else { begin(args, site, context)? };
+        if args.resume { begin::resume(args, &site, context)? } else { begin::begin(args, site, context)? };
     let commands = final_commands(&work.site.repo, args.consent(), context)?;
     let mut screen = Screen::new(args, context);
     screen.begun(&work)?;
@@ -166,84 +197,4 @@ fn require_somebody(args: &AutopilotArgs, context: &Context) -> Result<(), PawEr
     Err(PawError::ConfigError(format!(
         "autopilot asks before it makes a branch, pushes it or opens a pull request, and {why}; nothing was done\nhint: {hint}"
     )))
-}
-
-fn begin(args: &AutopilotArgs, site: Site, context: &Context) -> Result<(Work, Executor), PawError> {
-    let executor = gather::executor(args.executor.as_deref(), &site, args.consent(), context)?;
-    let wishes = Wishes { executor: Some(executor.name.clone()), ..args.wishes(&site) };
-    let mut plan = work::plan(&site, &wishes, &[executor.program()])?;
-    if plan.problems().is_empty() && plan.needs_subtasks {
-        divide(args, &site, &plan, &executor, context)?;
-        plan = work::plan(&site, &wishes, &[executor.program()])?;
-    }
-    if !args.no_confirm {
-        ask_to_begin(&plan)?;
-    }
-    let approves = gather::approves(&site, args.consent(), context);
-    let work = Work::begin(site, &plan, wishes, &approves)?;
-    if let Some(wished) = &plan.instead_of {
-        context
-            .output
-            .warn(&format!("git cannot hold a branch '{wished}' beside the others; it is '{}'", plan.branch));
-    }
-    Ok((work, executor))
-}
-
-/// A task without subtasks is divided first; what it becomes is shown before it is written.
-fn divide(
-    args: &AutopilotArgs,
-    site: &Site,
-    plan: &Plan,
-    executor: &Executor,
-    context: &Context,
-) -> Result<(), PawError> {
-    let line = format!("→ Divides task {}: it has no subtasks yet", plan.task_id);
-    if context.output.wants_json() {
-        context.output.note(&line);
-    } else {
-        context.output.say(&line)?;
-    }
-    let proposed = paw_autopilot::expand::propose(site, executor, &plan.tag, &plan.task_id, &mut |_| ())?;
-    agree_and_write(site, &plan.tag, &plan.task_id, &proposed, !args.no_confirm, context)?;
-    Ok(())
-}
-
-fn ask_to_begin(plan: &Plan) -> Result<(), PawError> {
-    if !plan.problems().is_empty() {
-        // Said by whoever begins.
-        return Ok(());
-    }
-    let what = match plan.subtasks.len() {
-        1 => "1 subtask".to_owned(),
-        many => format!("{many} subtasks"),
-    };
-    let text = format!("Create branch {} and do {what} of task {}?", plan.branch, plan.task_id);
-    if TerminalPrompter.confirm(&Question { text: &text, instead: "--no-confirm" }, true)? {
-        Ok(())
-    } else {
-        Err(PawError::UserCancelled)
-    }
-}
-
-fn resume(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<(Work, Executor), PawError> {
-    let approves = gather::approves(site, args.consent(), context);
-    let stored = Work::stored_wishes(site)?;
-    let name = args.executor.as_deref().or(stored.executor.as_deref());
-    let executor = gather::executor(name, site, args.consent(), context)?;
-    let mut work = Work::resume(site.clone(), &approves)?;
-    if let Some(budget) = args.budget {
-        work.run.order.budget = budget;
-    }
-    if let Some(attempts) = args.max_attempts {
-        work.run.order.max_attempts = attempts;
-    }
-    work.relax(&args.force);
-    if args.no_push {
-        work.run.order.push = false;
-    }
-    if args.no_push || args.no_pr {
-        work.run.order.pull_request = false;
-    }
-    work.skip_what_is_not_wanted()?;
-    Ok((work, executor))
 }

@@ -8,7 +8,7 @@ use paw_host::process::find_program;
 use super::Check;
 use crate::tasks::file::Tag;
 use crate::tasks::next::plan_subtasks;
-use crate::tasks::{ItemId, ProblemKind, Status, Subtask, Task};
+use crate::tasks::{ItemId, ProblemKind, Status, Subtask, Task, TaskId};
 use crate::work::{Site, Wishes};
 
 /// What was looked at so far.
@@ -89,7 +89,13 @@ impl Checks {
     }
 
     /// The open subtasks in the order they are done.
-    pub(super) fn subtasks<'a>(&mut self, task: &'a Task, list: &Tag) -> Vec<&'a Subtask> {
+    pub(super) fn subtasks<'a>(
+        &mut self,
+        task: &'a Task,
+        list: &Tag,
+        built_on: &[TaskId],
+    ) -> Vec<&'a Subtask> {
+        let list = &with_done(list, built_on);
         let of_task = |item: &str| item.split('.').next() == Some(task.id.as_str());
         for problem in &list.problems {
             if problem.kind == ProblemKind::DuplicateId && of_task(&problem.item) {
@@ -118,6 +124,15 @@ impl Checks {
         }
         plan.order.into_iter().filter_map(|id| task.find_subtask(id)).collect()
     }
+}
+
+/// The list as it is for whoever has the work of these tasks.
+fn with_done(list: &Tag, built_on: &[TaskId]) -> Tag {
+    let mut list = list.clone();
+    for task in list.tasks.iter_mut().filter(|task| built_on.contains(&task.id)) {
+        task.status = Status::Done;
+    }
+    list
 }
 
 fn is_done(item: &ItemId, list: &Tag) -> bool {

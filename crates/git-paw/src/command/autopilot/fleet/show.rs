@@ -1,0 +1,149 @@
+//! What is said about all of them: the plan, and the summary.
+
+use std::path::{Path, PathBuf};
+
+use paw_autopilot::fleet::{FleetPlan, Standing};
+use paw_autopilot::tasks::TaskId;
+use paw_core::PawError;
+use paw_host::process::shell_quote;
+use serde_json::{Value, json};
+
+use super::super::AutopilotArgs;
+use super::super::words::{count, line};
+use super::crew::Finished;
+use super::ending::State;
+use crate::context::Context;
+use crate::output::Style;
+
+pub(super) fn plan(
+    args: &AutopilotArgs,
+    plan: &FleetPlan,
+    places: &[Option<PathBuf>],
+    context: &Context,
+) -> Result<(), PawError> {
+    let output = context.output;
+    let tasks = plan.tasks.iter().zip(places);
+    if output.wants_json() {
+        let each = tasks.map(|(task, place)| {
+            json!({
+                "task": task.member.task,
+                "title": task.member.title,
+                "standing": word(&task.standing),
+                "dependsOn": task.member.after,
+                "branch": task.branch.as_str(),
+                "worktree": place,
+            })
+        });
+        let each: Vec<Value> = each.collect();
+        return output
+            .document(&json!({"dryRun": true, "base": plan.base, "parallel": args.parallel, "tasks": each}));
+    }
+    let title = format!("Autopilot Plan for {} from {}", count(plan.tasks.len(), "task"), plan.base);
+    output.say(&output.paint(Style::Bold, &title))?;
+    let rows = tasks.map(|(task, place)| {
+        let after = names(&task.member.after);
+        let first = if after.is_empty() { "-".to_owned() } else { after };
+        let place = place.as_ref().map_or_else(|| "-".to_owned(), |place| line(&place.display().to_string()));
+        [task.member.task.to_string(), word(&task.standing).into(), first, task.branch.to_string(), place]
+    });
+    let rows: Vec<_> = rows.collect();
+    output.table(["TASK", "STANDS", "AFTER", "BRANCH", "WORKTREE"], rows)?;
+    output.say(&format!("At most {} at once. Run without --dry-run to execute.", args.parallel))
+}
+
+fn word(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Done | Standing::Finished { .. } => "done",
+        Standing::Unfinished { .. } => "unfinished",
+        Standing::Begun { .. } => "begun",
+        Standing::New => "new",
+    }
+}
+
+fn names(tasks: &[TaskId]) -> String {
+    tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn summary(
+    args: &AutopilotArgs,
+    plan: &FleetPlan,
+    finished: &[Finished<'_>],
+    context: &Context,
+) -> Result<(), PawError> {
+    let output = context.output;
+    if output.wants_json() {
+        let tasks: Vec<Value> = finished.iter().map(document).collect();
+        let done = finished.iter().filter(|finished| finished.ending.state == State::Done).count();
+        return output
+            .document(&json!({"base": plan.base, "parallel": args.parallel, "done": done, "tasks": tasks}));
+    }
+    let rows = finished.iter().map(|finished| {
+        let ending = &finished.ending;
+        let mark = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        [
+            finished.task.member.task.to_string(),
+            ending.state.as_str().to_owned(),
+            mark(branch(finished)),
+            mark(ending.commits.map(|commits| commits.to_string())),
+            mark(ending.report.as_ref().map(|report| line(&report.display().to_string()))),
+        ]
+    });
+    output.table(["TASK", "STATE", "BRANCH", "COMMITS", "REPORT"], rows.collect())?;
+    for finished in finished {
+        let (id, ending) = (&finished.task.member.task, &finished.ending);
+        if let Some(url) = &ending.pull_request {
+            output.say(&format!("task {id}: {url}"))?;
+        }
+        if ending.state == State::Done {
+            continue;
+        }
+        output.say(&format!(
+            "task {id} {}: {}",
+            ending.state.as_str(),
+            ending.reason.as_deref().unwrap_or("")
+        ))?;
+        if let Some(command) = resume(finished) {
+            output.say(&format!("  to go on with it: {command}"))?;
+        }
+    }
+    if finished.iter().any(|finished| finished.ending.state != State::Done) {
+        output.say("The same command again goes on with everything that is not done.")?;
+    }
+    if finished.iter().any(|finished| finished.project.is_some()) {
+        output.say("The worktrees are kept: git paw worktree list, git paw worktree remove.")?;
+    }
+    Ok(())
+}
+
+/// The branch where it is there: one that was skipped has none.
+fn branch(finished: &Finished<'_>) -> Option<String> {
+    let is_there = finished.project.is_some() || finished.task.standing != Standing::New;
+    let planned =
+        || (is_there && finished.task.standing != Standing::Done).then(|| finished.task.branch.to_string());
+    finished.ending.branch.clone().or_else(planned)
+}
+
+fn resume(finished: &Finished<'_>) -> Option<String> {
+    let project = finished.project.as_deref().filter(|_| finished.ending.can_resume)?;
+    Some(format!("cd {} && git paw autopilot --resume", quoted(project)))
+}
+
+fn quoted(path: &Path) -> String {
+    shell_quote(path.as_os_str())
+}
+
+fn document(finished: &Finished<'_>) -> Value {
+    let ending = &finished.ending;
+    json!({
+        "task": finished.task.member.task,
+        "title": finished.task.member.title,
+        "state": ending.state.as_str(),
+        "reason": ending.reason,
+        "branch": branch(finished),
+        "directory": finished.project,
+        "commits": ending.commits,
+        "report": ending.report,
+        "pullRequest": ending.pull_request,
+        "resume": resume(finished),
+    })
+}

@@ -1,0 +1,233 @@
+//! `git paw autopilot 1 2 3 --parallel N`: several tasks side by side, with real worktrees, real git and a scripted executor.
+
+#![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod update_base;
+mod world;
+
+use std::fs;
+use std::process::Command;
+
+use paw_testkit::{git, wait_until};
+use serde_json::Value;
+
+use crate::paw::{PROGRAM, document};
+use world::{World, task};
+
+fn states(document: &Value) -> Vec<String> {
+    let tasks = document["tasks"].as_array().unwrap();
+    tasks
+        .iter()
+        .map(|task| format!("{} {}", task["task"].as_str().unwrap(), task["state"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn independent_tasks_are_done_side_by_side_each_in_its_own_worktree() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[])]) else { return };
+    // Each of the first two waits until the other is at work as well.
+    world.executor("touch \"$HOME/began-$n\"\nif [ $n != 3 ]; then until [ -e \"$HOME/began-1\" ] && [ -e \"$HOME/began-2\" ]; do sleep 0.02; done; fi\nwork\n");
+    let ran = world.run(&["1", "2", "3", "--parallel", "2"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stderr.contains("[1] → Subtask 1.1: \"Add part 1\"") && ran.stderr.contains("[2] "), "{ran}");
+    for number in 1..=3 {
+        assert_eq!(
+            world.subjects(number),
+            [format!("feat(part{number}): add part {number} (task {number}.1)")]
+        );
+        assert_eq!(git(&world.worktree(number), ["status", "--porcelain"]), "");
+        let kept = fs::read_to_string(world.worktree(number).join(".taskmaster/state/output.log")).unwrap();
+        assert!(kept.contains("COMMIT: "), "{kept}");
+    }
+    assert!(ran.stdout.starts_with("TASK  STATE  BRANCH"), "{ran}");
+    assert!(ran.stdout.contains("1     done   master/task-1-part-1  1        "), "{ran}");
+    assert!(ran.stdout.contains("/.taskmaster/reports/runs/"), "{ran}");
+    assert_eq!(world.repo.git(["branch", "--show-current"]), "main");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn without_a_number_they_are_done_one_after_the_other() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
+    world.executor("mkdir \"$HOME/at-work\" || exit 9\nwork\nrm -r \"$HOME/at-work\"\n");
+    let ran = world.run(&["2", "1"]);
+    assert_eq!(ran.code, 0, "{ran}");
+}
+
+#[test]
+fn a_task_begins_from_the_merged_branches_of_what_it_depends_on() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1, 2]), task(4, &[3])]) else {
+        return;
+    };
+    world.executor("if [ $n = 3 ]; then test -e app/part1.py -a -e app/part2.py || exit 9; fi\nwork\n");
+    let ran = world.run(&["4", "3", "2", "1", "--parallel", "4", "--json"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let document = document(&ran);
+    assert_eq!(states(&document), ["2 done", "1 done", "3 done", "4 done"]);
+    assert_eq!(document["tasks"][2]["commits"], 1);
+    assert_eq!(world.subjects(4).len(), 4);
+    let tasks = world.repo.git(["show", &format!("{}:.taskmaster/tasks/tasks.json", World::branch(4))]);
+    assert_eq!(tasks.matches("\"done\"").count(), 8, "{tasks}");
+    assert_eq!(world.repo.git(["log", "--format=%s", "-1", "main"]), "state");
+}
+
+#[test]
+fn a_dependency_that_waits_for_its_review_is_built_on_all_the_same() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[1])]) else { return };
+    let origin = world.remote();
+    world.sandbox.install_program("gh", "#!/bin/sh\necho https://example.test/pull/7\n");
+    let ran = world.autopilot(&["1", "2", "--no-confirm"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("task 1: https://example.test/pull/7"), "{ran}");
+    let there = git(&origin, ["branch", "--list", "master/*", "--format=%(refname:short)"]);
+    assert_eq!(there, "master/task-1-part-1\nmaster/task-2-part-2");
+}
+
+#[test]
+fn one_that_fails_stops_nobody_but_what_depends_on_it_and_goes_on_with_the_same_command() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[1]), task(3, &[2]), task(4, &[])]) else {
+        return;
+    };
+    world.executor("[ $n = 1 ] && [ ! -e \"$HOME/mended\" ] && exit 0\nwork\n");
+    let ran = world.run(&["1", "2", "3", "4", "--parallel", "2", "--max-attempts", "1"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(ran.stderr.contains("[2] skipped: task 1, which it depends on, is not done"), "{ran}");
+    assert!(ran.stdout.contains("task 3 skipped: task 2, which it depends on, is not done"), "{ran}");
+    assert!(ran.stdout.contains("task 1 paused: Could not achieve red state after 1 attempt"), "{ran}");
+    let resume =
+        format!("to go on with it: cd {} && git paw autopilot --resume", world.worktree(1).display());
+    assert!(ran.stdout.contains(&world.sandbox.redact(&resume)), "{ran}");
+    assert!(!world.worktree(2).exists() && world.subjects(4).len() == 1);
+    fs::write(world.at("mended"), "").unwrap();
+    let again = world.run(&["1", "2", "3", "4", "--parallel", "2", "--json"]);
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(states(&document(&again)), ["1 done", "2 done", "3 done", "4 done"]);
+    assert_eq!(world.subjects(3).len(), 3);
+    let third = world.run(&["1", "2", "3", "4", "--dry-run"]);
+    assert_eq!(third.stdout.matches(" done ").count(), 4, "{third}");
+}
+
+#[test]
+fn a_process_that_dies_takes_nobody_with_it() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
+    world.executor("[ $n = 1 ] && kill -9 $PPID && exit 0\nwork\n");
+    let ran = world.run(&["1", "2", "--parallel", "2", "--json"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let document = document(&ran);
+    assert_eq!(states(&document), ["1 failed", "2 done"]);
+    assert!(document["tasks"][0]["reason"].as_str().unwrap().contains("signal 9"), "{document}");
+    assert!(document["tasks"][0]["resume"].as_str().unwrap().ends_with("git paw autopilot --resume"));
+}
+
+#[test]
+fn a_merge_that_conflicts_pauses_the_task_with_the_reason_and_goes_on_once_it_is_settled() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1, 2])]) else { return };
+    world.executor("work\n[ $PAW_PHASE = GREEN ] && [ $n != 3 ] && echo \"by = $n\" > app/shared.py\n:\n");
+    let ran = world.run(&["1", "2", "3", "--json"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let paused = document(&ran);
+    assert_eq!(states(&paused), ["1 done", "2 done", "3 paused"]);
+    let reason = paused["tasks"][2]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("the merge of master/task-2-part-2 has a conflict in app/shared.py (cd "),
+        "{reason}"
+    );
+    let dir = world.worktree(3);
+    fs::write(dir.join("app/shared.py"), "by = 3\n").unwrap();
+    let meanwhile = document(&world.run(&["1", "2", "3", "--json"]));
+    let reason = meanwhile["tasks"][2]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("a merge has a conflict in app/shared.py"), "{reason}");
+    assert_eq!(fs::read_to_string(dir.join("app/shared.py")).unwrap(), "by = 3\n");
+    git(&dir, ["add", "app/shared.py"]);
+    git(&dir, ["commit", "--quiet", "--no-edit"]);
+    let again = world.run(&["1", "2", "3", "--json"]);
+    assert_eq!(again.code, 0, "{again}");
+    assert_eq!(world.subjects(3).len(), 3);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_is_made() {
+    let Some(world) = World::find(&[task(1, &[2]), task(2, &[1]), task(3, &[4]), task(4, &[]), task(5, &[])])
+    else {
+        return;
+    };
+    for (args, words) in [
+        (&["1", "2"][..], "wait for each other, so none of them can begin: 1 → 2 → 1"),
+        (
+            &["3", "5"],
+            "task 3 waits for task 4, which is not done (pending) and not among the tasks you named",
+        ),
+        (&["4", "4"], "task 4 is named twice"),
+        (&["4", "99"], "there is no task 99"),
+        (&["4", "5.1"], "is a subtask"),
+        (&["4", "x y"], "is no task id"),
+        (&["4", "5", "--preview"], "--preview asks about each commit"),
+        (&["4", "5", "--tag", "nope"], "there is no tag 'nope'"),
+    ] {
+        let ran = world.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, 1, "{ran}");
+        assert!(document(&ran)["error"]["message"].as_str().unwrap().contains(words), "{ran}");
+    }
+    let nobody = world.autopilot(&["4", "5"]);
+    assert!(nobody.code == 1 && nobody.stderr.contains("this is no terminal; nothing was done"), "{nobody}");
+    for number in ["0", "65", "-1", "x"] {
+        assert_eq!(world.run(&["4", "5", "--parallel", number]).code, 2);
+    }
+    assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main");
+    world.repo.git(["rm", "--quiet", "-r", "--cached", ".taskmaster"]);
+    world.repo.git(["commit", "--quiet", "--message", "no tasks"]);
+    let ran = world.run(&["4", "5"]);
+    assert!(ran.stderr.contains("tasks.json is not on main, so the worktrees would have no tasks"), "{ran}");
+}
+
+#[test]
+fn a_plan_shows_where_each_would_be_done_and_makes_nothing() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[1])]) else { return };
+    let ran = world.autopilot(&["2", "1", "--dry-run", "--parallel", "3"]);
+    insta::assert_snapshot!(ran, @"
+    exit 0
+    --- stdout
+    Autopilot Plan for 2 tasks from main
+    TASK  STANDS  AFTER  BRANCH                WORKTREE
+    1     new     -      master/task-1-part-1  [SANDBOX]/app-master-task-1-part-1
+    2     new     1      master/task-2-part-2  [SANDBOX]/app-master-task-2-part-2
+    At most 3 at once. Run without --dry-run to execute.
+    ");
+    assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main");
+    assert!(!world.worktree(1).exists());
+}
+
+#[test]
+fn ctrl_c_ends_everybody_and_says_how_to_go_on() {
+    let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1])]) else { return };
+    world.executor(
+        "echo $$ > \"$HOME/pid-$n.new\"; mv \"$HOME/pid-$n.new\" \"$HOME/pid-$n\"\nexec sleep 1000\n",
+    );
+    let mut command = world.sandbox.command(PROGRAM);
+    command.current_dir(&world.repo.root);
+    command.args(["autopilot", "1", "2", "3", "--parallel", "2", "--no-confirm", "--no-push"]);
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let pids = ["pid-1", "pid-2"]
+        .map(|name| wait_until("an executor is at work", || fs::read_to_string(world.at(name)).ok()));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for number in 1..=2 {
+        let resume = format!("cd {} && git paw autopilot --resume", world.worktree(number).display());
+        assert!(said.contains(&resume), "{said}");
+    }
+    assert!(said.contains("task 3 interrupted: it was not begun"), "{said}");
+    for pid in pids {
+        wait_until("the executor is gone", || is_gone(&pid).then_some(()));
+    }
+    world.executor("work\n");
+    let again = world.run(&["1", "2", "3", "--parallel", "2"]);
+    assert_eq!(again.code, 0, "{again}");
+}
+
+fn is_gone(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('Z'))
+}

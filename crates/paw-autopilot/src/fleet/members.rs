@@ -1,0 +1,214 @@
+//! The tasks that were named, each behind what it depends on.
+
+use std::collections::BTreeSet;
+
+use super::FleetError;
+use crate::tasks::file::Tag;
+use crate::tasks::{ItemId, Status, Task, TaskError, TaskId};
+use crate::work::WorkError;
+
+/// A task of the fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub task: TaskId,
+    pub title: String,
+    /// Others of the fleet that have to be done first.
+    pub after: Vec<TaskId>,
+    /// The list says so already.
+    pub done: bool,
+}
+
+/// Every task that was named, none before what it depends on; otherwise in the order they were named.
+pub fn members(list: &Tag, wished: &[String]) -> Result<Vec<Member>, FleetError> {
+    let mut tasks: Vec<&Task> = Vec::new();
+    for wish in wished {
+        let task = find(list, wish)?;
+        if tasks.iter().any(|other| other.id == task.id) {
+            return Err(FleetError::Twice(task.id.clone()));
+        }
+        tasks.push(task);
+    }
+    let named: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let mut waiting = Vec::new();
+    for task in tasks {
+        let done = task.status == Status::Done;
+        let after = if done { Vec::new() } else { after(task, &named, list)? };
+        waiting.push(Member { task: task.id.clone(), title: task.title.clone(), after, done });
+    }
+    in_order(waiting)
+}
+
+fn find<'a>(list: &'a Tag, wish: &str) -> Result<&'a Task, FleetError> {
+    let item = wish.parse::<ItemId>()?;
+    let ItemId::Task(id) = &item else { return Err(WorkError::OnlyTasks(item.to_string()).into()) };
+    let mut found = list.tasks.iter().filter(|task| task.id == *id);
+    match (found.next(), found.next()) {
+        (Some(task), None) => Ok(task),
+        (None, _) => Err(TaskError::NoSuchItem { item, tag: list.name.clone() }.into()),
+        (Some(_), Some(_)) => Err(TaskError::Ambiguous { item, tag: list.name.clone() }.into()),
+    }
+}
+
+/// What the task itself and its open subtasks depend on, in other tasks.
+fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &Tag) -> Result<Vec<TaskId>, FleetError> {
+    let below = task.subtasks.iter().filter(|subtask| subtask.status.is_open());
+    let all = task.dependencies.iter().chain(below.flat_map(|subtask| &subtask.dependencies));
+    let mut after = Vec::new();
+    for dependency in all {
+        let other = dependency.task();
+        let own = matches!(dependency, ItemId::Subtask(..)) && *other == task.id;
+        let state = status_of(dependency, list);
+        if own || state == Some(&Status::Done) || after.contains(other) {
+            continue;
+        }
+        if !named.contains(other) {
+            return Err(FleetError::WaitsFor {
+                task: task.id.clone(),
+                dependency: dependency.noun(),
+                state: state.map_or_else(|| "not there".to_owned(), |state| format!("not done ({state})")),
+                first: other.clone(),
+            });
+        }
+        after.push(other.clone());
+    }
+    Ok(after)
+}
+
+fn status_of<'a>(item: &ItemId, list: &'a Tag) -> Option<&'a Status> {
+    let task = list.find_task(item.task())?;
+    match item {
+        ItemId::Task(_) => Some(&task.status),
+        ItemId::Subtask(_, id) => task.find_subtask(id).map(|subtask| &subtask.status),
+    }
+}
+
+fn in_order(mut waiting: Vec<Member>) -> Result<Vec<Member>, FleetError> {
+    let mut ordered: Vec<Member> = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let is_there = |id: &TaskId| ordered.iter().any(|earlier| earlier.task == *id);
+        let Some(at) = waiting.iter().position(|member| member.after.iter().all(is_there)) else {
+            return Err(FleetError::Circle(circle(&waiting)));
+        };
+        ordered.push(waiting.remove(at));
+    }
+    Ok(ordered)
+}
+
+/// Everybody here waits for somebody else here, so whoever follows that comes back to where they have been.
+fn circle(waiting: &[Member]) -> Vec<TaskId> {
+    let next = |task: &TaskId| {
+        let member = waiting.iter().find(|member| member.task == *task)?;
+        member.after.iter().find(|other| waiting.iter().any(|member| member.task == **other))
+    };
+    let mut path: Vec<TaskId> = waiting.first().map(|member| member.task.clone()).into_iter().collect();
+    while let Some(target) = path.last().and_then(next) {
+        if let Some(at) = path.iter().position(|passed| passed == target) {
+            return path.split_off(at);
+        }
+        path.push(target.clone());
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tasks::{TagName, TaskFile};
+
+    fn list(tasks: &Value) -> Tag {
+        let file = TaskFile::parse(&json!({"master": {"tasks": tasks}}).to_string()).unwrap();
+        file.tag(&TagName::master()).unwrap().clone()
+    }
+
+    fn ordered(tasks: &Value, wished: &[&str]) -> Result<Vec<String>, String> {
+        let wished: Vec<String> = wished.iter().map(ToString::to_string).collect();
+        let members = members(&list(tasks), &wished).map_err(|error| error.to_string())?;
+        let words = |member: &Member| {
+            let after: Vec<&str> = member.after.iter().map(TaskId::as_str).collect();
+            format!("{} after [{}]{}", member.task, after.join(" "), if member.done { " done" } else { "" })
+        };
+        Ok(members.iter().map(words).collect())
+    }
+
+    #[test]
+    fn tasks_come_behind_what_they_and_their_subtasks_depend_on_else_as_they_were_named() {
+        let tasks = json!([
+            {"id": 1, "title": "a", "dependencies": [3], "subtasks": [{"id": 1}]},
+            {"id": 2, "title": "b", "subtasks": [{"id": 1, "dependencies": ["1.1"]}, {"id": 2, "dependencies": [1]}]},
+            {"id": 3, "title": "c", "dependencies": [4]},
+            {"id": 4, "title": "d", "status": "done", "dependencies": [9]},
+            {"id": 5, "title": "e"},
+        ]);
+        assert_eq!(
+            ordered(&tasks, &["2", "5", "1", "3", "4"]).unwrap(),
+            ["5 after []", "3 after []", "1 after [3]", "2 after [1]", "4 after [] done"]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_together_is_named() {
+        let tasks = json!([
+            {"id": 1, "title": "a", "dependencies": [2]}, {"id": 2, "title": "b", "dependencies": [3]},
+            {"id": 3, "title": "c", "dependencies": [1]}, {"id": 4, "title": "d", "dependencies": [5]},
+            {"id": 5, "title": "e", "status": "review"}, {"id": 6, "title": "f", "dependencies": [6]},
+            {"id": 7, "title": "g"}, {"id": 7, "title": "g"},
+        ]);
+        let refusals: Vec<String> = [
+            vec!["1", "2", "3"],
+            vec!["7"],
+            vec!["4", "3"],
+            vec!["5", "5"],
+            vec!["6"],
+            vec!["9"],
+            vec!["1.1"],
+            vec!["-x"],
+        ]
+        .iter()
+        .map(|wished| ordered(&tasks, wished).unwrap_err().lines().next().unwrap_or_default().to_owned())
+        .collect();
+        insta::assert_snapshot!(refusals.join("\n"), @"
+        these tasks wait for each other, so none of them can begin: 1 → 2 → 3 → 1
+        task 7 is in tag 'master' more than once (give one of them another id first)
+        task 4 waits for task 5, which is not done (review) and not among the tasks you named
+        task 5 is named twice
+        these tasks wait for each other, so none of them can begin: 6 → 6
+        there is no task 9 in tag 'master' (git paw tasks list shows what there is)
+        '1.1' is a subtask; a run does a whole task
+        '-x' is no task id (42 is a task, 42.3 its third subtask)
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_is_lost_and_nobody_comes_before_what_they_depend_on(
+            edges in proptest::collection::vec((0_u8..8, 0_u8..8), 0..14),
+        ) {
+            let tasks: Vec<Value> = (0_u8..8).map(|id| {
+                let to: Vec<u8> = edges.iter().filter(|(from, _)| *from == id).map(|(_, to)| *to).collect();
+                json!({"id": id, "title": "t", "dependencies": to})
+            }).collect();
+            let wished: Vec<String> = (0..8).map(|id: u8| id.to_string()).collect();
+            match members(&list(&json!(tasks)), &wished) {
+                Ok(members) => {
+                    prop_assert_eq!(members.len(), 8);
+                    for (at, member) in members.iter().enumerate() {
+                        for other in &member.after {
+                            prop_assert!(members[..at].iter().any(|earlier| earlier.task == *other));
+                        }
+                    }
+                }
+                Err(FleetError::Circle(circle)) => {
+                    for (at, task) in circle.iter().enumerate() {
+                        let next = &circle[(at + 1) % circle.len()];
+                        let id = |task: &TaskId| task.number().and_then(|id| u8::try_from(id).ok()).unwrap();
+                        prop_assert!(edges.contains(&(id(task), id(next))));
+                    }
+                }
+                Err(other) => prop_assert!(false, "{}", other),
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Who may begin now, and who never will. Time and processes are elsewhere: whoever acts says what has ended.
+
+use crate::tasks::TaskId;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Running,
+    Done,
+    /// It ended otherwise, or never began.
+    Lost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    task: TaskId,
+    after: Vec<TaskId>,
+    state: State,
+}
+
+/// A task that will not be begun, and the one it waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub task: TaskId,
+    pub because: TaskId,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    entries: Vec<Entry>,
+    at_once: usize,
+    stopped: bool,
+}
+
+impl Schedule {
+    /// Tasks with what each depends on. What nobody here is is taken for done; at least one works at a time.
+    pub fn new(tasks: impl IntoIterator<Item = (TaskId, Vec<TaskId>)>, at_once: usize) -> Self {
+        let entries = tasks.into_iter().map(|(task, after)| Entry { task, after, state: State::Waiting });
+        Self { entries: entries.collect(), at_once: at_once.max(1), stopped: false }
+    }
+
+    /// Those that may begin now. They count as begun.
+    pub fn begin(&mut self) -> Vec<TaskId> {
+        if self.stopped {
+            return Vec::new();
+        }
+        let running = self.entries.iter().filter(|entry| entry.state == State::Running).count();
+        let room = self.at_once.saturating_sub(running);
+        let ready: Vec<TaskId> = self
+            .entries
+            .iter()
+            .filter(|entry| self.is_ready(entry))
+            .take(room)
+            .map(|entry| entry.task.clone())
+            .collect();
+        for entry in self.entries.iter_mut().filter(|entry| ready.contains(&entry.task)) {
+            entry.state = State::Running;
+        }
+        ready
+    }
+
+    fn is_ready(&self, entry: &Entry) -> bool {
+        let is_met = |other: &TaskId| self.find(other).is_none_or(|other| other.state == State::Done);
+        entry.state == State::Waiting && entry.after.iter().all(is_met)
+    }
+
+    fn find(&self, task: &TaskId) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.task == *task)
+    }
+
+    /// A task has ended. Whoever cannot begin because of it is left out, and so is who waits for those.
+    pub fn ended(&mut self, task: &TaskId, done: bool) -> Vec<Left> {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.task == *task) {
+            entry.state = if done { State::Done } else { State::Lost };
+        }
+        let mut left = Vec::new();
+        while let Some((at, because)) = self.find_hopeless() {
+            self.entries[at].state = State::Lost;
+            left.push(Left { task: self.entries[at].task.clone(), because });
+        }
+        left
+    }
+
+    fn find_hopeless(&self) -> Option<(usize, TaskId)> {
+        let lost = |other: &&TaskId| self.find(other).is_some_and(|other| other.state == State::Lost);
+        let mut waiting = self.entries.iter().enumerate().filter(|(_, entry)| entry.state == State::Waiting);
+        waiting.find_map(|(at, entry)| Some((at, entry.after.iter().find(lost)?.clone())))
+    }
+
+    /// Nobody begins any more. Returns those that have not.
+    pub fn stop(&mut self) -> Vec<TaskId> {
+        self.stopped = true;
+        let waiting = self.entries.iter_mut().filter(|entry| entry.state == State::Waiting);
+        waiting
+            .map(|entry| {
+                entry.state = State::Lost;
+                entry.task.clone()
+            })
+            .collect()
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.entries.iter().all(|entry| matches!(entry.state, State::Done | State::Lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(number: usize) -> TaskId {
+        TaskId::new(&number.to_string()).unwrap()
+    }
+
+    fn names(tasks: &[TaskId]) -> Vec<&str> {
+        tasks.iter().map(TaskId::as_str).collect()
+    }
+
+    #[test]
+    fn a_failure_leaves_out_who_waits_for_it_and_nobody_else() {
+        let after = [(1, vec![]), (2, vec![1]), (3, vec![2]), (4, vec![])];
+        let tasks = after.into_iter().map(|(task, after)| (id(task), after.into_iter().map(id).collect()));
+        let mut schedule = Schedule::new(tasks, 2);
+        assert_eq!(names(&schedule.begin()), ["1", "4"]);
+        let left = schedule.ended(&id(1), false);
+        assert_eq!(left, [Left { task: id(2), because: id(1) }, Left { task: id(3), because: id(2) }]);
+        assert!(schedule.begin().is_empty() && !schedule.is_over());
+        assert!(schedule.ended(&id(4), true).is_empty());
+        assert!(schedule.is_over());
+    }
+
+    #[test]
+    fn after_a_stop_nobody_begins_and_those_at_work_are_waited_for() {
+        let mut schedule = Schedule::new([(id(1), vec![]), (id(2), vec![]), (id(3), vec![id(1)])], 1);
+        assert_eq!(names(&schedule.begin()), ["1"]);
+        assert_eq!(names(&schedule.stop()), ["2", "3"]);
+        assert!(schedule.begin().is_empty() && !schedule.is_over());
+        schedule.ended(&id(1), true);
+        assert!(schedule.begin().is_empty() && schedule.is_over());
+    }
+
+    proptest! {
+        #[test]
+        fn never_too_many_never_too_early_and_everything_ends(
+            edges in proptest::collection::vec((0_usize..9, 0_usize..9), 0..20),
+            at_once in 0_usize..5,
+            fates in proptest::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 10),
+            stop_after in proptest::option::of(0_usize..9),
+        ) {
+            // An edge to a smaller number only, so that there is no circle.
+            let after = |task: usize| -> Vec<TaskId> {
+                edges.iter().filter(|(from, to)| *from == task && to < from).map(|(_, to)| id(*to)).collect()
+            };
+            let mut schedule = Schedule::new((0..9).map(|task| (id(task), after(task))), at_once);
+            let (mut running, mut done, mut over) = (Vec::<TaskId>::new(), BTreeSet::new(), BTreeSet::new());
+            for (steps, (good, which)) in fates.into_iter().enumerate() {
+                for task in schedule.begin() {
+                    let needs = after(usize::try_from(task.number().unwrap()).unwrap());
+                    prop_assert!(needs.iter().all(|need| done.contains(need)), "{task} began too early");
+                    prop_assert!(!over.contains(&task), "{task} began twice");
+                    running.push(task);
+                }
+                prop_assert!(running.len() <= at_once.max(1));
+                if running.is_empty() { break; }
+                let ended = running.remove(which.index(running.len()));
+                over.insert(ended.clone());
+                if good { done.insert(ended.clone()); }
+                for left in schedule.ended(&ended, good) {
+                    prop_assert!(!done.contains(&left.because) && over.insert(left.task));
+                }
+                if Some(steps) == stop_after { over.extend(schedule.stop()); }
+            }
+            prop_assert!(schedule.is_over() && over.len() == 9);
+        }
+    }
+}

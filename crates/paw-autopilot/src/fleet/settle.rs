@@ -1,0 +1,62 @@
+//! Conflicts in our own files. Two tasks that were done side by side have both written down that they are done, which git
+//! may take for a conflict where the lines lie beside each other.
+
+use crate::tasks::edit::set_statuses;
+use crate::tasks::{ItemId, Status, TagName, TaskFile};
+
+/// `tasks.json` with what both sides have done, or nothing where one of them did more than set statuses.
+pub fn settle_tasks(base: &str, ours: &str, theirs: &str, tag: &TagName) -> Option<String> {
+    let before = statuses(base, tag)?;
+    let changes: Vec<(ItemId, Status)> =
+        statuses(theirs, tag)?.into_iter().filter(|now| !before.contains(now)).collect();
+    let only_statuses = set_statuses(base, tag, &changes).ok()? == theirs;
+    if only_statuses { set_statuses(ours, tag, &changes).ok() } else { None }
+}
+
+fn statuses(text: &str, tag: &TagName) -> Option<Vec<(ItemId, Status)>> {
+    let file = TaskFile::parse(text).ok()?;
+    let tasks = &file.tag(tag)?.tasks;
+    let each = tasks.iter().flat_map(|task| {
+        let below = task.subtasks.iter().map(|subtask| (subtask.item(), subtask.status.clone()));
+        std::iter::once((task.item(), task.status.clone())).chain(below)
+    });
+    Some(each.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = r#"{"master": {"tasks": [
+{"id": 1, "title": "a", "status": "pending", "subtasks": [{"id": 1, "title": "x"}]},
+{"id": 2, "title": "b", "status": "pending"}
+]}}"#;
+
+    fn settled(ours: &str, theirs: &str) -> Option<String> {
+        settle_tasks(BASE, ours, theirs, &TagName::master())
+    }
+
+    #[test]
+    fn what_both_sides_have_finished_is_finished() {
+        let ours = BASE.replace(r#""title": "b", "status": "pending""#, r#""title": "b", "status": "done""#);
+        let theirs = BASE
+            .replace(r#""title": "a", "status": "pending""#, r#""title": "a", "status": "review""#)
+            .replace(r#""title": "x""#, r#""title": "x", "status": "done""#);
+        let both = settled(&ours, &theirs).unwrap();
+        insta::assert_snapshot!(both, @r#"
+        {"master": {"tasks": [
+        {"id": 1, "title": "a", "status": "review", "subtasks": [{"id": 1, "title": "x", "status": "done"}]},
+        {"id": 2, "title": "b", "status": "done"}
+        ]}}
+        "#);
+    }
+
+    #[test]
+    fn whoever_did_more_than_that_has_to_be_asked() {
+        let ours = BASE.replace("\"b\", \"status\": \"pending\"", "\"b\", \"status\": \"done\"");
+        assert_eq!(settled(&ours, &BASE.replace("\"a\"", "\"another title\"")), None);
+        assert_eq!(settled(&ours, &BASE.replace(r#"[{"id": 1, "title": "x"}]"#, "[]")), None);
+        assert_eq!(settled(&ours, "<<<<<<< ours"), None);
+        assert_eq!(settled("{}", &BASE.replace("pending", "done")), None);
+    }
+}

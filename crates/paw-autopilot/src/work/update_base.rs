@@ -1,0 +1,91 @@
+//! The base branch brought up to what its remote has, before anything begins at it. Only ever moved forward.
+
+use paw_host::git::{Git, GitError};
+
+use super::plan::find_remote;
+use super::{Site, WorkError};
+
+/// What became of the base branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Updated {
+    /// It has everything its remote has.
+    Already { base: String },
+    /// It was moved forward by so many commits.
+    Forward { base: String, commits: usize },
+}
+
+/// Why the base branch stays where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum NoUpdate {
+    #[error("there is no base branch to update\nhint: git.pr.base in .taskmaster/config.json names one")]
+    NoBase,
+    #[error("there is no remote to update {0} from\nhint: leave --update-base out")]
+    NoRemote(String),
+    #[error(
+        "{base} cannot be fetched from {remote}: {why}\nhint: leave --update-base out to begin at what is here"
+    )]
+    Fetch { base: String, remote: String, why: String },
+    #[error(
+        "{base} has commits that {remote} does not have, so it cannot simply move forward\nhint: git rebase or git push {base}, or leave --update-base out"
+    )]
+    Diverged { base: String, remote: String },
+    #[error(
+        "{base} cannot move forward, because files would be changed that are not committed in {place}: {why}\nhint: commit or stash them first"
+    )]
+    Touches { base: String, place: String, why: String },
+}
+
+impl Site {
+    /// Where pull requests go to, else the default branch.
+    pub fn find_base(&self) -> Result<Option<String>, WorkError> {
+        match &self.settings.pull_request.base {
+            Some(base) => Ok(Some(base.clone())),
+            None => Ok(self.git.find_default_branch()?.map(|branch| branch.to_string())),
+        }
+    }
+}
+
+/// Fetches the base branch and moves it forward. A branch that is not here yet is only fetched.
+pub fn update_base(site: &Site) -> Result<Updated, WorkError> {
+    let git = &site.git;
+    let base = site.find_base()?.ok_or(NoUpdate::NoBase)?;
+    let remote = find_remote(site)?.ok_or_else(|| NoUpdate::NoRemote(base.clone()))?;
+    let (local, there) = (format!("refs/heads/{base}"), format!("refs/remotes/{remote}/{base}"));
+    let fetched = git.run(["fetch", "--quiet", &remote, &format!("+refs/heads/{base}:{there}")]);
+    if let Err(error) = fetched {
+        return Err(NoUpdate::Fetch { base, remote, why: said(error) }.into());
+    }
+    let Some(before) = git.find_object(&local, "commit")? else { return Ok(Updated::Already { base }) };
+    if git.find(["merge-base", "--is-ancestor", &there, &local])?.is_some() {
+        return Ok(Updated::Already { base });
+    }
+    if git.find(["merge-base", "--is-ancestor", &local, &there])?.is_none() {
+        return Err(NoUpdate::Diverged { base, remote }.into());
+    }
+    let commits =
+        git.line(["rev-list", "--count", &format!("{local}..{there}")])?.parse().unwrap_or_default();
+    let worktrees = git.worktrees()?;
+    let out = worktrees.iter().find(|entry| entry.branch().is_some_and(|branch| branch.as_str() == base));
+    match out.filter(|entry| entry.path.exists()) {
+        Some(entry) => {
+            // git itself refuses where a change that is not committed would be lost.
+            if let Err(error) = Git::at(&entry.path).run(["merge", "--quiet", "--ff-only", &there]) {
+                let place = entry.path.display().to_string();
+                return Err(NoUpdate::Touches { base, place, why: said(error) }.into());
+            }
+        }
+        None => {
+            git.run(["update-ref", "-m", "autopilot: moved forward", &local, &there, &before])?;
+        }
+    }
+    Ok(Updated::Forward { base, commits })
+}
+
+fn said(error: GitError) -> String {
+    let words = match error {
+        GitError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr,
+        other => other.to_string(),
+    };
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}
