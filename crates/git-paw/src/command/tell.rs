@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::message::Feedback;
-use paw_core::PawError;
 use paw_core::config::TellMode;
+use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_supervisor::sweep;
 use serde_json::json;
@@ -54,17 +54,8 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         let patience = patience.with_config(config.clis.get(&agent.cli));
         deliver(&session.tmux, &seen.pane, &agent.cli, &args.text, patience)?;
     } else {
-        if !session.receipt.has_broker() {
-            return Err(PawError::SessionError(
-                "this session has no broker, so its agents have no inbox\nhint: --now types it into the pane; with \
-                 [broker] enabled = true the next session has one"
-                    .to_owned(),
-            ));
-        }
-        let client = context.broker_client()?;
-        let errors = vec![format!("[directive] {}", args.text)];
-        let message = Feedback::new(agent.id.clone(), client.agent().clone(), errors);
-        client.say(&message.into(), clock::now())?;
+        let sent = send(&agent.id, &args.text, context);
+        sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;
     }
     if context.output.wants_json() {
         let way = if typed { "pane" } else { "inbox" };
@@ -72,4 +63,20 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     }
     let how = if typed { "typed into the pane of" } else { "sent to" };
     context.output.say(&format!("{how} {}", agent.id))
+}
+
+fn no_inbox() -> PawError {
+    PawError::SessionError(
+        "this session has no broker, so its agents have no inbox\nhint: --now types it into the pane; with [broker] \
+         enabled = true the next session has one"
+            .to_owned(),
+    )
+}
+
+fn send(agent: &AgentId, text: &str, context: &Context) -> Result<(), PawError> {
+    let client = context.broker_client()?;
+    let errors = vec![format!("[directive] {text}")];
+    let message = Feedback::new(agent.clone(), client.agent().clone(), errors);
+    client.say(&message.into(), clock::now())?;
+    Ok(())
 }
