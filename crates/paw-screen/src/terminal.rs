@@ -5,12 +5,14 @@ use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A terminal that cannot be drawn on.
@@ -87,6 +89,19 @@ fn restore_before_panics() {
 pub struct EndSignals([Signal; 3]);
 
 impl EndSignals {
+    /// From here on a signal ends nothing by itself: `then` is done, by a thread that waits for the first one.
+    pub fn on_first(then: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+        let caught = runtime.enter();
+        let mut signals = Self::catch()?;
+        drop(caught);
+        thread::spawn(move || {
+            runtime.block_on(signals.asked());
+            then();
+        });
+        Ok(())
+    }
+
     pub fn catch() -> io::Result<Self> {
         let [hangup, interrupt, terminate] =
             [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()].map(signal);

@@ -1,7 +1,6 @@
 //! Everything of a session that runs for long, put together: broker, watcher, radar, tower and learnings.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use paw_broker::endpoint::address;
@@ -21,7 +20,7 @@ use paw_screen::terminal::EndSignals;
 use paw_screen::text::Text;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
-use tokio::runtime::{self, Handle};
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -138,14 +137,10 @@ impl Session {
 /// From here on a signal ends the session in order, however far its start has come.
 fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let (ended, receiver) = watch::channel(false);
-    let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    let caught = runtime.enter();
-    let mut signals = EndSignals::catch().map_err(failed)?;
-    drop(caught);
-    thread::spawn(move || {
-        runtime.block_on(signals.asked());
+    let end = move || {
         ended.send_replace(true);
-    });
+    };
+    EndSignals::on_first(end).map_err(failed)?;
     Ok(receiver)
 }
 

@@ -9,7 +9,6 @@ use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::{Relaxation, Site};
 use paw_core::PawError;
 use paw_screen::terminal::EndSignals;
-use tokio::runtime;
 
 use super::super::AutopilotArgs;
 use super::super::words::{count, line_kept};
@@ -176,14 +175,8 @@ fn not_begun(tasks: Vec<TaskId>) -> Vec<(TaskId, Ending)> {
 
 /// From here on Ctrl+C is a sign like others.
 fn catch_signals(signs: Sender<Sign>) -> Result<(), PawError> {
-    let failed = |error: std::io::Error| PawError::IoError(error.to_string());
-    let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    let caught = runtime.enter();
-    let mut signals = EndSignals::catch().map_err(failed)?;
-    drop(caught);
-    thread::spawn(move || {
-        runtime.block_on(signals.asked());
+    let interrupt = move || {
         let _ = signs.send(Sign::Interrupted);
-    });
-    Ok(())
+    };
+    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
 }

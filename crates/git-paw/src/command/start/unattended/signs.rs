@@ -14,7 +14,6 @@ use paw_screen::terminal::EndSignals;
 use paw_session::lifecycle::Session;
 use paw_supervisor::gates::{GateError, Report};
 use paw_supervisor::unattended::listen::{Heard, Listener};
-use tokio::runtime;
 
 /// How long gates may take to end when the time is over.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -108,15 +107,9 @@ impl Signs {
 
 /// From here on Ctrl+C is a sign like others.
 fn catch_signals(signs: Sender<Sign>, interrupted: Arc<AtomicBool>) -> Result<(), PawError> {
-    let failed = |error: std::io::Error| PawError::IoError(error.to_string());
-    let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    let caught = runtime.enter();
-    let mut signals = EndSignals::catch().map_err(failed)?;
-    drop(caught);
-    thread::spawn(move || {
-        runtime.block_on(signals.asked());
+    let interrupt = move || {
         interrupted.store(true, Ordering::SeqCst);
         let _ = signs.send(Sign::Interrupted);
-    });
-    Ok(())
+    };
+    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
 }
