@@ -92,10 +92,9 @@ pub(crate) enum Command {
     Hook(HookArgs),
     Completions(CompletionsArgs),
     ShellInit(ShellInitArgs),
+    Man(ManArgs),
     Demo(DemoArgs),
     Help(HelpArgs),
-    #[command(name = "__man", hide = true)]
-    Man(ManArgs),
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent(DemoAgentArgs),
 }

@@ -203,8 +203,34 @@ pub fn shell_quote(text: &OsStr) -> String {
 pub fn is_harmless_variable(name: &OsStr) -> bool {
     const HARMLESS: [&str; 10] =
         ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR"];
-    name.to_str().is_some_and(|name| HARMLESS.contains(&name) || name.starts_with("LC_"))
+    let harmless = |name: &str| HARMLESS.contains(&name) || TOOLCHAINS.contains(&name);
+    name.to_str().is_some_and(|name| harmless(name) || name.starts_with("LC_"))
 }
+
+/// Where toolchains are, when they are not where they usually are: without it a compiler on `PATH` finds nothing.
+const TOOLCHAINS: [&str; 21] = [
+    "ASDF_DATA_DIR",
+    "CARGO_HOME",
+    "CONDA_PREFIX",
+    "FNM_DIR",
+    "GEM_HOME",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "MISE_DATA_DIR",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+];
 
 #[cfg(test)]
 mod tests {
@@ -269,7 +295,19 @@ mod tests {
             names.contains(&"PATH".to_owned()) && names.contains(&"WORKTREE_PATH".to_owned()),
             "{names:?}"
         );
-        assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+        let is_hidden = |name: &String| name.starts_with("CARGO_") && name != "CARGO_HOME";
+        assert!(!names.iter().any(is_hidden), "{names:?}");
+    }
+
+    #[test]
+    fn the_places_of_toolchains_are_passed_on_and_their_keys_are_not() {
+        for name in ["RUSTUP_HOME", "CARGO_HOME", "GOPATH", "NVM_DIR", "VIRTUAL_ENV", "LC_ALL"] {
+            assert!(is_harmless_variable(OsStr::new(name)), "{name}");
+        }
+        for name in ["CARGO_REGISTRY_TOKEN", "NPM_TOKEN", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "HTTPS_PROXY"]
+        {
+            assert!(!is_harmless_variable(OsStr::new(name)), "{name}");
+        }
     }
 
     #[test]

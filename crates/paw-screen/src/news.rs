@@ -95,13 +95,57 @@ impl News {
     }
 }
 
-/// While it works, an agent's own word for its phase says more than "working".
+/// While it works, an agent's own word for its phase says more than "working". One that sits before its input is idle,
+/// even though its changed files look like work.
 fn state(record: &AgentRecord) -> (Mood, &str) {
     let mood = Mood::of(&record.status);
     match &record.phase {
         Some(phase) if matches!(mood, Mood::Working | Mood::Idle) && !phase.trim().is_empty() => {
-            (mood, phase)
+            (if phase == "idle" { Mood::Idle } else { mood }, phase)
         }
         _ => (mood, &record.status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_broker::SessionId;
+    use paw_broker::message::Status;
+
+    use super::*;
+
+    /// How an agent looks after it has said these, one after the other: status and phase.
+    fn look(said: &[(&str, Option<&str>)]) -> (Mood, String, String) {
+        let agent = AgentId::new("feat-x").unwrap();
+        let mut news = News::default();
+        let mut line = String::new();
+        for (seq, (word, phase)) in (1..).zip(said) {
+            let mut status = Status::new(agent.clone(), *word);
+            status.phase = phase.map(str::to_owned);
+            let stored =
+                Stored { seq, at: Timestamp::UNIX_EPOCH, session: SessionId::new("s"), sender: agent.clone(), message: status.into() };
+            for feed in news.on_message(&stored) {
+                if let Feed::Message(message) = feed {
+                    line = message.text.to_string();
+                }
+            }
+        }
+        let shown = news.agent(&agent);
+        (shown.mood, shown.state.to_string(), line)
+    }
+
+    #[test]
+    fn an_agent_before_its_input_is_idle_even_with_files_that_look_like_work() {
+        let (mood, state, _) = look(&[("idle", Some("idle")), ("working", None)]);
+        assert_eq!((mood, state.as_str()), (Mood::Idle, "idle"));
+        let (mood, state, _) = look(&[("idle", Some("idle")), ("working", Some("tests"))]);
+        assert_eq!((mood, state.as_str()), (Mood::Working, "tests"));
+    }
+
+    #[test]
+    fn a_word_is_not_said_twice() {
+        assert_eq!(look(&[("idle", Some("idle"))]).2, "idle");
+        assert_eq!(look(&[("working", Some("tests"))]).2, "working (tests)");
     }
 }

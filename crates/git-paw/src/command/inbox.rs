@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use paw_broker::client::Inbox;
 use paw_broker::{Message, Stored};
-use paw_core::PawError;
+use paw_core::{AgentId, PawError};
 use paw_screen::text::Text;
 use serde_json::{Value, json};
 
@@ -44,6 +44,9 @@ pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
     let wait = if args.follow { ROUND } else { Duration::from_secs(args.wait) };
     let mut inbox = client.inbox(args.since, wait)?;
+    if inbox.messages.is_empty() && !args.follow {
+        return context.output.say(&nothing(client.agent(), args.since));
+    }
     loop {
         for stored in &inbox.messages {
             context.output.say(&line(stored))?;
@@ -55,6 +58,17 @@ pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
             return Ok(());
         }
         inbox = client.inbox(inbox.last_seq, if inbox.more { Duration::ZERO } else { wait })?;
+    }
+}
+
+fn nothing(whom: &AgentId, since: u64) -> String {
+    let whom = match whom.as_str() {
+        AgentId::OPERATOR => "you",
+        agent => agent,
+    };
+    match since {
+        0 => format!("no messages for {whom}"),
+        since => format!("no messages for {whom} after number {since}"),
     }
 }
 

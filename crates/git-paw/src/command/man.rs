@@ -1,4 +1,4 @@
-//! `git paw __man`: a manual page for every command, for whoever packages us.
+//! `git paw man`: a manual page for every command. git itself looks for one when somebody types `git paw --help`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,41 @@ use paw_host::files::{self, Access};
 use crate::cli::Cli;
 use crate::context::Context;
 
+/// Install a manual page for every command, so that `git paw --help` finds them
+///
+/// git shows a manual page when it is asked for `git paw --help`, and man looks for it beside the programs on your PATH. `git
+/// paw -h` and `git paw help` need none.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  git paw man
+  git paw man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The directory to write them to
-    dir: PathBuf,
+    /// The directory to write them to, in the place of share/man/man1 beside the program's own directory
+    dir: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
-    let dir = context.cwd.join(&args.dir);
+    let dir = match &args.dir {
+        Some(dir) => context.cwd.join(dir),
+        None => beside_the_program()?,
+    };
+    let refused = |error: PawError| match args.dir {
+        None => PawError::IoError(format!("{error}\nhint: name another directory: git paw man <dir>")),
+        Some(_) => error,
+    };
     let mut written = 0;
-    write(&root, "git-paw", &dir, &mut written)?;
+    write(&root, "git-paw", &dir, &mut written).map_err(refused)?;
     context.output.say(&format!("wrote {written} manual pages to {}", dir.display()))
+}
+
+/// man looks there for every directory on the PATH.
+fn beside_the_program() -> Result<PathBuf, PawError> {
+    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    let program = program.map_err(|error| PawError::IoError(format!("where this program is: {error}")))?;
+    let above = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    Ok(above.join("share/man/man1"))
 }
 
 /// The page of a command, and those of the commands below it.

@@ -88,6 +88,7 @@ fn work(state: CliState, prompt: &Prompt) -> String {
         (CliState::Running, Prompt::Failed { prompt_problem }) => {
             format!("running, prompt not delivered: {}", Text::line(prompt_problem))
         }
+        (CliState::Starting, _) => "starting".to_owned(),
         (CliState::Ended, _) => "ended".to_owned(),
         (CliState::Absent, _) => "-".to_owned(),
     }

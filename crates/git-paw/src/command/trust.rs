@@ -62,8 +62,11 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
     }
     // Said even where nobody is asked: what is approved, and what would be.
     if !context.output.wants_json() {
-        for line in wishes.iter().flat_map(|(_, subject)| subject.details()) {
-            context.output.say(&line)?;
+        for (wants, subject) in &wishes {
+            context.output.say(wants)?;
+            for line in subject.details() {
+                context.output.say(&format!("  {line}"))?;
+            }
         }
     }
     Approver::from_env()?;

@@ -10,7 +10,8 @@ use paw_core::error::EXIT_FAILURE;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
-use paw_supervisor::gates::{self, Gate, Order, Proof, Report, governance, message};
+use paw_screen::text::Text;
+use paw_supervisor::gates::{self, Gate, Order, Proof, Report, Status, governance, message};
 use paw_supervisor::merge::members_of;
 use serde::Serialize;
 use serde_json::Value;
@@ -141,6 +142,14 @@ fn show(report: &Report, context: &Context) -> Result<(), PawError> {
     }
     for error in &report.errors {
         output.note(error);
+    }
+    // What is not held against the branch is in no error, and still somebody has to mend it.
+    for finding in report.findings.iter().filter(|finding| finding.status == Status::FailedBefore) {
+        output.note(&format!("{} fails on the main branch as well: {}", finding.gate, finding.end));
+        for line in &finding.tail {
+            output.note(&format!("  {}", Text::line(line)));
+        }
+        output.note(&format!("  all of it: {}", finding.log));
     }
     let style = if report.proof == Proof::Verified { Style::Good } else { Style::Bad };
     let word = output.paint(style, report.proof.as_str());

@@ -143,7 +143,7 @@ fn help_about_nothing_says_where_to_look() {
 fn every_command_has_a_manual_page() {
     let sandbox = Sandbox::new();
     let dir = sandbox.root().join("man");
-    let ran = paw(&sandbox, &sandbox.root(), &["__man", dir.to_str().unwrap()]);
+    let ran = paw(&sandbox, &sandbox.root(), &["man", dir.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{ran}");
     let commands = whole::commands(&sandbox, &[]);
     assert!(commands.contains(&"worktree create".to_owned()), "{commands:?}");

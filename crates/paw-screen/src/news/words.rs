@@ -76,7 +76,8 @@ fn gist(message: &Message) -> String {
             let files =
                 status.modified_files.as_ref().map(|files| format!(", {}", count(files.len(), "file")));
             let words = status.message.as_ref().map(|words| format!(": {words}"));
-            let phase = status.phase.as_ref().map(|phase| format!(" ({phase})"));
+            let phase = status.phase.as_ref().filter(|phase| **phase != status.status);
+            let phase = phase.map(|phase| format!(" ({phase})"));
             let more = [phase, files, words].into_iter().flatten().collect::<String>();
             format!("{}{more}", status.status)
         }

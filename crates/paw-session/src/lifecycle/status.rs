@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use paw_core::{AgentReceipt, BranchName, SessionMode, SessionName, SessionStatus};
+use paw_host::clock;
 use paw_host::git::admin_dir_named_in;
 use serde::Serialize;
 
@@ -67,6 +68,8 @@ pub struct AgentView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CliState {
+    /// The session is so young that its shells may not have come to it yet.
+    Starting,
     Running,
     /// Only a shell is left in its pane.
     Ended,
@@ -174,9 +177,19 @@ fn prompt(pending: Option<&String>, problem: Option<&String>) -> Prompt {
 fn cli_state(seen: Option<&Seen>, mark: &str) -> CliState {
     match seen.and_then(|seen| seen.find(mark)) {
         None => CliState::Absent,
-        Some(pane) if pane.is_idle() => CliState::Ended,
-        Some(_) => CliState::Running,
+        Some(pane) if !pane.is_idle() => CliState::Running,
+        Some(pane) if !pane.dead && seen.is_some_and(|seen| is_young(seen, clock::now())) => {
+            CliState::Starting
+        }
+        Some(_) => CliState::Ended,
     }
+}
+
+/// A login shell with all its files takes seconds on a busy machine.
+const YOUTH: SignedDuration = SignedDuration::from_secs(10);
+
+fn is_young(seen: &Seen, now: Timestamp) -> bool {
+    seen.created.is_some_and(|created| now.duration_since(created) < YOUTH)
 }
 
 /// Read from git's own files: asking git itself takes longer than everything else together.
@@ -193,5 +206,19 @@ fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
         Some(name) if name == branch.as_str() || name == ".invalid" => WorktreeState::Present,
         Some(other) => WorktreeState::OtherBranch(other.to_owned()),
         None => WorktreeState::Detached,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_in_a_session_of_a_few_seconds_has_not_come_to_its_cli_yet() {
+        let born = Timestamp::from_second(100).unwrap();
+        let seen = Seen { created: Some(born), ..Seen::default() };
+        assert!(is_young(&seen, born) && is_young(&seen, Timestamp::from_second(109).unwrap()));
+        assert!(!is_young(&seen, Timestamp::from_second(110).unwrap()));
+        assert!(!is_young(&Seen::default(), born));
     }
 }

@@ -1,5 +1,6 @@
 //! What tmux shows of a session, in one look.
 
+use jiff::Timestamp;
 use paw_core::Receipt;
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
@@ -47,13 +48,15 @@ impl SeenPane {
 pub struct Seen {
     /// In the order of tmux.
     pub panes: Vec<SeenPane>,
+    /// Since when tmux has it.
+    pub created: Option<Timestamp>,
 }
 
 impl Seen {
     /// Looks at exactly this session. Nothing when tmux has none of the name, or one that somebody else has made.
     pub fn look(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
+            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
         );
         let target = session_target(&receipt.session_name);
         let list = TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format]);
@@ -78,9 +81,9 @@ impl Seen {
 
 fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
     // A program may call itself anything, so it comes last.
-    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(8, '\t').collect()).collect();
+    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(9, '\t').collect()).collect();
     let panes = rows.iter().filter_map(|row| match row.as_slice() {
-        [id, window, number, dead, pid, _, mark, command] if id.starts_with('%') => Some(SeenPane {
+        [id, window, number, dead, pid, _, _, mark, command] if id.starts_with('%') => Some(SeenPane {
             id: (*id).to_owned(),
             mark: (!mark.is_empty()).then(|| (*mark).to_owned()),
             dead: *dead == "1",
@@ -95,15 +98,17 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
         _ => None,
     });
     let panes: Vec<_> = panes.collect();
-    let session = rows.first().and_then(|row| row.get(5)).copied().unwrap_or_default();
+    let of_session =
+        |column: usize| rows.first().and_then(|row| row.get(column)).copied().unwrap_or_default();
+    let created = of_session(5).parse().ok().and_then(|second| Timestamp::from_second(second).ok());
+    let session = of_session(6);
     // Sessions of before do not say which one they are.
     let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
-    (ours && !panes.is_empty()).then_some(Seen { panes })
+    (ours && !panes.is_empty()).then_some(Seen { panes, created })
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use paw_core::SessionName;
     use proptest::prelude::*;
 
@@ -119,22 +124,23 @@ mod tests {
         let receipt = receipt();
         let id = receipt.session_id();
         let listing = format!(
-            "%1\t0\t0\t0\t\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t{id}\t\t-bash\n"
+            "%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
         );
         let seen = parse(&listing, &receipt).unwrap();
         assert_eq!(seen.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
         assert_eq!(seen.panes[1].next_place(), "=paw-app:0.2");
         assert_eq!(seen.find("nobody"), None);
+        assert_eq!(seen.created, Timestamp::from_second(7).ok());
         assert!(!seen.panes[0].is_idle() && seen.panes[1].is_idle() && seen.panes[2].is_idle());
         assert!(seen.holds(Some("%9")) && !seen.holds(Some("%3")) && !seen.holds(None));
     }
 
     #[test]
     fn a_session_that_only_has_the_name_is_not_ours() {
-        assert_eq!(parse("%1\t0\t0\t0\t\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
-        assert_eq!(parse("%1\t0\t0\t0\t\t\t\tbash\n", &receipt()), None);
+        assert_eq!(parse("%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
+        assert_eq!(parse("%1\t0\t0\t0\t\t7\t\t\tbash\n", &receipt()), None);
         let old = Receipt { format: 0, ..receipt() };
-        assert!(parse("%1\t0\t0\t0\t\t\t\tbash\n", &old).is_some());
+        assert!(parse("%1\t0\t0\t0\t\t7\t\t\tbash\n", &old).is_some());
     }
 
     proptest! {
