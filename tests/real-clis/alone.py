@@ -1,10 +1,11 @@
-"""A CLI without a pane: headless turns, and a task done test-first."""
+"""A CLI without a person: headless turns, a task done test-first, a session that is followed to its end."""
 
 import json
 import os
 
 from checks import check, expect
-from model import say, write
+from lab import AGENT, BRANCH
+from model import bash, say, write
 
 
 @check("headless turns")
@@ -25,6 +26,32 @@ def headless(lab):
     second = turn("Please do job-tail.", first["conversation"])
     expect("job-tail is done" in second["said"], f"it said {second['said']!r}")
     expect(lab.model.heard("job-head", "job-tail"), "the second turn does not know of the first")
+
+
+@check("unattended to the end")
+def unattended(lab):
+    config = lab.home / ".config/git-paw/config.toml"
+    config.write_text(config.read_text().replace("[supervisor]\n", '[supervisor]\ntest_command = "test -f alone.txt"\n', 1))
+    commit = bash("git commit --quiet --message alone")
+    lab.model.learn(r"\bjob-alone\b", write("alone.txt", "done"), bash("git add alone.txt"), commit, say("job-alone is done"))
+    words = ("--unattended", "--merge", "--json", "--time-limit", "10m", "--cli", lab.cli.name, "--branches", BRANCH)
+    running = lab.begin("git", "paw", "start", *words)
+    try:
+        agents = lambda: lab.ask("status").get("worktrees") or []  # noqa: E731
+        briefed = lambda: any(one["agent_id"] == AGENT and one["prompt"] == "delivered" for one in agents())  # noqa: E731
+        lab.wait("the agent's prompt is delivered", briefed)
+        lab.wait_for_state("idle")
+        lab.tell("Please do job-alone.")
+        said, noted = running.communicate(timeout=660)
+    finally:
+        running.kill()
+    (lab.root / "unattended.txt").write_text(said + noted)
+    expect(running.returncode == 0, f"exit code {running.returncode}: {(said or noted).strip()[-400:]}")
+    summary = json.loads(said)
+    results = [one["result"] for one in summary["agents"]]
+    expect(summary["good"] and results == ["merged"], f"it ended as {summary['end']}: {results}")
+    expect("alone.txt" in lab.git("ls-tree", "--name-only", "main").split(), "main does not have it")
+    lab.paw("purge", "--force")
 
 
 TEST = """\

@@ -1,6 +1,8 @@
 """What is particular to each CLI: how it finds the model, what spares it its first questions, how one says no to it."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 
 KEY = "not-a-real-key"
@@ -10,12 +12,18 @@ KEY = "not-a-real-key"
 class Cli:
     name: str
     bin: str
-    # Whether its hooks tell us what it does.
-    hooks = True
+    # What it has told by itself after a first turn, and what such a record is called.
+    tells = ("SessionStart", "UserPromptSubmit", "Stop")
+    kind_of = "hook_event_name"
+    # How git paw calls that.
+    way = "hooks"
     # What a person presses to say no.
     no = ("Escape",)
     # A dialog that a person answers when it first meets our hooks: what it shows, and the keys.
     greeting = None
+    # Whether it tells by itself that it was refused for having asked too much, and whether it goes on by itself then.
+    tells_limits = False
+    retries = False
     # Whether harmless commands run in a sandbox of its own, and only what has to leave it is asked.
     sandboxed = False
 
@@ -29,14 +37,22 @@ class Cli:
         """What it calls the conversations that it keeps for the agent's worktree."""
         raise NotImplementedError
 
+    def conversation_of(self, record):
+        """What it calls the conversation that it tells something of."""
+        return record["session_id"]
+
 
 class Claude(Cli):
+    tells_limits = True
+
     def environment(self, url):
         return {
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            # Of itself it tries a refused request ten times.
+            "CLAUDE_CODE_MAX_RETRIES": "1",
         }
 
     def seed(self, lab):
@@ -103,7 +119,7 @@ exclude_tmpdir_env_var = true
 
 
 class Gemini(Cli):
-    hooks = False
+    tells = ()
 
     def environment(self, url):
         return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
@@ -123,4 +139,42 @@ class Gemini(Cli):
         return {json.loads(file.open().readline())["sessionId"] for file in kept}
 
 
-KINDS = {"claude": Claude, "codex": Codex, "gemini": Gemini}
+class Opencode(Cli):
+    tells = ("session.created", "session.status")
+    kind_of = "type"
+    way = "events"
+    tells_limits = True
+    retries = True
+
+    def environment(self, url):
+        return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+    def seed(self, lab):
+        model = "claude-sonnet-4-5"
+        place = {"baseURL": f"{lab.url}/v1", "apiKey": KEY}
+        provider = {"npm": "@ai-sdk/anthropic", "name": "Scripted", "options": place, "models": {model: {"name": "S"}}}
+        settings = {
+            "autoupdate": False,
+            "share": "disabled",
+            "model": f"scripted/{model}",
+            "small_model": f"scripted/{model}",
+            "provider": {"scripted": provider},
+            # Of itself it asks nothing.
+            "permission": {"bash": "ask", "edit": "ask", "webfetch": "ask"},
+        }
+        config = lab.home / ".config/opencode"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "opencode.json").write_text(json.dumps(settings))
+        # It installs a package at every start that has plugins. Where there is no network it is to give up at once.
+        (lab.home / ".npmrc").write_text("fetch-retries=0\n")
+
+    def conversations(self, lab):
+        with closing(sqlite3.connect(lab.home / ".local/share/opencode/opencode.db")) as kept:
+            found = kept.execute("select id from session where directory = ? and parent_id is null", [str(lab.worktree)])
+            return {name for (name,) in found}
+
+    def conversation_of(self, record):
+        return record["properties"]["sessionID"]
+
+
+KINDS = {"claude": Claude, "codex": Codex, "gemini": Gemini, "opencode": Opencode}

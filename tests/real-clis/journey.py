@@ -6,7 +6,7 @@ from pathlib import Path
 
 from checks import Failed, NotOffered, check, expect
 from lab import AGENT, BRANCH
-from model import bash, hold, say, write
+from model import bash, hold, refuse, say, write
 
 
 def give(lab, job, *steps):
@@ -41,14 +41,15 @@ def boot(lab):
     lab.wait_for_state("idle")
 
 
-@check("hooks heard")
+@check("hooks, events heard")
 def hooks(lab):
-    if not lab.cli.hooks:
+    if not lab.cli.tells:
         raise NotOffered
-    told = [note["hook_event_name"] for note in lab.notes()]
-    for event in ("SessionStart", "UserPromptSubmit", "Stop"):
+    told = [note[lab.cli.kind_of] for note in lab.notes()]
+    for event in lab.cli.tells:
         expect(event in told, f"{event} was not told (heard: {', '.join(told)})")
-    expect(lab.state()["source"] == "hooks", "the state is not known by hooks")
+    source = lab.state()["source"]
+    expect(source == lab.cli.way, f"the state is known by {source}, not by {lab.cli.way}")
 
 
 @check("working, then done")
@@ -157,6 +158,24 @@ def stall(lab):
     lab.wait_for_state("idle")
 
 
+@check("limit noticed, then over")
+def limit(lab):
+    if not lab.cli.tells_limits:
+        raise NotOffered
+    told = lambda: lab.for_supervisor(f"[stall] {AGENT}: has used up")  # noqa: E731
+    refused = refuse("limit", say("job-limit is done"), 429, "This would exceed your rate limit.", retry_after="5")
+    give(lab, "job-limit", refused)
+    lab.wait_for_state("rate_limited")
+    lab.wait("the supervisor is told of it", told)
+    lab.model.open("limit")
+    if lab.cli.retries:
+        lab.wait("it goes on by itself", lambda: "job-limit is done" in lab.screen())
+    else:
+        lab.tell("Please do job-limit again.")
+        lab.wait("it goes on when it is told to", lambda: "job-limit is done" in lab.screen())
+    lab.wait_for_state("idle")
+
+
 @check("paused, taken up again")
 def pause(lab):
     pane = lab.agent()["pane"]
@@ -193,7 +212,8 @@ def resume(lab):
     lab.wait("the model is reminded of what was before", lambda: lab.model.heard("job-remember-quagga", "job-recall"))
     lab.wait_for_state("idle")
     expect(lab.cli.conversations(lab) == conversations, "it is another conversation")
-    expect(all(note["session_id"] in conversations for note in lab.notes()), "its hooks tell of another conversation")
+    told = {lab.cli.conversation_of(note) for note in lab.notes()}
+    expect(told <= conversations, f"it tells of another conversation: {told}")
     expect(lab.model.heard("job-recall", f"You are agent {AGENT}"), "it has lost who it is")
 
 
@@ -230,6 +250,6 @@ def purge(lab):
 
 
 JOURNEY = (
-    launch, boot, hooks, work, approve, hold_back, deny, approve_by_hand, speak, commit, sandbox, stall, pause, resume,
+    launch, boot, hooks, work, approve, hold_back, deny, approve_by_hand, speak, commit, sandbox, stall, limit, pause, resume,
     leave, purge,
 )  # fmt: skip

@@ -82,6 +82,13 @@ class Lab:
         except subprocess.TimeoutExpired as late:
             raise Failed(f"{' '.join(map(str, words))}: not done after {limit} s") from late
 
+    def begin(self, *words):
+        """A command that goes on while others are run."""
+        return subprocess.Popen(
+            words, cwd=self.repo, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, errors="replace",
+        )  # fmt: skip
+
     def must(self, *words, cwd=None):
         ran = self.run(*words, cwd=cwd)
         if ran.returncode != 0:

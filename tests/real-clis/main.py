@@ -8,12 +8,13 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from alone import autopilot, headless
+from alone import autopilot, headless, unattended
 from checks import Failed, NotOffered
 from clis import KINDS
 from journey import JOURNEY
@@ -21,7 +22,7 @@ from lab import Lab
 
 OK, FAILED, NOT_OFFERED, NOT_REACHED, NOT_INSTALLED = "ok", "FAILED", "not offered", "not reached", "not installed"
 # Headless turns come first: two codexes that prepare an empty home at the same time get into each other's way.
-CHECKS = {one.title: one for one in (headless, *JOURNEY, autopilot)}
+CHECKS = {one.title: one for one in (headless, *JOURNEY, unattended, autopilot)}
 # All checks of one CLI together; each of their waits has a limit of its own.
 LONGEST = 40 * 60
 
@@ -81,7 +82,7 @@ def attempt(lab, name, check, kept):
         return NOT_OFFERED
     except Failed as problem:
         say(f"{lab.cli.name}: {name}: {problem}")
-    except (OSError, ValueError, LookupError, StopIteration) as problem:
+    except (OSError, ValueError, LookupError, StopIteration, subprocess.TimeoutExpired) as problem:
         say(f"{lab.cli.name}: {name}: {type(problem).__name__}: {problem}")
     kept.append(lab.keep_evidence(name))
     return FAILED

@@ -45,6 +45,8 @@ pub(crate) struct Checks {
     pub(crate) config: PawConfig,
 }
 
+pub(crate) const WANTS_GATES: &str = "this repository wants to run, as gates:";
+
 /// The project's gates, or one of them, from the configuration of the main checkout, so that no branch chooses its own.
 /// Nothing of it runs in part: an error says what nobody has approved.
 pub(crate) fn checks(
@@ -58,11 +60,10 @@ pub(crate) fn checks(
     let plan = gates::plan(&config.supervisor.clone().unwrap_or_default(), &layers.repo);
     let steps: Vec<_> =
         plan.steps.iter().filter(|step| only.is_none_or(|only| step.gate == only)).cloned().collect();
-    if let Some(subject) = plan.subject() {
-        let wants = "this repository wants to run, as gates:";
-        if !consents(subject, wants, repo, consent, context)? {
-            return Err(refused(subject));
-        }
+    if let Some(subject) = plan.subject()
+        && !consents(subject, WANTS_GATES, repo, consent, context)?
+    {
+        return Err(refused(subject));
     }
     let setup = if repo.bare || steps.is_empty() {
         SetupPlan::default()

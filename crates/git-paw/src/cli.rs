@@ -3,15 +3,46 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
-    add::AddArgs, add_cli::AddCliArgs, approvals::ApprovalsArgs, attach::AttachArgs,
-    autopilot::AutopilotArgs, commit_signal::CommitSignalArgs, completions::CompletionsArgs,
-    daemon::DaemonArgs, dashboard::DashboardArgs, deliver::DeliverArgs, demo::DemoArgs,
-    demo_agent::DemoAgentArgs, doctor::DoctorArgs, explain::ExplainArgs, help::HelpArgs, hook::HookArgs,
-    inbox::InboxArgs, list_clis::ListClisArgs, man::ManArgs, mcp::McpArgs, merge::MergeArgs,
-    pause::PauseArgs, purge::PurgeArgs, remove::RemoveArgs, remove_cli::RemoveCliArgs, replay::ReplayArgs,
-    say::SayArgs, serve::ServeArgs, shell_init::ShellInitArgs, start::StartArgs, status::StatusArgs,
-    stop::StopArgs, sweep::SweepArgs, tasks::TasksArgs, tell::TellArgs, trust::TrustArgs, undo::UndoArgs,
-    verify::VerifyArgs, worktree::WorktreeArgs,
+    add::AddArgs,
+    add_cli::AddCliArgs,
+    anew::AnewArgs,
+    approvals::ApprovalsArgs,
+    attach::AttachArgs,
+    autopilot::{AutopilotArgs, ExecutorPaneArgs},
+    commit_signal::CommitSignalArgs,
+    completions::CompletionsArgs,
+    daemon::DaemonArgs,
+    dashboard::DashboardArgs,
+    deliver::DeliverArgs,
+    demo::DemoArgs,
+    demo_agent::DemoAgentArgs,
+    doctor::DoctorArgs,
+    explain::ExplainArgs,
+    help::HelpArgs,
+    hook::HookArgs,
+    inbox::InboxArgs,
+    list_clis::ListClisArgs,
+    man::ManArgs,
+    mcp::McpArgs,
+    merge::MergeArgs,
+    pause::PauseArgs,
+    purge::PurgeArgs,
+    remove::RemoveArgs,
+    remove_cli::RemoveCliArgs,
+    replay::ReplayArgs,
+    say::SayArgs,
+    serve::ServeArgs,
+    shell_init::ShellInitArgs,
+    start::StartArgs,
+    status::StatusArgs,
+    stop::StopArgs,
+    sweep::SweepArgs,
+    tasks::TasksArgs,
+    tell::TellArgs,
+    trust::TrustArgs,
+    undo::UndoArgs,
+    verify::VerifyArgs,
+    worktree::WorktreeArgs,
 };
 
 const QUICK_START: &str = "\
@@ -53,6 +84,8 @@ pub(crate) enum Command {
     Stop(StopArgs),
     Purge(PurgeArgs),
     Replay(ReplayArgs),
+    #[command(name = "__anew", hide = true)]
+    Anew(AnewArgs),
     #[command(name = "__deliver", hide = true)]
     Deliver(DeliverArgs),
     /// Prepare this repository: write a commented configuration and ignore rules
@@ -69,6 +102,8 @@ pub(crate) enum Command {
     Undo(UndoArgs),
     Tasks(TasksArgs),
     Autopilot(AutopilotArgs),
+    #[command(name = "__executor-pane", hide = true)]
+    ExecutorPane(ExecutorPaneArgs),
     Trust(TrustArgs),
     Approvals(ApprovalsArgs),
     Verify(VerifyArgs),
@@ -135,6 +170,8 @@ impl Cli {
                 | Command::Stop(_)
                 | Command::Purge(_)
                 | Command::Deliver(_)
+                | Command::ExecutorPane(_)
+                | Command::Anew(_)
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)

@@ -79,7 +79,8 @@ impl Context {
             token: variable("GIT_PAW_BROKER_TOKEN"),
             url: variable("GIT_PAW_BROKER_URL"),
         };
-        Ok(Client::new(&repo.common_dir, config.broker, who, None)?)
+        let nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
+        Ok(Client::new(&repo.common_dir, config.broker, who, None)?.nudging(nudge))
     }
 
     /// Changes the user's configuration file by `edit`, which gets its text and its name and returns the new text,

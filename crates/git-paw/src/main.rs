@@ -14,6 +14,7 @@ mod cli;
 mod command;
 mod context;
 mod failure;
+mod interrupt;
 mod output;
 mod prompt;
 mod session;

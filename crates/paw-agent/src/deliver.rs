@@ -36,6 +36,8 @@ pub struct Patience {
     pub submit_delay: Duration,
     /// Until the CLI has taken the prompt, each time.
     pub taken: Duration,
+    /// Whether a CLI that says it has used up what it may is ready: for whoever knows that this is over.
+    pub past_limit: bool,
 }
 
 impl Default for Patience {
@@ -45,6 +47,7 @@ impl Default for Patience {
             shown: Duration::from_secs(8),
             submit_delay: Duration::from_millis(500),
             taken: Duration::from_secs(8),
+            past_limit: false,
         }
     }
 }
@@ -124,6 +127,10 @@ impl Delivery<'_> {
         Look::take(self.tmux, self.pane_id)
     }
 
+    fn judge(&self, look: &Look, settled: Duration) -> Readiness {
+        judge(self.cli, look, settled, self.text, self.patience.past_limit)
+    }
+
     /// Waits for the input and pastes until the text is seen there. Returns how many pastes that took.
     fn paste(&self) -> Result<u32, DeliveryError> {
         let mut pastes = 0;
@@ -147,7 +154,7 @@ impl Delivery<'_> {
         let mut obstacle = Obstacle::Unsettled;
         let mut readiness = Readiness::Ready;
         let looked = self.wait(self.patience.ready, |now, settled| {
-            readiness = judge(self.cli, now, settled, self.text);
+            readiness = self.judge(now, settled);
             match &readiness {
                 Readiness::NotYet(found) => {
                     obstacle = found.clone();
@@ -169,7 +176,7 @@ impl Delivery<'_> {
         let mut before = self.look()?;
         for enters in 1..=ATTEMPTS {
             if is_shell(&before.program) || !self.send(&before, b"\r", Paste::Keys)? {
-                let obstacle = match judge(self.cli, &self.look()?, Duration::ZERO, self.text) {
+                let obstacle = match self.judge(&self.look()?, Duration::ZERO) {
                     Readiness::NotYet(obstacle) => obstacle,
                     Readiness::Ready | Readiness::AlreadyTyped => Obstacle::Unsettled,
                 };

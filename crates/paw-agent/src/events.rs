@@ -1,12 +1,16 @@
-//! What CLIs tell by themselves: hooks of claude and codex, the event stream of opencode.
+//! What CLIs tell by themselves: hooks of claude and codex, events of opencode.
 //!
-//! [`parse`] turns one record into an [`Event`], [`Tracker`] turns events into a state, and [`settings`] writes the
-//! files that make a CLI call us. [`notes`] keeps what was told for whoever follows the agent.
+//! [`parse`] turns one record into an [`Event`], [`Tracker`] turns events into a state, [`settings`] writes the files
+//! that make a CLI call us, and [`plugin`] is what does so in opencode. [`notes`] keeps what was told for whoever follows
+//! the agent.
 
 mod hook;
 pub mod notes;
 mod opencode;
+pub mod plugin;
 pub mod settings;
+mod shorten;
+pub mod tokens;
 mod tracker;
 
 use serde_json::Value;
@@ -53,6 +57,12 @@ pub enum What {
         reason: String,
         limited: bool,
     },
+    /// It was refused for having asked too much, and tries again by itself.
+    Limited {
+        reason: String,
+        /// When it does.
+        resets: Option<String>,
+    },
     SubagentBegins,
     SubagentEnded,
     Ended,
@@ -83,6 +93,16 @@ pub fn parse(cli: &str, record: &str) -> Result<Event, EventError> {
         _ => return Err(fail("this CLI has no hooks that are known".to_owned())),
     };
     event.map_err(|field| fail(format!("it has no '{field}'")))
+}
+
+/// Whether what we say to a record of `cli` decides an approval that it asks for. How codex is answered is not known.
+pub fn is_answerable(cli: &str) -> bool {
+    matches!(cli, "claude" | "opencode")
+}
+
+/// How `cli` tells what it does, in a word.
+pub fn way(cli: &str) -> &'static str {
+    if cli == "opencode" { "events" } else { "hooks" }
 }
 
 /// A text that has to be there.

@@ -8,14 +8,27 @@ use paw_host::process::shell_quote;
 use crate::detect::CliInfo;
 use crate::resume::{self, Resume};
 
-/// Everything a codex agent needs besides its worktree: the repository that a linked worktree's commits are written
-/// to, and the way to the broker. The directory that git keeps for the worktree is named as well: it lies in the
-/// repository's, but codex shuts it by itself unless it is named. The line is typed inside the worktree, so the shell
-/// can tell the paths.
-const CODEX_AUTO: &str = "--sandbox workspace-write \
-     --config sandbox_workspace_write.network_access=true \
-     --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)\" \
-     --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\"";
+/// A directory that all worktrees of a repository share.
+macro_rules! common {
+    ($name:literal) => {
+        concat!(" --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)/", $name, "\"")
+    };
+}
+
+/// Everything a codex agent needs besides its worktree: what commits of a linked worktree are written to, our own
+/// directory with the messages, and the way to the broker. Not the repository's hooks and settings, which would let it
+/// run commands outside of its sandbox. Directories that are not there do no harm. The line is typed inside the worktree,
+/// so the shell can tell the paths.
+const CODEX_AUTO: &str = concat!(
+    "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
+    common!("objects"),
+    common!("refs"),
+    common!("reftable"),
+    common!("logs"),
+    common!("lfs"),
+    common!("paw"),
+    " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
+);
 
 /// What a known CLI is told at a level, as it stands in the line. Nothing where the CLI's own habit is that level.
 pub fn approval_words(cli: &str, level: Approval) -> &'static str {
@@ -133,11 +146,12 @@ mod tests {
         sandbox.install_program("codex", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
         let line = command_line(&cli("codex"), None, Approval::Auto, None);
         let ran = sandbox.run(&linked, "sh", ["-c", &line]);
-        assert_eq!(
-            ran.stdout,
-            "[--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]\
-             [--add-dir][[SANDBOX]/it's $HOME/.git][--add-dir][[SANDBOX]/it's $HOME/.git/worktrees/linked]"
-        );
+        let options = "[--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]";
+        let rest = ran.stdout.strip_prefix(options).unwrap();
+        let roots: Vec<_> = rest.split("[--add-dir]").skip(1).collect();
+        let git = "[[SANDBOX]/it's $HOME/.git";
+        let expected = ["objects", "refs", "reftable", "logs", "lfs", "paw", "worktrees/linked"];
+        assert_eq!(roots, expected.map(|name| format!("{git}/{name}]")));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub fn find_rules(cli: &str) -> Option<&'static Rules> {
 
 /// What a screen of `cli` shows. One whose screen we do not know is read by what most of them have in common.
 pub fn read(cli: &str, screen: &Screen) -> Reading {
+    let left = (cli == opencode::RULES.cli).then(|| screen.left_of(opencode::SIDEBAR)).flatten();
+    let screen = left.as_ref().unwrap_or(screen);
     match find_rules(cli) {
         Some(rules) => read::read(rules, screen),
         None => generic::read(screen),

@@ -2,7 +2,7 @@
 //!
 //! - [`parse`]: any of six formats, recognised by its content; one file per format
 //! - [`gate`]: thresholds, with "not measured" as an answer of its own
-//! - [`changed`]: the lines of a change
+//! - [`changed`]: the lines of a change; [`mod@touched`]: which these are
 
 pub mod changed;
 mod cobertura;
@@ -12,6 +12,7 @@ mod go_profile;
 mod istanbul;
 mod lcov;
 mod llvm;
+pub mod touched;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

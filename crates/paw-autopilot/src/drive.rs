@@ -2,12 +2,10 @@
 
 mod ask_executor;
 
-use std::thread;
-
 use paw_core::PawError;
 
 use crate::engine::{Action, Event, Stage};
-use crate::executor::Executor;
+use crate::executor::{Executor, Workplace};
 use crate::work::finish::{Final, FinalCommands};
 use crate::work::publish::Opened;
 use crate::work::{Committed, Judged, NoCommit, Phase, Work, WorkError};
@@ -30,6 +28,8 @@ pub enum Told<'a> {
         seconds: u64,
     },
     Testing,
+    /// Nobody knows whether the tests run what was written. Said once.
+    NotMeasured(&'a str),
     Judged(&'a Judged),
     Committed(&'a Committed),
     NotCommitted(&'a NoCommit),
@@ -60,25 +60,40 @@ pub trait Audience {
     fn wants_preview(&self) -> bool;
 }
 
+/// Who writes tests and code, and where.
+pub struct Hands<'a> {
+    pub executor: &'a Executor,
+    pub place: &'a mut dyn Workplace,
+}
+
+impl std::fmt::Debug for Hands<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hands").field("executor", &self.executor).finish_non_exhaustive()
+    }
+}
+
 /// Drives a run until it is over or paused; its stage says which.
 pub fn drive(
     work: &mut Work,
-    executor: &Executor,
+    hands: &mut Hands<'_>,
     commands: &FinalCommands,
     audience: &mut dyn Audience,
 ) -> Result<(), WorkError> {
+    work.measure_by(commands);
+    let _watch = work.watch_for_pause();
     loop {
+        if let Err(WorkError::Paused(_)) = work.heed_pause() {
+            return Ok(());
+        }
         let done = match work.run.action() {
-            Action::WriteTests { .. } | Action::WriteCode { .. } => {
-                ask_executor::turn(work, executor, audience)
-            }
+            Action::WriteTests { .. } | Action::WriteCode { .. } => ask_executor::turn(work, hands, audience),
             Action::RunTests { .. } => test(work, audience),
             Action::Commit { .. } => commit(work, audience),
             Action::Finalize => finalize(work, commands, audience),
             Action::Push { .. } => push(work, audience),
             Action::OpenPullRequest { .. } => pull_request(work, audience),
             Action::Wait(time) => {
-                thread::sleep(time);
+                work.pause.sleep(time);
                 Ok(())
             }
             Action::Preflight | Action::MakeBranch | Action::Stop => return Ok(()),
@@ -96,6 +111,9 @@ pub fn drive(
 fn test(work: &mut Work, audience: &mut dyn Audience) -> Result<(), WorkError> {
     audience.tell(work, Told::Testing)?;
     let judged = work.complete()?;
+    if let Some(why) = &judged.unmeasured {
+        audience.tell(work, Told::NotMeasured(why))?;
+    }
     Ok(audience.tell(work, Told::Judged(&judged))?)
 }
 

@@ -4,9 +4,10 @@
 //! - [`red`] and [`green`]: the two rules, and the proofs they give
 //! - [`changes`]: what changed in a worktree
 //! - [`kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code
-//! - [`missing`]: whether an error names something that does not exist yet
+//! - [`missing`]: whether an error names something that does not exist yet; `blame`: where, if it does not say
 //! - [`weaken`]: tests that were deleted, skipped or changed; [`harness`]: settings that decide which tests run
 
+mod blame;
 pub mod changes;
 pub mod green;
 pub mod harness;
@@ -76,6 +77,15 @@ pub enum Objection {
         file: PathBuf,
         how: String,
     },
+    /// Lines that the subtask has written and no test runs.
+    Uncovered {
+        covered: u64,
+        total: u64,
+        /// In percent.
+        wanted: String,
+        /// `file:3-5,9`
+        places: Vec<String>,
+    },
     /// RED rested on files that did not build; none of their tests has run.
     NothingProven {
         files: Vec<PathBuf>,
@@ -118,6 +128,11 @@ impl fmt::Display for Objection {
             Self::StillFailing { tests } => write!(f, "still failing: {}", names(tests)),
             Self::NewFailures { tests } => write!(f, "failing now and not before: {}", names(tests)),
             Self::Weakened { file, how } => write!(f, "tests in {} were weakened: {how}", file.display()),
+            Self::Uncovered { covered, total, wanted, places } => {
+                let (run, of) = (*covered, *total);
+                write!(f, "the tests run {run} of {of} changed lines, and {wanted} % are wanted; not run: ")?;
+                f.write_str(&names(places))
+            }
             Self::NothingProven { files } => {
                 write!(f, "the new tests in {} have not run yet", paths(files))
             }

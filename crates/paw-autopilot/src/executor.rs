@@ -1,6 +1,6 @@
 //! Who writes tests and code: a known AI CLI without its screen, or a program of the user's own.
 //!
-//! - [`turn`]: one attempt, from its prompt to its end
+//! - [`turn`]: one attempt, from its prompt to its end; [`Workplace`]: where it is made
 //! - [`temporary`]: whether asking again later makes sense
 
 pub mod temporary;
@@ -13,20 +13,47 @@ use std::time::Duration;
 
 use paw_core::config::ExecutorConfig;
 use paw_host::process::find_program;
+use serde::{Deserialize, Serialize};
 
-pub use turn::{Assignment, Turned};
+pub use turn::{Assignment, TurnError, Turned};
+
+/// Where an executor works.
+pub trait Workplace {
+    /// One attempt there, from its prompt to its end. `on_text` hears what the executor says.
+    fn work(
+        &mut self,
+        executor: &Executor,
+        order: &Assignment,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Turned, TurnError>;
+}
+
+/// Nobody watches: the executor is a child of this process.
+#[derive(Debug, Clone, Copy)]
+pub struct Aside;
+
+impl Workplace for Aside {
+    fn work(
+        &mut self,
+        executor: &Executor,
+        order: &Assignment,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Turned, TurnError> {
+        executor.work(order, on_text)
+    }
+}
 
 /// AI CLIs that can be driven, in the order they are looked for when nobody names one.
 pub const KNOWN: [&str; 5] = ["claude", "codex", "gemini", "aider", "opencode"];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executor {
     pub name: String,
     pub limit: Duration,
     kind: Kind,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     Cli { program: PathBuf },
     Own { command: Vec<String> },

@@ -67,15 +67,15 @@ pub fn propose(
     let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S");
     let log = site.project.root.join(format!(".taskmaster/state/expand/task-{id}-{stamp}.log"));
     let order = Assignment {
-        prompt: &prompt(task, &others),
-        task: id.as_str(),
-        subtask: "",
-        phase: "EXPAND",
+        prompt: prompt(task, &others),
+        task: id.to_string(),
+        subtask: String::new(),
+        phase: "EXPAND".to_owned(),
         attempt: 1,
-        root: &site.project.root,
+        root: site.project.root.clone(),
         test_command: None,
-        mark: &format!("expand-{id}-{stamp}-{}", std::process::id()),
-        log: &log,
+        mark: format!("expand-{id}-{stamp}-{}", std::process::id()),
+        log: log.clone(),
         limit: executor.limit,
     };
     let turned = executor.work(&order, on_text).map_err(WorkError::from)?;

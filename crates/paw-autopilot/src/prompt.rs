@@ -119,8 +119,20 @@ fn state(facts: &Facts<'_>) -> String {
         text.push_str("\nThe last attempt was not accepted:\n");
         text.extend(facts.objections.iter().map(|objection| format!("- {objection}\n")));
     }
+    for objection in facts.objections {
+        if let Objection::Uncovered { places, .. } = objection {
+            text.push_str("\nLines that no test runs:\n");
+            text.extend(places.iter().map(|place| format!("- {place}\n")));
+            text.push_str(UNCOVERED);
+        }
+    }
     text
 }
+
+const UNCOVERED: &str = "\
+Take out code that the tests do not ask for, or have it run by further tests in a test file of their own; those that are \
+there stay as they are.
+";
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

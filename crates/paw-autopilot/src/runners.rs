@@ -9,6 +9,7 @@ mod bun;
 mod call;
 mod cargo;
 pub mod detect;
+mod facts;
 pub mod flaky;
 mod generic;
 mod go;
@@ -20,14 +21,16 @@ mod nextest;
 mod node_test;
 pub mod package;
 mod place;
+mod plain;
 mod pytest;
 pub mod report;
 pub mod run;
+pub mod script;
 mod unittest;
 pub mod verdict;
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use bun::Bun;
 pub use call::{Call, Said};
@@ -79,10 +82,15 @@ pub trait Adapter: Debug + Send + Sync {
     }
 }
 
-/// The files of some tests, each once.
-fn files_of(cases: &[Case]) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = cases.iter().filter_map(|case| case.file.clone()).collect();
+/// The files of a selection, each once; nothing where all are meant. A name may look like an option or like the end of
+/// another's, which `./` takes from it.
+fn files_of(which: &Selection) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = match which {
+        Selection::All => Vec::new(),
+        Selection::Files(files) => files.clone(),
+        Selection::Tests(cases) => cases.iter().filter_map(|case| case.file.clone()).collect(),
+    };
     files.sort();
     files.dedup();
-    files
+    files.iter().map(|file| Path::new(".").join(file)).collect()
 }

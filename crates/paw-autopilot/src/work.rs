@@ -5,6 +5,7 @@
 //! - [`plan`]: what a run would do and what is in its way; [`begin`](Work::begin): doing the first of it
 //! - [`unit`]: the next thing to do; [`complete`](Work::complete): what became of it, by our own tests
 //! - [`seen`]: what differs from how a subtask began; [`commit`](Work::commit): one commit for one subtask
+//! - [`pause`]: a wish that it stands still, from whoever watches
 //! - [`mod@update_base`]: the base branch brought up to its remote, before a run
 //! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](Work::resume): going on after a pause
 
@@ -13,11 +14,14 @@ mod commands;
 mod commit;
 mod complete;
 mod error;
-mod files_named;
+pub(crate) mod files_named;
 pub mod finish;
+mod measure;
 pub mod notes;
+pub mod pause;
 pub mod plan;
 pub mod publish;
+mod record;
 mod resume;
 pub mod seen;
 pub mod site;
@@ -41,7 +45,9 @@ use crate::tasks::ItemId;
 pub use commit::{Committed, NoCommit};
 pub use complete::{Judged, Judgement, Phase};
 pub use error::WorkError;
+pub use measure::Measuring;
 pub use notes::Notes;
+pub use pause::{PauseWatch, PauseWish};
 pub use plan::{Check, Plan, plan};
 use seen::Seen;
 pub use site::{Site, Tester};
@@ -59,6 +65,9 @@ pub struct Work {
     pub dir: RunDir,
     pub run: Run,
     pub notes: Notes,
+    /// Somebody may want it to stand still.
+    pub pause: PauseWish,
+    measuring: Option<Measuring>,
     tester: Tester,
     /// The suite as the subtask at hand began.
     baseline: Report,

@@ -2,11 +2,12 @@
 //! under the same rules. Blocking, without a runtime.
 
 mod direct;
+mod listen;
 mod request;
 
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub use self::listen::Heard;
 use self::request::{Answer, Request};
 use crate::endpoint::{self, Endpoint, PawDir};
 use crate::identity::{IdentityError, OPERATOR_FILE, Refusal, Token};
@@ -41,11 +43,20 @@ pub enum ClientError {
     #[error("cannot talk to the broker at {url}: {source}")]
     Connection { url: String, source: io::Error },
     #[error(
-        "unknown token\nhint: a token belongs to one session; open a new pane, or unset GIT_PAW_AGENT_ID"
+        "this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole\n\
+         hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN"
     )]
     UnknownToken,
-    #[error("no token for '{0}'\nhint: GIT_PAW_BROKER_TOKEN is set in the agent's own pane")]
+    #[error(
+        "you say you are '{0}' (GIT_PAW_AGENT_ID), but nothing proves it\n\
+         hint: type it in that agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID"
+    )]
     NoToken(AgentId),
+    #[error(
+        "the session does not know you: your own token ({}) is missing or old\n\
+         hint: git paw pause, then git paw start; that makes a new one, and the agents go on", .0.display()
+    )]
+    NoOperator(PathBuf),
     #[error("no session of this repository yet\nhint: git paw start")]
     NoSession,
     #[error(transparent)]
@@ -106,6 +117,7 @@ pub struct Client {
     token: Option<Token>,
     session: Option<SessionId>,
     url: Option<String>,
+    nudge: bool,
 }
 
 impl Client {
@@ -126,7 +138,13 @@ impl Client {
             let file = dir.path().join(OPERATOR_FILE);
             (operator, files::load_text(&file)?.map(|token| Token::from_text(&token)))
         };
-        Ok(Self { dir, config, agent, token, session, url: set(who.url) })
+        Ok(Self { dir, config, agent, token, session, url: set(who.url), nudge: true })
+    }
+
+    /// The same, but whether a commit is followed by a request to verify it, while no broker runs, is as said.
+    #[must_use]
+    pub fn nudging(self, nudge: bool) -> Self {
+        Self { nudge, ..self }
     }
 
     /// Who speaks.
@@ -141,7 +159,7 @@ impl Client {
         let body = message.to_text();
         match self.ask(&Request::post("/publish", &body))? {
             Some(answer) => {
-                let answer = answer.ok()?;
+                let answer = self.accepted(answer)?;
                 Ok(Said { seq: answer.seq.unwrap_or_default(), way: Way::Broker })
             }
             None => Ok(Said { seq: self.write_down(message, now)?, way: Way::Log }),
@@ -153,7 +171,7 @@ impl Client {
         let body =
             json!({"agent_id": agent, "worktree_path": worktree.to_string_lossy(), "cli": cli}).to_string();
         match self.ask(&Request::post("/watch", &body))? {
-            Some(answer) => answer.ok().map(|_| true),
+            Some(answer) => self.accepted(answer).map(|_| true),
             None => Ok(false),
         }
     }
@@ -167,7 +185,7 @@ impl Client {
     pub fn inbox_of(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
         let path = format!("/messages/{agent}?since={since}&wait={}&entries=1", wait.as_secs());
         match self.ask(&Request::get(&path).waiting(wait))? {
-            Some(answer) => Ok(Page::read(&answer.ok()?.body)?.into_inbox(since)),
+            Some(answer) => Ok(Page::read(&self.accepted(answer)?.body)?.into_inbox(since)),
             None => self.look_up(agent, since, wait),
         }
     }
@@ -196,6 +214,25 @@ impl Client {
                 }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// A good answer. One that refuses whoever asks speaks of headers, which only programs send.
+    fn accepted(&self, answer: Answer) -> Result<Answer, ClientError> {
+        answer.ok().map_err(|error| match error {
+            ClientError::Http { status: 401, .. } => self.stranger(),
+            error => error,
+        })
+    }
+
+    /// Why nobody here believes who we are.
+    fn stranger(&self) -> ClientError {
+        match &self.token {
+            _ if self.agent.as_str() == AgentId::OPERATOR => {
+                ClientError::NoOperator(self.dir.path().join(OPERATOR_FILE))
+            }
+            Some(_) => ClientError::UnknownToken,
+            None => ClientError::NoToken(self.agent.clone()),
         }
     }
 
@@ -243,18 +280,22 @@ struct Row {
     message: Value,
 }
 
+impl Row {
+    /// Nothing for a message of a type that this version does not know.
+    fn stored(self) -> Option<Stored> {
+        let message = Message::from_json(self.message).ok()?;
+        Some(Stored { seq: self.seq, session: self.session, at: self.at, sender: self.sender, message })
+    }
+}
+
 impl Page {
     fn read(body: &[u8]) -> Result<Self, ClientError> {
         serde_json::from_slice(body).map_err(|error| MessageError::Json(error.to_string()).into())
     }
 
     fn into_inbox(self, since: u64) -> Inbox {
-        let row = |row: Row| {
-            let message = Message::from_json(row.message).ok()?;
-            Some(Stored { seq: row.seq, session: row.session, at: row.at, sender: row.sender, message })
-        };
         Inbox {
-            messages: self.entries.into_iter().filter_map(row).collect(),
+            messages: self.entries.into_iter().filter_map(Row::stored).collect(),
             last_seq: self.last_seq.max(since),
             more: self.more,
         }

@@ -68,6 +68,9 @@ pub struct SupervisorReceipt {
     /// Its own conversation, once known, to go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// What it is told when it begins, whenever that has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_boot_prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +95,9 @@ pub struct AgentReceipt {
     /// What the agent works on, if a specification says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+    /// What the agent is told when it begins, whenever that has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_prompt: Option<String>,
     /// What the agent still has to be told; nothing once it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_boot_prompt: Option<String>,
@@ -101,6 +107,9 @@ pub struct AgentReceipt {
     /// The CLI's own conversation, once known, to go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// The settings file of its CLI, in the worktree, where it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_path: Option<PathBuf>,
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
@@ -115,9 +124,11 @@ impl AgentReceipt {
             agent_id: None,
             command: None,
             spec: None,
+            boot_prompt: None,
             pending_boot_prompt: None,
             boot_prompt_problem: None,
             conversation: None,
+            settings_path: None,
             unknown: Map::new(),
         }
     }
@@ -150,6 +161,9 @@ pub struct Receipt {
     pub dashboard_pane: Option<u32>,
     #[serde(default = "yes")]
     pub mouse: bool,
+    /// The borders of panes say whose they are, and what the agents are doing.
+    #[serde(default = "yes")]
+    pub borders: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,6 +203,7 @@ impl Receipt {
             broker_log_path: None,
             dashboard_pane: None,
             mouse: true,
+            borders: true,
             log_dir: None,
             tmux_socket: None,
             original_id: None,

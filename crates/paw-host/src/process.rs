@@ -9,6 +9,7 @@ mod find;
 mod front;
 mod left;
 mod living;
+mod replace;
 mod run;
 mod tree;
 
@@ -20,9 +21,13 @@ use std::time::Duration;
 
 pub use find::{find_program, is_executable};
 pub use front::find_script_in_front;
-pub use left::{end_children, end_marked};
+pub use left::{end_children, end_limited, end_marked};
 pub use living::{LivingProcess, end, living_in};
+pub use replace::become_shell_line;
 pub use run::{Followed, Output, Running, Stopper, Stream};
+
+/// The variable by which whoever belongs to a process tree is known: [`end_marked`] looks for its value.
+pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;
 
 /// Why a program could not be run at all. A program that ran and failed is an [`Exit`], not an error.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +43,7 @@ pub enum ProcessError {
 }
 
 /// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Exit {
     Code(i32),
     Signal(i32),

@@ -123,8 +123,13 @@ mod tests {
         for (seq, (word, phase)) in (1..).zip(said) {
             let mut status = Status::new(agent.clone(), *word);
             status.phase = phase.map(str::to_owned);
-            let stored =
-                Stored { seq, at: Timestamp::UNIX_EPOCH, session: SessionId::new("s"), sender: agent.clone(), message: status.into() };
+            let stored = Stored {
+                seq,
+                at: Timestamp::UNIX_EPOCH,
+                session: SessionId::new("s"),
+                sender: agent.clone(),
+                message: status.into(),
+            };
             for feed in news.on_message(&stored) {
                 if let Feed::Message(message) = feed {
                     line = message.text.to_string();

@@ -39,6 +39,8 @@ pub struct Team {
     /// The commands that prove work. Whoever makes the team leaves out what was not approved.
     pub gates: SupervisorConfig,
     pub governance: GovernanceConfig,
+    /// Where git-paw's own guide is on the web.
+    pub docs_url: Option<String>,
 }
 
 /// One agent.

@@ -4,11 +4,12 @@
 //! They are a help, not a need: where they cannot be put the screen has to do, and the reason is said. The files are
 //! never part of a commit, and nothing is written through a link that a repository could have laid.
 
+mod opencode;
 mod rules;
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use paw_agent::events::notes::Notes;
 use paw_agent::events::settings::{self, SettingsError};
@@ -25,6 +26,12 @@ enum HookError {
     Tracked,
     #[error("there is a link in the way")]
     Link,
+    #[error("you have set {0} yourself")]
+    VariableTaken(&'static str),
+    #[error("the path of git paw is no text")]
+    ProgramName,
+    #[error("[clis.{cli}] settings_path has to be a file in the worktree, such as .{cli}/settings.json")]
+    Outside { cli: String },
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error(transparent)]
@@ -46,23 +53,46 @@ pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String
 /// Puts hooks into the worktree of an agent that is about to be started. What it told before counts no more.
 pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) -> Option<String> {
     let forgotten = Notes::of(&repo.common_dir).forget(id).map_err(HookError::Notes);
-    let file = settings::file(&agent.cli, &agent.worktree_path);
-    let installed = forgotten.and_then(|()| match &file {
-        Some(file) => put(repo, agent, file, program),
-        None => Ok(()),
+    let file = settings_file(agent);
+    let installed = forgotten.and_then(|()| {
+        if agent.cli == "opencode" {
+            opencode::put(&repo.common_dir, program)?;
+        }
+        match &file {
+            Ok(Some(file)) => put(repo, agent, file, program),
+            Ok(None) => Ok(()),
+            Err(cli) => Err(HookError::Outside { cli: cli.clone() }),
+        }
     });
     let error = installed.err()?;
-    let file = file.unwrap_or_else(|| agent.worktree_path.clone());
+    let file = file.ok().flatten().unwrap_or_else(|| agent.worktree_path.clone());
     Some(format!("no hooks in {}: {error}; what the agent does is read from its screen", file.display()))
 }
 
-/// An agent's line with the hooks that its CLI is told on its command line. codex asks its user about every hook it does
+/// An agent's line with the hooks that its CLI is told there: codex by words, opencode by its environment. codex asks its user about every hook it does
 /// not know, so it gets ours only where hooks are something the user has asked for.
-pub fn with_words(line: &str, cli: &str, program: &Path) -> String {
+pub fn with_words(line: &str, cli: &str, program: &Path, common_dir: &Path) -> String {
+    if cli == "opencode" {
+        return opencode::with_plugin(line, common_dir);
+    }
     let is_wanted = || std::env::home_dir().is_some_and(|home| codex_has_hooks(&home));
     match settings::words(cli, program).filter(|_| is_wanted()) {
         Some(words) => format!("{line} {words}"),
         None => line.to_owned(),
+    }
+}
+
+/// The settings file of an agent's CLI: the configured one, else the usual one. A path that leads out of the worktree is an
+/// error, with the name of the CLI.
+fn settings_file(agent: &AgentReceipt) -> Result<Option<PathBuf>, String> {
+    let Some(wish) = &agent.settings_path else {
+        return Ok(settings::file(&agent.cli, &agent.worktree_path));
+    };
+    let inside = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+    if wish.components().all(inside) && wish.file_name().is_some() {
+        Ok(Some(agent.worktree_path.join(wish)))
+    } else {
+        Err(agent.cli.clone())
     }
 }
 
@@ -82,18 +112,26 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
     // First of all: at no moment git may see it.
     exclude::hide(&repo.common_dir, &name)?;
     let before = files::load_text(file)?.unwrap_or_default();
-    let mut with = settings::with_hooks(&before, &agent.cli, program)?;
-    if agent.cli == "claude" {
-        with = rules::with_rules(&with)?;
-    }
+    let with =
+        if has_hooks_in_file(agent) { settings::with_hooks(&before, &agent.cli, program)? } else { before };
+    let with = if takes_rules(agent) { rules::with_rules(&with)? } else { with };
     Ok(files::write_atomic(file, with.as_bytes(), Access::Usual)?)
+}
+
+fn has_hooks_in_file(agent: &AgentReceipt) -> bool {
+    settings::file(&agent.cli, &agent.worktree_path).is_some()
+}
+
+/// claude's rules are written for claude, and for a CLI whose settings file somebody has named for them.
+fn takes_rules(agent: &AgentReceipt) -> bool {
+    agent.cli == "claude" || agent.settings_path.is_some()
 }
 
 /// Takes our hooks out of an agent's worktree and leaves the rest of their file. Returns what the user should know.
 pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
     let notes = Notes::of(&repo.common_dir);
     let forgotten = agent.agent_id.as_ref().map_or(Ok(()), |id| notes.forget(id)).map_err(HookError::Notes);
-    let file = settings::file(&agent.cli, &agent.worktree_path)?;
+    let file = settings_file(agent).ok().flatten()?;
     let error = forgotten.and_then(|()| take(agent, &file)).err()?;
     Some(format!("hooks are left in {}: {error}", file.display()))
 }
@@ -101,8 +139,12 @@ pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
 fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
     require_no_link(&agent.worktree_path, file)?;
     let Some(before) = files::load_text(file)? else { return Ok(()) };
-    let mut without = settings::without_hooks(&before, &agent.cli)?;
-    if agent.cli == "claude" {
+    let mut without = if has_hooks_in_file(agent) {
+        settings::without_hooks(&before, &agent.cli)?
+    } else {
+        Some(before.clone())
+    };
+    if takes_rules(agent) {
         without = without.map(|text| rules::without_rules(&text)).transpose()?.flatten();
     }
     match without {
@@ -118,19 +160,16 @@ fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
     }
 }
 
-/// Lets git see files of those names again, once no agent of a session is left.
+/// Lets git see files of those names again, and takes away what all agents shared, once no agent of a session is left.
 pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
     let names: std::collections::BTreeSet<String> = receipt
         .worktrees
         .iter()
-        .filter_map(|agent| {
-            Some(name_in(&agent.worktree_path, &settings::file(&agent.cli, &agent.worktree_path)?))
-        })
+        .filter_map(|agent| Some(name_in(&agent.worktree_path, &settings_file(agent).ok().flatten()?)))
         .collect();
-    names
-        .iter()
-        .filter_map(|name| exclude::show(&repo.common_dir, name).err().map(|error| error.to_string()))
-        .collect()
+    let shown = names.iter().filter_map(|name| exclude::show(&repo.common_dir, name).err());
+    let taken = opencode::take(&repo.common_dir).err();
+    shown.map(|error| error.to_string()).chain(taken.map(|error| error.to_string())).collect()
 }
 
 /// A file as git names it.

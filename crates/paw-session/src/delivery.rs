@@ -49,21 +49,26 @@ struct Pending {
     mark: String,
     cli: String,
     text: String,
+    /// It was tried before, and did not work.
+    failed: bool,
 }
 
 fn pending(receipt: &Receipt) -> Vec<Pending> {
-    let one = |mark: &str, cli: &str, text: &Option<String>| {
-        text.clone().map(|text| Pending { mark: mark.to_owned(), cli: cli.to_owned(), text })
+    let one = |mark: &str, cli: &str, text: &Option<String>, problem: &Option<String>| {
+        let failed = problem.is_some();
+        text.clone().map(|text| Pending { mark: mark.to_owned(), cli: cli.to_owned(), text, failed })
     };
     let supervisor = receipt.supervisor.iter();
-    let supervisor = supervisor.filter_map(|it| one(SUPERVISOR, &it.cli, &it.pending_boot_prompt));
+    let supervisor = supervisor
+        .filter_map(|it| one(SUPERVISOR, &it.cli, &it.pending_boot_prompt, &it.boot_prompt_problem));
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-    let agents = agents.filter_map(|(it, id)| one(id.as_str(), &it.cli, &it.pending_boot_prompt));
+    let agents = agents
+        .filter_map(|(it, id)| one(id.as_str(), &it.cli, &it.pending_boot_prompt, &it.boot_prompt_problem));
     supervisor.chain(agents).collect()
 }
 
-/// Tells everybody who still has to be told something, all at the same time, and writes down what became of it. Does
-/// nothing while somebody else is at it.
+/// Tells everybody who still has to be told something, all at the same time, and writes down what became of it; then
+/// whoever came meanwhile. While somebody else is at it, only what they have not tried is left to do.
 pub fn deliver_all(
     tmux: &Tmux,
     receipts: &Receipts,
@@ -71,13 +76,36 @@ pub fn deliver_all(
     clis: &BTreeMap<String, CliConfig>,
     patience: Patience,
 ) -> Result<(), PawError> {
-    let Some(_lock) = Lock::try_take(&receipts.dir().join(format!(".{session}.deliver.lock")))? else {
-        return Ok(());
+    let file = receipts.dir().join(format!(".{session}.deliver.lock"));
+    let (_lock, mut again) = match Lock::try_take(&file)? {
+        Some(lock) => (lock, true),
+        None => (Lock::wait(&file)?, false),
     };
-    let Some(receipt) = receipts.load(session)? else { return Ok(()) };
+    let mut tried = Vec::new();
+    loop {
+        let Some(receipt) = receipts.load(session)? else { return Ok(()) };
+        let left = pending(&receipt).into_iter().filter(|one| !tried.contains(one) && (again || !one.failed));
+        let left: Vec<_> = left.collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        again = false;
+        tell(&left, tmux, receipts, session, clis, patience)?;
+        tried.extend(left.into_iter().map(|one| Pending { failed: false, ..one }));
+    }
+}
+
+fn tell(
+    everybody: &[Pending],
+    tmux: &Tmux,
+    receipts: &Receipts,
+    session: &SessionName,
+    clis: &BTreeMap<String, CliConfig>,
+    patience: Patience,
+) -> Result<(), PawError> {
     let panes = tmux.panes_with(session, MARK)?;
     thread::scope(|scope| {
-        for one in pending(&receipt) {
+        for one in everybody {
             let pane = panes.iter().find(|(_, mark)| *mark == one.mark).map(|(id, _)| id.clone());
             scope.spawn(move || {
                 let patience = patience.with_config(clis.get(&one.cli));
@@ -85,7 +113,7 @@ pub fn deliver_all(
                     Some(pane) => deliver(tmux, &pane, &one.cli, &one.text, patience).err().map(said),
                     None => Some("its pane is gone".to_owned()),
                 };
-                let written = receipts.update(session, |receipt| note(receipt, &one, problem));
+                let written = receipts.update(session, |receipt| note(receipt, one, problem));
                 if let Err(error) = written {
                     tracing::warn!(target: "paw::session", "what became of a prompt is not written down: {error}");
                 }

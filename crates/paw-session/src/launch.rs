@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::Timestamp;
 use paw_broker::hooks::{self, HookSetup};
 use paw_core::config::PawConfig;
-use paw_core::{BranchName, Receipt};
+use paw_core::{AgentId, BranchName, Receipt};
 use paw_host::files::{self, Lock};
 use paw_host::git::Repo;
 use paw_host::tmux::Tmux;
@@ -113,7 +113,8 @@ fn build(
         agent.branch_created = made.branch_created;
         if broker.is_some() {
             let line = agent.command.take();
-            agent.command = line.map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program));
+            agent.command = line
+                .map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program, &plan.repo.common_dir));
         }
     }
     receipt.broker_port = broker.as_ref().map(Broker::port);
@@ -126,7 +127,7 @@ fn build(
     let briefs =
         Briefs { repo: &plan.repo, config: wishes.config, config_dir: wishes.config_dir, spec: &spec };
     undo.add(Step::Briefings(receipt.clone()));
-    notes.extend(brief(&briefs, &mut receipt, |_| true)?);
+    notes.extend(brief(&briefs, &mut receipt, |_, _| true)?);
     undo.add(Step::Receipt(receipt.session_name.clone()));
     doors.receipts.save(&receipt)?;
     crash::point("start:receipt-saved");
@@ -141,7 +142,7 @@ fn build(
         None => Tokens::default(),
     };
     drop(broker);
-    open(doors, &receipt, &tokens, Conversation::New, undo)?;
+    open(doors, &receipt, &tokens, (Conversation::New, &[]), undo)?;
     Ok(Launched { receipt, notes })
 }
 
@@ -149,18 +150,21 @@ fn build(
 pub(crate) fn brief(
     briefs: &Briefs<'_>,
     receipt: &mut Receipt,
-    is_new: impl Fn(&str) -> bool,
+    is_new: impl Fn(&AgentId, &str) -> bool,
 ) -> Result<Vec<String>, LaunchError> {
     let briefed = briefs.install(receipt)?;
-    for (agent, prompt) in receipt.worktrees.iter_mut().zip(briefed.agents) {
-        if is_new(&agent.cli) {
-            agent.pending_boot_prompt = prompt;
+    let ids = receipt.agent_ids();
+    for ((agent, id), prompt) in receipt.worktrees.iter_mut().zip(&ids).zip(briefed.agents) {
+        agent.boot_prompt = prompt.or(agent.boot_prompt.take());
+        if is_new(id, &agent.cli) {
+            agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
         }
     }
-    if let Some(supervisor) = &mut receipt.supervisor
-        && is_new(&supervisor.cli)
-    {
-        supervisor.pending_boot_prompt = briefed.supervisor;
+    if let Some(supervisor) = &mut receipt.supervisor {
+        supervisor.boot_prompt = briefed.supervisor.or(supervisor.boot_prompt.take());
+        if is_new(&AgentId::supervisor(), &supervisor.cli) {
+            supervisor.pending_boot_prompt.clone_from(&supervisor.boot_prompt);
+        }
     }
     Ok(briefed.warnings)
 }
@@ -216,14 +220,14 @@ pub(crate) fn open(
     doors: Doors<'_>,
     receipt: &Receipt,
     tokens: &Tokens,
-    conversation: Conversation,
+    (conversation, fresh): (Conversation, &[AgentId]),
     undo: &mut Undo<'_>,
 ) -> Result<(), LaunchError> {
     if let Some(logs) = &receipt.log_dir {
         files::create_dir(&logs.join(receipt.session_name.as_str()))?;
     }
     let token = |agent: &_| tokens.of(agent);
-    let window = Window::of(receipt, Making { program: doors.program, token: &token, conversation })?;
+    let window = Window::of(receipt, Making { program: doors.program, token: &token, conversation, fresh })?;
     let mut batch = window.batch();
     if let Some(deliver) = delivery::in_background(receipt, doors.receipts, doors.program) {
         batch.push(deliver);

@@ -2,6 +2,7 @@
 //!
 //! - [`briefing`]: what an agent is told when it starts, and where it finds it
 //! - [`cli_hooks`]: AI CLIs tell us what they do
+//! - [`conversations`]: which one each agent goes on with
 //! - [`delivery`]: what agents are told first, in the background
 //! - [`launch`]: a session as planned, or nothing at all
 //! - [`layout`]: where panes are, by arithmetic alone
@@ -16,6 +17,7 @@
 
 pub mod briefing;
 pub mod cli_hooks;
+pub mod conversations;
 pub mod delivery;
 mod document;
 pub mod launch;

@@ -21,10 +21,15 @@ use crate::logs::{self, Whose};
 
 /// The pane option that says whose pane it is: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
 pub const MARK: &str = "@paw_agent";
+/// The pane option that says what its agent is doing, as its border shows it.
+pub const STATE: &str = "@paw_state";
 /// The session option that says which session it is, beyond its name.
 pub const SESSION_MARK: &str = "@paw_session";
 pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
 pub const DASHBOARD: &str = "dashboard";
+
+/// The hidden command that an agent begins anew with, where it could not go on.
+pub const ANEW: &str = "__anew";
 
 pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
@@ -65,6 +70,8 @@ pub struct Window {
     pub session: SessionName,
     pub session_id: String,
     pub mouse: bool,
+    /// Whether the borders of panes say whose they are.
+    pub borders: bool,
     /// What every pane finds in its environment.
     pub environment: Vec<(&'static str, String)>,
     pub panes: Vec<Pane>,
@@ -87,6 +94,8 @@ pub struct Making<'a> {
     /// An agent's token, where the session has a broker.
     pub token: &'a dyn Fn(&AgentId) -> Option<String>,
     pub conversation: Conversation,
+    /// Those among them whose conversation is known to be empty: they begin anew.
+    pub fresh: &'a [AgentId],
 }
 
 impl std::fmt::Debug for Making<'_> {
@@ -102,7 +111,7 @@ impl Making<'_> {
             mark: id.to_string(),
             title: format!("{} → {}", agent.branch, agent.cli),
             dir: agent.worktree_path.clone(),
-            command: self.line(&agent.cli, agent.command.as_deref(), agent.conversation.as_ref()),
+            command: self.line(id, &agent.cli, agent.command.as_deref(), agent.conversation.as_ref()),
             environment: self.environment(id),
             log: log(receipt, &Whose::Agent(agent.branch.clone())),
         }
@@ -110,12 +119,13 @@ impl Making<'_> {
 
     fn supervisor(&self, receipt: &Receipt, supervisor: &SupervisorReceipt) -> Pane {
         let command = Some(supervisor.command.as_str()).filter(|command| !command.is_empty());
+        let id = AgentId::supervisor();
         Pane {
             mark: SUPERVISOR.to_owned(),
             title: format!("{SUPERVISOR} → {}", supervisor.cli),
             dir: receipt.repo_path.clone(),
-            command: self.line(&supervisor.cli, command, supervisor.conversation.as_ref()),
-            environment: self.environment(&AgentId::supervisor()),
+            command: self.line(&id, &supervisor.cli, command, supervisor.conversation.as_ref()),
+            environment: self.environment(&id),
             log: log(receipt, &Whose::Supervisor),
         }
     }
@@ -132,13 +142,20 @@ impl Making<'_> {
         }
     }
 
-    /// The recorded line, or the CLI alone where an old receipt has none.
-    fn line(&self, cli: &str, recorded: Option<&str>, conversation: Option<&String>) -> String {
-        let line = recorded.map_or_else(|| shell_quote(OsStr::new(cli)), str::to_owned);
+    /// The recorded line, or the CLI alone where an old receipt has none. Where a conversation is to be taken up and
+    /// cannot, our own program sees to the agent's new beginning.
+    fn line(&self, id: &AgentId, cli: &str, recorded: Option<&str>, conversation: Option<&String>) -> String {
+        let line = recorded_line(cli, recorded);
+        if self.conversation == Conversation::New || self.fresh.contains(id) {
+            return line;
+        }
         let conversation = conversation.map_or(Resume::Latest, |name| Resume::Conversation(name.clone()));
-        match self.conversation {
-            Conversation::New => line,
-            Conversation::Resumed => resume::line(&line, cli, &conversation),
+        match resume::words(cli, &conversation) {
+            Some(words) => {
+                let program = shell_quote(self.program.as_os_str());
+                format!("{line} {words} || {program} {ANEW} {id}")
+            }
+            None => line,
         }
     }
 
@@ -146,6 +163,11 @@ impl Making<'_> {
         let token = (self.token)(id).map(|token| (TOKEN_VARIABLE, token));
         [(AGENT_VARIABLE, id.to_string())].into_iter().chain(token).collect()
     }
+}
+
+/// The shell line that starts a CLI.
+pub fn recorded_line(cli: &str, recorded: Option<&str>) -> String {
+    recorded.map_or_else(|| shell_quote(OsStr::new(cli)), str::to_owned)
 }
 
 fn log(receipt: &Receipt, whose: &Whose) -> Option<PathBuf> {
@@ -171,6 +193,7 @@ impl Window {
             session: receipt.session_name.clone(),
             session_id: receipt.session_id(),
             mouse: receipt.mouse,
+            borders: receipt.borders,
             environment: url.into_iter().collect(),
             panes,
             layout,

@@ -61,6 +61,8 @@ pub struct AgentPlan {
     pub command: String,
     pub dir: PathBuf,
     pub spec: Option<SpecEntry>,
+    /// Where its CLI keeps the settings of a worktree, if the configuration says so.
+    pub settings_path: Option<PathBuf>,
 }
 
 /// Where a broker is wished for.
@@ -83,6 +85,8 @@ pub struct Plan {
     pub rebase: bool,
     pub placement: WorktreePlacement,
     pub mouse: bool,
+    /// Borders of panes that say whose they are.
+    pub borders: bool,
     pub log_dir: Option<PathBuf>,
     pub tmux_socket: Option<String>,
     /// Refuse an agent's commits on any other branch than its own.
@@ -111,6 +115,7 @@ impl Plan {
         receipt.mode = self.mode();
         receipt.supervisor.clone_from(&self.supervisor);
         receipt.mouse = self.mouse;
+        receipt.borders = self.borders;
         receipt.log_dir.clone_from(&self.log_dir);
         receipt.tmux_socket.clone_from(&self.tmux_socket);
         if let Some(broker) = &self.broker {
@@ -124,6 +129,7 @@ impl Plan {
             row.agent_id = Some(agent.id.clone());
             row.command = Some(agent.command.clone());
             row.spec = agent.spec.as_ref().map(|spec| spec.id.clone());
+            row.settings_path.clone_from(&agent.settings_path);
             row
         };
         receipt.worktrees = self.agents.iter().map(agent).collect();
@@ -172,6 +178,7 @@ pub fn plan(
         rebase: request.rebase,
         placement: config.worktree_placement(),
         mouse: config.mouse(),
+        borders: config.layout.border_affordances,
         log_dir: log_dir.map(|logging| site.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
         guard: supervised && supervisor.strict_branch_guard,
@@ -195,6 +202,7 @@ fn agents(
             command: line(site, &wanted.cli, approval)?,
             dir: session::directory(site.repo, &wanted.branch, site.config.worktree_placement()),
             spec: wanted.spec.clone(),
+            settings_path: site.config.clis.get(&wanted.cli).and_then(|cli| cli.settings_path.clone()),
         });
     }
     Ok(agents)

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use paw_agent::resume::can_resume;
 use paw_core::config::{BrokerConfig, WorktreePlacement};
-use paw_core::{AgentReceipt, Receipt, SessionName, SessionStatus};
+use paw_core::{AgentId, AgentReceipt, Receipt, SessionName, SessionStatus};
 use paw_host::git::Repo;
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 use paw_worktree::SessionWorktree;
 
 use crate::cli_hooks;
+use crate::conversations;
 use crate::delivery;
 use crate::launch::undo::{Step, Undo};
 use crate::launch::{self, Briefs, Broker, Doors, LaunchError, Launched, Tokens};
@@ -55,7 +56,8 @@ pub fn resume(doors: Doors<'_>, receipt: &Receipt) -> Result<Receipt, LaunchErro
     let mut batch = Batch::default();
     if receipt.has_broker() {
         let token = |_: &_| None;
-        let making = Making { program: doors.program, token: &token, conversation: Conversation::New };
+        let making =
+            Making { program: doors.program, token: &token, conversation: Conversation::New, fresh: &[] };
         let dashboard = making.dashboard(receipt);
         let marked = doors.tmux.panes_with(&receipt.session_name, MARK)?;
         let find = |mark: &str| marked.iter().find(|(_, found)| found == mark).map(|(id, _)| id.clone());
@@ -153,6 +155,7 @@ fn rebuild(
     for (agent, id) in receipt.agent_ids().into_iter().enumerate() {
         receipt.worktrees[agent].agent_id = Some(id);
     }
+    let fresh = conversations::take_up(&around.repo.common_dir, &mut receipt);
     receipt.session_name = free_name(doors, &before, around.living)?;
     if receipt.session_name != before.session_name {
         receipt.original_id = Some(before.session_id());
@@ -160,7 +163,8 @@ fn rebuild(
     receipt.status = SessionStatus::Active;
     receipt.broker_port = broker.as_ref().map(Broker::port);
     // A conversation that goes on knows what it was told.
-    notes.extend(launch::brief(&around.briefs, &mut receipt, |cli| !can_resume(cli))?);
+    let is_new = |id: &AgentId, cli: &str| fresh.contains(id) || !can_resume(cli);
+    notes.extend(launch::brief(&around.briefs, &mut receipt, is_new)?);
     undo.add(Step::ReceiptBefore { before: Box::new(before.clone()), now: receipt.session_name.clone() });
     doors.receipts.save(&receipt)?;
     if receipt.session_name != before.session_name {
@@ -175,7 +179,7 @@ fn rebuild(
         None => Tokens::default(),
     };
     drop(broker);
-    launch::open(doors, &receipt, &tokens, Conversation::Resumed, undo)?;
+    launch::open(doors, &receipt, &tokens, (Conversation::Resumed, &fresh), undo)?;
     Ok(Launched { receipt, notes })
 }
 

@@ -74,13 +74,22 @@ pub struct Place {
     pub branch: Option<String>,
     /// The port of the session's broker, which agents may talk to.
     pub broker_port: Option<u16>,
+    /// Settings files of CLIs beside the usual ones, from the root of the worktree.
+    pub settings: Vec<PathBuf>,
 }
 
 impl Place {
     /// At the root of a worktree.
     pub fn at(worktree: impl Into<PathBuf>) -> Self {
         let worktree = worktree.into();
-        Self { cwd: worktree.clone(), worktree, home: None, branch: None, broker_port: None }
+        Self {
+            cwd: worktree.clone(),
+            worktree,
+            home: None,
+            branch: None,
+            broker_port: None,
+            settings: Vec::new(),
+        }
     }
 }
 
@@ -90,6 +99,13 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Verdict {
         Ok(reason) => Verdict::Allow { reason },
         Err(reason) => Verdict::Ask { reason },
     }
+}
+
+/// The words of every simple command in a line, where both readers agree on them.
+pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<String>>> {
+    let commands = line::read(text).ok()?;
+    let words = |command: line::Simple| command.words.into_iter().map(|word| word.text).collect();
+    Some(commands.into_iter().map(words).collect())
 }
 
 /// Judges a change of one file that the CLI itself would make.

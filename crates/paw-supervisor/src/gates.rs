@@ -20,6 +20,7 @@ mod prune;
 mod ready;
 pub mod record;
 mod run;
+mod stop;
 mod verify;
 
 pub use outcome::{Finding, Proof, Status};
@@ -27,4 +28,5 @@ pub use place::kept_checkouts;
 pub use plan::{Gate, GatePlan, Step, plan};
 pub use ready::Ready;
 pub use run::check;
+pub use stop::Stop;
 pub use verify::{GateError, Order, Report, verify};

@@ -27,6 +27,7 @@ use std::path::Path;
 
 use paw_core::{AgentId, BranchName};
 
+pub use bench::REASON as BENCH_REASON;
 pub use error::MergeError;
 pub use open::Merge;
 pub use outcome::{Outcome, Proof, Skip};

@@ -1,6 +1,7 @@
 //! Agents that do not get on: each kind of trouble is noticed from what is known, told once while it lasts, and mended
 //! where that is safe. Pure: facts and the time come in, what to tell and what to try comes out.
 
+mod limit;
 mod reset;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use paw_agent::state::State;
 use paw_core::config::SupervisorConfig;
 
+use limit::Limit;
 pub use reset::reset_at;
 
 /// The same command this often in a row is a loop.
@@ -22,13 +24,15 @@ const UNSENT: SignedDuration = SignedDuration::from_mins(5);
 const DEAD: SignedDuration = SignedDuration::from_secs(10);
 /// Less than this much of a conversation's room left, in percent.
 const LITTLE_ROOM: u8 = 10;
-/// Clocks differ; a limit is tried again this much later than it says.
-const AFTER_RESET: SignedDuration = SignedDuration::from_mins(1);
+/// The words about a limit, with its time, are drawn after it was told of.
+const LIMIT_DRAWN: SignedDuration = SignedDuration::from_secs(5);
 
 /// How long an agent may do what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     pub silent: SignedDuration,
+    /// Conversations of more tokens than this are told of.
+    pub tokens: Option<u64>,
     /// In which a CLI's "3pm" is meant.
     pub zone: TimeZone,
 }
@@ -36,7 +40,9 @@ pub struct Limits {
 impl Limits {
     pub fn of(config: &SupervisorConfig, zone: TimeZone) -> Self {
         let seconds = i64::try_from(config.no_progress_window_seconds).unwrap_or(i64::MAX);
-        Self { silent: SignedDuration::from_secs(seconds.max(1)), zone }
+        let thousands = Some(config.context_bloat_threshold_k).filter(|thousands| *thousands > 0);
+        let tokens = thousands.map(|thousands| thousands.saturating_mul(1000));
+        Self { silent: SignedDuration::from_secs(seconds.max(1)), tokens, zone }
     }
 }
 
@@ -55,6 +61,8 @@ pub struct Facts<'a> {
     pub repeats: (&'a str, u32),
     /// How much room its conversation has left, in percent.
     pub room: Option<u8>,
+    /// How large its conversation is, in tokens.
+    pub tokens: Option<u64>,
 }
 
 /// Something that keeps an agent from getting on.
@@ -65,6 +73,7 @@ pub enum Stall {
     Dead,
     NotSent,
     LittleRoom { percent: u8 },
+    Bloated { tokens: u64 },
     Limited { resets: Option<String> },
 }
 
@@ -75,6 +84,7 @@ enum Kind {
     Dead,
     NotSent,
     LittleRoom,
+    Bloated,
     Limited,
 }
 
@@ -86,6 +96,7 @@ impl Stall {
             Self::Dead => Kind::Dead,
             Self::NotSent => Kind::NotSent,
             Self::LittleRoom { .. } => Kind::LittleRoom,
+            Self::Bloated { .. } => Kind::Bloated,
             Self::Limited { .. } => Kind::Limited,
         }
     }
@@ -102,9 +113,13 @@ impl fmt::Display for Stall {
             Self::Dead => f.write_str("its CLI has ended"),
             Self::NotSent => f.write_str("something is typed in its input and not sent"),
             Self::LittleRoom { percent } => write!(f, "its conversation has {percent} % of its room left"),
+            Self::Bloated { tokens } => {
+                write!(f, "its conversation has grown to {} thousand tokens", tokens / 1000)
+            }
             Self::Limited { resets: Some(time) } => {
                 let time: String = time.chars().take(60).flat_map(char::escape_debug).collect();
-                write!(f, "has used up what it may until {time}; it is told to go on then")
+                let until = if time.starts_with("in ") { ", which is over" } else { " until" };
+                write!(f, "has used up what it may{until} {time}; it is told to go on then")
             }
             Self::Limited { resets: None } => {
                 f.write_str("has used up what it may, and does not say until when")
@@ -136,8 +151,7 @@ pub struct Watch {
     tried: bool,
     /// What is typed, and since when.
     typed: Option<(String, Timestamp)>,
-    /// When a limit is over.
-    resumes: Option<Timestamp>,
+    limit: Option<Limit>,
 }
 
 impl Watch {
@@ -179,18 +193,18 @@ impl Watch {
     /// A limit whose end is known is tried again once, when it is over.
     fn resume(&mut self, facts: &Facts<'_>, limits: &Limits, now: Timestamp) -> Option<Remedy> {
         let State::RateLimited { resets } = facts.state else {
-            self.resumes = None;
+            self.limit = None;
             return None;
         };
-        if self.resumes.is_none() {
-            let at = resets.as_deref().and_then(|text| reset_at(text, facts.since, &limits.zone))?;
-            self.resumes = Some(at.checked_add(AFTER_RESET).unwrap_or(Timestamp::MAX));
+        let resets = resets.as_deref();
+        if self.limit.as_ref().is_some_and(|limit| limit.began() != facts.since) {
+            // It was tried, and is refused again: that is news.
+            self.told.remove(&Kind::Limited);
         }
-        let over = self.resumes.is_some_and(|at| now >= at);
-        if over {
-            self.resumes = Some(Timestamp::MAX);
+        if !self.limit.as_ref().is_some_and(|limit| limit.is(facts.since, resets)) {
+            self.limit = Some(Limit::new(facts.since, resets, &limits.zone, now));
         }
-        over.then_some(Remedy::GoOn)
+        self.limit.as_mut().is_some_and(|limit| limit.is_over(now)).then_some(Remedy::GoOn)
     }
 }
 
@@ -205,7 +219,9 @@ fn find(facts: &Facts<'_>, limits: &Limits, unsent: Option<SignedDuration>, now:
             }
         }
         State::Exited if held >= DEAD => found.push(Stall::Dead),
-        State::RateLimited { resets } => found.push(Stall::Limited { resets: resets.clone() }),
+        State::RateLimited { resets } if resets.is_some() || held >= LIMIT_DRAWN => {
+            found.push(Stall::Limited { resets: resets.clone() });
+        }
         _ => {}
     }
     let (what, times) = facts.repeats;
@@ -217,6 +233,11 @@ fn find(facts: &Facts<'_>, limits: &Limits, unsent: Option<SignedDuration>, now:
     }
     if let Some(percent) = facts.room.filter(|percent| *percent < LITTLE_ROOM) {
         found.push(Stall::LittleRoom { percent });
+    }
+    if let (Some(tokens), Some(most)) = (facts.tokens, limits.tokens)
+        && tokens > most
+    {
+        found.push(Stall::Bloated { tokens });
     }
     found
 }

@@ -9,6 +9,7 @@
 
 mod agent;
 mod ask;
+mod by_hand;
 pub(crate) mod panes;
 pub mod press;
 mod remedy;

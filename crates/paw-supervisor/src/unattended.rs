@@ -3,14 +3,14 @@
 //! - [`watch`]: who is at what, whose work is to be checked now, and when it is over. Pure: messages and the time come in
 //! - [`outcome`]: what became of an agent's work
 //! - [`order`]: whose verified work can be merged without that of others. Pure
-//! - [`listen`]: everything that is said in a session, as it is said
+//! - [`refs`]: branches that move, as they move
 //! - [`charge`]: who stands in for a supervisor, and until when
 //! - [`words`]: what a failing agent is told
 
 pub mod charge;
-pub mod listen;
 pub mod order;
 pub mod outcome;
+pub mod refs;
 pub mod watch;
 pub mod words;
 mod worker;

@@ -25,6 +25,7 @@ pub struct FakeAgent {
 impl Sandbox {
     /// Puts an AI CLI on the sandbox's PATH. `steps` happen before its input appears: `wait` (for [`FakeAgent::go`]),
     /// `trust` (a dialog), `die`. What it does then stands in its prompts: `[[bash:cargo test ; say:done ; wait ; die]]`.
+    /// After `limit:in 5s` it does nothing until its next prompt, and then what is left.
     pub fn install_agent(&self, name: &str, look: AgentLook, steps: &str) -> FakeAgent {
         let dir = self.root().join("agents").join(name);
         fs::create_dir_all(&dir).expect("a directory for the agent");

@@ -7,7 +7,7 @@
 # FAKE_AGENT_STEPS  what happens before the input appears: wait (for the file `go`), trust, die
 
 dir=$FAKE_AGENT_DIR look=$FAKE_AGENT_LOOK
-transcript=() input='' pasted=0 prompts=0 footer='? for shortcuts'
+transcript=() input='' rest='' pasted=0 prompts=0 footer='? for shortcuts'
 
 exec 3< <(exec cat)
 reader=$!
@@ -83,9 +83,13 @@ approve() {
 
 work() {
     local plan=$1 step
-    [[ $plan == *'[['*']]'* ]] || return
-    plan=${plan#*'[['}
-    plan=${plan%']]'*}
+    if [[ $plan == *'[['*']]'* ]]; then
+        plan=${plan#*'[['}
+        plan=${plan%']]'*}
+    else
+        plan=$rest
+    fi
+    rest=''
     while [[ -n $plan ]]; do
         step=${plan%% ; *}
         [[ $plan == *' ; '* ]] && plan=${plan#* ; } || plan=''
@@ -95,6 +99,13 @@ work() {
         wait)
             footer='esc to interrupt' && draw
             until [[ -e $dir/go ]]; do sleep 0.02; done
+            ;;
+        limit:*)
+            # What is left is done when it is told to go on.
+            transcript+=($'  ⎿ \u00a0'"You've hit your session limit · resets ${step#limit:}")
+            rest=$plan
+            event "limited ${step#limit:}"
+            return
             ;;
         die) exit 3 ;;
         esac

@@ -10,7 +10,7 @@ pub fn wait_until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = answer() {
             return answer;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+        assert!(start.elapsed() < Duration::from_mins(1), "waited in vain until {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -151,6 +151,8 @@ impl Worktrees {
 
         let row = order.row(&source, start, now());
         let operation = self.begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
+        // Nothing is there any more, so whatever was written down about it was removed by somebody else.
+        self.registry.forget_gone(&row.path)?;
         self.registry.insert(&row)?;
         crash::point("create:row");
         let mut half = Half {

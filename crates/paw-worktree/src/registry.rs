@@ -158,6 +158,13 @@ impl Registry {
         Ok(())
     }
 
+    /// Forgets a finished worktree at a path where nothing is.
+    pub(crate) fn forget_gone(&self, path: &Path) -> Result<(), WorktreeError> {
+        let sql = "DELETE FROM worktrees WHERE path = ?1 AND status NOT IN ('creating', 'removing')";
+        self.lock().execute(sql, [path.as_os_str().as_bytes()])?;
+        Ok(())
+    }
+
     /// Rows of one repository, or all, oldest first.
     pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<Worktree>, WorktreeError> {
         let connection = self.lock();

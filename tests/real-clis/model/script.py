@@ -6,12 +6,12 @@ that a CLI that asks twice gets the same answer twice, and one that was restarte
 
 import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class Step:
-    """One answer: a word to say, or a tool to use. A step with a gate is answered once the gate is open."""
+    """One answer: a word to say, a tool to use, or a refusal. A step with a gate is answered once the gate is open."""
 
     kind: str
     text: str = ""
@@ -19,6 +19,9 @@ class Step:
     old: str = ""
     escalate: bool = False
     gate: str = ""
+    status: int = 200
+    headers: tuple = ()
+    then: object = None
 
 
 def say(text):
@@ -42,9 +45,15 @@ def ask(question):
     return Step("ask", text=question)
 
 
+def refuse(gate, then, status, text, **headers):
+    """`then`, but no answer other than this status and reason before the gate is opened, however often it is tried."""
+    named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return Step("refuse", text=text, gate=gate, status=status, headers=named, then=then)
+
+
 def hold(gate, then):
     """`then`, but not before the gate is opened."""
-    return Step(then.kind, then.text, then.path, then.old, then.escalate, gate)
+    return replace(then, gate=gate)
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Request:
         return any(text in turn.text for turn in self.turns)
 
 
-TOOLS = ("Bash", "exec_command", "shell_command", "run_shell_command", "shell", "Read", "read_file")
+TOOLS = ("Bash", "bash", "exec_command", "shell_command", "run_shell_command", "shell", "Read", "read_file")
 IDLE_ANSWER = "Ready."
 
 

@@ -56,6 +56,12 @@ class Conversation(BaseHTTPRequestHandler):
             return self.document({"input_tokens": 100, "totalTokens": 100})
         request = wire.request(body)
         step = self.model.answer(request)
+        if step.kind == "refuse":
+            if not self.model.gate(step.gate).is_set():
+                kind = "rate_limit_error" if step.status == 429 else "api_error"
+                refusal = {"type": "error", "error": {"type": kind, "message": step.text}}
+                return self.document(refusal, step.status, step.headers)
+            step = step.then
         if step.gate:
             self.model.gate(step.gate).wait(LONGEST_HOLD)
         try:
@@ -89,9 +95,11 @@ class Conversation(BaseHTTPRequestHandler):
         except ValueError:
             return {}
 
-    def document(self, value, status=200):
+    def document(self, value, status=200, headers=()):
         text = json.dumps(value).encode()
         self.send_response(status)
+        for name, said in headers:
+            self.send_header(name, said)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(text)))
         self.end_headers()

@@ -25,22 +25,29 @@ def call(step, request):
         return "apply_patch", {"input": patch(step)}
     path = os.path.join(cwd(request), step.path)
     if step.kind == "write":
-        return first(tools, "Write", "write_file"), {"file_path": path, "content": step.text}
-    name = first(tools, "Edit", "replace")
-    change = {"file_path": path, "old_string": step.old, "new_string": step.text}
+        name = first(tools, "Write", "write_file", "write")
+        return name, spelled({"file_path": path, "content": step.text}, tools[name])
+    name = first(tools, "Edit", "replace", "edit")
+    change = spelled({"file_path": path, "old_string": step.old, "new_string": step.text}, tools[name])
     if "instruction" in tools[name]:
         change["instruction"] = "replace it"
     return name, change
 
 
+def spelled(words, declared):
+    """The words as the tool spells them: file_path, or filePath."""
+    camel = lambda name: re.sub(r"_(.)", lambda found: found.group(1).upper(), name)  # noqa: E731
+    return {name if name in declared else camel(name): value for name, value in words.items()}
+
+
 def shell(step, tools):
-    name = first(tools, "Bash", "exec_command", "shell_command", "run_shell_command", "shell")
+    name = first(tools, "Bash", "bash", "exec_command", "shell_command", "run_shell_command", "shell")
     if name == "shell":
         return name, {"command": ["bash", "-lc", step.text]}
     words = {"cmd" if name == "exec_command" else "command": step.text}
     if step.escalate and name in ("exec_command", "shell_command"):
         words |= {"sandbox_permissions": "require_escalated", "justification": "it does not work in the sandbox"}
-    if name in ("Bash", "run_shell_command"):
+    if name in ("Bash", "bash", "run_shell_command"):
         words["description"] = "Does what the task needs"
     return name, words
 

@@ -1,5 +1,6 @@
 //! `git paw dashboard`, and the session's own process with its screen.
 
+mod questions;
 mod session;
 mod tower;
 
@@ -87,7 +88,7 @@ fn options(home: Home, config: &PawConfig) -> Options {
         home,
         look: Look::of_environment(|name| std::env::var(name).ok()),
         max_messages: usize::try_from(log.max_messages).unwrap_or(usize::MAX),
-        show_messages: log.default_visible,
+        show_messages: log.default_visible || config.dashboard.show_message_log,
         message_lines: log.height_lines,
         zone: TimeZone::system(),
     }
@@ -95,4 +96,21 @@ fn options(home: Home, config: &PawConfig) -> Options {
 
 fn failed(error: impl std::fmt::Display) -> PawError {
     PawError::DashboardError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_panel_of_messages_is_open_where_either_key_says_so() {
+        for (default_visible, show_message_log, open) in
+            [(true, false, true), (false, false, false), (false, true, true), (true, true, true)]
+        {
+            let mut config = PawConfig::default();
+            config.dashboard.broker_log.default_visible = default_visible;
+            config.dashboard.show_message_log = show_message_log;
+            assert_eq!(options(Home::Attached, &config).show_messages, open);
+        }
+    }
 }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paw_agent::events;
 use paw_agent::screen::{self, Screen};
-use paw_agent::state::State;
+use paw_agent::state::{Source, State};
 use paw_core::PawError;
 use paw_host::clock;
 use paw_supervisor::approval::{self, Verdict};
@@ -96,8 +97,12 @@ fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Foun
 
 fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
-    let Swept { known, worktree, .. } = sweep::require(swept, agent)?;
-    let source = Some(known.source.to_string());
+    let Swept { known, worktree, cli, .. } = sweep::require(swept, agent)?;
+    let source = match known.source {
+        Source::Told => events::way(&cli).to_owned(),
+        source => source.to_string(),
+    };
+    let source = Some(source);
     Ok(Found { state: known.state, reason: known.reason, source, worktree: Some(worktree) })
 }
 

@@ -11,13 +11,15 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use paw_agent::events::notes::{Answer, Note, Notes};
-use paw_agent::events::{Deed, What};
+use paw_agent::events::notes::{Answer, Breach, Note, Notes};
+use paw_agent::events::{Deed, What, is_answerable};
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
+use paw_host::config;
 use paw_host::git::{Repo, admin_dir_named_in};
 use paw_supervisor::approval::log::VerdictLog;
 use paw_supervisor::approval::{self, Verdict};
+use paw_supervisor::role;
 use paw_supervisor::tower::verdict;
 use serde_json::{Value, json};
 
@@ -50,7 +52,9 @@ fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
     let record = read_record()?;
     let mut note = Note::new(clock::now(), cli, &record);
     let event = note.event().map_err(failed)?;
-    if !matches!(event.what, What::ApprovalAsked { .. })
+    let breach = role::find_breach(&event.what, &record);
+    if breach.is_none()
+        && !matches!(event.what, What::ApprovalAsked { .. })
         && let (Some(agent), Some(common_dir)) = (said_agent(), find_common_dir(&context.cwd))
     {
         // Most records say only what an agent does: no git and no receipt is needed to write them down.
@@ -60,9 +64,9 @@ fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
     let repo = context.require_repo()?;
     let Some(receipt) = context.receipts().find_for_repo(&repo.root)? else { return Ok(None) };
     let Some(agent) = find_agent(&receipt, &repo) else { return Ok(None) };
-    // How codex is answered is not known, so it is answered on its screen.
+    // A CLI that cannot be answered here is answered on its screen.
     if let What::ApprovalAsked { deed, .. } = &event.what
-        && cli == "claude"
+        && is_answerable(cli)
         && *deed != Deed::Question
     {
         let asked = Asked { deed, cwd: record["cwd"].as_str().map(PathBuf::from), agent: &agent };
@@ -71,10 +75,34 @@ fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
             None
         });
     }
+    let refusal = breach.and_then(|breach| gate(&mut note, &event.what, breach, &repo));
     Notes::of(&repo.common_dir).append(&agent, &note).map_err(failed)?;
-    Ok(note.answer.filter(|answer| answer.allowed).map(|_| {
-        json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
-    }))
+    if refusal.is_some() {
+        return Ok(refusal);
+    }
+    Ok(note.answer.filter(|answer| answer.allowed).map(|_| yes(cli)))
+}
+
+/// Notes a command that is not the agent's job, and returns what refuses it, where that is wanted.
+fn gate(note: &mut Note, event: &What, breach: String, repo: &Repo) -> Option<Value> {
+    let layers = config::load_layers(Some(&repo.root), None).ok()?;
+    let answer = role::answer(layers.resolve().ok()?.opsx.role_gating, &note.cli);
+    let refused = answer == role::Answer::Refuse;
+    let refusal = refused.then(|| role::refusal(event, &breach));
+    if answer != role::Answer::Nothing {
+        note.breach = Some(Breach { command: breach, refused });
+    }
+    refusal
+}
+
+/// Yes, this once, in the words of the CLI.
+fn yes(cli: &str) -> Value {
+    match cli {
+        "opencode" => json!({"reply": "once"}),
+        _ => {
+            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
+        }
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> PawError {

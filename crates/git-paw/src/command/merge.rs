@@ -15,9 +15,11 @@ use paw_core::{BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
+use paw_supervisor::gates::Stop;
 use paw_supervisor::merge::{self, Hands, Merge, MergeError, Report, Step, Testimony};
 
 use crate::context::Context;
+use crate::interrupt::stop_on_signals;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
 pub(super) use proof::Tests;
 
@@ -73,18 +75,19 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     if args.only.is_empty() {
         require_verified(&merge, context)?;
     }
-    let report = carry_out(merge, args.rebase, &tests, &client, &|| false, context)?;
+    let stop = stop_on_signals()?;
+    let report = carry_out(merge, args.rebase, &tests, &client, &stop, context)?;
     show::report(&report, context)?;
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 
-/// Merges what is planned, telling the session. Once `stop` says so, no proof counts any more: Ctrl+C ends tests, too.
+/// Merges what is planned, telling the session. Once `stop` is raised, no proof counts any more: its tests were ended.
 pub(super) fn carry_out(
     merge: Merge,
     rebase: bool,
     tests: &Tests<'_>,
     client: &Client,
-    stop: &dyn Fn() -> bool,
+    stop: &Stop,
     context: &Context,
 ) -> Result<Report, PawError> {
     let output = context.output;
@@ -94,11 +97,7 @@ pub(super) fn carry_out(
         }
     };
     let mut hands = Hands {
-        prove: &mut |checkout| {
-            tests
-                .prove(checkout)
-                .and_then(|proof| if stop() { Err(PawError::UserCancelled) } else { Ok(proof) })
-        },
+        prove: &mut |checkout| tests.prove(checkout, stop),
         tell: &mut |message| tell(client, message),
         on_step: &mut on_step,
         me: client.agent(),

@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod add_cli;
+pub(crate) mod anew;
 pub(crate) mod approvals;
 pub(crate) mod attach;
 pub(crate) mod autopilot;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Remove(args) => remove::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Deliver(args) => deliver::run(&args, context)?,
+        Command::Anew(args) => anew::run(&args, context)?,
         Command::Init => init::run(context)?,
         Command::ListClis(_) => list_clis::run(context)?,
         Command::AddCli(args) => add_cli::run(&args, context)?,
@@ -70,6 +72,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Undo(args) => undo::run(&args, context)?,
         Command::Tasks(args) => tasks::run(&args, context)?,
         Command::Autopilot(args) => return Ok(autopilot::run(&args, context)?),
+        Command::ExecutorPane(args) => autopilot::run_in_pane(&args, context)?,
         Command::Trust(args) => trust::run(&args, context)?,
         Command::Approvals(args) => approvals::run(&args, context)?,
         Command::Verify(args) => return Ok(verify::run(&args, context)?),

@@ -18,7 +18,7 @@ use paw_core::config::PawConfig;
 use paw_core::{PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
-use paw_host::git::Repo;
+use paw_host::git::{Repo, Worktree};
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
 use paw_session::launch::{self, Doors, Progress, Wishes};
@@ -231,13 +231,13 @@ fn make_plan(
         context.output.warn(&format!("{} was passed over: {}", file.path.display(), file.problem));
     }
     let git = repo.git();
-    let branches = git.branches()?;
-    let asking = agents::Asking { args, repo, config, clis: &found.clis, branches: &branches };
+    let (branches, worktrees) = (git.branches()?, git.worktrees()?);
+    let own = worktrees.first().filter(|_| !repo.bare).and_then(Worktree::branch);
+    let asking = agents::Asking { args, repo, config, clis: &found.clis, branches: &branches, own };
     let prompter = TerminalPrompter;
     let supervised = !args.alone.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
     let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
     let request = StartRequest { agents: wanted, supervisor, rebase: !args.no_rebase };
-    let worktrees = git.worktrees()?;
     let site =
         Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &git.local_branches()? };
     let taken = |name: &_| living.has_name(name) || listing.has_name(name);

@@ -90,7 +90,7 @@ fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>
     let wishes = [
         ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
         (trusted::WANTS, trusted::wanted(&layers)),
-        ("this repository wants to run, as gates:", gates.subject().cloned()),
+        (approval::WANTS_GATES, gates.subject().cloned()),
         ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
         ("this repository wants autopilot to run:", autopilot::subject(&layers)),
         ("this project wants its tests to be run by:", autopilot::test_command(repo, context)),

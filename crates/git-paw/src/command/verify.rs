@@ -11,13 +11,14 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_screen::text::Text;
-use paw_supervisor::gates::{self, Gate, Order, Proof, Report, Status, governance, message};
+use paw_supervisor::gates::{self, Gate, Order, Proof, Report, Status, Stop, governance, message};
 use paw_supervisor::merge::members_of;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
+use crate::interrupt::stop_on_signals;
 use crate::output::Style;
 
 /// Prove a branch: run the project's gates on a clean checkout of its tip
@@ -57,7 +58,7 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let (report, published) = prove(args, context)?;
+    let (report, published) = prove(args, stop_on_signals, context)?;
     let output = context.output;
     if output.wants_json() {
         output.document(&Answer { report: &report, published })?;
@@ -69,13 +70,19 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
 
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
-    let (report, published) = prove(args, context)?;
+    let (report, published) = prove(args, || Ok(Stop::default()), context)?;
     serde_json::to_value(Answer { report: &report, published })
         .map_err(|error| PawError::IoError(error.to_string()))
 }
 
-fn prove(args: &VerifyArgs, context: &Context) -> Result<(Report, bool), PawError> {
+/// `stop`: made when all questions have been answered.
+fn prove(
+    args: &VerifyArgs,
+    stop: impl FnOnce() -> Result<Stop, PawError>,
+    context: &Context,
+) -> Result<(Report, bool), PawError> {
     let order = gather(args, context)?;
+    let order = Order { stop: stop()?, ..order };
     let report = gates::verify(&order, clock::now(), &mut |line| context.output.progress(line))?;
     let published = publish(&report, context)?;
     Ok((report, published))
@@ -107,6 +114,7 @@ pub(super) fn order(
         ready: checks.ready,
         governance: governance::load(&checks.config.governance, &repo.root)?,
         repo: repo.clone(),
+        stop: Stop::default(),
     })
 }
 

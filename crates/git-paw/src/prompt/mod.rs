@@ -1,11 +1,12 @@
 //! Asking the person at the terminal.
 //!
-//! A [`Prompter`] can ask three kinds of question; what is asked, and what the answers mean, is decided here and in
+//! A [`Prompter`] can ask four kinds of question; what is asked, and what the answers mean, is decided here and in
 //! [`select`] without a terminal. `terminal` is the one that really asks.
 
 pub(crate) mod select;
 mod terminal;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use paw_agent::detect::CliInfo;
@@ -37,6 +38,9 @@ pub(crate) trait Prompter {
     /// Yes or no; Enter alone means `default`.
     fn confirm(&self, question: &Question<'_>, default: bool) -> Result<bool, PawError>;
 
+    /// A line that `check` has nothing against.
+    fn write(&self, question: &Question<'_>, check: Check) -> Result<String, PawError>;
+
     fn select_mode(&self) -> Result<CliMode, PawError> {
         let question = Question { text: "How are CLIs assigned?", instead: PICK_CLI };
         let modes = [CliMode::Uniform, CliMode::PerBranch];
@@ -44,10 +48,23 @@ pub(crate) trait Prompter {
         modes.get(picked).copied().ok_or(PawError::UserCancelled)
     }
 
+    /// Some of the branches, and new ones by their names. Where there are none to choose from, only new ones.
     fn select_branches(&self, branches: &[BranchName]) -> Result<Vec<BranchName>, PawError> {
         let question = Question { text: "Branches", instead: PICK_BRANCHES };
-        let rows: Vec<_> = branches.iter().map(|branch| row(branch.as_str())).collect();
-        some(branches, &self.pick_many(&question, &rows)?)
+        let rows: Vec<_> =
+            branches.iter().map(|branch| row(branch.as_str())).chain([NEW.to_owned()]).collect();
+        let picked = if branches.is_empty() { vec![0] } else { self.pick_many(&question, &rows)? };
+        let mut chosen: Vec<_> = picked.iter().filter_map(|number| branches.get(*number).cloned()).collect();
+        chosen.sort_by_key(|branch| branches.iter().position(|offered| offered == branch));
+        if picked.contains(&branches.len()) {
+            let question = Question { text: "Names of new branches", instead: PICK_BRANCHES };
+            let named = names(&self.write(&question, |line| names(line).map(drop))?);
+            let named = named.map_err(PawError::BranchError)?;
+            chosen.extend(named);
+        }
+        let mut seen = BTreeSet::new();
+        chosen.retain(|branch| seen.insert(branch.clone()));
+        if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
     }
 
     /// The name of a CLI. The cursor starts at `default`, where that is among them.
@@ -81,6 +98,10 @@ pub(crate) trait Prompter {
     }
 }
 
+/// Says what is wrong with a line.
+pub(crate) type Check = fn(&str) -> Result<(), String>;
+
+const NEW: &str = "+ new branches (you are asked for their names)";
 const PICK_BRANCHES: &str = "name the branches: git paw start --branches feat/a,feat/b";
 const PICK_SPECS: &str =
     "name them with --specs NAME[,NAME...], or launch every discovered one with --from-all-specs";
@@ -96,6 +117,12 @@ fn pick_cli<P: Prompter + ?Sized>(
     let start = clis.iter().position(|cli| Some(cli.binary_name.as_str()) == default).unwrap_or(0);
     let picked = prompter.pick_one(&Question { text, instead: PICK_CLI }, &rows, start)?;
     clis.get(picked).map(|cli| cli.binary_name.clone()).ok_or(PawError::UserCancelled)
+}
+
+/// The branches that a line names, between spaces or commas.
+fn names(line: &str) -> Result<Vec<BranchName>, String> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    words.map(|word| BranchName::new(word).map_err(|error| row(&error.to_string()))).collect()
 }
 
 /// The picked ones, in the order in which they were offered. Nothing picked means: never mind.

@@ -9,6 +9,8 @@ use super::{CliMode, Prompter};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choice<'a> {
     pub(crate) branches: &'a [BranchName],
+    /// The branch of the user's own checkout, which is no agent's.
+    pub(crate) own: Option<&'a BranchName>,
     pub(crate) clis: &'a [CliInfo],
     pub(crate) cli_flag: Option<&'a str>,
     pub(crate) branches_flag: Option<&'a [BranchName]>,
@@ -36,7 +38,7 @@ pub(crate) fn run_selection(
                 "no branches found\nhint: make a first commit, or name a new branch with --branches";
             return Err(PawError::BranchError(problem.to_owned()));
         }
-        None => prompter.select_branches(choice.branches)?,
+        None => prompter.select_branches(&offered(choice))?,
     };
     let uniform = |cli: String| branches.iter().map(|branch| (branch.clone(), cli.clone())).collect();
     if let Some(cli) = cli {
@@ -54,6 +56,10 @@ pub(crate) fn run_selection(
             })
             .collect(),
     }
+}
+
+fn offered(choice: &Choice<'_>) -> Vec<BranchName> {
+    choice.branches.iter().filter(|branch| Some(*branch) != choice.own).cloned().collect()
 }
 
 fn require_cli(clis: &[CliInfo], name: &str) -> Result<String, PawError> {

@@ -2,10 +2,11 @@
 
 use std::io::{self, IsTerminal as _};
 
-use inquire::{Confirm, InquireError, MultiSelect, Select};
+use inquire::validator::Validation;
+use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
 use paw_core::PawError;
 
-use super::{Prompter, Question};
+use super::{Check, Prompter, Question};
 
 /// Rows shown at once.
 const PAGE: usize = 12;
@@ -44,6 +45,16 @@ impl Prompter for TerminalPrompter {
         self.require_terminal(question)?;
         let confirm = Confirm::new(question.text).with_default(default);
         confirm.prompt().map_err(|error| refusal(error, question))
+    }
+
+    fn write(&self, question: &Question<'_>, check: Check) -> Result<String, PawError> {
+        self.require_terminal(question)?;
+        let judge = move |line: &str| {
+            Ok(check(line).map_or_else(|why| Validation::Invalid(why.into()), |()| Validation::Valid))
+        };
+        let text = Text::new(question.text).with_validator(judge);
+        let text = text.with_help_message("with spaces between them, such as feat/login fix/logout");
+        text.prompt().map_err(|error| refusal(error, question))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
 
+mod radar;
 mod update_base;
 mod world;
 

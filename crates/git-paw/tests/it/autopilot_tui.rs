@@ -173,17 +173,22 @@ fn a_run_is_paused_and_resumed_by_a_key() {
     world.press(&left, &["Down", "s"]);
     world.wait_for(&left, "RED, attempt 1 of 3");
     world.press(&left, &["p"]);
-    world.wait_for(&left, "Nobody works on it now");
+    world.wait_for(&left, "Somebody asked for it");
     world.wait_for(&left, "Run of task 42: paused, 0 of 1 done");
     world.wait_for(&left, "[p] resume");
     world.go();
     world.wait_until_in_front(&right, "sh");
     // Pressed twice by a nervous finger, it is typed once.
     world.press(&left, &["p", "p"]);
-    world.wait_for(&right, "autopilot --resume");
+    world.wait_for(&right, "autopilot --resume --executor-mode");
     world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
     world.wait_until_in_front(&right, "sh");
-    assert_eq!(world.screen(&right).matches("autopilot --resume").count(), 1, "{}", world.screen(&right));
+    assert_eq!(
+        world.screen(&right).matches("autopilot --resume --executor-mode").count(),
+        1,
+        "{}",
+        world.screen(&right)
+    );
     assert_eq!(world.repo.git(["log", "--format=%s", "-1"]), "feat(one): add part one (task 42.1)");
 }
 

@@ -57,13 +57,18 @@ impl World {
         let ran = self.paw(&args);
         assert_eq!(ran.code, 0, "{ran}");
         for agent in ["feat-a", "feat-b"] {
-            wait_until(&format!("{agent} runs"), || {
-                let pane = self.pane(agent)?;
-                (self.tmux(&["display-message", "-p", "-t", &pane, "#{pane_current_command}"]) == "sleep")
-                    .then_some(())
-            });
+            self.wait_for_program(agent, "sleep");
         }
         self
+    }
+
+    /// Until a program is in front of an agent's pane.
+    pub(crate) fn wait_for_program(&self, agent: &str, program: &str) {
+        wait_until(&format!("{agent} has {program} in front"), || {
+            let pane = self.pane(agent)?;
+            let front = self.tmux(&["display-message", "-p", "-t", &pane, "#{pane_current_command}"]);
+            (front == program).then_some(())
+        });
     }
 
     pub(crate) fn paw(&self, args: &[&str]) -> Ran {

@@ -203,6 +203,8 @@ fn what_was_done_is_shown_to_people() {
     feat/a  merged   tested, now at [COMMIT]
     feat/b  skipped  diverged: it needs a rebase
     main is now at [COMMIT]
+    --- stderr
+    hint: git paw merge --rebase puts a branch that has diverged on top of main first
     ");
 }
 

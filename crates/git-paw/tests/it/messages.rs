@@ -225,3 +225,18 @@ fn ctrl_c_ends_a_broker_in_order() {
     team.end_with("-INT");
     assert_eq!(team.endpoint(), None);
 }
+
+#[test]
+fn a_token_of_another_session_is_explained_to_a_person() {
+    let mut team = Team::new();
+    team.serve();
+    team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
+    team.sandbox.set("GIT_PAW_BROKER_TOKEN", "paw_of_yesterday");
+    let ran = team.paw(&["say", "status", "working"]);
+    insta::assert_snapshot!(ran, @r"
+    exit 1
+    --- stderr
+    error: Session error: this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole
+    hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
+    ");
+}

@@ -52,6 +52,17 @@ fn a_bare_start_asks_for_branches_mode_and_cli_and_attaches() {
 }
 
 #[test]
+fn where_there_is_only_the_checkouts_own_branch_new_ones_are_asked_for() {
+    let (sandbox, repo) = project();
+    repo.git(["branch", "-D", "feat/one", "fix/two"]);
+    let mut terminal = typed(&sandbox, &repo, &["start", "--no-supervisor", "--cli", "claude"]);
+    terminal.wait_for("Names of new branches");
+    terminal.send("feat/a, feat/b");
+    terminal.send("\r");
+    assert_eq!(titles(&sandbox), ["feat/a → claude", "feat/b → claude"]);
+}
+
+#[test]
 fn each_branch_gets_its_own_cli_where_that_is_asked_for() {
     let (sandbox, repo) = project();
     let args = ["start", "--no-supervisor", "--branches", "feat/one,fix/two"];

@@ -1,6 +1,7 @@
 //! The tower over a session: what hooks tell, what screens show, and what is done about it.
 
 mod hook;
+mod keys;
 mod sweep;
 mod watch;
 
@@ -52,8 +53,12 @@ impl World {
 
     /// Runs the hook in the agent's worktree as claude would.
     fn hook(&self, record: &str) -> Ran {
+        self.hook_of("claude", record)
+    }
+
+    fn hook_of(&self, cli: &str, record: &str) -> Ran {
         let mut command = self.sandbox.command(PROGRAM);
-        command.current_dir(self.worktree()).args(["hook", "--cli", "claude"]);
+        command.current_dir(self.worktree()).args(["hook", "--cli", cli]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(record.as_bytes()).unwrap();
@@ -117,7 +122,9 @@ impl World {
         let messages = trail.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let of_kind = messages.filter_map(|line| {
             let message = if line["message"].is_object() { line["message"].clone() } else { line };
-            (message["type"] == kind).then(|| message["payload"][field].clone())
+            // What the supervisor does is told as well.
+            let about = message["type"] != "agent.status" || message["agent_id"] == "feat-x";
+            (message["type"] == kind && about).then(|| message["payload"][field].clone())
         });
         let text = |value: Value| match value {
             Value::Null => None,

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, git, wait_until};
 use serde_json::Value;
 
+use crate::interrupted::{EndlessGate, are_gone, terminate};
 use crate::paw::{PROGRAM, document, paw};
 
 /// A repository whose tests fail as long as a file `broken` is there, and a CLI that looks like claude.
@@ -248,6 +249,25 @@ fn interrupted_it_leaves_the_session_at_work_and_goes_on_when_it_is_called_again
     let ran = running.finish();
     assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
     assert!(!ran.stderr.contains("flags are for a new one"), "{ran}");
+}
+
+#[test]
+fn asked_to_end_it_leaves_no_gate_behind_and_holds_nothing_against_the_agent() {
+    let world = World::configured(&format!("[supervisor]\ntest_command = \"endless\"\n{OPEN}"));
+    let gate = EndlessGate::install(&world.sandbox);
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    world.commit("feat/x", "work.txt");
+    let pids = gate.wait();
+    terminate(running.0.as_ref().unwrap());
+    let ran = running.finish();
+    are_gone(&pids);
+    let summary = document(&ran);
+    assert_eq!((ran.code, summary["end"].as_str()), (130, Some("interrupted")), "{ran}");
+    assert_eq!(results(&summary), pairs(&[("feat/x", "unfinished")]), "{ran}");
+    world.sandbox.write("home/.config/git-paw/config.toml", &format!("{GATE}{OPEN}"));
+    let ran = world.spawn(&["start", "--unattended", "--json"]).finish();
+    assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
 }
 
 #[test]

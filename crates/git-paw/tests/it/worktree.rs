@@ -206,6 +206,18 @@ fn git_worktree_prune_on_stale_detection() {
 }
 
 #[test]
+fn what_plain_git_has_removed_can_be_made_again() {
+    let project = Project::new();
+    let before = project.created(&["feature/auth"]);
+    project.repo.git(["worktree", "remove", "--force", &project.dir("project-auth").display().to_string()]);
+    let after = project.created(&["feature/auth"]);
+    let (before, after) = (&before["worktree"], &after["worktree"]);
+    assert_eq!((&after["path"], after["id"] == before["id"]), (&before["path"], false));
+    assert_eq!(project.rows().len(), 1);
+    assert_eq!(project.create(&["feature/auth"]).code, 1, "one that is there stays");
+}
+
+#[test]
 fn a_directory_that_returns_is_linked_again() {
     let project = Project::new();
     project.created(&["feature/auth", "--name", "auth-work"]);
@@ -327,7 +339,8 @@ fn removing_keeps_what_is_uncommitted_and_undo_brings_it_back() {
     assert!(listed.stdout.contains(id), "{listed}");
     let shown = project.paw(&["undo", "show", id]);
     assert!(shown.stdout.contains("README.md") && shown.stdout.contains("new file"), "{shown}");
-    let ran = project.paw(&["undo", "restore", id]);
+    assert!(listed.stderr.contains("git paw undo <id>"), "{listed}");
+    let ran = project.paw(&["undo", id]);
     assert_eq!(ran.code, 0, "{ran}");
     assert_eq!(paw_testkit::git(&dir, ["status", "--short"]), " M README.md\n?? \"new file\"");
     assert_eq!(project.rows()[0]["status"], "active");
@@ -369,6 +382,21 @@ fn worktrees_of_plain_git_are_listed_and_can_be_adopted() {
     let ran = project.paw(&["worktree", "adopt", "../plain", "--json"]);
     assert_eq!(ran.code, 0, "{ran}");
     assert_eq!(project.rows()[0]["managed"], true);
+}
+
+#[test]
+fn a_checkout_that_we_test_in_is_no_worktree_of_anybodys() {
+    let project = Project::new();
+    let kept = project.sandbox.home().join(".local/share/git-paw/verify/project-1/checkout");
+    project.repo.git(["worktree", "add", "--quiet", "--detach", kept.to_str().unwrap()]);
+    let listed = project.paw(&["worktree", "list"]);
+    assert!(listed.stdout.starts_with("no worktrees"), "{listed}");
+    let row = &project.rows()[0];
+    assert_eq!((&row["kind"], &row["managed"]), (&json!("verify"), &json!(false)));
+    project.created(&["feature/auth"]);
+    assert!(project.rows().iter().any(|row| row["kind"] == "worktree"));
+    let listed = project.paw(&["worktree", "list"]);
+    assert!(listed.stdout.contains("auth") && !listed.stdout.contains("checkout"), "{listed}");
 }
 
 #[test]

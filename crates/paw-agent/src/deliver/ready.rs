@@ -53,7 +53,7 @@ impl std::fmt::Display for Obstacle {
 }
 
 /// Judges one look at a pane that has shown the same for `settled`.
-pub(super) fn judge(cli: &str, look: &Look, settled: Duration, text: &str) -> Readiness {
+pub(super) fn judge(cli: &str, look: &Look, settled: Duration, text: &str, past_limit: bool) -> Readiness {
     match look.life() {
         Life::Dead => return Readiness::NotYet(Obstacle::Dead),
         Life::Shell(shell) => return Readiness::NotYet(Obstacle::Shell(shell)),
@@ -66,7 +66,12 @@ pub(super) fn judge(cli: &str, look: &Look, settled: Duration, text: &str) -> Re
     let waiting = |needed: Duration| {
         if settled >= needed { Readiness::Ready } else { Readiness::NotYet(Obstacle::Unsettled) }
     };
-    match (&reading.state, reading.typed.as_deref()) {
+    // What it has said of a limit stands there until it is told something.
+    let state = match &reading.state {
+        State::RateLimited { .. } if past_limit => &State::Idle,
+        state => state,
+    };
+    match (state, reading.typed.as_deref()) {
         (State::Idle, Some("")) => waiting(SETTLED),
         (State::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
         // Without rules a hint in an empty input cannot be told from a text.
@@ -95,6 +100,20 @@ mod tests {
 
     fn look(program: &str, screen: &str) -> Look {
         Look { program: program.into(), dead: false, cursor_visible: true, screen: Screen::parse(screen) }
+    }
+
+    fn judge(cli: &str, look: &Look, settled: Duration, text: &str) -> Readiness {
+        super::judge(cli, look, settled, text, false)
+    }
+
+    #[test]
+    fn a_cli_that_waits_for_the_end_of_a_limit_is_ready_only_for_whoever_knows_that_it_is_over() {
+        let limited =
+            |typed: &str| look("claude", &format!("You've hit your limit · resets 3pm\n{}", claude(typed)));
+        let judge = |look: &Look, past| super::judge("claude", look, LONG, "go on", past);
+        assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::Elsewhere("rate_limited")));
+        assert_eq!(judge(&limited(""), true), Readiness::Ready);
+        assert_eq!(judge(&limited("something of mine"), true), Readiness::NotYet(Obstacle::Occupied));
     }
 
     fn claude(typed: &str) -> String {

@@ -11,30 +11,15 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::shorten::shortened;
 use super::{Event, EventError, Tracker, What, parse};
 
 /// A file is put aside at this size. What an agent told so long ago says nothing about its state.
 const MOST_BYTES: u64 = 1024 * 1024;
-/// What a tool is given is not kept beyond this.
-const MOST_INPUT: usize = 32 * 1024;
 /// Read at once.
 const PAGE: u64 = 4 * MOST_BYTES;
-
-const FIELDS: [&str; 10] = [
-    "hook_event_name",
-    "session_id",
-    "source",
-    "cwd",
-    "tool_name",
-    "notification_type",
-    "error",
-    "error_details",
-    "message",
-    "permission_mode",
-];
-const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
 
 /// One record of a CLI, and what we said to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +29,17 @@ pub struct Note {
     pub record: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// A command in it that is not the agent's job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Breach>,
+}
+
+/// A command that is not an agent's job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breach {
+    pub command: String,
+    /// The CLI was told that it may not.
+    pub refused: bool,
 }
 
 /// What was said to an approval that was asked.
@@ -57,7 +53,12 @@ pub struct Answer {
 impl Note {
     /// A note of what is worth keeping of a record.
     pub fn new(at: Timestamp, cli: &str, record: &Value) -> Self {
-        Self { at, cli: cli.to_owned(), record: shortened(record), answer: None }
+        Self { at, cli: cli.to_owned(), record: shortened(cli, record), answer: None, breach: None }
+    }
+
+    /// Where the CLI keeps what was said, if it tells.
+    pub fn transcript(&self) -> Option<&Path> {
+        self.record["transcript_path"].as_str().map(Path::new)
     }
 
     pub fn event(&self) -> Result<Event, EventError> {
@@ -74,27 +75,6 @@ impl Note {
         }
         Some(event)
     }
-}
-
-fn shortened(record: &Value) -> Value {
-    let kept = |from: &Value, names: &[&str]| -> Map<String, Value> {
-        let field = |name: &&str| from.get(*name).map(|value| ((*name).to_owned(), value.clone()));
-        names.iter().filter_map(field).collect()
-    };
-    let mut short = kept(record, &FIELDS);
-    let input = Value::Object(kept(&record["tool_input"], &INPUT));
-    if input.to_string().len() <= MOST_INPUT {
-        short.insert("tool_input".to_owned(), input);
-    } else if let Some(tool) = record["tool_name"].as_str() {
-        // Half of a command would be another one.
-        short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
-    }
-    for field in ["error", "error_details", "message"] {
-        if short.get(field).is_some_and(|value| value.to_string().len() > MOST_INPUT) {
-            short.shift_remove(field);
-        }
-    }
-    Value::Object(short)
 }
 
 /// The notes of a repository's agents. Only their owner can read them: commands may hold secrets.
@@ -292,7 +272,7 @@ mod tests {
         let kept = note("cargo test");
         assert!(!kept.record.to_string().contains("secret"));
         assert_eq!(kept.event().unwrap().what, What::ToolEnded(Deed::Command("cargo test".into())));
-        let long = note(&"x".repeat(MOST_INPUT));
+        let long = note(&"x".repeat(32 * 1024));
         assert_eq!(long.event().unwrap().what, What::ToolEnded(Deed::Other("Bash, too long to keep".into())));
     }
 

@@ -27,6 +27,8 @@ struct Pending {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tracker {
     conversation: Option<String>,
+    /// Something was said in it, so there is something to go on with.
+    begun: bool,
     ended: bool,
     pending: Vec<Pending>,
     /// It tells of approvals when they are asked, so a reminder says nothing new.
@@ -38,6 +40,11 @@ impl Tracker {
     /// What the CLI calls the conversation, for taking it up again.
     pub fn conversation(&self) -> Option<&str> {
         self.conversation.as_deref()
+    }
+
+    /// Whether anything was said in the conversation since it was first told of.
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     pub fn heard(&self) -> Option<&Heard> {
@@ -54,7 +61,14 @@ impl Tracker {
         if self.is_foreign(event) {
             return;
         }
-        self.conversation = Some(event.conversation.clone());
+        if self.conversation.as_ref() != Some(&event.conversation) {
+            self.conversation = Some(event.conversation.clone());
+            self.begun = false;
+        }
+        self.begun |= !matches!(
+            event.what,
+            What::Started { .. } | What::Ended | What::ApprovalReminder | What::IdleReminder | What::Other(_)
+        );
         self.ended = event.what == What::Ended;
         match &event.what {
             What::Started { .. } => self.now(at, State::Idle, "the conversation has begun"),
@@ -85,6 +99,8 @@ impl Tracker {
             What::ApprovalReminder if !self.tells_approvals => {
                 self.now(at, State::WaitingApproval(self.ask()), "it says that it needs an approval");
             }
+            // That it rests says nothing about why.
+            What::IdleReminder if self.is_limited() => {}
             What::TurnEnded | What::IdleReminder => {
                 self.pending.clear();
                 self.now(at, State::Idle, "its turn has ended");
@@ -93,6 +109,11 @@ impl Tracker {
                 self.pending.clear();
                 let state = if *limited { State::RateLimited { resets: None } } else { State::Idle };
                 self.now(at, state, &format!("its turn has failed: {reason}"));
+            }
+            What::Limited { reason, resets } => {
+                self.pending.clear();
+                let state = State::RateLimited { resets: resets.clone() };
+                self.now(at, state, &format!("it says that it may not go on: {reason}"));
             }
             What::Ended => self.now(at, State::Exited, "the conversation has ended"),
             What::ApprovalReminder | What::SubagentBegins | What::SubagentEnded | What::Other(_) => {}
@@ -108,6 +129,10 @@ impl Tracker {
                 What::Started { anew } => anew && !self.ended,
                 _ => true,
             }
+    }
+
+    fn is_limited(&self) -> bool {
+        self.heard.as_ref().is_some_and(|heard| matches!(heard.state, State::RateLimited { .. }))
     }
 
     fn unless_pending(&mut self, at: Timestamp, reason: &str) {

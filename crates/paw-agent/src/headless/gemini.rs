@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use serde_json::Value;
+
 use super::{Dialect, Event, Facts, Turn, option, string, words};
 
 pub(super) fn arguments(turn: Turn<'_>) -> Vec<OsString> {
@@ -14,11 +16,38 @@ pub(super) fn arguments(turn: Turn<'_>) -> Vec<OsString> {
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
     facts: Facts,
+    /// What it has begun to say: it tells its words in pieces that end anywhere.
+    piece: String,
 }
 
 impl Dialect for Gemini {
     fn out(&mut self, line: &str) -> Vec<Event> {
         let Some(said) = super::json(line) else { return super::raw_text(line) };
+        if said["type"] == "message" && said["role"] != "user" && said["delta"] == true {
+            return self.whole_lines(&string(&said["content"])).into_iter().collect();
+        }
+        let rest = std::mem::take(&mut self.piece);
+        let rest = (!rest.is_empty()).then_some(Event::Text(rest));
+        rest.into_iter().chain(self.told(said)).collect()
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+}
+
+impl Gemini {
+    /// Everything up to the last end of a line; the rest waits for what comes next.
+    fn whole_lines(&mut self, words: &str) -> Option<Event> {
+        self.piece.push_str(words);
+        let end = self.piece.rfind('\n')?;
+        let rest = self.piece.split_off(end + 1);
+        let mut lines = std::mem::replace(&mut self.piece, rest);
+        lines.truncate(end);
+        Some(Event::Text(lines))
+    }
+
+    fn told(&mut self, said: Value) -> Vec<Event> {
         match said["type"].as_str() {
             Some("init") => {
                 self.facts.session = said["session_id"].as_str().map(str::to_owned);
@@ -50,9 +79,5 @@ impl Dialect for Gemini {
             }
             _ => vec![Event::Raw(said)],
         }
-    }
-
-    fn facts(&self) -> Facts {
-        self.facts.clone()
     }
 }

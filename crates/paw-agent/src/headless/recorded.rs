@@ -176,6 +176,25 @@ fn gemini_without_its_tools() {
 }
 
 #[test]
+fn gemini_tells_its_words_in_pieces_that_end_anywhere() {
+    let piece = |words: &str| {
+        serde_json::json!({"type": "message", "role": "assistant", "content": words, "delta": true})
+            .to_string()
+    };
+    let lines = [
+        piece(r#"{"subtasks": [{"ti"#),
+        piece("tle\": \"one\"},\n"),
+        piece("{\"title\": \"two\"}]}"),
+        r#"{"type":"result","status":"success"}"#.to_owned(),
+    ];
+    insta::assert_snapshot!(told("gemini", &lines.join("\n"), "", 0), @r#"
+    text "{\"subtasks\": [{\"title\": \"one\"},"
+    text "{\"title\": \"two\"}]}"
+    done ok=true cost=None turns=None session=false
+    "#);
+}
+
+#[test]
 fn opencode_at_work() {
     insta::assert_snapshot!(told("opencode", recorded!("opencode-allowed.jsonl"), "", 0), @r#"
     use bash {"command":"cargo test","description":"Run cargo test"}

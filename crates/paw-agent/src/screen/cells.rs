@@ -6,6 +6,10 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+/// No CLI draws something beside its own words on a screen that leaves less for them.
+const NARROWEST: usize = 70;
+const SIDEBAR_GAP: usize = 2;
+
 /// A foreground or background colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {
@@ -112,6 +116,23 @@ impl Screen {
         self.rows.is_empty()
     }
 
+    /// What is left of a column that the last row marks. Nothing where there is no such mark, or where anything in any
+    /// row reaches over to it: half of a row would be another one.
+    pub(super) fn left_of(&self, mark: &str) -> Option<Self> {
+        let last = self.rows.last()?.text();
+        let column = last[..last.rfind(mark)?].chars().count();
+        let edge = column.checked_sub(SIDEBAR_GAP).filter(|edge| *edge >= NARROWEST)?;
+        let is_apart = |row: &Row| row.text.chars().skip(edge).take(SIDEBAR_GAP).all(|letter| letter == ' ');
+        if !self.rows.iter().all(is_apart) {
+            return None;
+        }
+        let cut = |row: &Row| {
+            let text = row.text.chars().take(edge).collect();
+            Row { text, styles: row.styles.iter().take(edge).copied().collect() }.trimmed()
+        };
+        Some(Self { rows: self.rows.iter().map(cut).collect(), styled: self.styled })
+    }
+
     /// The last rows as plain text, for people.
     pub fn tail(&self, rows: usize) -> String {
         let from = self.rows.len().saturating_sub(rows);
@@ -209,6 +230,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_stands_at_the_side_is_left_out_unless_something_reaches_into_it() {
+        let row = |left: &str, right: &str| format!("{left:80}  {right}\n");
+        let text = |rows: &[String]| {
+            let left = Screen::parse(&rows.concat()).left_of("• Mark ")?;
+            Some(left.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>())
+        };
+        let last = row("  footer", "• Mark 1.2");
+        let rows = [row("$ ls", "Context"), row("", ""), last.clone()];
+        assert_eq!(text(&rows).unwrap(), ["$ ls", "", "  footer"]);
+        let over = [row(&format!("$ ls {} && rm", "x".repeat(80)), ""), last];
+        assert_eq!(text(&over), None);
+        assert_eq!(text(&["a • Mark 1\n".to_owned()]), None, "there is no room for a side");
+        assert_eq!(text(&[]), None);
+    }
 
     #[test]
     fn colours_last_until_they_are_changed_over_the_end_of_a_row() {

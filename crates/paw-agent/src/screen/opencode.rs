@@ -2,6 +2,9 @@
 
 use super::rules::{AskKind, Choices, Input, Keys, Mark, Place, Prompt, Rules, Subject};
 
+/// On a wide screen there is a list of facts at the right, with this in its last row.
+pub(super) const SIDEBAR: &str = "• OpenCode ";
+
 /// Right only while the first button is the chosen one.
 const ONCE: Keys = &["Enter"];
 

@@ -1,6 +1,6 @@
 //! What a screen shows: the state of the agent behind it, and on what grounds.
 
-use super::cells::Screen;
+use super::cells::{Row, Screen};
 use super::input;
 use super::pattern::choice;
 use super::prompt::{self, Ask, AskSubject};
@@ -91,9 +91,11 @@ fn read_input(rules: &Rules, screen: &Screen) -> Option<Reading> {
     Some(Reading { typed, ..Reading::new(state, reason) })
 }
 
-/// Words about a limit, only in the last rows above the input and only where the CLI itself begins a row.
+/// Words about a limit, only in the last rows above the input and only where the CLI itself begins a row. Words from
+/// before the last prompt are about the one before it.
 fn limit(limits: &[Limit], found: &input::Found, screen: &Screen) -> Option<(String, Option<String>)> {
-    found.above(screen).take(4).find_map(|row| {
+    let is_prompt = |row: &&Row| row.text().trim_start().starts_with(['>', '❯', '›']);
+    found.above(screen).take(4).take_while(|row| !is_prompt(row)).find_map(|row| {
         let text = row.text().trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
         let limit = limits.iter().find(|limit| text.starts_with(limit.row))?;
         let resets =

@@ -94,7 +94,11 @@ fn overrules(sight: &Sight, told: &Heard, now: Timestamp) -> bool {
     let shown = &sight.reading.state;
     let clear = !matches!(shown, State::Unknown | State::Starting);
     let later = now.duration_since(sight.since.max(told.since)) >= LAG;
-    clear && later && shown.name() != told.state.name()
+    // A limit ends with something that is told. Until then one CLI is drawn at work, as it tries again, and another at
+    // rest.
+    let limited = matches!(told.state, State::RateLimited { .. })
+        && matches!(shown, State::Working | State::Idle | State::RateLimited { .. });
+    clear && later && !limited && shown.name() != told.state.name()
 }
 
 fn seen(sight: &Sight) -> Known {

@@ -57,6 +57,7 @@ fn short() -> Patience {
         shown: Duration::from_secs(5),
         submit_delay: Duration::from_millis(50),
         taken: Duration::from_secs(5),
+        past_limit: false,
     }
 }
 

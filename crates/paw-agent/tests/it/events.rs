@@ -135,6 +135,80 @@ fn the_event_stream_of_opencode_is_followed() {
 }
 
 #[test]
+fn an_edit_and_a_limit_of_opencode_are_followed() {
+    let records = recorded("opencode", "opencode-edit-then-limit.jsonl");
+    assert_eq!(
+        states(&records),
+        ["idle", "working", "waiting for something", "working", "idle", "working", "rate_limited"]
+    );
+    let edits = records.iter().filter_map(|(_, event)| match &event.what {
+        What::ApprovalAsked { deed, .. } => Some(deed),
+        _ => None,
+    });
+    assert_eq!(edits.collect::<Vec<_>>(), [&Deed::Edit(vec!["/home/dev/repo/a".to_owned()])]);
+    let Some((_, Event { what: What::Limited { resets, .. }, .. })) = records.last() else { panic!() };
+    assert_eq!(resets.as_deref(), Some("2026-11-15T20:35:08.203Z"));
+}
+
+#[test]
+fn opencode_follows_its_person_into_a_new_conversation_and_its_subagents_into_none() {
+    let event = |name: &str, session: &str, more: Value| {
+        let mut facts = json!({"sessionID": session});
+        facts.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event("opencode", &json!({"type": name, "properties": facts}))
+    };
+    let busy = || json!({"status": {"type": "busy"}});
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &event("session.status", "a", busy()));
+    tracker.hear(at(1), &event("session.created", "child", json!({"info": {"parentID": "a"}})));
+    tracker.hear(at(2), &event("session.idle", "child", json!({})));
+    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("a"), "working"));
+    let retry = json!({"status": {"type": "retry", "attempt": 1, "message": "Overloaded", "next": 1}});
+    tracker.hear(at(3), &event("session.status", "a", retry));
+    assert_eq!(heard(&tracker), "working", "it tries again by itself");
+    tracker.hear(at(4), &event("question.asked", "a", json!({"id": "q"})));
+    assert_eq!(heard(&tracker), "waiting_input");
+    tracker.hear(at(5), &event("question.replied", "a", json!({"requestID": "q"})));
+    assert_eq!(heard(&tracker), "working");
+    tracker.hear(at(6), &event("session.created", "b", json!({"info": {}})));
+    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
+}
+
+#[test]
+fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
+    let mut tracker = Tracker::default();
+    let status = json!({"type": "retry", "message": "Rate limit exceeded", "next": 7_200_000});
+    let told = json!({"type": "session.status", "properties": {"sessionID": "a", "status": status}});
+    tracker.hear(at(0), &event("opencode", &told));
+    let block = format!("  ┃\n  ┃\n  ┃\n  ┃  Build · Fake Fake\n  ╹{}\n", "▀".repeat(60));
+    let busy =
+        format!("{block}   ⬝⬝■■ Rate limit exceeded [retrying in 2h attempt #1]          esc interrupt");
+    let sight = Sight { reading: screen::read("opencode", &Screen::parse(&busy)), since: at(0) };
+    assert_eq!(sight.reading.state, State::Working);
+    let known = conclude(&Life::Running, tracker.heard(), Some(&sight), at(60));
+    assert_eq!((known.state.name(), known.source), ("rate_limited", Source::Told));
+}
+
+#[test]
+fn a_limit_that_claude_tells_of_lasts_until_it_is_told_something() {
+    let mut tracker = Tracker::default();
+    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
+    tracker.hear(at(5), &claude("StopFailure", &json!({"error": "rate_limit"})));
+    let rule = "─".repeat(40);
+    let shown = format!("● API Error: Request rejected (429)\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts");
+    let sight = Sight { reading: screen::read("claude", &Screen::parse(&shown)), since: at(5) };
+    assert_eq!(sight.reading.state, State::Idle);
+    let reminder = claude("Notification", &json!({"notification_type": "idle_prompt"}));
+    for second in [6, 30, 65] {
+        let known = conclude(&Life::Running, tracker.heard(), Some(&sight), at(second));
+        assert_eq!(known.state.name(), "rate_limited", "{second}");
+        tracker.hear(at(second), &reminder);
+    }
+    tracker.hear(at(70), &claude("UserPromptSubmit", &json!({})));
+    assert_eq!(heard(&tracker), "working");
+}
+
+#[test]
 fn a_conversation_that_the_agent_starts_itself_is_not_taken_for_the_agent() {
     let mut tracker = Tracker::default();
     tracker.hear(at(0), &claude("SessionStart", &json!({"source": "startup"})));

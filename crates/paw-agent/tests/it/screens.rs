@@ -12,7 +12,7 @@ use paw_agent::state::State;
 /// A recorded screen: its name without its ending, the CLI, the state, and the command or file to be read in it.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const RECORDED: [Recorded; 42] = [
+const RECORDED: [Recorded; 43] = [
     ("aider-idle", "aider", "idle", None),
     ("aider-perm-create-file", "aider", "waiting_approval", None),
     ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
@@ -56,6 +56,7 @@ const RECORDED: [Recorded; 42] = [
     ("opencode-perm-bash-2", "opencode", "waiting_approval", Some("git commit --allow-empty -m x")),
     ("opencode-perm-edit", "opencode", "waiting_approval", None),
     ("opencode-perm-reject", "opencode", "idle", None),
+    ("opencode-wide-idle", "opencode", "idle", None),
     ("trust-c-repo-wt1", "claude", "idle", None),
     ("trust-c-wt2", "claude", "idle", None),
     ("trust-x-repo-wt1", "codex", "idle", None),

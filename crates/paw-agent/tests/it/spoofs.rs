@@ -219,6 +219,8 @@ fn a_used_up_limit_is_seen_with_its_reset() {
         read("claude", &limit("  ⎿ \u{a0}You've hit your session limit · resets 5:10pm (Europe/Paris)"));
     assert_eq!(state, State::RateLimited { resets: Some("5:10pm (Europe/Paris)".into()) });
     assert_eq!(read("claude", &limit("● The log says: You've hit your limit")), State::Idle);
+    let since = "You've hit your session limit · resets 5pm\n\n❯ Go on where you were.\n\n● Done.";
+    assert_eq!(read("claude", &limit(since)), State::Idle, "something was said since");
 }
 
 proptest! {

@@ -3,16 +3,16 @@
 use paw_host::clock::Stopwatch;
 use serde_json::json;
 
-use super::{Audience, Told, test};
+use super::{Audience, Hands, Told, test};
 use crate::engine::{Action, Event, Spent, Stage};
-use crate::executor::{Assignment, Executor, Turned};
+use crate::executor::{Assignment, TurnError, Turned};
 use crate::prompt::{Facts, compose, rules};
 use crate::work::seen::Seen;
 use crate::work::{Phase, Work, WorkError};
 
 pub(super) fn turn(
     work: &mut Work,
-    executor: &Executor,
+    hands: &mut Hands<'_>,
     audience: &mut dyn Audience,
 ) -> Result<(), WorkError> {
     let (phase, attempt) = match &work.run.stage {
@@ -26,7 +26,13 @@ pub(super) fn turn(
         Some(seen) => seen.clone(),
         None => Seen::look(&work.site)?,
     };
-    let turned = ask(work, executor, phase, attempt, audience)?;
+    let turned = match ask(work, hands, phase, attempt, audience) {
+        Err(WorkError::Turn(TurnError::Closed(what))) => {
+            work.spend(Spent { time: watch.elapsed(), cost: 0 })?;
+            return closed(work, what);
+        }
+        other => other?,
+    };
     if turned.left > 0 {
         audience.tell(work, Told::LeftRunning(turned.left))?;
     }
@@ -34,6 +40,7 @@ pub(super) fn turn(
     if matches!(work.run.stage, Stage::Paused { .. }) {
         return Ok(());
     }
+    work.heed_pause()?;
     let Some(why) = turned.complaint else { return test(work, audience) };
     work.require_untouched_head()?;
     // Where it did something all the same, the tests say whether it was any good.
@@ -41,18 +48,29 @@ pub(super) fn turn(
     if idle { failed(work, &why, turned.temporary, audience) } else { test(work, audience) }
 }
 
+/// Nobody works any more; what was written so far stays, and the tests look at it when the run goes on.
+fn closed(work: &mut Work, what: String) -> Result<(), WorkError> {
+    if matches!(work.run.stage, Stage::Paused { .. }) {
+        return Ok(());
+    }
+    work.heed_pause()?;
+    work.require_untouched_head()?;
+    work.happen(Event::Closed { what })?;
+    Ok(())
+}
+
 fn failed(work: &mut Work, why: &str, temporary: bool, audience: &mut dyn Audience) -> Result<(), WorkError> {
     let action = work.happen(Event::ExecutorFailed { why: why.to_owned(), temporary })?;
     if let Action::Wait(time) = action {
         audience.tell(work, Told::Waiting { why, seconds: time.as_secs() })?;
-        std::thread::sleep(time);
+        work.pause.sleep(time);
     }
     Ok(())
 }
 
 fn ask(
     work: &Work,
-    executor: &Executor,
+    hands: &mut Hands<'_>,
     phase: Phase,
     attempt: u32,
     audience: &mut dyn Audience,
@@ -64,6 +82,7 @@ fn ask(
     let (tests, files) = work.usual_files(&subtask);
     let test_command = work.tester().name();
     let branch = work.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
+    let executor = hands.executor;
     let site = &work.site;
     let prompt = compose(&Facts {
         task: &task,
@@ -87,19 +106,19 @@ fn ask(
         None => executor.limit,
     };
     let order = Assignment {
-        prompt: &prompt,
-        task: work.run.order.task.as_str(),
-        subtask: &step.id.to_string(),
-        phase: phase.as_str(),
+        prompt,
+        task: work.run.order.task.to_string(),
+        subtask: step.id.to_string(),
+        phase: phase.as_str().to_owned(),
         attempt,
-        root: &site.project.root,
-        test_command: Some(&test_command),
-        mark: &work.notes.mark,
-        log: &work.dir.executor_log(&name),
+        root: site.project.root.clone(),
+        test_command: Some(test_command),
+        mark: work.notes.mark.clone(),
+        log: work.dir.executor_log(&name),
         limit,
     };
     let mut lost = Ok(());
-    let turned = executor.work(&order, &mut |line| {
+    let turned = hands.place.work(executor, &order, &mut |line| {
         let told = audience.tell(work, Told::Said(line));
         if lost.is_ok() {
             lost = told;

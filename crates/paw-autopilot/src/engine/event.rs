@@ -52,6 +52,14 @@ pub enum Event {
     HeadMoved {
         what: String,
     },
+    /// Nobody can say whether the tests run what was written, and somebody has to.
+    NotMeasured {
+        why: String,
+    },
+    /// Somebody has ended the place where the executor worked.
+    Closed {
+        what: String,
+    },
     Spent(Spent),
     Pause,
     Abort,
@@ -124,6 +132,8 @@ impl Event {
             Self::NoPullRequest => "the end without a pull request",
             Self::ExecutorFailed { .. } => "an executor's failure",
             Self::HeadMoved { .. } => "a moved HEAD",
+            Self::NotMeasured { .. } => "a missing measurement",
+            Self::Closed { .. } => "a closed pane",
             Self::Spent(_) => "spending",
             Self::Pause => "a pause",
             Self::Abort => "an abort",

@@ -17,6 +17,7 @@ impl Run {
             Event::Abort => return Ok(self.enter(Stage::Aborted)),
             Event::Pause => return Ok(self.pause(Pause::Asked)),
             Event::HeadMoved { what } => return Ok(self.pause(Pause::HeadMoved { what })),
+            Event::Closed { what } => return Ok(self.pause(Pause::Closed { what })),
             Event::Spent(more) => {
                 self.spent = self.spent.and(more);
                 return Ok(match self.order.budget.exceeded(self.spent) {
@@ -42,6 +43,7 @@ impl Run {
             (Stage::Red { .. } | Stage::Green { .. }, Event::ExecutorFailed { why, temporary }) => {
                 Ok(self.executor_failed(why, temporary))
             }
+            (Stage::Green { .. }, Event::NotMeasured { why }) => Ok(self.pause(Pause::Coverage { why })),
             (Stage::Red { step, attempt, passed_at_once }, Event::RedJudged(red)) => {
                 Ok(self.red(step, attempt, passed_at_once, red))
             }

@@ -102,6 +102,14 @@ pub enum Pause {
     HeadMoved {
         what: String,
     },
+    /// Coverage is required and could not be measured.
+    Coverage {
+        why: String,
+    },
+    /// Somebody has ended the place where the executor worked.
+    Closed {
+        what: String,
+    },
     Budget {
         what: String,
     },

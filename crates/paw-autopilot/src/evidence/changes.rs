@@ -5,29 +5,37 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use paw_host::git::{Change, Git, GitError};
+use paw_host::git::{Change, Git, GitError, StatusEntry};
 
 use super::FileChange;
 
-/// Every file that differs from the last commit, new ones included, with both of its texts.
-pub fn since_head(git: &Git) -> Result<Vec<FileChange>, GitError> {
-    let mut paths = BTreeSet::new();
-    for entry in git.status()? {
-        match entry.change {
-            Change::Ignored => continue,
-            Change::Moved { from } => drop(paths.insert(from)),
-            Change::Changed { .. } | Change::Unmerged | Change::Untracked => {}
+/// The last commit, and every file that differs from it, new ones included, with both of its texts. A repository without a
+/// commit has none.
+pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitError> {
+    let (head, entries) = git.status_of_commit()?;
+    let mut committed: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+    for StatusEntry { path, change, committed: oid } in entries {
+        match change {
+            Change::Ignored => {}
+            Change::Moved { from } => {
+                committed.entry(path).or_default();
+                committed.insert(from, oid);
+            }
+            // A file can be deleted in the index and be there again, untracked: it is told twice.
+            Change::Untracked => drop(committed.entry(path).or_default()),
+            Change::Changed { .. } | Change::Unmerged => drop(committed.insert(path, oid)),
         }
-        paths.insert(entry.path);
     }
-    let committed = committed(git, &paths)?;
-    let changes = paths.into_iter().map(|path| FileChange {
-        before: committed.get(&path).cloned(),
+    let oids: Vec<String> = committed.values().flatten().cloned().collect();
+    let mut texts =
+        git.read_objects(&oids)?.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let changes = committed.into_iter().map(|(path, oid)| FileChange {
+        before: oid.and_then(|_| texts.next()),
         after: text_of(&git.dir().join(&path)),
         path,
     });
     // A submodule is a directory; a file whose time changed is the same file.
-    Ok(changes.filter(|change| change.before != change.after).collect())
+    Ok((head, changes.filter(|change| change.before != change.after).collect()))
 }
 
 /// What changed between two looks at the same commit.
@@ -48,20 +56,6 @@ pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> 
         FileChange { path: path.clone(), before: text(then), after: text(now) }
     });
     changes.filter(|change| change.before != change.after).collect()
-}
-
-/// The texts of files as they are in the last commit. A repository without a commit has none.
-fn committed(git: &Git, paths: &BTreeSet<PathBuf>) -> Result<BTreeMap<PathBuf, String>, GitError> {
-    if paths.is_empty() || git.find_object("HEAD", "tree")?.is_none() {
-        return Ok(BTreeMap::new());
-    }
-    let entries = git.tree_entries("HEAD")?;
-    let wanted: Vec<_> =
-        entries.into_iter().filter(|entry| paths.contains(&entry.path) && entry.mode != "160000").collect();
-    let oids: Vec<String> = wanted.iter().map(|entry| entry.oid.clone()).collect();
-    let texts =
-        git.read_objects(&oids)?.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(wanted.into_iter().map(|entry| entry.path).zip(texts).collect())
 }
 
 /// The text of a file, or where a link points; nothing for what is neither.

@@ -17,7 +17,7 @@ const RUST_MISSING: [&str; 19] = [
 ];
 
 /// Words of other tools for the same.
-const MISSING: [&str; 18] = [
+const MISSING: [&str; 23] = [
     "ModuleNotFoundError",
     "cannot import name",
     "has no attribute",
@@ -36,9 +36,14 @@ const MISSING: [&str; 18] = [
     "undefined (type",
     "is not in std",
     "no required module provides package",
+    "cannot find module providing package",
+    "is not in GOROOT",
+    "not found in module",
+    "is not a function",
+    "is not a constructor",
 ];
 
-const SYNTAX: [&str; 8] = [
+const SYNTAX: [&str; 11] = [
     "SyntaxError",
     "IndentationError",
     "TabError",
@@ -47,6 +52,9 @@ const SYNTAX: [&str; 8] = [
     "syntax error",
     "expected declaration",
     "unclosed delimiter",
+    "invalid JS syntax",
+    "Unexpected end of",
+    ", found 'EOF'",
 ];
 
 pub fn about(message: &str) -> About {
@@ -78,6 +86,11 @@ mod tests {
             "SyntaxError: The requested module './a.mjs' does not provide an export named 'b'",
             "Failed to resolve import \"./missing.js\" from \"src/b.test.js\"",
             "b/b_test.go:3:11: undefined: y",
+            "math_test.go:6:2: cannot find module providing package example.com/m/missing",
+            "Cannot find module './missing.js' imported from /app/math.test.js",
+            "Cannot find module './missing.js' from 'math.test.js'",
+            "SyntaxError: Export named 'subtract' not found in module '/app/math.js'.",
+            "TypeError: (0 , __vite_ssr_import_1__.subtract) is not a function",
         ] {
             assert_eq!(about(message), About::Missing, "{message}");
         }
@@ -86,6 +99,9 @@ mod tests {
             "SyntaxError: invalid syntax",
             "SyntaxError: Unexpected token '}'",
             "./x_test.go:3:1: syntax error: unexpected }",
+            "math_test.go:5:30: expected '}', found 'EOF'",
+            "error: Unexpected end of file\n    at /app/math.test.js:3:22",
+            "Failed to parse source for import analysis because the content contains invalid JS syntax.",
         ] {
             assert_eq!(about(message), About::Syntax, "{message}");
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::blame::places_of;
 use super::harness::{changes_harness, only_test_dependencies};
 use super::kind::{Kind, Rules};
 use super::missing::{About, about};
@@ -160,7 +161,7 @@ fn judge_build(
         Err(Objection::BrokenHarness { message })
     };
     let in_new_tests = |broken: &Broken| {
-        broken.places.iter().any(|place| {
+        places_of(rules, changes, broken).iter().any(|place| {
             let change = changes.iter().find(|change| same_file(&change.path, &place.file));
             change.is_some_and(|change| {
                 let text = change.after.as_deref().unwrap_or_default();
@@ -175,9 +176,9 @@ fn judge_build(
     if !new.iter().any(|broken| about(&broken.message) == About::Missing) {
         return refused(new.first());
     }
-    let places = new.iter().flat_map(|broken| &broken.places);
+    let places = new.iter().flat_map(|broken| places_of(rules, changes, broken));
     let files = places.filter(|place| changes.iter().any(|change| same_file(&change.path, &place.file)));
-    Ok(Found::Unbuilt(files.map(|place| place.file.clone()).collect()))
+    Ok(Found::Unbuilt(files.map(|place| place.file).collect()))
 }
 
 /// A tool may name a file from a directory below the project's root.

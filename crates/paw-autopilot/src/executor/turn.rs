@@ -3,40 +3,41 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use paw_agent::headless::{self, Event, Turn};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream, end_marked};
+use serde::{Deserialize, Serialize};
 
 use super::temporary::is_temporary;
 use super::{Executor, Kind};
 use crate::limit::follow_within;
 
-/// What an executor is asked to do, and where.
-#[derive(Debug, Clone, Copy)]
-pub struct Assignment<'a> {
-    pub prompt: &'a str,
-    pub task: &'a str,
-    pub subtask: &'a str,
+/// What an executor is asked to do, and where. It can be handed to another process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    pub prompt: String,
+    pub task: String,
+    pub subtask: String,
     /// `RED`, `GREEN` or `EXPAND`.
-    pub phase: &'a str,
+    pub phase: String,
     pub attempt: u32,
     /// Where it works.
-    pub root: &'a Path,
+    pub root: PathBuf,
     /// The command that runs the tests, which it may use. Without one it only answers.
-    pub test_command: Option<&'a str>,
+    pub test_command: Option<String>,
     /// What it starts carries this.
-    pub mark: &'a str,
+    pub mark: String,
     /// Everything it says is kept here.
-    pub log: &'a Path,
+    pub log: PathBuf,
     pub limit: Duration,
 }
 
 /// How an attempt ended. Whether it was any good is for the tests to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turned {
     pub exit: Exit,
     pub took: Duration,
@@ -58,6 +59,11 @@ pub enum TurnError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
+    /// Whoever sat in front of the place where it worked has ended it.
+    #[error("{0}")]
+    Closed(String),
+    #[error("{0}")]
+    NoPlace(String),
 }
 
 /// The most that is kept of what an executor says.
@@ -65,7 +71,7 @@ const MOST: u64 = 64 << 20;
 
 impl Executor {
     /// Lets it work. `on_text` hears what it says, line by line, as it says it.
-    pub fn work(&self, order: &Assignment<'_>, on_text: &mut dyn FnMut(&str)) -> Result<Turned, TurnError> {
+    pub fn work(&self, order: &Assignment, on_text: &mut dyn FnMut(&str)) -> Result<Turned, TurnError> {
         let watch = Stopwatch::start();
         let mut listener = match &self.kind {
             Kind::Cli { .. } => Some(headless::listener(&self.name)),
@@ -74,11 +80,11 @@ impl Executor {
         if let Some(dir) = order.log.parent() {
             files::create_dir(dir)?;
         }
-        let opened = OpenOptions::new().append(true).create(true).open(order.log);
+        let opened = OpenOptions::new().append(true).create(true).open(&order.log);
         let mut log =
-            opened.map_err(|source| FileError { action: "write", path: order.log.into(), source })?;
+            opened.map_err(|source| FileError { action: "write", path: order.log.clone(), source })?;
         let (mut text, mut kept, mut last_words) = (String::new(), 0_u64, String::new());
-        let running = self.command(order).start(order.mark)?;
+        let running = self.command(order).start(&order.mark)?;
         let exit = follow_within(running, order.limit, |stream, line| {
             kept += line.len() as u64 + 1;
             if kept <= MOST {
@@ -101,7 +107,7 @@ impl Executor {
             }
             ControlFlow::Continue(())
         })?;
-        let left = end_marked(order.mark);
+        let left = end_marked(&order.mark);
         let (complaint, cost) = match listener {
             Some(listener) => {
                 let done = listener.conclude(exit);
@@ -115,23 +121,23 @@ impl Executor {
         Ok(Turned { exit, took: watch.elapsed(), cost, complaint, temporary, left, text })
     }
 
-    fn command(&self, order: &Assignment<'_>) -> Command {
+    fn command(&self, order: &Assignment) -> Command {
         let command = match &self.kind {
             Kind::Cli { program } => {
-                let turn = Turn { message: order.prompt, resume: None, model: None };
-                headless::unattended(&self.name, program, order.root, turn, order.test_command)
+                let turn = Turn { message: &order.prompt, resume: None, model: None };
+                headless::unattended(&self.name, program, &order.root, turn, order.test_command.as_deref())
             }
             Kind::Own { command } => {
                 let program = command.first().cloned().unwrap_or_default();
-                headless::own(Command::new(program).args(&command[1..]), order.root, order.prompt)
+                headless::own(Command::new(program).args(&command[1..]), &order.root, &order.prompt)
             }
         };
         command
             // Whoever carries this cannot approve anything on the user's behalf.
             .env("GIT_PAW_AGENT_ID", "autopilot")
-            .env("PAW_TASK", order.task)
-            .env("PAW_SUBTASK", order.subtask)
-            .env("PAW_PHASE", order.phase)
+            .env("PAW_TASK", &order.task)
+            .env("PAW_SUBTASK", &order.subtask)
+            .env("PAW_PHASE", &order.phase)
             .env("PAW_ATTEMPT", order.attempt.to_string())
     }
 }

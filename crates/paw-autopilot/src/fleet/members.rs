@@ -1,17 +1,21 @@
 //! The tasks that were named, each behind what it depends on.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::FleetError;
 use crate::tasks::file::Tag;
 use crate::tasks::{ItemId, Status, Task, TaskError, TaskId};
 use crate::work::WorkError;
+use crate::work::files_named::files_of;
 
 /// A task of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub task: TaskId,
     pub title: String,
+    /// What its open subtasks speak of changing, as seen from the project.
+    pub files: Vec<PathBuf>,
     /// Others of the fleet that have to be done first.
     pub after: Vec<TaskId>,
     /// The list says so already.
@@ -33,9 +37,18 @@ pub fn members(list: &Tag, wished: &[String]) -> Result<Vec<Member>, FleetError>
     for task in tasks {
         let done = task.status == Status::Done;
         let after = if done { Vec::new() } else { after(task, &named, list)? };
-        waiting.push(Member { task: task.id.clone(), title: task.title.clone(), after, done });
+        let (task, title, files) = (task.id.clone(), task.title.clone(), files(task));
+        waiting.push(Member { task, title, files, after, done });
     }
     in_order(waiting)
+}
+
+fn files(task: &Task) -> Vec<PathBuf> {
+    let open = task.subtasks.iter().filter(|subtask| subtask.status.is_open());
+    let mut files: Vec<PathBuf> = open.flat_map(files_of).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 fn find<'a>(list: &'a Tag, wish: &str) -> Result<&'a Task, FleetError> {

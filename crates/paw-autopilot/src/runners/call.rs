@@ -14,7 +14,7 @@ const SCRIPT: &str = "{script}";
 pub struct Call {
     program: String,
     args: Vec<OsString>,
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(String, String)>,
     /// A little program of ours that the runner is told to use: its file name and its text.
     script: Option<(&'static str, &'static str)>,
 }
@@ -44,8 +44,8 @@ impl Call {
     }
 
     #[must_use]
-    pub fn variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.variables.push((name, value.into()));
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 
@@ -94,6 +94,13 @@ impl Said {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let path = Path::new(path);
         path.strip_prefix(&self.root).unwrap_or(path).to_path_buf()
+    }
+
+    /// Whether a word of its output is a source file of the project: a name alone is no proof, `Node.js` looks like one.
+    pub fn has_source(&self, path: &Path) -> bool {
+        const SOURCES: [&str; 9] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py"];
+        let end = path.extension().and_then(|end| end.to_str());
+        end.is_some_and(|end| SOURCES.contains(&end)) && self.root.join(path).is_file()
     }
 }
 

@@ -1,32 +1,13 @@
-//! Which test runner a project has: first the facts, then the decision.
+//! Which test runner a project has: first the facts, then the decision. Pure; `facts` looks.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use paw_host::process::{Command, find_program};
+pub use super::facts::{Facts, gather};
 
-use super::package::{Manager, PackageRunner, find_runner};
+use super::package::{Manager, PackageRunner, find_runners};
+use super::script::Script;
 use super::{Adapter, Bun, Cargo, Generic, Go, Jest, JestKind, Mocha, Nextest, NodeTest, Pytest, Unittest};
-
-/// Everything the decision needs to know about a project.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Names of files at the project's root, and the few others that are asked for by path.
-    pub files: BTreeSet<String>,
-    /// `Cargo.toml` is that of a workspace.
-    pub cargo_workspace: bool,
-    /// The text of `package.json`.
-    pub package: Option<String>,
-    /// The texts of Python's configuration files, one after the other.
-    pub python_config: String,
-    pub python_tests: Vec<PathBuf>,
-    pub python: PathBuf,
-    pub has_pytest: bool,
-    pub has_nextest: bool,
-    /// Runners that the project has installed, by their whole path.
-    pub local: Vec<PathBuf>,
-}
 
 /// A decision, with what else it could have been.
 #[derive(Debug)]
@@ -44,29 +25,25 @@ pub enum DetectError {
          (name a command: --runner \"make check\", or test.runner in .taskmaster/config.json)", .0.display()
     )]
     Nothing(PathBuf),
+    #[error(
+        "package.json cannot be read, so nobody knows how the tests are run: {0} \
+         (mend it, or name a command: --runner \"npm test\")"
+    )]
+    Manifest(String),
     #[error("the project has no {0}, which was asked for")]
     NotThis(String),
 }
 
 const KNOWN: [&str; 10] =
     ["cargo", "nextest", "vitest", "jest", "mocha", "node", "bun", "pytest", "unittest", "go"];
-const PYTHON_CONFIGS: [&str; 7] = [
-    "pyproject.toml",
-    "pytest.ini",
-    "setup.cfg",
-    "tox.ini",
-    "requirements.txt",
-    "requirements-dev.txt",
-    "dev-requirements.txt",
-];
-
 /// Decides. A wish is the name of a runner we know, a package manager's `test`, or a command line of the user's.
 pub fn detect(facts: &Facts, root: &Path, wish: Option<&str>) -> Result<Detected, DetectError> {
-    let wish = wish.map(str::trim).filter(|wish| !wish.is_empty() && *wish != "auto");
+    let wish = wished(wish);
     let mut found = candidates(facts);
     let Some(wish) = wish else {
         if found.is_empty() {
-            return Err(DetectError::Nothing(root.to_path_buf()));
+            let broken = package(facts).err().map(|error| DetectError::Manifest(error.to_string()));
+            return Err(broken.unwrap_or_else(|| DetectError::Nothing(root.to_path_buf())));
         }
         let first = found.remove(0);
         return Ok(Detected {
@@ -86,7 +63,7 @@ pub fn detect(facts: &Facts, root: &Path, wish: Option<&str>) -> Result<Detected
         }
         "pytest" => Box::new(Pytest { python: facts.python.clone() }),
         "unittest" => Box::new(Unittest { python: facts.python.clone() }),
-        "node" => Box::new(NodeTest { args: Vec::new(), shown: "node --test".into() }),
+        "node" => Box::new(NodeTest { script: Script::default(), shown: "node --test".into() }),
         known if KNOWN.contains(&known) => return Err(DetectError::NotThis(known.to_owned())),
         line => {
             let adapter = Box::new(Generic { line: line.to_owned() });
@@ -94,6 +71,11 @@ pub fn detect(facts: &Facts, root: &Path, wish: Option<&str>) -> Result<Detected
         }
     };
     Ok(Detected { adapter, others: Vec::new(), needs_trust: false })
+}
+
+/// `auto` is no wish.
+pub(super) fn wished(wish: Option<&str>) -> Option<&str> {
+    wish.map(str::trim).filter(|wish| !wish.is_empty() && *wish != "auto")
 }
 
 /// Every runner the project could mean, the likeliest first.
@@ -105,7 +87,7 @@ fn candidates(facts: &Facts) -> Vec<(&'static str, Box<dyn Adapter>)> {
         }
         found.push(("cargo", Box::new(Cargo { workspace: facts.cargo_workspace })));
     }
-    found.extend(package(facts));
+    found.extend(package(facts).into_iter().flatten());
     if !facts.python_tests.is_empty() {
         let configured = facts.python_config.contains("pytest") || facts.files.contains("conftest.py");
         if configured || facts.has_pytest {
@@ -120,80 +102,26 @@ fn candidates(facts: &Facts) -> Vec<(&'static str, Box<dyn Adapter>)> {
     found
 }
 
-fn package(facts: &Facts) -> Option<(&'static str, Box<dyn Adapter>)> {
+fn package(facts: &Facts) -> serde_json::Result<Vec<(&'static str, Box<dyn Adapter>)>> {
     let manager = Manager::of_files(|name| facts.files.contains(name));
     let local = |name: &str| {
         let program = facts.local.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
         program.map(|path| path.display().to_string())
     };
-    let shown = manager.test_command().to_owned();
-    Some(match find_runner(facts.package.as_deref()?, manager, local)? {
-        PackageRunner::Vitest(tool) => ("vitest", Box::new(Jest { kind: JestKind::Vitest, tool })),
-        PackageRunner::Jest(tool) => ("jest", Box::new(Jest { kind: JestKind::Jest, tool })),
-        PackageRunner::Mocha(tool) => ("mocha", Box::new(Mocha { tool })),
-        PackageRunner::Node(args) => ("node", Box::new(NodeTest { args, shown })),
-        PackageRunner::Bun => ("bun", Box::new(Bun)),
-        PackageRunner::Script(line) => ("script", Box::new(Generic { line })),
-    })
-}
-
-/// Looks at a project.
-pub fn gather(root: &Path, search_path: &OsStr) -> Facts {
-    let names = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let mut files: BTreeSet<String> =
-        names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    if root.join(".config/nextest.toml").is_file() {
-        files.insert(".config/nextest.toml".into());
-    }
-    let text = |name: &str| std::fs::read_to_string(root.join(name)).ok();
-    let python = [".venv/bin/python", "venv/bin/python"].iter().map(|place| root.join(place));
-    let python = python.into_iter().find(|python| python.is_file()).unwrap_or_else(|| "python3".into());
-    let python_tests = python_tests(root);
-    let manifest = text("Cargo.toml").unwrap_or_default();
-    Facts {
-        cargo_workspace: manifest.lines().any(|line| line.trim_start().starts_with("[workspace")),
-        package: text("package.json"),
-        python_config: PYTHON_CONFIGS.iter().filter_map(|name| text(name)).collect(),
-        has_pytest: !python_tests.is_empty() && can_import_pytest(&python, root),
-        python_tests,
-        python,
-        has_nextest: find_program("cargo-nextest", search_path).is_some(),
-        local: local_programs(root),
-        files,
-    }
-}
-
-fn can_import_pytest(python: &Path, root: &Path) -> bool {
-    let question = Command::new(python).args(["-c", "import pytest"]).dir(root).harmless_environment();
-    question.capture().is_ok_and(|output| output.exit.success())
-}
-
-/// Programs a package manager has installed here or above, as in a workspace.
-fn local_programs(root: &Path) -> Vec<PathBuf> {
-    let programs = |dir: &Path| {
-        let bin = dir.join("node_modules/.bin");
-        ["vitest", "jest", "mocha"].map(|name| bin.join(name))
+    let Some(manifest) = facts.package.as_deref() else { return Ok(Vec::new()) };
+    let adapter = |runner| -> (&'static str, Box<dyn Adapter>) {
+        match runner {
+            PackageRunner::Vitest(tool) => ("vitest", Box::new(Jest { kind: JestKind::Vitest, tool })),
+            PackageRunner::Jest(tool) => ("jest", Box::new(Jest { kind: JestKind::Jest, tool })),
+            PackageRunner::Mocha(tool) => ("mocha", Box::new(Mocha { tool })),
+            PackageRunner::Node(script) => {
+                ("node", Box::new(NodeTest { script, shown: manager.test_command().to_owned() }))
+            }
+            PackageRunner::Bun => ("bun", Box::new(Bun)),
+            PackageRunner::Script(line) => ("script", Box::new(Generic { line })),
+        }
     };
-    root.ancestors().take(4).flat_map(programs).filter(|program| program.is_file()).collect()
-}
-
-/// Files that look like tests, as far as git would track them.
-fn python_tests(root: &Path) -> Vec<PathBuf> {
-    let is_test = |path: &Path| {
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let stem = name.strip_suffix(".py");
-        stem.is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests")
-    };
-    let installed = ["node_modules", "venv", "site-packages", "target"];
-    let walk = ignore::WalkBuilder::new(root)
-        .max_depth(Some(8))
-        .filter_entry(move |entry| !installed.iter().any(|name| entry.file_name() == *name))
-        .build();
-    let files = walk.flatten().map(ignore::DirEntry::into_path).filter(|path| is_test(path));
-    let mut found: Vec<PathBuf> =
-        files.filter_map(|path| path.strip_prefix(root).ok().map(Path::to_path_buf)).take(5000).collect();
-    found.sort();
-    found
+    Ok(find_runners(manifest, manager, local)?.into_iter().map(adapter).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `go test`.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -45,9 +46,8 @@ impl Adapter for Go {
     fn read(&self, said: &Said) -> Report {
         let records: Vec<Value> =
             said.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let mut report = Report { cases: cases(&records), ..Report::default() };
-        report.broken = broken(&records, said);
-        report
+        let cases = cases(&records);
+        Report { broken: broken(&records, said, &cases), cases, ..Report::default() }
     }
 }
 
@@ -55,25 +55,43 @@ fn text<'a>(record: &'a Value, key: &str) -> &'a str {
     record[key].as_str().unwrap_or_default()
 }
 
-/// `package TestName/sub`. A test that only holds others is left out: those speak for it.
+/// `package TestName/sub`. A test that only holds others is left out: those speak for it. One that began and never ended
+/// has failed with its package.
 fn cases(records: &[Value]) -> Vec<Case> {
     let mut said: BTreeMap<(&str, &str), String> = BTreeMap::new();
     let mut ended: Vec<((&str, &str), Outcome)> = Vec::new();
-    for record in records.iter().filter(|record| record["Test"].is_string()) {
+    let mut running: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for record in records {
         let key = (text(record, "Package"), text(record, "Test"));
-        match text(record, "Action") {
-            "output" => said.entry(key).or_default().push_str(text(record, "Output")),
-            "pass" => ended.push((key, Outcome::Passed)),
-            "fail" => ended.push((key, Outcome::Failed)),
-            "skip" => ended.push((key, Outcome::Skipped)),
-            _ => {}
-        }
+        let outcome = match (text(record, "Action"), key.1) {
+            ("fail", "") => {
+                ended.extend(
+                    running.iter().filter(|test| test.0 == key.0).map(|test| (*test, Outcome::Failed)),
+                );
+                continue;
+            }
+            (_, "") => continue,
+            ("run", _) => {
+                running.insert(key);
+                continue;
+            }
+            ("output", _) => {
+                said.entry(key).or_default().push_str(text(record, "Output"));
+                continue;
+            }
+            ("pass", _) => Outcome::Passed,
+            ("fail", _) => Outcome::Failed,
+            ("skip", _) => Outcome::Skipped,
+            _ => continue,
+        };
+        running.remove(&key);
+        ended.push((key, outcome));
     }
-    let holds_others = |(package, test): (&str, &str)| {
-        let inside = format!("{test}/");
-        ended.iter().any(|((other, name), _)| *other == package && name.starts_with(&inside))
-    };
-    let leaves = ended.iter().filter(|(key, _)| !holds_others(*key));
+    let holders: BTreeSet<(&str, &str)> = ended
+        .iter()
+        .flat_map(|((package, test), _)| test.match_indices('/').map(|(at, _)| (*package, &test[..at])))
+        .collect();
+    let leaves = ended.iter().filter(|(key, _)| !holders.contains(key));
     leaves
         .map(|(key, outcome)| {
             let case = Case::new(format!("{} {}", key.0, key.1), *outcome);
@@ -84,31 +102,56 @@ fn cases(records: &[Value]) -> Vec<Case> {
 }
 
 /// A package that fails without a failing test of its own was not built, or fell over before or between its tests.
-fn broken(records: &[Value], said: &Said) -> Vec<Broken> {
+fn broken(records: &[Value], said: &Said, cases: &[Case]) -> Vec<Broken> {
     let of = |action: &str, key: &str, value: &str| {
         let lines =
             records.iter().filter(|record| text(record, "Action") == action && text(record, key) == value);
         lines.map(|record| text(record, "Output")).collect::<String>()
     };
-    let package_failed = |record: &&Value| text(record, "Action") == "fail" && !record["Test"].is_string();
-    let has_failing_test = |package: &str| {
-        let failed = |record: &Value| text(record, "Action") == "fail" && record["Test"].is_string();
-        records.iter().any(|record| failed(record) && text(record, "Package") == package)
-    };
-    records
+    let told =
+        records.iter().filter(|record| text(record, "Action") == "fail" && !record["Test"].is_string());
+    let told = told.map(|record| (text(record, "Package"), text(record, "FailedBuild")));
+    let failed: BTreeSet<&str> = cases
         .iter()
-        .filter(package_failed)
-        .filter(|record| !has_failing_test(text(record, "Package")))
-        .map(|record| {
+        .filter(|case| case.outcome == Outcome::Failed)
+        .filter_map(|case| Some(case.name.split_once(' ')?.0))
+        .collect();
+    told.chain(unbuilt(&said.stdout).map(|package| (package, "")))
+        .filter(|(package, _)| !failed.contains(package))
+        .map(|(package, build)| {
             // Newer versions say what the compiler said in records of its own, older ones on the other stream.
-            let mut message = of("build-output", "ImportPath", text(record, "FailedBuild"));
+            let mut message = of("build-output", "ImportPath", build);
             if message.is_empty() {
-                message = format!("{}{}", said.stderr, of("output", "Package", text(record, "Package")));
+                message = format!("{}{}", section(&said.stderr, package), of("output", "Package", package));
             }
             let places = places_in(&message, &said.root, |_| false);
             Broken::new(message, places)
         })
         .collect()
+}
+
+/// Packages of which older versions say among the records, in plain text, that they were not built:
+/// `FAIL\texample.com/app [build failed]`.
+fn unbuilt(stdout: &str) -> impl Iterator<Item = &str> {
+    let line = |line: &str| line.strip_prefix("FAIL\t").is_some_and(|rest| rest.ends_with(" failed]"));
+    let lines = stdout.lines().filter(move |text| line(text));
+    lines.filter_map(|line| line.strip_prefix("FAIL\t")?.split(' ').next())
+}
+
+/// What the compiler said of one package, below `# package [package.test]`; all of it where there is no such line.
+fn section<'a>(stderr: &'a str, package: &str) -> Cow<'a, str> {
+    let tested = format!("[{package}.test]");
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in stderr.lines() {
+        if let Some(header) = line.strip_prefix("# ") {
+            inside = header.split(' ').any(|word| word == package || word == tested);
+        }
+        if inside {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() { stderr.into() } else { (lines.join("\n") + "\n").into() }
 }
 
 #[cfg(test)]
@@ -155,10 +198,24 @@ mod tests {
 
     #[test]
     fn older_versions_say_on_the_other_stream_what_did_not_build() {
-        let stdout = "{\"Action\":\"output\",\"Package\":\"m\",\"Output\":\"FAIL\\tm [build failed]\\n\"}\n{\"Action\":\"fail\",\"Package\":\"m\"}\n";
-        let report = Go.read(&said(stdout, "# m [m.test]\n./x_test.go:5:2: undefined: Sum\n"));
+        let stdout = "FAIL\tm [build failed]\nFAIL\tm/a [setup failed]\nFAIL\tm/b\t0.01s\n";
+        let stderr = "# m_test [m.test]\n./x_test.go:5:2: undefined: Sum\n# m/a\na/a_test.go:1:1: expected 'package'\n";
+        let report = Go.read(&said(stdout, stderr));
+        assert_eq!(report.broken.len(), 2);
         assert_eq!(report.broken[0].places, [Place::new("x_test.go", Some(5))]);
         assert!(report.broken[0].message.contains("undefined: Sum"));
+        assert_eq!(report.broken[1].places, [Place::new("a/a_test.go", Some(1))]);
+    }
+
+    #[test]
+    fn a_test_that_never_ended_has_failed_with_its_package() {
+        let stdout = r#"{"Action":"run","Package":"m","Test":"TestLeaves"}
+{"Action":"output","Package":"m","Test":"TestLeaves","Output":"=== RUN   TestLeaves\n"}
+{"Action":"fail","Package":"m"}
+"#;
+        let report = Go.read(&said(stdout, ""));
+        assert_eq!(report.outcome_of("m TestLeaves"), Some(Outcome::Failed));
+        assert!(report.broken.is_empty());
     }
 
     #[test]

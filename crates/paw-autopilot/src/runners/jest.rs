@@ -27,24 +27,31 @@ impl Adapter for Jest {
     }
 
     fn call(&self, which: &Selection) -> Call {
+        let files = files_of(which);
         let call = match self.kind {
-            JestKind::Vitest => {
-                self.tool.call(&["run"], &["run", "watch", "--watch"]).args(["--reporter=json"])
+            // Its report is silent about hooks and errors between tests; what it tells people is not.
+            JestKind::Vitest => self
+                .tool
+                .call(&["run"], &["run", "watch", "dev", "--watch", "-w", "--ui"])
+                .args(["--reporter=default", "--reporter=json"])
+                .report_arg("--outputFile.json="),
+            JestKind::Jest => {
+                let call = self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]);
+                // Without it a file's name is a pattern.
+                call.report_arg("--outputFile=").args((!files.is_empty()).then_some("--runTestsByPath"))
             }
-            JestKind::Jest => self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]),
         };
-        let call = call.report_arg("--outputFile=").variable("CI", "1");
-        match which {
-            Selection::All => call,
-            Selection::Files(files) => call.args(files),
-            Selection::Tests(cases) => call.args(files_of(cases)),
-        }
+        call.args(["--passWithNoTests"]).args(files).variable("CI", "1")
     }
 
     fn read(&self, said: &Said) -> Report {
         read(said)
     }
 }
+
+/// A file without tests is an error to them. Beside tests that ran it still is one.
+const WITHOUT_TESTS: [&str; 2] =
+    ["Your test suite must contain at least one test", "No test suite found in file"];
 
 fn read(said: &Said) -> Report {
     let text = said.report.as_deref().unwrap_or_default();
@@ -70,11 +77,17 @@ fn read(said: &Said) -> Report {
         }));
         // A file that could not even be imported has no tests to fail.
         if suite["status"] == "failed" && !cases.iter().any(|record| record["status"] == "failed") {
-            let message = suite["message"].as_str().unwrap_or("the file could not be run");
+            let message = suite["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
+            let output = said.output();
+            let message = message.unwrap_or(&output);
             let mut places: Vec<Place> = file.map(|file| Place::new(file, None)).into_iter().collect();
             places.extend(places_in(message, &said.root, |_| false));
             read.broken.push(Broken::new(message, places));
         }
+    }
+    let is_empty = |broken: &Broken| WITHOUT_TESTS.iter().any(|words| broken.message.contains(words));
+    if read.cases.is_empty() && !read.broken.is_empty() && read.broken.iter().all(is_empty) {
+        return Report::nothing_to_run();
     }
     read
 }

@@ -9,9 +9,16 @@ pub(super) fn last_words(said: &Said) -> Report {
     if said.exit.success() {
         return Report::unreadable("it ended well but left no report");
     }
-    let places = places_in(&said.output(), &said.root, |_| false);
-    if places.is_empty() {
+    let broken = broken(said);
+    if broken.places.is_empty() {
         return Report::unreadable(format!("it left no report: {}", said.output()));
     }
-    Report::of_broken(vec![Broken::new(said.output(), places)])
+    Report::of_broken(vec![broken])
+}
+
+/// What it said, as something that could not be loaded, whether or not it says where.
+pub(super) fn broken(said: &Said) -> Broken {
+    let output = said.output();
+    let places = places_in(&output, &said.root, |path| said.has_source(path));
+    Broken::new(output, places)
 }

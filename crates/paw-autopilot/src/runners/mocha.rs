@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::call::{Call, Said};
-use super::last_words::last_words;
+use super::last_words::{self, last_words};
 use super::package::Tool;
 use super::report::{Case, Outcome, Report};
 use super::{Adapter, Selection, files_of};
@@ -20,18 +20,13 @@ impl Adapter for Mocha {
 
     fn call(&self, which: &Selection) -> Call {
         let call = self.tool.call(&[], &["--watch", "-w"]).args(["--reporter", "json", "--reporter-option"]);
-        let call = call.report_arg("output=");
-        match which {
-            Selection::All => call,
-            Selection::Files(files) => call.args(files),
-            Selection::Tests(cases) => call.args(files_of(cases)),
-        }
+        call.report_arg("output=").args(files_of(which))
     }
 
     fn read(&self, said: &Said) -> Report {
         let text = said.report.as_deref().unwrap_or_default();
         let Ok(report) = serde_json::from_str::<Value>(text) else {
-            return last_words(said);
+            return without_report(said);
         };
         let lists =
             [("passes", Outcome::Passed), ("failures", Outcome::Failed), ("pending", Outcome::Skipped)];
@@ -41,6 +36,17 @@ impl Adapter for Mocha {
         });
         Report { cases: cases.collect(), ..Report::default() }
     }
+}
+
+/// It writes its report only when every file could be loaded.
+fn without_report(said: &Said) -> Report {
+    if said.stderr.contains("Exception during run:") {
+        return Report::of_broken(vec![last_words::broken(said)]);
+    }
+    if said.stderr.contains("Error: No test files found") {
+        return Report::nothing_to_run();
+    }
+    last_words(said)
 }
 
 fn case(record: &Value, outcome: Outcome, said: &Said) -> Option<Case> {

@@ -1,19 +1,22 @@
 //! `node --test`, through a reporter of our own that names files and suites.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::call::{Call, Said};
 use super::last_words::last_words;
 use super::place::{Place, places_in};
 use super::report::{Broken, Case, Outcome, Report};
+use super::script::Script;
 use super::{Adapter, Selection, files_of};
 
 const REPORTER: &str = include_str!("scripts/node-reporter.mjs");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTest {
-    /// What the project's own script says after `node --test`.
-    pub args: Vec<String>,
+    /// What the project's own script says.
+    pub script: Script,
     pub shown: String,
 }
 
@@ -23,16 +26,21 @@ impl Adapter for NodeTest {
     }
 
     fn call(&self, which: &Selection) -> Call {
+        // What stands in front of `--test` may be an option with a value of its own.
+        let words = self.script.words.get(1..).unwrap_or_default();
+        let at = words.iter().position(|word| word == "--test").unwrap_or(0);
+        let (first, rest) = (&words[..at], words.get(at + 1..).unwrap_or_default());
         let call = Call::new("node")
+            .args(first)
             .args(["--test"])
             .script_arg("--test-reporter=", "node-reporter.mjs", REPORTER)
             .report_arg("--test-reporter-destination=");
-        let options = self.args.iter().filter(|arg| arg.starts_with('-'));
-        match which {
-            Selection::All => call.args(&self.args),
-            Selection::Files(files) => call.args(options).args(files),
-            Selection::Tests(cases) => call.args(options).args(files_of(cases)),
+        let call = self.script.variables.iter().fold(call, |call, (name, value)| call.variable(name, value));
+        let files = files_of(which);
+        if files.is_empty() || files.iter().any(|file| is_pattern(file)) {
+            return call.args(rest);
         }
+        call.args(rest.iter().filter(|arg| arg.starts_with('-'))).args(files)
     }
 
     fn read(&self, said: &Said) -> Report {
@@ -45,6 +53,11 @@ impl Adapter for NodeTest {
     }
 }
 
+/// A name with these is a path to some versions and a pattern to others, so all tests are run instead.
+fn is_pattern(file: &Path) -> bool {
+    file.to_string_lossy().contains(['*', '?', '[', ']', '{', '}', '\\'])
+}
+
 fn read_record(record: &Value, said: &Said, report: &mut Report) {
     let name = record["name"].as_str().unwrap_or_default();
     let file = record["file"].as_str().map(|file| said.relative(file));
@@ -55,6 +68,9 @@ fn read_record(record: &Value, said: &Said, report: &mut Report) {
         let mut places = vec![Place::new(file.unwrap_or_else(|| said.relative(name)), None)];
         places.extend(places_in(words, &said.root, |_| false));
         report.broken.push(Broken::new(words, places));
+        return;
+    }
+    if record["whole"] == true && record["ok"] == true {
         return;
     }
     // A suite fails by its tests, which speak for themselves, or by a hook of its own.

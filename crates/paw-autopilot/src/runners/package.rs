@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::call::Call;
+use super::script::{self, Script};
 
 /// Who runs scripts here, by the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,21 +54,22 @@ pub struct Tool {
     /// The program and what comes before its own arguments.
     starts: Vec<String>,
     /// What the project's own script gives it.
-    args: Vec<String>,
+    script: Script,
     /// What people call it.
     pub shown: String,
 }
 
 impl Tool {
     pub fn at(program: impl Into<String>, shown: impl Into<String>) -> Self {
-        Self { starts: vec![program.into()], args: Vec::new(), shown: shown.into() }
+        Self { starts: vec![program.into()], script: Script::default(), shown: shown.into() }
     }
 
     /// A call with these arguments first, then those of the script, save the ones that must not be there.
     pub fn call(&self, first: &[&str], without: &[&str]) -> Call {
         let mut words = self.starts.iter().map(String::as_str);
         let call = Call::new(words.next().unwrap_or_default()).args(words).args(first);
-        call.args(self.args.iter().filter(|arg| !without.contains(&arg.as_str())))
+        let call = call.args(self.script.words.iter().skip(1).filter(|arg| !without.contains(&arg.as_str())));
+        self.script.variables.iter().fold(call, |call, (name, value)| call.variable(name, value))
     }
 }
 
@@ -77,45 +79,54 @@ pub enum PackageRunner {
     Vitest(Tool),
     Jest(Tool),
     Mocha(Tool),
-    Node(Vec<String>),
+    /// `node`, with its script.
+    Node(Script),
     Bun,
     /// A script that is more than one runner with arguments.
     Script(String),
 }
 
-/// Reads a manifest. `local` finds a program that the project has installed.
-pub fn find_runner(
+const TOOLS: [&str; 3] = ["vitest", "jest", "mocha"];
+
+/// Reads a manifest: the runner its script means, then those it only depends on. `local` finds a program that the project
+/// has installed.
+pub fn find_runners(
     manifest: &str,
     manager: Manager,
     local: impl Fn(&str) -> Option<String>,
-) -> Option<PackageRunner> {
-    let manifest: Value = serde_json::from_str(manifest).ok()?;
-    let script = manifest["scripts"]["test"].as_str().map(str::trim).filter(|script| !is_placeholder(script));
-    let shown = manager.test_command();
-    let tool = |name: &str, args: Vec<String>, shown: &str| {
+) -> serde_json::Result<Vec<PackageRunner>> {
+    let manifest: Value = serde_json::from_str(manifest)?;
+    let tool = |name: &str, script: Script, shown: &str| {
         let starts = match local(name) {
             Some(path) => vec![path],
             None => manager.runs().iter().copied().chain([name]).map(str::to_owned).collect(),
         };
-        Tool { starts, args, shown: shown.to_owned() }
+        of_tool(name, Tool { starts, script, shown: shown.to_owned() })
     };
-    let Some(script) = script else {
-        let uses = |name: &str| {
-            ["dependencies", "devDependencies"].iter().any(|list| manifest[*list][name].is_string())
-        };
-        let name = ["vitest", "jest", "mocha"].into_iter().find(|name| uses(name))?;
-        return of_tool(name, tool(name, Vec::new(), name));
-    };
-    match plain_words(script).as_deref() {
-        Some([node, test, args @ ..]) if node == "node" && test == "--test" => {
-            Some(PackageRunner::Node(args.to_vec()))
+    let script = manifest["scripts"]["test"].as_str().map(str::trim).filter(|script| !is_placeholder(script));
+    let by_script = script.map(|script| {
+        let shown = manager.test_command();
+        let whole = || PackageRunner::Script(shown.to_owned());
+        let Some(script) = script::read(script) else { return whole() };
+        match script.words.as_slice() {
+            [node, args @ ..] if node == "node" && args.iter().any(|arg| arg == "--test") => {
+                PackageRunner::Node(script)
+            }
+            [bun, test] if bun == "bun" && test == "test" => PackageRunner::Bun,
+            [name, ..] => tool(&name.clone(), script, shown).unwrap_or_else(whole),
+            [] => whole(),
         }
-        Some([bun, test]) if bun == "bun" && test == "test" => Some(PackageRunner::Bun),
-        Some([name, args @ ..]) if ["vitest", "jest", "mocha"].contains(&name.as_str()) => {
-            of_tool(name, tool(name, args.to_vec(), shown))
+    });
+    let uses =
+        |name: &str| ["dependencies", "devDependencies"].iter().any(|list| manifest[*list][name].is_string());
+    let tools = TOOLS.into_iter().filter(|name| uses(name));
+    let mut found: Vec<PackageRunner> = by_script.into_iter().collect();
+    for runner in tools.filter_map(|name| tool(name, Script::default(), name)) {
+        if !found.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(&runner)) {
+            found.push(runner);
         }
-        _ => Some(PackageRunner::Script(shown.to_owned())),
     }
+    Ok(found)
 }
 
 fn of_tool(name: &str, tool: Tool) -> Option<PackageRunner> {
@@ -132,27 +143,16 @@ fn is_placeholder(script: &str) -> bool {
     script.is_empty() || script.contains("no test specified")
 }
 
-/// The words of a script that no shell is needed for, or nothing.
-fn plain_words(script: &str) -> Option<Vec<String>> {
-    let special = |c: char| "\"'`$&|;<>(){}[]*?!#~\\=\n".contains(c);
-    let words: Vec<String> = script.split_whitespace().map(str::to_owned).collect();
-    // An option with a value is no assignment, a word in front of the program is.
-    let harmless =
-        |word: &String| !word.replacen('=', "", usize::from(word.starts_with('-'))).contains(special);
-    words.iter().all(harmless).then_some(words)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn runner(script: &str) -> Option<PackageRunner> {
+    fn runners(script: &str) -> Vec<PackageRunner> {
         let manifest = json!({"scripts": {"test": script}, "devDependencies": {"jest": "1"}}).to_string();
-        find_runner(&manifest, Manager::Npm, |name| {
-            (name == "vitest").then(|| "/app/node_modules/.bin/vitest".into())
-        })
+        let local = |name: &str| (name == "vitest").then(|| "/app/node_modules/.bin/vitest".into());
+        find_runners(&manifest, Manager::Npm, local).unwrap()
     }
 
     fn shown(call: &Call) -> String {
@@ -161,37 +161,60 @@ mod tests {
 
     #[test]
     fn a_plain_runner_is_recognised_with_its_arguments() {
-        let Some(PackageRunner::Vitest(tool)) = runner("vitest run --config=x.ts") else { panic!() };
+        let [PackageRunner::Vitest(tool), PackageRunner::Jest(_)] = &runners("vitest run --config=x.ts")[..]
+        else {
+            panic!()
+        };
         assert_eq!(shown(&tool.call(&["run"], &["run"])), "/app/node_modules/.bin/vitest run --config=x.ts");
-        let Some(PackageRunner::Jest(tool)) = runner("jest --watch") else { panic!() };
+        let [PackageRunner::Jest(tool)] = &runners("jest --watch")[..] else { panic!() };
         assert_eq!(shown(&tool.call(&[], &["--watch"])), "npx --no-install jest");
-        assert_eq!(runner("node --test test/"), Some(PackageRunner::Node(vec!["test/".into()])));
-        assert_eq!(runner("bun test"), Some(PackageRunner::Bun));
+        assert!(
+            matches!(&runners("node --test test/")[0], PackageRunner::Node(script) if script.words.len() == 3)
+        );
+        assert_eq!(runners("bun test")[0], PackageRunner::Bun);
     }
 
     #[test]
     fn a_script_that_needs_a_shell_is_run_as_it_is() {
-        for script in ["tsc && jest", "NODE_ENV=test jest", "jest 'a b'", "jest $X", "make test", "npm run x"]
-        {
-            assert_eq!(runner(script), Some(PackageRunner::Script("npm test".into())), "{script}");
+        for script in ["tsc && jest", "jest $X", "make test", "npm run x"] {
+            assert_eq!(runners(script)[0], PackageRunner::Script("npm test".into()), "{script}");
         }
     }
 
     #[test]
     fn without_a_script_the_dependencies_decide() {
         let placeholder = "echo \"Error: no test specified\" && exit 1";
-        assert!(matches!(runner(placeholder), Some(PackageRunner::Jest(_))));
-        assert_eq!(find_runner("{}", Manager::Npm, |_| None), None);
-        assert_eq!(find_runner("{", Manager::Npm, |_| None), None);
-        assert_eq!(find_runner("[1]", Manager::Npm, |_| None), None);
+        assert!(matches!(runners(placeholder)[..], [PackageRunner::Jest(_)]));
+        let found = |manifest: &str| find_runners(manifest, Manager::Npm, |_| None);
+        assert!(matches!(
+            found(r#"{"devDependencies": {"jest": "1", "vitest": "2"}}"#).unwrap()[..],
+            [PackageRunner::Vitest(_), PackageRunner::Jest(_)]
+        ));
+        for nothing in
+            ["{}", "[1]", r#"{"scripts": [], "devDependencies": 7}"#, r#"{"scripts": {"test": 1}}"#]
+        {
+            assert!(found(nothing).unwrap().is_empty(), "{nothing}");
+        }
+        assert!(found("{").is_err());
     }
 
     #[test]
-    fn the_lock_file_names_the_package_manager() {
-        let of = |file: &str| Manager::of_files(|name| name == file).test_command();
-        assert_eq!(of("pnpm-lock.yaml"), "pnpm test");
-        assert_eq!(of("yarn.lock"), "yarn test");
-        assert_eq!(of("bun.lockb"), "bun run test");
-        assert_eq!(of("package-lock.json"), "npm test");
+    fn the_lock_file_names_the_package_manager_and_how_it_starts_programs() {
+        let of = |file: &str| Manager::of_files(|name| name == file);
+        let started = |manager: Manager| {
+            let manifest = r#"{"devDependencies": {"vitest": "1"}}"#;
+            let found = find_runners(manifest, manager, |_| None).unwrap();
+            let [PackageRunner::Vitest(tool)] = &found[..] else { panic!() };
+            shown(&tool.call(&["run"], &[]))
+        };
+        for (lock, test, start) in [
+            ("pnpm-lock.yaml", "pnpm test", "pnpm exec vitest run"),
+            ("yarn.lock", "yarn test", "yarn run vitest run"),
+            ("bun.lock", "bun run test", "bun run vitest run"),
+            ("bun.lockb", "bun run test", "bun run vitest run"),
+            ("package-lock.json", "npm test", "npx --no-install vitest run"),
+        ] {
+            assert_eq!((of(lock).test_command(), started(of(lock)).as_str()), (test, start), "{lock}");
+        }
     }
 }

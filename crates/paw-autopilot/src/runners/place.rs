@@ -34,7 +34,7 @@ pub(super) fn places_in(text: &str, root: &Path, is_source: impl Fn(&Path) -> bo
 }
 
 /// What surrounds a path in a message.
-const BREAKS: [char; 10] = [' ', '\t', '(', ')', '\'', '"', '`', '[', ']', ','];
+const BREAKS: [char; 12] = [' ', '\t', '(', ')', '\'', '"', '`', '[', ']', '<', '>', ','];
 
 fn python_frame(line: &str, root: &Path) -> Option<Place> {
     let rest = line.trim_start().strip_prefix("File \"")?;
@@ -45,6 +45,7 @@ fn python_frame(line: &str, root: &Path) -> Option<Place> {
 
 fn place_of(word: &str, root: &Path, is_source: &impl Fn(&Path) -> bool) -> Option<Place> {
     let word = word.trim_start_matches("file://").trim_end_matches([':', '.', ';']);
+    let word = if word.starts_with("@/") { &word[1..] } else { word };
     let mut parts = word.splitn(3, ':');
     let file = inside(parts.next()?, root)?;
     match parts.next().map(str::parse::<u32>) {
@@ -86,6 +87,11 @@ mod tests {
         assert_eq!(found("./x_test.go:3:11: undefined: y"), ["x_test.go:Some(3)"]);
         assert_eq!(found("  File \"/app/test_b.py\", line 1, in <module>"), ["test_b.py:Some(1)"]);
         assert_eq!(found("    at file:///app/a.test.mjs:4:28"), ["a.test.mjs:Some(4)"]);
+        assert_eq!(
+            found("SyntaxError[ @/app/test/math.ts ]: Unexpected end of input"),
+            ["test/math.ts:None"]
+        );
+        assert_eq!(found("<frozen importlib._bootstrap>:1204: in _gcd_import"), Vec::<String>::new());
         assert_eq!(found("    at x (/app/node_modules/v/i.js:1:1)"), Vec::<String>::new());
         assert_eq!(found("Failed to resolve './y' from 'src/a.test.ts'."), ["src/a.test.ts:None"]);
         assert_eq!(found("/usr/lib/python3/unittest/loader.py:3 ../up.rs:3 12:30:01"), Vec::<String>::new());

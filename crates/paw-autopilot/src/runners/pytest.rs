@@ -6,7 +6,7 @@ use super::call::{Call, Said};
 use super::junit::{self, Dialect};
 use super::last_words::last_words;
 use super::report::Report;
-use super::{Adapter, Selection};
+use super::{Adapter, Selection, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pytest {
@@ -22,12 +22,20 @@ impl Adapter for Pytest {
     fn call(&self, which: &Selection) -> Call {
         let call = Call::new(self.python.display().to_string())
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"])
+            // One failure must not hide what the other tests say, whatever the project has configured.
+            .args(["--maxfail=0", "--continue-on-collection-errors"])
             .report_arg("--junitxml=")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
+        let files = files_of(which);
+        // It takes a bracket in a path for parameters of a test, and refuses it.
+        if files.iter().any(|file| file.to_string_lossy().contains('[')) {
+            return call;
+        }
         match which {
             Selection::All => call,
-            Selection::Files(files) => call.args(files),
-            Selection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),
+            Selection::Files(_) => call.args(files),
+            // A directory may be named like an option.
+            Selection::Tests(cases) => call.args(cases.iter().map(|case| format!("./{}", case.name))),
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
+use super::plain::plain;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,7 +42,8 @@ impl Case {
     /// Why it failed. Only the beginning is kept.
     #[must_use]
     pub fn because(mut self, message: impl AsRef<str>) -> Self {
-        let message = message.as_ref().trim();
+        let message = plain(message.as_ref());
+        let message = message.trim();
         self.message = (!message.is_empty()).then(|| beginning(message));
         self
     }
@@ -57,7 +59,7 @@ pub struct Broken {
 
 impl Broken {
     pub fn new(message: impl AsRef<str>, places: Vec<Place>) -> Self {
-        Self { message: beginning(message.as_ref().trim()), places }
+        Self { message: beginning(plain(message.as_ref()).trim()), places }
     }
 }
 
@@ -77,11 +79,18 @@ pub struct Report {
     /// The runner did not write what it was told to write, or nobody can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
+    /// The runner said that there is nothing to run, whatever its exit code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_to_run: bool,
 }
 
 impl Report {
     pub fn unreadable(why: impl Into<String>) -> Self {
         Self { unreadable: Some(why.into()), ..Self::default() }
+    }
+
+    pub fn nothing_to_run() -> Self {
+        Self { nothing_to_run: true, ..Self::default() }
     }
 
     pub fn of_broken(broken: Vec<Broken>) -> Self {

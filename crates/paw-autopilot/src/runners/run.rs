@@ -12,6 +12,7 @@ use paw_host::process::{Command, Exit, ProcessError, Stream};
 
 use super::call::{Call, Said, report_file};
 use super::flaky::settle;
+use super::plain::plain;
 use super::report::{Outcome, Report};
 use super::verdict::{Verdict, judge};
 use super::{Adapter, Selection};
@@ -87,16 +88,26 @@ pub fn run(
     which: &Selection,
     limits: Limits,
 ) -> Result<TestRun, RunError> {
+    run_as(None, adapter, root, which, limits)
+}
+
+fn run_as(
+    mark: Option<&str>,
+    adapter: &dyn Adapter,
+    root: &Path,
+    which: &Selection,
+    limits: Limits,
+) -> Result<TestRun, RunError> {
     let watch = Stopwatch::start();
     if let Some(build) = adapter.build() {
-        let (said, command) = call(&build, root, limits)?;
+        let (said, command) = call(mark, &build, root, limits)?;
         let broken = adapter.read_build(&said);
         if !said.exit.success() {
             let report = Report::of_broken(broken);
             return Ok(finished(command, &said, report, adapter, watch.elapsed()));
         }
     }
-    let (said, command) = call(&adapter.call(which), root, limits)?;
+    let (said, command) = call(mark, &adapter.call(which), root, limits)?;
     let report = adapter.read(&said);
     Ok(finished(command, &said, report, adapter, watch.elapsed()))
 }
@@ -108,12 +119,23 @@ pub fn run_twice(
     which: &Selection,
     limits: Limits,
 ) -> Result<TestRun, RunError> {
-    let first = run(adapter, root, which, limits)?;
+    run_twice_as(None, adapter, root, which, limits)
+}
+
+/// The same, where everything that is started carries `mark`, so that it can be found after we have died.
+pub fn run_twice_as(
+    mark: Option<&str>,
+    adapter: &dyn Adapter,
+    root: &Path,
+    which: &Selection,
+    limits: Limits,
+) -> Result<TestRun, RunError> {
+    let first = run_as(mark, adapter, root, which, limits)?;
     if first.verdict != Verdict::Failures {
         return Ok(first);
     }
     let failed = first.report.failed().cloned().collect();
-    let again = run(adapter, root, &Selection::Tests(failed), limits)?;
+    let again = run_as(mark, adapter, root, &Selection::Tests(failed), limits)?;
     let (report, flaky) = settle(first.report, &again.report);
     let left = report.count(Outcome::Failed) > 0;
     let verdict = if left || flaky.is_empty() { first.verdict } else { again.verdict };
@@ -147,7 +169,7 @@ fn tail(output: &str) -> String {
     output[from..].to_owned()
 }
 
-fn call(call: &Call, root: &Path, limits: Limits) -> Result<(Said, String), RunError> {
+fn call(mark: Option<&str>, call: &Call, root: &Path, limits: Limits) -> Result<(Said, String), RunError> {
     let place = tempfile::Builder::new().prefix("git-paw-tests-").tempdir().map_err(|source| FileError {
         action: "create",
         path: std::env::temp_dir(),
@@ -158,14 +180,15 @@ fn call(call: &Call, root: &Path, limits: Limits) -> Result<(Said, String), RunE
     }
     let command = harmless(call.command(root, place.path()), root);
     // The name of a fresh directory is nobody else's: whoever carries it belongs to this run and to no other.
-    let mark = place.path().file_name().unwrap_or_default().to_string_lossy();
-    let (exit, stdout, stderr) = follow(&command, &mark, limits)?;
+    let own = place.path().file_name().unwrap_or_default().to_string_lossy();
+    let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
     let report = load_report(&report_file(place.path()), limits.output);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let words = |bytes: Vec<u8>| plain(&String::from_utf8_lossy(&bytes)).into_owned();
     let said = Said {
         exit,
-        stdout: text(stdout),
-        stderr: text(stderr),
+        stdout: words(stdout),
+        stderr: words(stderr),
         report: report.map(text),
         root: root.into(),
     };

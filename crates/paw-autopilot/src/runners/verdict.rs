@@ -30,13 +30,17 @@ pub fn judge(exit: Exit, report: &Report, none_ran_code: Option<i32>) -> Verdict
         Verdict::Failures
     } else if report.unreadable.is_some() {
         Verdict::Crashed
-    } else if ran == 0 && (exit.success() || none_ran_code.is_some_and(|code| exit == Exit::Code(code))) {
+    } else if ran == 0 && says_none_ran(exit, report, none_ran_code) {
         Verdict::NoneRan
     } else if exit.success() {
         Verdict::Passed
     } else {
         Verdict::Crashed
     }
+}
+
+fn says_none_ran(exit: Exit, report: &Report, code: Option<i32>) -> bool {
+    exit.success() || report.nothing_to_run || code.is_some_and(|code| exit == Exit::Code(code))
 }
 
 impl Verdict {
@@ -70,6 +74,7 @@ mod tests {
         assert_eq!(judge(0, &report(&[Skipped])), Verdict::NoneRan);
         assert_eq!(judge(5, &report(&[])), Verdict::NoneRan);
         assert_eq!(judge(1, &report(&[])), Verdict::Crashed);
+        assert_eq!(judge(1, &Report::nothing_to_run()), Verdict::NoneRan);
         assert_eq!(judge(0, &Report::unreadable("gone")), Verdict::Crashed);
         let broken = Report { broken: vec![Broken::new("x", Vec::new())], ..report(&[Passed]) };
         assert_eq!(judge(0, &broken), Verdict::BuildFailure);

@@ -9,13 +9,24 @@ use super::id::ItemId;
 use super::tag::TagName;
 use crate::json_text::JsonTextError;
 
+/// Nothing of ours writes half a file, so somebody's hand or another program was at it.
+const MEND_IT: &str = "\nhint: mend it in an editor; git log -p shows what was committed of it";
+
+/// A conflict says itself what to do.
+fn mend(problem: &JsonTextError) -> &'static str {
+    match problem {
+        JsonTextError::MergeMarkers { .. } => "",
+        JsonTextError::Syntax(_) => MEND_IT,
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     #[error("there are no tasks here: no .taskmaster/tasks/tasks.json in {} or above it (git paw tasks add TITLE makes one)", .0.display())]
     NoProject(PathBuf),
-    #[error("cannot read {}: {problem}", path.display())]
+    #[error("cannot read {}: {problem}{}", path.display(), mend(problem))]
     Unreadable { path: PathBuf, problem: JsonTextError },
-    #[error("cannot read {}: {problem}", path.display())]
+    #[error("cannot read {}: {problem}{MEND_IT}", path.display())]
     Shape { path: PathBuf, problem: String },
     #[error("'{0}' is no task id (42 is a task, 42.3 its third subtask)")]
     BadId(String),

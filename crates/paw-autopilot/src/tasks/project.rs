@@ -68,10 +68,19 @@ impl TaskProject {
         TaskFile::parse(&text).map_err(|problem| unreadable(&path, problem))
     }
 
+    /// The state, else the one that was kept aside while there was none.
     pub fn load_state(&self) -> Result<State, TaskError> {
-        let path = self.state_file();
-        let Some(text) = files::load_text(&path)? else { return Ok(State::default()) };
-        State::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
+        for path in [self.state_file(), self.own_state_file()] {
+            if let Some(text) = files::load_text(&path)? {
+                return State::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem });
+            }
+        }
+        Ok(State::default())
+    }
+
+    /// Where the active tag is kept where `state.json` would be a new file that git asks about.
+    fn own_state_file(&self) -> PathBuf {
+        self.root.join(".taskmaster/state/active-tag.json")
     }
 
     pub fn load_settings(&self) -> Result<Settings, TaskError> {
@@ -151,14 +160,15 @@ impl TaskProject {
         })
     }
 
-    /// Makes a tag the active one and remembers its branch.
+    /// Makes a tag the active one and remembers its branch. `aside`: in a file of our own.
     pub fn set_active_tag(
         &self,
         tag: &TagName,
         branch: Option<&str>,
+        aside: bool,
         now: Timestamp,
     ) -> Result<(), TaskError> {
-        let path = self.state_file();
+        let path = if aside { self.own_state_file() } else { self.state_file() };
         let before = files::load_text(&path)?;
         let after = state::set_active_tag(before.as_deref(), tag, branch, now)
             .map_err(|problem| TaskError::Unreadable { path: path.clone(), problem })?;

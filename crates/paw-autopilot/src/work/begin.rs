@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::seen::{Seen, head, keep_out_of_git};
 use super::wishes::{Relaxation, Wishes};
-use super::{Approves, Notes, Plan, Site, Work, WorkError};
+use super::{Approves, Notes, PauseWish, Plan, Site, Work, WorkError};
 use crate::artifacts::RunDir;
 use crate::artifacts::log::counts;
 use crate::artifacts::run_dir::find_latest;
@@ -24,9 +24,11 @@ impl Work {
         if !problems.is_empty() {
             return Err(WorkError::NotReady(problems));
         }
-        let tester = site.tester(wishes.runner.as_deref(), approves)?;
+        let mut tester = site.tester(wishes.runner.as_deref(), approves)?;
         let lock = take_lock(&site)?;
         give_up_unfinished(&site, &wishes)?;
+        let pause = PauseWish::of(&site.project);
+        pause.forget();
         let run = Run::new(order(plan, &wishes, &site), steps(plan))?;
         let began = clock::now();
         let dir = RunDir::create(&site.project, began)?;
@@ -44,14 +46,18 @@ impl Work {
             last_result: None,
             last_error: None,
             coverage: None,
+            told_unmeasured: false,
             relaxed: relaxed(&site, &wishes)?,
             wishes,
         };
+        tester.set_mark(notes.tests_mark());
         let mut work = Self {
             site,
             dir,
             run,
             notes,
+            pause,
+            measuring: None,
             tester,
             baseline: Report::default(),
             tested: None,
@@ -97,7 +103,7 @@ impl Work {
         };
         let event = match made {
             Ok(()) => {
-                self.site.project.set_active_tag(&plan.tag, Some(plan.branch.as_str()), clock::now())?;
+                self.site.remember_tag(&plan.tag, plan.branch.as_str())?;
                 self.log("branch", json!({"status": "ok", "branch": plan.branch.as_str()}))?;
                 Event::BranchMade { branch: plan.branch.clone(), head: head(&self.site.git)?.1 }
             }
@@ -178,6 +184,7 @@ fn give_up_unfinished(site: &Site, wishes: &Wishes) -> Result<(), WorkError> {
     if !wishes.relaxes(Relaxation::Run) && stored.run.branch.is_some() {
         return Err(WorkError::Unfinished { run: dir.id, task: stored.run.order.task });
     }
+    stored.notes.end_what_is_left();
     stored.run.step(Event::Abort)?;
     dir.write_checkpoint(&stored.run, &stored.notes)?;
     Ok(dir.log(clock::now(), "abort", json!({"status": "ok", "reason": "another run was begun"}))?)

@@ -1,5 +1,7 @@
-//! Commands of the project's own that belong to the end of a run.
+//! Commands of the project's own: formatter, linter, coverage.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +10,9 @@ use paw_host::process::Command;
 
 use super::WorkError;
 use crate::coverage::{Base, Coverage, parse};
+use crate::limit::follow_within;
 
-/// What the user has configured, or approved, to be run at the end.
+/// What the user has configured, or approved, to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FinalCommands {
     pub format: Option<String>,
@@ -17,6 +20,8 @@ pub struct FinalCommands {
     pub coverage: Option<String>,
     /// Where the coverage command leaves its report; nothing to look in the usual places.
     pub coverage_report: Option<PathBuf>,
+    /// Without a report nothing counts as done.
+    pub coverage_required: bool,
 }
 
 const PLACES: [&str; 11] = [
@@ -33,18 +38,33 @@ const PLACES: [&str; 11] = [
     "target/coverage.json",
 ];
 
-/// Runs a line in a shell, without anybody's secrets. What it said comes back when it fails.
-pub(super) fn run_line(line: &str, root: &Path, limit: Duration) -> Result<Result<(), String>, WorkError> {
-    let command = Command::new("sh").args(["-c", line]).dir(root).harmless_environment().time_limit(limit);
-    let output = command.capture()?;
-    if output.exit.success() {
+/// Lines of what a command said last that are told when it fails.
+const LAST_WORDS: usize = 5;
+
+/// Runs a line in a shell, without anybody's secrets. What it said last comes back when it fails.
+pub(super) fn run_line(
+    line: &str,
+    root: &Path,
+    mark: &str,
+    limit: Duration,
+) -> Result<Result<(), String>, WorkError> {
+    let command = Command::new("sh").args(["-c", line]).dir(root).harmless_environment();
+    let mut last: VecDeque<String> = VecDeque::new();
+    let exit = follow_within(command.start(mark)?, limit, |_, words| {
+        let words = String::from_utf8_lossy(words).trim_end().to_owned();
+        if !words.trim().is_empty() {
+            last.push_back(words);
+        }
+        if last.len() > LAST_WORDS {
+            last.pop_front();
+        }
+        ControlFlow::Continue(())
+    })?;
+    if exit.success() {
         return Ok(Ok(()));
     }
-    let said = [&output.stdout[..], &output.stderr[..]].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(5)..].join("\n");
-    Ok(Err(format!("'{line}' {}{}{last}", output.exit, if last.is_empty() { "" } else { ":\n" })))
+    let last = last.into_iter().collect::<Vec<_>>().join("\n");
+    Ok(Err(format!("'{line}' {exit}{}{last}", if last.is_empty() { "" } else { ":\n" })))
 }
 
 /// The report a coverage command has left: the one that was named, else the first usual one that is new.

@@ -1,15 +1,12 @@
 //! What became of a piece of work, by our own tests. What anybody reports about them is not asked for.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use paw_host::clock;
-use serde_json::json;
-
+use super::measure::Measured;
+use super::record::last_error;
 use super::seen::Seen;
 use super::{Work, WorkError};
-use crate::artifacts::log::counts;
-use crate::artifacts::results::{Occasion, TestResult};
-use crate::engine::{Action, Event, Stage};
+use crate::engine::{Action, Event, Pause, Stage};
 use crate::evidence::{FileChange, Kind, Objection, Red, judge_green, judge_red};
 use crate::runners::{Case, Outcome, TestRun};
 use crate::tasks::{ItemId, Status};
@@ -39,6 +36,8 @@ pub struct Judged {
     /// What was written: tests in RED, code in GREEN.
     pub files: Vec<PathBuf>,
     pub tests: TestRun,
+    /// Why nobody knows whether the tests run what was written. Said once in a run.
+    pub unmeasured: Option<String>,
     pub next: Action,
 }
 
@@ -64,11 +63,12 @@ impl Work {
         self.require_untouched_head()?;
         let subtask = self.run.steps[step].id.clone();
         let tests = self.tester.run()?;
+        self.heed_pause()?;
         let seen = Seen::look(&self.site)?;
         let changes = self.notes.before.until(&seen);
         self.tested = Some(seen);
-        let judgement = match phase {
-            Phase::Red => self.judge_red(&subtask, attempt, &changes, &tests)?,
+        let (judgement, unmeasured) = match phase {
+            Phase::Red => (self.judge_red(&subtask, attempt, &changes, &tests)?, None),
             Phase::Green => self.judge_green(&subtask, attempt, &changes, &tests)?,
         };
         let files = written(self, &changes, phase);
@@ -83,7 +83,8 @@ impl Work {
         }
         self.log_pause()?;
         let next = self.run.action();
-        Ok(Judged { phase, subtask, attempt, judgement, files, tests, next })
+        let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.told_unmeasured, true));
+        Ok(Judged { phase, subtask, attempt, judgement, files, tests, unmeasured, next })
     }
 
     /// How things were when the tests last ran.
@@ -113,7 +114,7 @@ impl Work {
             Red::Refused(objections) => Judgement::Refused(objections.clone()),
         };
         self.remember(&judgement, tests, false);
-        self.record(Phase::Red, subtask, attempt, &judgement, tests)?;
+        self.record(Phase::Red, subtask, attempt, &judgement, tests, None)?;
         self.step(Event::RedJudged(red))?;
         Ok(judgement)
     }
@@ -124,11 +125,21 @@ impl Work {
         attempt: u32,
         changes: &[FileChange],
         tests: &TestRun,
-    ) -> Result<Judgement, WorkError> {
+    ) -> Result<(Judgement, Option<String>), WorkError> {
         let Stage::Green { red, .. } = &self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
         };
-        let judged = judge_green(&self.site.rules, &self.baseline, red, changes, tests);
+        let mut judged = judge_green(&self.site.rules, &self.baseline, red, changes, tests);
+        let measured = if judged.is_ok() { self.measure_subtask(changes)? } else { Measured::default() };
+        self.heed_pause()?;
+        if let Some(why) = measured.unknown.clone().filter(|_| self.is_measuring_required()) {
+            self.notes.last_error = Some(why.clone());
+            self.happen(Event::NotMeasured { why: why.clone() })?;
+            return Err(WorkError::Paused(Pause::Coverage { why }.to_string()));
+        }
+        if let Some(objection) = measured.objection {
+            judged = Err(vec![objection]);
+        }
         let judgement = match &judged {
             Ok(_) => Judgement::Proven,
             Err(objections) => Judgement::Refused(objections.clone()),
@@ -137,9 +148,9 @@ impl Work {
         if judged.is_ok() {
             self.notes.green = Some(tests.report.clone());
         }
-        self.record(Phase::Green, subtask, attempt, &judgement, tests)?;
+        self.record(Phase::Green, subtask, attempt, &judgement, tests, measured.coverage.as_ref())?;
         self.step(Event::GreenJudged(judged))?;
-        Ok(judgement)
+        Ok((judgement, measured.unknown))
     }
 
     fn remember(&mut self, judgement: &Judgement, tests: &TestRun, proven: bool) {
@@ -154,45 +165,6 @@ impl Work {
             Judgement::Refused(objections) => last_error(tests, objections),
             Judgement::Proven | Judgement::AlreadyGreen { .. } => None,
         };
-    }
-
-    /// The result of a run of tests, and a line about it.
-    fn record(
-        &mut self,
-        phase: Phase,
-        subtask: &ItemId,
-        attempt: u32,
-        judgement: &Judgement,
-        tests: &TestRun,
-    ) -> Result<(), WorkError> {
-        let proven = !matches!(judgement, Judgement::Refused(_));
-        let occasion = match phase {
-            Phase::Red => Occasion::Red { subtask, attempt, proven },
-            Phase::Green => Occasion::Green { subtask, attempt, proven },
-        };
-        let result = TestResult::of(occasion, tests, None, clock::now());
-        let path = self.dir.write_result(occasion, &result)?;
-        self.notes.last_result = path.strip_prefix(&self.dir.path).ok().map(Path::to_path_buf);
-        let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
-            "tests": counts(&tests.report), "attempts": attempt});
-        match judgement {
-            Judgement::Proven => {}
-            Judgement::AlreadyGreen { settled } => {
-                fields["note"] = json!(if *settled {
-                    "already implemented"
-                } else {
-                    "passed at once; asked for a failing test"
-                });
-            }
-            Judgement::Refused(objections) => {
-                fields["error"] =
-                    json!(objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
-            }
-        }
-        if !tests.flaky.is_empty() {
-            fields["flaky"] = json!(tests.flaky);
-        }
-        self.log(&phase.as_str().to_lowercase(), fields)
     }
 }
 
@@ -218,21 +190,4 @@ fn written(work: &Work, changes: &[FileChange], phase: Phase) -> Vec<PathBuf> {
         files = kinds(second).collect();
     }
     files
-}
-
-/// What the first failing test said, else the first objection.
-fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
-    let failing = tests.report.cases.iter().filter(|case| case.outcome == Outcome::Failed);
-    let message = failing.filter_map(|case| case.message.as_deref()).find_map(telling_line);
-    message.or_else(|| objections.first().map(ToString::to_string))
-}
-
-/// The line of a message that says most: in a traceback the last one, else the first.
-fn telling_line(message: &str) -> Option<String> {
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    if message.starts_with("Traceback") {
-        lines.next_back().map(str::to_owned)
-    } else {
-        lines.next().map(str::to_owned)
-    }
 }

@@ -8,7 +8,7 @@ use crate::tasks::Subtask;
 use crate::tasks::model::text_field;
 
 /// Each once, in the order they are named.
-pub(super) fn files_of(subtask: &Subtask) -> Vec<PathBuf> {
+pub(crate) fn files_of(subtask: &Subtask) -> Vec<PathBuf> {
     let listed = subtask.fields.get("relevantFiles").and_then(Value::as_array);
     let mut files: Vec<PathBuf> = Vec::new();
     let mut add = |path: &str| {

@@ -45,11 +45,13 @@ impl Work {
         let root = self.site.project.root.clone();
         let mut failed = None;
         for line in [&commands.format, &commands.lint].into_iter().flatten() {
-            failed = failed.or(run_line(line, &root, limit)?.err());
+            failed = failed.or(run_line(line, &root, &self.notes.tests_mark(), limit)?.err());
         }
         let tests = self.tester.run()?;
+        self.heed_pause()?;
         failed = failed.or_else(|| self.new_failures(&tests));
         let coverage = if failed.is_none() { self.measure(commands, &mut failed)? } else { None };
+        self.heed_pause()?;
         let judged = coverage.as_ref().map(|coverage| judge(coverage, &self.site.settings.thresholds));
         if let Some(missed) = judged.as_deref().and_then(missed)
             && !self.notes.wishes.relaxes(Relaxation::Coverage)
@@ -101,11 +103,15 @@ impl Work {
     ) -> Result<Option<Coverage>, WorkError> {
         let Some(line) = &commands.coverage else { return Ok(None) };
         let (root, since) = (&self.site.project.root, clock::now());
-        if let Err(why) = run_line(line, root, self.tester.limit())? {
+        if let Err(why) = run_line(line, root, &self.notes.tests_mark(), self.tester.limit())? {
             *failed = Some(why);
             return Ok(None);
         }
-        load_coverage(commands.coverage_report.as_deref(), root, since)
+        let coverage = load_coverage(commands.coverage_report.as_deref(), root, since)?;
+        if coverage.is_none() && commands.coverage_required {
+            *failed = Some(format!("coverage is required, and '{line}' left no report"));
+        }
+        Ok(coverage)
     }
 
     /// What a formatter has changed is a commit of its own, after the tests have passed with it.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use paw_host::process::end_marked;
 use serde::{Deserialize, Serialize};
 
 use super::seen::Seen;
@@ -15,7 +16,7 @@ use crate::runners::{Case, Report};
 pub struct Notes {
     pub began: Timestamp,
     pub wishes: Wishes,
-    /// Whatever an executor has started carries this, and is ended by it.
+    /// Whatever an executor has started carries this, and is ended by it. What else a run starts carries it with an ending.
     pub mark: String,
     /// The commit that the branch was made from.
     pub base: String,
@@ -45,7 +46,33 @@ pub struct Notes {
     pub last_error: Option<String>,
     #[serde(default)]
     pub coverage: Option<Percents>,
+    /// It was said that changed lines are not measured.
+    #[serde(default)]
+    pub told_unmeasured: bool,
     /// What was let pass, in words.
     #[serde(default)]
     pub relaxed: Vec<String>,
+}
+
+impl Notes {
+    /// What the tests carry, and the project's own commands.
+    pub fn tests_mark(&self) -> String {
+        format!("{}-tests", self.mark)
+    }
+
+    /// What a pane carries in which an executor works.
+    pub fn pane_mark(&self) -> String {
+        format!("{}-pane", self.mark)
+    }
+
+    /// What can be ended in the middle of its work and done again.
+    pub fn interruptible(&self) -> Vec<String> {
+        vec![self.mark.clone(), self.tests_mark()]
+    }
+
+    /// Ends whatever a process that died has left of this run. Says how much there was.
+    pub fn end_what_is_left(&self) -> usize {
+        let marks = [self.mark.clone(), self.tests_mark(), self.pane_mark()];
+        marks.iter().map(|mark| end_marked(mark)).sum()
+    }
 }

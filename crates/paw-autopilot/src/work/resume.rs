@@ -1,13 +1,12 @@
 //! Going on with a run: after a pause, after a crash, or just from another process.
 
-use paw_host::process::end_marked;
 use serde_json::json;
 
 use super::begin::take_lock;
 use super::plan::plan;
 use super::seen::{Seen, head};
 use super::wishes::{Relaxation, Wishes};
-use super::{Approves, Site, Work, WorkError};
+use super::{Approves, PauseWish, Site, Work, WorkError};
 use crate::artifacts::run_dir::find_latest;
 use crate::engine::resume::{Found, resume};
 use crate::engine::{Event, Run, Stage};
@@ -23,17 +22,32 @@ impl Work {
         if stored.run.is_over() {
             return Err(WorkError::NoRun);
         }
-        let tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
+        let mut tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
+        tester.set_mark(stored.notes.tests_mark());
+        let pause = PauseWish::of(&site.project);
         let baseline = dir.load_baseline()?.unwrap_or_default();
         let (run, notes) = (stored.run, stored.notes);
-        Ok(Self { site, dir, run, notes, tester, baseline, tested: None, written: None, _lock: lock })
+        Ok(Self {
+            site,
+            dir,
+            run,
+            notes,
+            pause,
+            measuring: None,
+            tester,
+            baseline,
+            tested: None,
+            written: None,
+            _lock: lock,
+        })
     }
 
-    /// Takes up a run that was paused or killed: ends what an executor has left, checks that branch, HEAD and task are
+    /// Takes up a run that was paused or killed: ends what is left of it, checks that branch, HEAD and task are
     /// still what they were, and goes on. Attempts count afresh, and the tests come first.
     pub fn resume(site: Site, approves: Approves<'_>) -> Result<Self, WorkError> {
         let mut work = Self::load(site, approves)?;
-        end_marked(&work.notes.mark);
+        work.pause.forget();
+        work.notes.end_what_is_left();
         let found = work.found()?;
         let known =
             work.run.steps.iter().filter(|step| step.outcome != crate::engine::StepOutcome::Open).count();
@@ -98,7 +112,7 @@ impl Work {
 
     /// Gives the run up. Branch, commits and files stay.
     pub fn abort(&mut self) -> Result<(), WorkError> {
-        end_marked(&self.notes.mark);
+        self.notes.end_what_is_left();
         self.step(Event::Abort)?;
         self.log("abort", json!({"status": "ok"}))
     }

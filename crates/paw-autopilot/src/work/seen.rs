@@ -24,12 +24,13 @@ pub struct Seen {
 impl Seen {
     pub fn look(site: &Site) -> Result<Self, WorkError> {
         let ours = |change: &FileChange| is_report(&change.path);
-        let changes = since_head(&site.git)?.into_iter().filter(|change| !ours(change)).collect();
+        let (commit, changes) = since_head(&site.git)?;
+        let changes = changes.into_iter().filter(|change| !ours(change)).collect();
         let guarded = guarded(site).into_iter().map(|path| {
             let text = std::fs::read(site.top.join(&path)).ok();
             (path, text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         });
-        Ok(Self { commit: head(&site.git)?.1, changes, guarded: guarded.collect() })
+        Ok(Self { commit: commit.unwrap_or_default(), changes, guarded: guarded.collect() })
     }
 
     /// The last commit then.
@@ -85,7 +86,7 @@ pub fn is_report(path: &Path) -> bool {
 
 /// Where HEAD is: its branch, and its commit. A repository without a commit has none.
 pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
-    let said = git.output(["rev-parse", "--verify", "HEAD", "--symbolic-full-name", "HEAD"])?;
+    let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let mut lines = text.lines();
     match (said.exit.success(), lines.next(), lines.next()) {

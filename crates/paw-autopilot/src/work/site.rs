@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_core::PawError;
+use paw_host::clock;
 use paw_host::git::{Git, Repo};
 use paw_host::trust::Subject;
 
 use super::{Approves, WorkError};
 use crate::evidence::Rules;
 use crate::runners::detect::{Detected, detect, gather};
-use crate::runners::run::run_twice;
+use crate::runners::run::run_twice_as;
 use crate::runners::{Adapter, Limits, Selection, TestRun};
-use crate::tasks::{Settings, TaskProject};
+use crate::tasks::{Settings, TagName, TaskProject};
 
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -54,6 +55,15 @@ impl Site {
         Some(String::from_utf8_lossy(&std::fs::read(real).ok()?).into_owned())
     }
 
+    /// Makes a tag the active one. `state.json` is another program's file: where there is none, and git would ask about a
+    /// new one, the tag is kept aside.
+    pub(super) fn remember_tag(&self, tag: &TagName, branch: &str) -> Result<(), WorkError> {
+        let file = self.project.state_file();
+        let ignored = || self.git.output(["check-ignore".as_ref(), "--quiet".as_ref(), file.as_os_str()]);
+        let aside = !file.exists() && !ignored()?.exit.success();
+        Ok(self.project.set_active_tag(tag, Some(branch), aside, clock::now())?)
+    }
+
     pub(super) fn has_tests_dir(&self) -> bool {
         self.project.root.join("tests").is_dir()
     }
@@ -61,8 +71,9 @@ impl Site {
     /// The runner of the project's tests, by the user's wish, else by the project's settings, else by looking.
     pub fn detect(&self, wish: Option<&str>) -> Result<(Detected, Option<Subject>), WorkError> {
         let wish = wish.filter(|wish| *wish != "auto");
-        let facts = gather(&self.project.root, &self.search_path);
-        let detected = detect(&facts, &self.project.root, wish.or(self.settings.runner.as_deref()))?;
+        let wanted = wish.or(self.settings.runner.as_deref());
+        let facts = gather(&self.project.root, &self.search_path, wanted);
+        let detected = detect(&facts, &self.project.root, wanted)?;
         // What the user has typed is the user's own; what a file of the project says is somebody else's.
         let foreign = detected.needs_trust && wish.is_none();
         let subject = foreign.then(|| Subject::new("tests").with("test.runner", detected.adapter.name()));
@@ -81,6 +92,7 @@ impl Site {
             adapter: detected.adapter,
             root: self.project.root.clone(),
             limits: Limits::of(self.settings.test_timeout),
+            mark: None,
         })
     }
 }
@@ -91,9 +103,15 @@ pub struct Tester {
     adapter: Box<dyn Adapter>,
     root: PathBuf,
     limits: Limits,
+    /// What everything that is started carries; nothing where nobody looks for it later.
+    mark: Option<String>,
 }
 
 impl Tester {
+    pub(super) fn set_mark(&mut self, mark: String) {
+        self.mark = Some(mark);
+    }
+
     /// What people call it: `npm test`.
     pub fn name(&self) -> String {
         self.adapter.name()
@@ -105,7 +123,8 @@ impl Tester {
 
     /// The whole suite, and once more what failed.
     pub fn run(&self) -> Result<TestRun, WorkError> {
-        Ok(run_twice(self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
+        let mark = self.mark.as_deref();
+        Ok(run_twice_as(mark, self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Wishes {
     pub push: bool,
     pub pull_request: bool,
     pub relax: Vec<Relaxation>,
+    /// The executor works where it can be watched.
+    #[serde(default)]
+    pub pane: bool,
     /// Tasks whose work is on this branch already, though nobody has reviewed it yet.
     #[serde(default)]
     pub built_on: Vec<TaskId>,

@@ -37,7 +37,9 @@ impl World {
         repo.commit_file("test_old.py", test, "test");
         repo.git(["checkout", "--quiet", "-b", "analytics/task-42-user-metrics"]);
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let adapter = detect(&gather(&repo.root, &path), &repo.root, Some("unittest")).unwrap().adapter;
+        let adapter = detect(&gather(&repo.root, &path, Some("unittest")), &repo.root, Some("unittest"))
+            .unwrap()
+            .adapter;
         let mut world = Self { repo, adapter, baseline: Report::default() };
         world.baseline = world.tests().report;
         Some(world)
@@ -50,7 +52,7 @@ impl World {
 
     /// What differs from the last commit.
     fn changes(&self) -> Vec<FileChange> {
-        since_head(&Git::at(&self.repo.root)).unwrap()
+        since_head(&Git::at(&self.repo.root)).unwrap().1
     }
 
     fn red(&self) -> Red {
@@ -161,7 +163,7 @@ fn every_kind_of_change_in_a_worktree_is_seen() {
     repo.git(["mv", "moved", "there"]);
     repo.git(["rm", "--quiet", "deleted"]);
     std::os::unix::fs::symlink("/etc/passwd", repo.root.join("link")).unwrap();
-    let seen = since_head(&Git::at(&repo.root)).unwrap();
+    let seen = since_head(&Git::at(&repo.root)).unwrap().1;
     let shown: Vec<_> = seen
         .iter()
         .map(|change| (change.path.to_str().unwrap(), change.before.is_some(), change.after.is_some()))
@@ -187,6 +189,6 @@ fn a_repository_without_a_commit_has_new_files_only() {
     let repo = sandbox.repo("app");
     repo.git(["checkout", "--quiet", "--orphan", "empty"]);
     repo.git(["rm", "--quiet", "-r", "--cached", "."]);
-    let seen = since_head(&Git::at(&repo.root)).unwrap();
+    let seen = since_head(&Git::at(&repo.root)).unwrap().1;
     assert!(seen.len() == 1 && seen[0].before.is_none(), "{seen:?}");
 }

@@ -10,6 +10,7 @@
 )]
 
 mod artifacts;
+mod changes;
 mod cycle;
 mod runners;
 mod tasks;

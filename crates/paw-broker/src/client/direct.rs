@@ -22,7 +22,7 @@ impl Client {
     pub(super) fn write_down(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
-        let reply = route::reply(&message);
+        let reply = route::reply(&message).filter(|_| self.nudge);
         let drafts: Vec<Draft> =
             [Some(message), reply].into_iter().flatten().map(|message| Draft::new(message, now)).collect();
         Ok(log.append(&session, &drafts)?)
@@ -46,7 +46,7 @@ impl Client {
         }
     }
 
-    fn open_log(&self) -> Result<(SqliteLog, SessionId, Caller), ClientError> {
+    pub(super) fn open_log(&self) -> Result<(SqliteLog, SessionId, Caller), ClientError> {
         if !self.dir.log().exists() {
             return Err(ClientError::NoSession);
         }
@@ -63,8 +63,8 @@ impl Client {
         if self.config.auth == BrokerAuth::None {
             return Ok(Caller::Anybody);
         }
-        let token = self.token.as_ref().ok_or_else(|| ClientError::NoToken(self.agent.clone()))?;
+        let token = self.token.as_ref().ok_or_else(|| self.stranger())?;
         let keys = Keyring::new(log, self.dir.path()).load(session)?;
-        keys.owner(token).cloned().map(Caller::Known).ok_or(ClientError::UnknownToken)
+        keys.owner(token).cloned().map(Caller::Known).ok_or_else(|| self.stranger())
     }
 }

@@ -46,11 +46,34 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<Answer> {
+        let stream = self.ask(address, token, "HTTP/1.1", ANSWER + self.wait)?;
+        let mut answer = Vec::new();
+        stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
+        Answer::parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The answer as it comes, in HTTP/1.0, so that its body is sent as it is. Silence for so long is an error.
+    pub(super) fn open(
+        &self,
+        address: SocketAddr,
+        token: Option<&Token>,
+        silence: Duration,
+    ) -> io::Result<TcpStream> {
+        self.ask(address, token, "HTTP/1.0", silence)
+    }
+
+    fn ask(
+        &self,
+        address: SocketAddr,
+        token: Option<&Token>,
+        version: &str,
+        silence: Duration,
+    ) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
         stream.set_write_timeout(Some(ANSWER))?;
-        stream.set_read_timeout(Some(ANSWER + self.wait))?;
+        stream.set_read_timeout(Some(silence))?;
         let mut head =
-            format!("{} {} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n", self.method, self.path);
+            format!("{} {} {version}\r\nHost: {address}\r\nConnection: close\r\n", self.method, self.path);
         // A token with a line break in it would be a header of its own.
         if let Some(token) = token.filter(|token| token.reveal().bytes().all(|byte| byte.is_ascii_graphic()))
         {
@@ -63,9 +86,7 @@ impl<'a> Request<'a> {
         head.push_str("\r\n");
         head.push_str(self.body);
         stream.write_all(head.as_bytes())?;
-        let mut answer = Vec::new();
-        stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
-        Answer::parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        Ok(stream)
     }
 }
 

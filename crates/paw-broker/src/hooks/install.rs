@@ -45,7 +45,8 @@ struct Place {
 impl Place {
     fn of(common_dir: &Path) -> Self {
         let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
-        Self { dir: common_dir.join("paw"), common_dir }
+        // Apart from what agents in a sandbox may write to: a hook runs outside of it.
+        Self { dir: common_dir.join("paw-hooks"), common_dir }
     }
 
     fn hooks(&self) -> PathBuf {
@@ -202,10 +203,13 @@ pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
     }
     match fs::remove_dir_all(place.hooks()) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(FileError { action: "remove", path: place.hooks(), source }.into())
+            return Err(FileError { action: "remove", path: place.hooks(), source }.into());
         }
-        _ => Ok(()),
+        _ => {}
     }
+    // Only if nothing else is in it.
+    let _ = fs::remove_dir(&place.dir);
+    Ok(())
 }
 
 fn admin_dirs(common_dir: &Path) -> impl Iterator<Item = PathBuf> {

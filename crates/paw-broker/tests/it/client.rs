@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use paw_broker::SessionId;
-use paw_broker::client::{Client, ClientError, Way, Who};
+use paw_broker::client::{Client, ClientError, Heard, Way, Who};
 use paw_broker::identity::Token;
-use paw_broker::message::{Artifact, Message, Question, Verified};
+use paw_broker::message::{Artifact, Message, Question, Status, Verified};
 use paw_core::config::BrokerConfig;
 use paw_host::clock;
 
@@ -129,6 +129,39 @@ fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
 }
 
 #[test]
+fn whoever_listens_hears_states_as_well_and_goes_on_when_the_broker_ends() {
+    let server = Server::start();
+    let token = server.token("a");
+    let (a, operator) = (client(server.dir.path(), "a", &token), operator(server.dir.path()));
+    let listening = std::thread::spawn(move || {
+        let mut heard = Vec::new();
+        let listened = operator.listen(0, |what| {
+            if let Heard::Said(stored) = what {
+                heard.push((stored.seq, stored.message.type_name().to_owned()));
+            }
+            if heard.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        listened.unwrap();
+        heard
+    });
+    let status = || Message::from(Status::new(id("a"), "working"));
+    a.say(&status(), clock::now()).unwrap();
+    a.say(&artifact("a", "two"), clock::now()).unwrap();
+    server.broker.shutdown();
+    a.say(&status(), clock::now()).unwrap();
+    let kinds = ["agent.status", "agent.artifact", "agent.status"].map(str::to_owned);
+    assert_eq!(listening.join().unwrap(), (1..).zip(kinds).collect::<Vec<_>>());
+}
+
+#[test]
+fn nobody_listens_with_a_token_of_another_session() {
+    let server = Server::start();
+    let stranger = client(server.dir.path(), "a", &Token::from_text("not-a-token"));
+    let listened = stranger.listen(0, |_| ControlFlow::Continue(()));
+    assert!(matches!(listened, Err(ClientError::UnknownToken)), "{listened:?}");
+}
+
+#[test]
 fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
     let server = Server::start();
     let (token, other) = (server.token("a"), server.token("b"));
@@ -147,4 +180,49 @@ fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
     server.broker.shutdown();
     a.say(&artifact("a", "three"), clock::now()).unwrap();
     assert_eq!(following.join().unwrap(), ["one", "two", "three"]);
+}
+
+#[test]
+fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
+    let server = Server::start();
+    let speak = |agent: &str, token: Option<&str>| {
+        let who = Who { agent: Some(agent.to_owned()), token: token.map(str::to_owned), url: None };
+        let config = BrokerConfig::default();
+        let client = Client::new(&server.dir.path().join(".git"), config, who, None).unwrap();
+        client.say(&artifact(agent, "x"), clock::now()).unwrap_err().to_string()
+    };
+    let check = || {
+        for (said, words) in [
+            (speak("a", None), "you say you are 'a' (GIT_PAW_AGENT_ID), but nothing proves it"),
+            (speak("a", Some("paw_other")), "the token in GIT_PAW_BROKER_TOKEN is of another session"),
+        ] {
+            assert!(said.contains(words) && said.contains("unset GIT_PAW_AGENT_ID"), "{said}");
+            assert!(!said.contains("Authorization") && !said.contains("header"), "{said}");
+        }
+        std::fs::write(server.dir.path().join(".git/paw/operator-token"), "paw_old").unwrap();
+        let said = operator(server.dir.path()).say(&artifact("operator", "x"), clock::now());
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains("operator-token") && said.contains("git paw pause"), "{said}");
+    };
+    check();
+    server.broker.shutdown();
+    check();
+}
+
+#[test]
+fn a_commit_that_is_written_down_without_a_broker_is_followed_by_a_nudge_where_that_is_wanted() {
+    let server = Server::start();
+    let token = server.token("a");
+    let dir = server.dir;
+    server.broker.shutdown();
+    let supervisor = || {
+        let inbox = operator(dir.path()).inbox_of(&id("supervisor"), 0, Duration::ZERO).unwrap();
+        let nudges = inbox.messages.iter().filter(|stored| matches!(stored.message, Message::VerifyNow(_)));
+        nudges.count()
+    };
+    let a = client(dir.path(), "a", &token);
+    a.clone().nudging(false).say(&artifact("a", "committed"), clock::now()).unwrap();
+    assert_eq!(supervisor(), 0);
+    a.say(&artifact("a", "committed"), clock::now()).unwrap();
+    assert_eq!(supervisor(), 1);
 }

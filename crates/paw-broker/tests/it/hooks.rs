@@ -240,7 +240,7 @@ fn uninstalling_gives_everything_back_to_the_byte() {
     uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
     assert_eq!(fs::read_to_string(&config).unwrap(), odd);
     assert_eq!(fs::read(&hook).unwrap(), before);
-    assert!(!hooked.common_dir().join("paw/hooks").exists());
+    assert!(!hooked.common_dir().join("paw-hooks").exists());
     let left = fs::read_dir(hooked.common_dir().join("worktrees/tree")).unwrap();
     assert!(!left.into_iter().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("paw-")));
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "after"]).code, 0);
@@ -268,10 +268,10 @@ fn the_last_agent_to_go_takes_the_hooks_along() {
     install(&HookSetup { worktree: other.clone(), agent: AgentId::new("other").unwrap(), ..hooked.setup() })
         .unwrap();
     uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
-    assert!(hooked.common_dir().join("paw/hooks/post-commit").exists());
+    assert!(hooked.common_dir().join("paw-hooks/hooks/post-commit").exists());
     hooked.repo.git(["worktree", "remove", "--force", other.to_str().unwrap()]);
     uninstall(&hooked.common_dir(), &other).unwrap();
-    assert!(!hooked.common_dir().join("paw/hooks").exists());
+    assert!(!hooked.common_dir().join("paw-hooks").exists());
 }
 
 #[test]

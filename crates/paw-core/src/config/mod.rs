@@ -11,12 +11,13 @@
 //! - [`set_cli`], [`remove_cli`]: edits that leave every other byte alone
 //!
 //! Below those: `source` (a guarded parse, lines and columns), `alias` (other spellings of a key), `unknown`
-//! (keys that nobody reads) and `error`.
+//! (keys that nobody reads), `no_effect` (keys that come to nothing) and `error`.
 
 mod alias;
 mod edit;
 mod error;
 mod merge;
+mod no_effect;
 mod parse;
 pub mod schema;
 mod section;

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::source::{Source, dotted, printable};
-use super::{ConfigError, PawConfig, alias, unknown};
+use super::{ConfigError, PawConfig, alias, no_effect, unknown};
 
 /// What one file says, and nothing about what it leaves out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -77,6 +77,9 @@ pub fn parse(text: &str, source: &str) -> Result<Layer, ConfigError> {
     }
     for stranger in &strangers {
         warn(stranger.byte, stranger.to_string());
+    }
+    for idle in no_effect::find(root.get_ref(), &table) {
+        warn(idle.byte, format!("{} has {}", dotted(&idle.path), idle.help));
     }
     for minimum in &MINIMA {
         if let Some(given) = minimum.apply(&mut table) {

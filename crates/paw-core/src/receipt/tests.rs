@@ -33,10 +33,13 @@ fn saved_session_round_trips_with_all_fields_intact() {
         cli: "claude".into(),
         command: "claude --continue".into(),
         conversation: Some("c-1".into()),
+        boot_prompt: Some("begin".into()),
         pending_boot_prompt: Some("begin".into()),
         boot_prompt_problem: Some("it never became ready".into()),
     });
     full.mouse = false;
+    full.borders = false;
+    full.worktrees[0].settings_path = Some(".my-agent/settings.json".into());
     full.log_dir = Some("/code/app/.git-paw/logs/paw-app".into());
     full.tmux_socket = Some("paw".into());
     full.worktrees[0].agent_id = Some(AgentId::new("feat-a").unwrap());
@@ -76,6 +79,7 @@ fn session_without_broker_fields_loads_successfully() {
     let old = Receipt::parse(OLD).unwrap();
     assert_eq!((old.broker_port, &old.broker_bind, &old.broker_log_path), (None, &None, &None));
     assert_eq!((old.status, old.mode, old.mouse), (SessionStatus::Stopped, SessionMode::Bare, true));
+    assert!(old.borders);
     assert_eq!(old.worktrees[0].branch.as_str(), "feat/auth");
     assert!(!old.worktrees[0].branch_created);
 }

@@ -9,6 +9,8 @@ use super::{Git, GitError, path};
 pub struct StatusEntry {
     pub path: PathBuf,
     pub change: Change,
+    /// The file that the last commit has there, or had where it was moved from; nothing for one that is new.
+    pub committed: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,20 @@ impl Git {
     pub fn status(&self) -> Result<Vec<StatusEntry>, GitError> {
         Ok(parse(&self.run(["status", "--porcelain=v2", "-z", "--untracked-files=all"])?))
     }
+
+    /// The same with the commit it is held against, by one process. A repository without a commit has none.
+    pub fn status_of_commit(&self) -> Result<(Option<String>, Vec<StatusEntry>), GitError> {
+        let options = ["--untracked-files=all", "--branch", "--no-ahead-behind"];
+        let listing = self.run(["status", "--porcelain=v2", "-z"].into_iter().chain(options))?;
+        Ok((commit(&listing), parse(&listing)))
+    }
+}
+
+/// `# branch.oid 1f2e…`, or `(initial)`. Headers come first.
+fn commit(listing: &[u8]) -> Option<String> {
+    let mut headers = listing.split(|byte| *byte == 0).take_while(|record| record.starts_with(b"# "));
+    let oid = headers.find_map(|header| header.strip_prefix(b"# branch.oid "))?;
+    (oid != b"(initial)").then(|| String::from_utf8_lossy(oid).into_owned())
 }
 
 fn parse(listing: &[u8]) -> Vec<StatusEntry> {
@@ -47,11 +63,21 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
             Some(b'!') => (2, Change::Ignored),
             _ => continue,
         };
-        if let Some(name) = record.splitn(fields, |byte| *byte == b' ').nth(fields - 1) {
-            entries.push(StatusEntry { path: path(name), change });
+        let words: Vec<&[u8]> = record.splitn(fields, |byte| *byte == b' ').collect();
+        if let Some(name) = words.get(fields - 1) {
+            // Of an unmerged file git tells three versions; the second is ours.
+            let (mode, oid) = if change == Change::Unmerged { (4, 8) } else { (3, 6) };
+            let committed = if fields > 2 { committed(words[mode], words[oid]) } else { None };
+            entries.push(StatusEntry { path: path(name), change, committed });
         }
     }
     entries
+}
+
+/// A submodule is no file, and zeros are no object.
+fn committed(mode: &[u8], oid: &[u8]) -> Option<String> {
+    let is_file = mode != b"160000" && !oid.iter().all(|byte| *byte == b'0');
+    is_file.then(|| String::from_utf8_lossy(oid).into_owned())
 }
 
 fn changed(record: &[u8]) -> Change {
@@ -71,25 +97,39 @@ mod tests {
             1 A. N... 000000 100644 100644 0000 bbbb new\0\
             2 R. N... 100644 100644 100644 aaaa bbbb R100 to here\0from \xff\0\
             u UU N... 100644 100644 100644 100644 a b c both\0\
+            1 .M SC.. 160000 160000 160000 aaaa aaaa module\0\
             ? dir/un tracked\0! target\0";
-        let entry = |name: &[u8], change| StatusEntry { path: path(name), change };
+        let entry = |name: &[u8], change, oid: &str| StatusEntry {
+            path: path(name),
+            change,
+            committed: (!oid.is_empty()).then(|| oid.to_owned()),
+        };
         assert_eq!(
             parse(listing),
             [
-                entry(b"a b\n c", Change::Changed { staged: false, unstaged: true }),
-                entry(b"new", Change::Changed { staged: true, unstaged: false }),
-                entry(b"to here", Change::Moved { from: path(b"from \xff") }),
-                entry(b"both", Change::Unmerged),
-                entry(b"dir/un tracked", Change::Untracked),
-                entry(b"target", Change::Ignored),
+                entry(b"a b\n c", Change::Changed { staged: false, unstaged: true }, "aaaa"),
+                entry(b"new", Change::Changed { staged: true, unstaged: false }, ""),
+                entry(b"to here", Change::Moved { from: path(b"from \xff") }, "aaaa"),
+                entry(b"both", Change::Unmerged, "b"),
+                entry(b"module", Change::Changed { staged: false, unstaged: true }, ""),
+                entry(b"dir/un tracked", Change::Untracked, ""),
+                entry(b"target", Change::Ignored, ""),
             ]
         );
+    }
+
+    #[test]
+    fn the_commit_is_read_from_the_headers_and_from_nothing_else() {
+        assert_eq!(commit(b"# branch.oid 12ab\0# branch.head main\0? x\0").as_deref(), Some("12ab"));
+        assert_eq!(commit(b"# branch.oid (initial)\0# branch.head main\0"), None);
+        assert_eq!(commit(b"? x\0# branch.oid 12ab\0"), None);
     }
 
     proptest! {
         #[test]
         fn no_listing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             parse(&bytes);
+            commit(&bytes);
         }
     }
 }

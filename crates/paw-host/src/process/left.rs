@@ -28,12 +28,27 @@ pub fn end_marked(mark: &str) -> usize {
 
 /// Ends everything that this process has started and that still runs. For the last moment before it ends itself.
 pub fn end_children() -> usize {
-    let own = std::process::id();
+    end_all(children)
+}
+
+/// Ends the programs that this process runs for a limited time, with everything they have started, and no others: git is
+/// left to finish what it is at.
+pub fn end_limited() -> usize {
+    if cfg!(not(target_os = "linux")) {
+        // Nobody can tell there which they are.
+        return end_children();
+    }
     end_all(|| {
-        let mut found = tree::members(own, None);
-        found.remove(&own);
-        found
+        let cookies = tree::Cookie::all_living();
+        cookies.iter().flat_map(|cookie| tree::with_descendants(tree::carriers(Some(cookie)))).collect()
     })
+}
+
+fn children() -> BTreeSet<u32> {
+    let own = std::process::id();
+    let mut found = tree::members(own, None);
+    found.remove(&own);
+    found
 }
 
 fn end_all(find: impl Fn() -> BTreeSet<u32>) -> usize {

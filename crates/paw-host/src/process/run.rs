@@ -149,6 +149,9 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     if timed_out.is_some() {
         tree::kill_all(child.id(), cookie.as_ref(), members);
     }
+    if let Some(cookie) = cookie {
+        cookie.forget();
+    }
     let status =
         child.wait().map_err(|source| ProcessError::Wait { command: command.to_string(), source })?;
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });

@@ -5,6 +5,7 @@
 //! inherit; where `/proc` can be read, whoever has the cookie belongs to the tree.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,11 +14,29 @@ use rustix::process::{Pid, kill_process};
 #[derive(Debug)]
 pub(super) struct Cookie(String);
 
+static LIVING: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+fn living() -> MutexGuard<'static, BTreeSet<String>> {
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Cookie {
     pub(super) const VARIABLE: &str = "GIT_PAW_PROCESS_TREE";
 
     pub(super) fn new() -> Self {
-        Self(uuid::Uuid::now_v7().simple().to_string())
+        let cookie = Self(uuid::Uuid::now_v7().simple().to_string());
+        living().insert(cookie.0.clone());
+        cookie
+    }
+
+    /// Its program has ended.
+    pub(super) fn forget(self) {
+        living().remove(&self.0);
+    }
+
+    /// Those of programs that this process runs now.
+    pub(super) fn all_living() -> Vec<Self> {
+        living().iter().map(|name| Self::named(name)).collect()
     }
 
     /// A cookie that whoever knows its name can look for again, after we are gone.

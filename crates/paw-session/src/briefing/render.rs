@@ -25,6 +25,11 @@ pub fn render(assignment: &Assignment<'_>) -> Briefing {
         warnings = filled.warnings;
         parts.push(filled.text.trim().to_owned());
     }
+    match team.docs_url.as_deref().map(documentation) {
+        Some(Ok(part)) => parts.push(part),
+        Some(Err(warning)) => warnings.push(warning),
+        None => {}
+    }
     if matches!(assignment.role, Role::Agent(_)) {
         parts.push(RULES.trim().to_owned());
     }
@@ -135,6 +140,22 @@ fn governance(team: &Team) -> Option<String> {
             lines.join("\n")
         )
     })
+}
+
+/// Where to read on. Anything but a plain address could be read as words to the agent.
+fn documentation(url: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"<>`\"'()[]{}|\\^".contains(c);
+    let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    match rest {
+        Some(rest) if !rest.is_empty() && url.len() <= 300 && url.chars().all(is_plain) => Ok(format!(
+            "### Documentation\n\n`git paw help` lists the chapters of git-paw's guide and shows each of them; it is also at \
+             <{url}>."
+        )),
+        _ => Err(format!(
+            "docs_base_url is left out of the briefings: {:?} is not the address of a web page",
+            url.chars().take(80).collect::<String>()
+        )),
+    }
 }
 
 /// The first steps, and what must not be forgotten however long the conversation gets.

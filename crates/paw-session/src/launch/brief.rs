@@ -88,6 +88,7 @@ impl Briefs<'_> {
             broker_url: receipt.broker_url(),
             gates: self.config.supervisor.clone().unwrap_or_default(),
             governance: self.config.governance.clone(),
+            docs_url: self.config.docs_base_url.clone(),
         }
     }
 

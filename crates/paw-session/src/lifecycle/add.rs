@@ -77,7 +77,8 @@ impl Session {
         let (mut receipt, id) = self.with_agent(plan, &made, wishes)?;
         if let Some(agent) = receipt.worktrees.last_mut().filter(|_| self.receipt.has_broker()) {
             let line = agent.command.take();
-            agent.command = line.map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program));
+            agent.command = line
+                .map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program, &self.repo.common_dir));
         }
         notes.extend(self.brief_newcomer(plan, wishes, &mut receipt)?);
         let Some(agent) = receipt.worktrees.last().cloned() else {
@@ -135,7 +136,8 @@ impl Session {
             Briefs { repo: &self.repo, config: wishes.config, config_dir: wishes.config_dir, spec: &spec };
         let mut briefed = briefs.install(receipt)?;
         if let Some(agent) = receipt.worktrees.last_mut() {
-            agent.pending_boot_prompt = briefed.agents.pop().flatten();
+            agent.boot_prompt = briefed.agents.pop().flatten();
+            agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
         }
         Ok(briefed.warnings)
     }
@@ -157,7 +159,8 @@ impl Session {
         }
         let token = if receipt.has_broker() { Some(self.mint(id)?) } else { None };
         let token = |_: &AgentId| token.clone();
-        let making = Making { program: doors.program, token: &token, conversation: Conversation::New };
+        let making =
+            Making { program: doors.program, token: &token, conversation: Conversation::New, fresh: &[] };
         let pane = making.agent(receipt, agent, id);
         let target = last.next_place();
         let mut batch = Batch::default();

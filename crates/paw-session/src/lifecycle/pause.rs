@@ -4,6 +4,7 @@ use paw_core::SessionStatus;
 use paw_host::tmux::{TmuxCommand, TmuxError, session_target};
 
 use super::{LifecycleError, Session, broker};
+use crate::conversations;
 
 /// What a pause has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,10 @@ impl Session {
             Ok(_) | Err(TmuxError::Failed { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        self.change(|receipt| receipt.status = SessionStatus::Paused)?;
+        self.change(|receipt| {
+            conversations::keep(&self.repo.common_dir, receipt);
+            receipt.status = SessionStatus::Paused;
+        })?;
         Ok(Paused::Now)
     }
 }

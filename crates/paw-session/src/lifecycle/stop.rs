@@ -6,6 +6,7 @@ use paw_host::tmux::{Batch, TmuxCommand};
 use super::window::Seen;
 use super::{LifecycleError, Session, broker};
 use crate::briefing;
+use crate::conversations;
 
 /// What a stop has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +27,10 @@ impl Session {
             self.end_panes(seen, own_pane)?;
         }
         stopped.warnings.extend(self.strip_briefing()?);
-        self.change(|receipt| receipt.status = SessionStatus::Stopped)?;
+        self.change(|receipt| {
+            conversations::keep(&self.repo.common_dir, receipt);
+            receipt.status = SessionStatus::Stopped;
+        })?;
         if inside {
             self.tmux.kill_session(&self.receipt.session_name)?;
         }

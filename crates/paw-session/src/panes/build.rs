@@ -2,7 +2,7 @@
 
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
-use super::{SESSION_MARK, Window, mark, plain, split, title, type_and_log};
+use super::{SESSION_MARK, STATE, Window, mark, plain, split, title, type_and_log};
 use crate::layout::{HEIGHT, Layout, Row, WIDTH};
 
 /// Holds the window until its options are set; then the panes come, each with its own environment, and it goes.
@@ -49,8 +49,11 @@ impl Window {
         if self.mouse {
             push(TmuxCommand::new("set-option").args(["-t", &target, "mouse", "on"]));
         }
-        for (option, value) in [("pane-border-status", "top"), ("pane-border-format", " #{pane_title} ")] {
-            push(TmuxCommand::new("set-option").args(["-w", "-t", &target, option, value]));
+        if self.borders {
+            let format = format!(" #{{pane_title}} #{{?{STATE},· #{{{STATE}}} ,}}");
+            for (option, value) in [("pane-border-status", "top"), ("pane-border-format", &format)] {
+                push(TmuxCommand::new("set-option").args(["-w", "-t", &target, option, value]));
+            }
         }
         for (name, value) in &self.environment {
             push(TmuxCommand::new("set-environment").args(["-t", &target, name, value]));

@@ -4,7 +4,10 @@ use super::*;
 
 fn window(receipt: &Receipt, conversation: Conversation) -> Result<Window, TooManyAgents> {
     let token = |agent: &AgentId| Some(format!("token-of-{agent}"));
-    Window::of(receipt, Making { program: Path::new("/usr/bin/git-paw"), token: &token, conversation })
+    Window::of(
+        receipt,
+        Making { program: Path::new("/usr/bin/git-paw"), token: &token, conversation, fresh: &[] },
+    )
 }
 
 fn receipt(agents: usize) -> Receipt {
@@ -130,7 +133,14 @@ fn pane_titles_contain_branch_and_cli() {
 fn pane_border_status_configured() {
     let commands = commands(&receipt(1));
     place(&commands, "pane-border-status top");
-    place(&commands, "pane-border-format ' #{pane_title} '");
+    place(&commands, "pane-border-format ' #{pane_title} #{?@paw_state,· #{@paw_state} ,}'");
+}
+
+#[test]
+fn borders_that_are_not_wanted_are_left_as_the_user_has_them() {
+    let mut receipt = receipt(1);
+    receipt.borders = false;
+    assert!(commands(&receipt).iter().all(|command| !command.contains("pane-border")));
 }
 
 #[test]
@@ -246,10 +256,30 @@ fn a_resumed_session_takes_up_each_clis_own_conversation() {
     assert_eq!(
         lines,
         [
-            "claude --safe --continue || claude --safe",
+            "claude --safe --continue || /usr/bin/git-paw __anew supervisor",
             "/usr/bin/git-paw __dashboard",
-            "claude --auto --resume=c-7 || claude --auto",
+            "claude --auto --resume=c-7 || /usr/bin/git-paw __anew feat-1",
             "own-agent",
         ]
     );
+}
+
+#[test]
+fn an_agent_whose_conversation_is_empty_begins_anew_beside_others_that_go_on() {
+    let mut receipt = supervised(2);
+    for agent in &mut receipt.worktrees {
+        agent.cli = "claude".into();
+        agent.command = Some("claude".into());
+    }
+    let token = |_: &_| None;
+    let fresh = [receipt.agent_ids()[1].clone()];
+    let making = Making {
+        program: Path::new("/p"),
+        token: &token,
+        conversation: Conversation::Resumed,
+        fresh: &fresh,
+    };
+    let window = Window::of(&receipt, making).unwrap();
+    let lines: Vec<_> = window.panes.iter().skip(2).map(|pane| pane.command.as_str()).collect();
+    assert_eq!(lines, ["claude --continue || /p __anew feat-1", "claude"]);
 }

@@ -63,7 +63,12 @@ fn receipt(top: Top, agents: usize) -> Receipt {
 
 fn build(server: &Server, receipt: &Receipt) {
     let token = |agent: &AgentId| Some(format!("t-{agent}"));
-    let making = Making { program: Path::new("/bin/true"), token: &token, conversation: Conversation::New };
+    let making = Making {
+        program: Path::new("/bin/true"),
+        token: &token,
+        conversation: Conversation::New,
+        fresh: &[],
+    };
     let window = Window::of(receipt, making).unwrap();
     server.0.run_batch(&window.batch()).unwrap();
 }

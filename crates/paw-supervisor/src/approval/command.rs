@@ -31,7 +31,8 @@ pub(super) struct Situation<'a> {
 
 impl<'a> Situation<'a> {
     pub(super) fn new(place: &'a Place) -> Result<Self, String> {
-        let bounds = Bounds::new(&place.worktree, place.home.as_deref())?;
+        let mut bounds = Bounds::new(&place.worktree, place.home.as_deref())?;
+        bounds.settings.clone_from(&place.settings);
         let cwd = path::real(&place.cwd)?;
         if !cwd.starts_with(&bounds.root) {
             return Err("the shell is not in the worktree".to_owned());

@@ -32,11 +32,13 @@ pub fn gather_in(repo: &Repo, dir: &Path, dirs: &Dirs) -> Result<(Configured, Pl
     let root = repo.worktree.clone().unwrap_or_else(|| dir.to_path_buf());
     let endpoint = Endpoint::load(&PawDir::of(&repo.common_dir)).ok().flatten();
     let port = endpoint.and_then(|endpoint| endpoint.address()).map(|address| address.port());
+    let config = layers.resolve()?;
     let place = Place {
         cwd: dir.to_path_buf(),
         home: std::env::home_dir(),
         branch: Git::at(&root).find_current_branch()?.map(String::from),
-        broker_port: Some(port.unwrap_or(layers.resolve()?.broker.port)),
+        broker_port: Some(port.unwrap_or(config.broker.port)),
+        settings: config.clis.values().filter_map(|cli| cli.settings_path.clone()).collect(),
         ..Place::at(root)
     };
     Ok((configured, place))

@@ -45,6 +45,8 @@ const MOST_ENTRIES: usize = 4096;
 pub(super) struct Bounds {
     pub(super) root: PathBuf,
     pub(super) home: Option<PathBuf>,
+    /// Places in the worktree that are as protected as those with a known name.
+    pub(super) settings: Vec<PathBuf>,
 }
 
 impl Bounds {
@@ -53,7 +55,7 @@ impl Bounds {
         if root.parent().is_none() {
             return Err("the worktree is the root of the file system".to_owned());
         }
-        Ok(Self { root, home: home.map(real).transpose()? })
+        Ok(Self { root, home: home.map(real).transpose()?, settings: Vec::new() })
     }
 
     /// Where `text` leads from `dir`, if that is an unprotected place in the worktree.
@@ -97,7 +99,13 @@ impl Bounds {
         };
         let in_home =
             self.home.as_ref().is_some_and(|home| home.starts_with(&self.root) && target.starts_with(home));
-        if in_home || inside.components().any(|part| is_protected(&part.as_os_str().to_string_lossy())) {
+        // What lies beside a settings file is most often one as well.
+        let is_settings = |file: &PathBuf| {
+            let beside = file.parent().filter(|dir| dir.components().next().is_some());
+            inside.starts_with(beside.unwrap_or(file))
+        };
+        let is_named = |part: Component<'_>| is_protected(&part.as_os_str().to_string_lossy());
+        if in_home || self.settings.iter().any(is_settings) || inside.components().any(is_named) {
             return Err(format!("{} is a protected place", shown(text)));
         }
         Ok(())
@@ -201,6 +209,19 @@ mod tests {
         symlink(".git", tree.join("src/deep/state")).unwrap();
         let bounds = Bounds::new(&tree, Some(&dir.path().join("home"))).unwrap();
         (dir, bounds)
+    }
+
+    #[test]
+    fn a_configured_settings_file_and_what_lies_beside_it_is_protected() {
+        let (_dir, mut bounds) = place();
+        for file in ["src/deep/new.rs", "agent.json", ".my-agent/settings.json"] {
+            assert!(check(&bounds, file), "{file}");
+        }
+        bounds.settings = vec![".my-agent/settings.json".into(), "agent.json".into()];
+        for file in ["agent.json", ".my-agent/settings.json", ".my-agent/hooks/x", "src/../.my-agent/y"] {
+            assert!(!check(&bounds, file), "{file}");
+        }
+        assert!(check(&bounds, "src/deep/new.rs") && check(&bounds, "agent.json.md"));
     }
 
     fn check(bounds: &Bounds, text: &str) -> bool {

@@ -60,7 +60,7 @@ impl Gate {
     }
 
     /// The key of its command in the configuration.
-    const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Fmt => "supervisor.fmt_check_command",
             Self::Lint => "supervisor.lint_command",

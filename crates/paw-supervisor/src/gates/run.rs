@@ -10,6 +10,7 @@ use paw_host::process::{Command, Exit, Stream};
 use super::outcome::{Finding, Status};
 use super::plan::Step;
 use super::record::Records;
+use super::stop::Stop;
 use super::verify::GateError;
 
 /// How much of what a check prints is kept: its end.
@@ -34,6 +35,7 @@ pub(super) struct Site<'a> {
     pub(super) limit: Duration,
     /// What checks find in their environment, which holds no secrets.
     pub(super) variables: &'a [(String, String)],
+    pub(super) stop: &'a Stop,
 }
 
 impl Site<'_> {
@@ -43,6 +45,7 @@ impl Site<'_> {
     }
 
     fn run_one(&self, step: &Step, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
+        self.require_wish()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
         let command =
@@ -57,6 +60,8 @@ impl Site<'_> {
             }
             on_line(&plain(&String::from_utf8_lossy(line)));
         })?;
+        // It was ended, and says nothing about the commit.
+        self.require_wish()?;
         let output =
             String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
         let log = self.records.log(self.commit, step.gate);
@@ -72,6 +77,10 @@ impl Site<'_> {
         };
         Ok(Ran { finding, output })
     }
+
+    fn require_wish(&self) -> Result<(), GateError> {
+        if self.stop.is_raised() { Err(GateError::Interrupted) } else { Ok(()) }
+    }
 }
 
 /// Runs checks in a checkout that somebody else has made of `commit`, each for at most `limit`.
@@ -80,9 +89,10 @@ pub fn check(
     steps: &[Step],
     limit: Duration,
     records: &Records,
+    stop: &Stop,
     on_line: &mut dyn FnMut(&str),
 ) -> Result<Vec<Finding>, GateError> {
-    let ran = Site { dir, commit, records, limit, variables: &[] }.run(steps, on_line)?;
+    let ran = Site { dir, commit, records, limit, variables: &[], stop }.run(steps, on_line)?;
     Ok(ran.into_iter().map(|ran| ran.finding).collect())
 }
 
@@ -132,7 +142,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let variables = [("GIVEN".to_owned(), "yes".to_owned())];
         let records = Records::of(dir.path());
-        let site = Site { dir: dir.path(), commit: "abc", records: &records, limit, variables: &variables };
+        let (commit, stop) = ("abc", &Stop::default());
+        let site = Site { dir: dir.path(), commit, records: &records, limit, variables: &variables, stop };
         let ran = site.run(&[step(command)], &mut |_| {}).unwrap().remove(0);
         (ran, dir)
     }

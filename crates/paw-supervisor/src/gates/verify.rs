@@ -21,6 +21,7 @@ use super::prune;
 use super::ready::Ready;
 use super::record::{Record, Records};
 use super::run::{Ran, Site};
+use super::stop::Stop;
 
 /// Checks that could not be run. A check that ran and failed is a [`Finding`].
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,8 @@ pub enum GateError {
     InTheWay(PathBuf),
     #[error("nothing was checked, because the checkout could not be made ready: {0}")]
     NotReady(String),
+    #[error("interrupted: nothing was proven")]
+    Interrupted,
     #[error(transparent)]
     Copy(#[from] CopyError),
     #[error(transparent)]
@@ -48,6 +51,7 @@ impl From<GateError> for PawError {
             GateError::Git(error) => error.into(),
             GateError::File(error) => error.into(),
             GateError::Copy(error) => error.into(),
+            GateError::Interrupted => Self::UserCancelled,
             GateError::NotReady(_) => Self::WorktreeError(error.to_string()),
             GateError::InTheWay(_) | GateError::Process(_) => Self::SessionError(error.to_string()),
         }
@@ -70,6 +74,8 @@ pub struct Order {
     pub ready: Ready,
     /// What the check of the specs is given.
     pub governance: Vec<Document>,
+    /// Once it is raised nothing more is begun, and what checks say that were ended counts for nothing.
+    pub stop: Stop,
 }
 
 impl Order {
@@ -82,8 +88,11 @@ impl Order {
         on_line: &mut dyn FnMut(&str),
     ) -> Result<Checkout, GateError> {
         let kept = Checkout::keep(&self.repo, &self.keep_in.join(name), commit)?;
-        self.ready.make(&self.repo, &kept.dir, branch, on_line)?;
-        Ok(kept)
+        let made = self.ready.make(&self.repo, &kept.dir, branch, on_line);
+        if self.stop.is_raised() {
+            return Err(GateError::Interrupted);
+        }
+        made.map(|()| kept)
     }
 }
 
@@ -169,7 +178,14 @@ fn run_on_tip(
         None => order.checkout("branch", tip, &order.branch, on_line)?,
     };
     let variables = variables(order, records, tip)?;
-    let site = Site { dir: &checkout.dir, commit: tip, records, limit: order.limit, variables: &variables };
+    let site = Site {
+        dir: &checkout.dir,
+        commit: tip,
+        records,
+        limit: order.limit,
+        variables: &variables,
+        stop: &order.stop,
+    };
     let ran = site.run(&wanted, on_line)?;
     Ok((ran, what_moved(order, tip, &checkout)?))
 }

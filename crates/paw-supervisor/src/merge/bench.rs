@@ -13,7 +13,7 @@ use paw_worktree::rescue::{self, RescueRequest};
 use super::MergeError;
 
 /// Git keeps it as the reason why the worktree is locked; by it a later merge knows what an earlier one has left.
-const REASON: &str = "git paw merge tests here";
+pub const REASON: &str = "git paw merge tests here";
 
 /// A worktree on no branch. It goes when it is dropped; what was built in it lasts until then.
 #[derive(Debug)]

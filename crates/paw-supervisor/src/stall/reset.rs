@@ -1,4 +1,5 @@
-//! When a limit is over, from the words of a CLI: `3pm (Europe/Berlin)`, `3:05 PM`, `15:00`, `in 2h 5m`, `in 3 hours`.
+//! When a limit is over, from the words of a CLI: `3pm (Europe/Berlin)`, `3:05 PM`, `15:00`, `in 2h 5m`, `in 3 hours`,
+//! `2026-11-15T15:00:00Z`.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -9,6 +10,9 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 31);
 
 /// The moment that `text`, read at `now`, speaks of. Nothing for one that is not understood.
 pub fn reset_at(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    if let Ok(at) = text.trim().parse::<Timestamp>() {
+        return (now.duration_until(at) <= LONGEST).then_some(at);
+    }
     let text = text.trim().trim_end_matches('.').to_lowercase();
     if let Some(span) = text.strip_prefix("in ") {
         let at = now.checked_add(duration(span)?).ok()?;
@@ -27,6 +31,12 @@ pub fn reset_at(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp
     let at = today.date().to_datetime(time).to_zoned(zone).ok()?;
     let at = if at.timestamp() < now { at.checked_add(1.day()).ok()? } else { at };
     Some(at.timestamp())
+}
+
+/// Whether `text` tells a moment to the second, whatever a clock on the wall says.
+pub(super) fn is_exact(text: &str) -> bool {
+    let text = text.trim();
+    text.to_lowercase().starts_with("in ") || text.parse::<Timestamp>().is_ok()
 }
 
 /// `3pm`, `3:05 pm`, `15:00`
@@ -93,6 +103,7 @@ mod tests {
             ("15:30", "2026-11-15T15:30:00Z"),
             ("at 15:30", "2026-11-15T15:30:00Z"),
             ("in 2h 5m", "2026-11-15T14:05:00Z"),
+            ("2026-11-15T14:05:07Z", "2026-11-15T14:05:07Z"),
             ("in 1 day, 3 hours and 12 minutes", "2026-11-16T15:12:00Z"),
         ] {
             assert_eq!(read(text).as_deref(), Some(expected), "{text}");

@@ -7,12 +7,21 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn limits() -> Limits {
-    Limits { silent: SignedDuration::from_mins(25), zone: TimeZone::UTC }
+    Limits { silent: SignedDuration::from_mins(25), tokens: Some(250_000), zone: TimeZone::UTC }
 }
 
 fn facts(state: &State) -> Facts<'_> {
     let (since, progress) = (at(0), at(0));
-    Facts { state, since, progress, typed: None, typed_is_ours: false, repeats: ("", 0), room: None }
+    Facts {
+        state,
+        since,
+        progress,
+        typed: None,
+        typed_is_ours: false,
+        repeats: ("", 0),
+        room: None,
+        tokens: None,
+    }
 }
 
 fn told(steps: &[Step]) -> Vec<String> {
@@ -40,6 +49,32 @@ fn an_agent_that_is_silent_at_work_is_told_once_until_it_gets_on() {
 fn an_agent_that_waits_or_rests_is_not_silent() {
     for state in [State::Idle, State::WaitingInput, State::Starting, State::Unknown] {
         assert_eq!(Watch::default().step(&facts(&state), &limits(), at(100_000)), [], "{state}");
+    }
+}
+
+#[test]
+fn a_conversation_that_outgrows_its_limit_is_told_once_and_again_when_it_has_shrunk_meanwhile() {
+    let idle = State::Idle;
+    let sized = |tokens| Facts { tokens: Some(tokens), ..facts(&idle) };
+    let mut watch = Watch::default();
+    assert_eq!(watch.step(&sized(250_000), &limits(), at(1)), []);
+    let steps = watch.step(&sized(251_900), &limits(), at(2));
+    assert_eq!(told(&steps), ["its conversation has grown to 251 thousand tokens"]);
+    assert_eq!(watch.step(&sized(260_000), &limits(), at(3)), []);
+    assert_eq!(watch.step(&sized(20_000), &limits(), at(4)), []);
+    assert_eq!(watch.step(&sized(260_000), &limits(), at(5)).len(), 1);
+}
+
+#[test]
+fn how_large_a_conversation_may_be_is_configured() {
+    let of = |context_bloat_threshold_k| {
+        let config = SupervisorConfig { context_bloat_threshold_k, ..SupervisorConfig::default() };
+        Limits::of(&config, TimeZone::UTC)
+    };
+    let idle = State::Idle;
+    let facts = Facts { tokens: Some(90_000), ..facts(&idle) };
+    for (threshold, steps) in [(250, 0), (89, 1), (90, 0), (0, 0), (u64::MAX, 0)] {
+        assert_eq!(Watch::default().step(&facts, &of(threshold), at(1)).len(), steps, "{threshold}");
     }
 }
 
@@ -99,14 +134,43 @@ fn a_limit_is_told_with_its_end_and_tried_again_once_after_it() {
     let mut watch = Watch::default();
     let limited = State::RateLimited { resets: Some("in 2h".into()) };
     let steps = watch.step(&facts(&limited), &limits(), at(1));
-    assert_eq!(told(&steps), ["has used up what it may until in 2h; it is told to go on then"]);
-    assert_eq!(watch.step(&facts(&limited), &limits(), at(7200)), []);
-    assert_eq!(watch.step(&facts(&limited), &limits(), at(7260)), [Step::Try(Remedy::GoOn)]);
+    assert_eq!(told(&steps), ["has used up what it may, which is over in 2h; it is told to go on then"]);
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(7202)), []);
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(7204)), [Step::Try(Remedy::GoOn)]);
     assert_eq!(watch.step(&facts(&limited), &limits(), at(99_999)), []);
     let unknown = State::RateLimited { resets: None };
     let mut watch = Watch::default();
-    assert_eq!(watch.step(&facts(&unknown), &limits(), at(1)).len(), 1);
+    assert_eq!(watch.step(&facts(&unknown), &limits(), at(60)).len(), 1);
     assert_eq!(watch.step(&facts(&unknown), &limits(), at(99_999_999)), []);
+}
+
+#[test]
+fn a_time_of_the_day_is_given_a_minute_more() {
+    let mut watch = Watch::default();
+    let limited = State::RateLimited { resets: Some("1am".into()) };
+    assert_eq!(told(&watch.step(&facts(&limited), &limits(), at(1))).len(), 1);
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(3659)), []);
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(3660)), [Step::Try(Remedy::GoOn)]);
+}
+
+#[test]
+fn a_limit_is_told_with_its_end_even_if_that_is_drawn_later() {
+    let mut watch = Watch::default();
+    assert_eq!(watch.step(&facts(&State::RateLimited { resets: None }), &limits(), at(1)), []);
+    let limited = State::RateLimited { resets: Some("3pm".into()) };
+    let steps = watch.step(&facts(&limited), &limits(), at(2));
+    assert_eq!(told(&steps), ["has used up what it may until 3pm; it is told to go on then"]);
+}
+
+#[test]
+fn whoever_is_refused_again_is_told_of_again_and_tried_again() {
+    let mut watch = Watch::default();
+    let limited = State::RateLimited { resets: Some("in 10s".into()) };
+    let again = Facts { since: at(20), ..facts(&limited) };
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(0)).len(), 1);
+    assert_eq!(watch.step(&facts(&limited), &limits(), at(13)), [Step::Try(Remedy::GoOn)]);
+    assert_eq!(told(&watch.step(&again, &limits(), at(20))).len(), 1);
+    assert_eq!(watch.step(&again, &limits(), at(33)), [Step::Try(Remedy::GoOn)]);
 }
 
 fn any_state() -> impl Strategy<Value = State> {

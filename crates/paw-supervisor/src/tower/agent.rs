@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use paw_agent::deliver::Look;
 use paw_agent::events::notes::Note;
-use paw_agent::events::{Deed, Tracker, What};
+use paw_agent::events::{Deed, Tracker, What, is_answerable};
 use paw_agent::screen::{Ask, Reading};
-use paw_agent::state::{Known, Life, Sight, State, conclude};
+use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 
 /// What is remembered of an agent between two looks.
 #[derive(Debug, Clone)]
@@ -20,7 +20,12 @@ pub(super) struct Agent {
     letters: String,
     room: Option<u8>,
     repeats: Repeats,
+    /// Since when somebody looks at its pane, if its CLI was never seen there.
+    awaited: Option<Timestamp>,
 }
+
+/// How long a CLI may take to appear in its pane. Until then the shell that is to start it is no sign of an end.
+const APPEARS: SignedDuration = SignedDuration::from_secs(20);
 
 /// How often in a row an agent has done the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,6 +53,7 @@ impl Agent {
             letters: String::new(),
             room: None,
             repeats: Repeats::default(),
+            awaited: Some(now),
         }
     }
 
@@ -70,7 +76,7 @@ impl Agent {
 
     /// Whether a hook of its CLI answers approvals. The prompt is drawn all the same while the hook is at it.
     pub(super) fn has_answering_hook(&self) -> bool {
-        self.cli == "claude" && self.tracker.heard().is_some()
+        is_answerable(&self.cli) && self.tracker.heard().is_some()
     }
 
     /// For how long its screen has shown what it shows.
@@ -86,6 +92,7 @@ impl Agent {
     /// Takes in what its CLI has told. A record that nobody understands says nothing.
     pub(super) fn hear(&mut self, note: &Note) -> Option<LeftOpen> {
         let event = note.heard()?;
+        self.awaited = None;
         self.progress = self.progress.max(note.at);
         let left_open = match (&event.what, &note.answer) {
             (What::ApprovalAsked { deed, .. }, Some(answer)) => {
@@ -105,7 +112,9 @@ impl Agent {
     /// Takes in a look at its pane.
     pub(super) fn see(&mut self, look: &Look, now: Timestamp) {
         self.life = look.life();
-        if self.life != Life::Running {
+        if self.life == Life::Running {
+            self.awaited = None;
+        } else {
             // Whatever is started there next is another start.
             self.tracker = Tracker::default();
             self.sight = None;
@@ -127,7 +136,13 @@ impl Agent {
 
     /// What it is doing now. Says whether that is another state than before, one that is known.
     pub(super) fn conclude(&mut self, now: Timestamp) -> (Known, bool) {
-        let known = conclude(&self.life, self.tracker.heard(), self.sight.as_ref(), now);
+        let known = match self.awaited {
+            Some(since) if self.life != Life::Running && now.duration_since(since) < APPEARS => {
+                let reason = "its CLI has not appeared in its pane yet".to_owned();
+                Known { state: State::Starting, since, source: Source::Process, reason }
+            }
+            _ => conclude(&self.life, self.tracker.heard(), self.sight.as_ref(), now),
+        };
         let known = known.following(self.known.as_ref());
         let before = self.known.as_ref().map(|known| known.state.name());
         let changed = known.state != State::Unknown && before != Some(known.state.name());
@@ -204,6 +219,19 @@ mod tests {
         let (known, news) = agent.conclude(at(2));
         assert!(!news);
         assert_eq!(known.since, at(1));
+    }
+
+    #[test]
+    fn a_cli_that_is_slow_to_start_has_not_ended_and_one_that_never_does_has() {
+        let mut agent = Agent::new("claude", at(0));
+        agent.see(&look("bash", "$"), at(1));
+        assert_eq!(state(&mut agent, 1), "starting");
+        assert_eq!(state(&mut agent, 19), "starting");
+        assert_eq!(state(&mut agent, 20), "exited");
+        agent.see(&idle(), at(31));
+        assert_eq!(state(&mut agent, 31), "idle");
+        agent.see(&look("bash", "$"), at(32));
+        assert_eq!(state(&mut agent, 32), "exited");
     }
 
     #[test]

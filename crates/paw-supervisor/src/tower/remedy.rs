@@ -62,9 +62,10 @@ pub(super) fn apply(
         }
         Remedy::GoOn => {
             let (tmux, pane, cli) = (tmux.clone(), patient.pane.to_owned(), patient.cli.to_owned());
-            // It waits until the CLI listens.
+            // It waits until the CLI listens: an input that is empty, and nothing under way.
             let delivery = thread::Builder::new().name("paw-go-on".to_owned()).spawn(move || {
-                if let Err(error) = deliver(&tmux, &pane, &cli, GO_ON, Patience::default()) {
+                let patience = Patience { past_limit: true, ..Patience::default() };
+                if let Err(error) = deliver(&tmux, &pane, &cli, GO_ON, patience) {
                     tracing::info!(target: "paw::tower", "not told to go on: {error}");
                 }
             });

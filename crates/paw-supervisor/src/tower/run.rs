@@ -4,12 +4,14 @@
 //! long nothing has happened.
 
 mod answer;
+mod border;
 mod desk;
+mod pace;
+mod sheet;
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use notify::{EventKind, RecursiveMode, Watcher as _};
 use paw_broker::message::Message;
@@ -54,8 +56,10 @@ impl Tower {
         let mut desk = Desk::new(settings, Box::new(publish));
         let told = wake.clone();
         let watcher = watch(&desk, told);
-        let thread =
-            thread::Builder::new().name("paw-tower".to_owned()).spawn(move || run(&mut desk, &woken))?;
+        let thread = thread::Builder::new().name("paw-tower".to_owned()).spawn(move || {
+            run(&mut desk, &woken);
+            desk.clear_borders();
+        })?;
         Ok(Self { wake, thread: Some(thread), _watcher: watcher })
     }
 }
@@ -86,8 +90,7 @@ fn run(desk: &mut Desk, woken: &Receiver<Wake>) {
     let mut quiet = Stopwatch::start();
     let mut due = Stopwatch::start();
     loop {
-        let pace = pace(quiet.elapsed());
-        match woken.recv_timeout(due.remaining(pace)) {
+        match woken.recv_timeout(due.remaining(desk.pace().next(quiet.elapsed()))) {
             Ok(Wake::Told) => {
                 // Several lines at once are one reason to look.
                 if woken.try_iter().any(|wake| matches!(wake, Wake::Stop)) {
@@ -104,15 +107,5 @@ fn run(desk: &mut Desk, woken: &Receiver<Wake>) {
             }
             Ok(Wake::Stop) | Err(RecvTimeoutError::Disconnected) => return,
         }
-    }
-}
-
-/// How long to wait for the next look when nothing has happened for this long.
-fn pace(quiet: Duration) -> Duration {
-    match quiet.as_secs() {
-        0..10 => Duration::from_secs(1),
-        10..60 => Duration::from_secs(2),
-        60..300 => Duration::from_secs(5),
-        _ => Duration::from_secs(10),
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use paw_agent::screen::{Ask, AskSubject};
-use paw_core::{AgentId, Receipt};
+use paw_core::{AgentId, Receipt, SessionName};
 
+use super::by_hand::Approved;
 use crate::approval::log::{Entry, LogError, VerdictLog};
 use crate::approval::{Place, Rules, Verdict, judge, judge_edit};
 use crate::unattended::charge;
@@ -45,6 +46,26 @@ pub fn record(
     let mut entry = Entry::new(at, agent.as_str(), &what(ask), verdict);
     entry.session = Some(session.session_name.to_string());
     log.append(&entry)
+}
+
+/// Writes down what a person has approved in the pane, unless whoever approved it has written it down already.
+pub(super) fn record_by_hand(
+    log: &VerdictLog,
+    session: &SessionName,
+    agent: &AgentId,
+    approved: &Approved,
+    at: Timestamp,
+) -> Result<(), LogError> {
+    let said = Verdict::Allow { reason: "approved by hand, in its pane".to_owned() };
+    let mut entry = Entry::new(at, agent.as_str(), &what(&approved.deed.ask()), &said);
+    entry.session = Some(session.to_string());
+    let is_same = |known: &Entry| {
+        known.agent == entry.agent
+            && known.command == entry.command
+            && known.verdict == entry.verdict
+            && known.at >= approved.asked
+    };
+    if log.load()?.iter().any(is_same) { Ok(()) } else { log.append(&entry) }
 }
 
 #[cfg(test)]

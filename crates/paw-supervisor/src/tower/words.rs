@@ -1,11 +1,13 @@
 //! What the tower tells others. Pure.
 
+use paw_agent::events::notes::Breach;
 use paw_agent::screen::Ask;
 use paw_agent::state::{Known, State};
 use paw_broker::message::{Feedback, Message, Question, Status};
 use paw_core::AgentId;
 
 use super::verdict::what;
+use crate::role;
 use crate::stall::Stall;
 
 /// Who says it, as a field beside what is said.
@@ -54,6 +56,22 @@ pub(super) fn stalled(agent: &AgentId, stall: &Stall) -> Message {
     let person = || AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor());
     let whom = if agent.as_str() == AgentId::SUPERVISOR { person() } else { AgentId::supervisor() };
     Feedback::new(whom, agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
+}
+
+/// An agent that does what is not its job: told to itself, unless its CLI was refused, and to whoever supervises.
+pub(super) fn out_of_role(agent: &AgentId, breach: &Breach) -> Vec<Message> {
+    let command = plain(&breach.command);
+    let (did, for_agent) = if breach.refused {
+        ("wanted to run", None)
+    } else {
+        let text = format!("[scope] {}; do not do it again", role::reason(&command));
+        ("has run", Some(Feedback::new(agent.clone(), AgentId::supervisor(), vec![text]).into()))
+    };
+    let text = format!("[scope] {agent} {did} {command}, which is not an agent's job");
+    for_agent
+        .into_iter()
+        .chain([Feedback::new(AgentId::supervisor(), agent.clone(), vec![text]).into()])
+        .collect()
 }
 
 fn plain(text: &str) -> String {
@@ -106,6 +124,15 @@ mod tests {
                 panic!()
             };
             assert_eq!((told.agent_id.as_str(), told.from.as_str()), (whom, agent));
+        }
+    }
+
+    #[test]
+    fn an_agent_out_of_its_role_is_told_unless_it_was_refused_and_its_supervisor_always() {
+        for (refused, whom) in [(false, vec!["feat-x", "supervisor"]), (true, vec!["supervisor"])] {
+            let told = out_of_role(&agent(), &Breach { command: "openspec archive".into(), refused });
+            let told: Vec<_> = told.iter().map(|message| message.subject().as_str()).collect();
+            assert_eq!(told, whom);
         }
     }
 

@@ -10,7 +10,7 @@ use paw_core::BranchName;
 use paw_core::config::{self, Layer};
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
-use paw_supervisor::gates::{self, Gate, GateError, Order, Proof, Ready, Report, Status, Step};
+use paw_supervisor::gates::{self, Gate, GateError, Order, Proof, Ready, Report, Status, Step, Stop};
 use paw_testkit::{TestRepo, git};
 use paw_worktree::setup;
 
@@ -56,6 +56,7 @@ impl Project {
             keep_in: self.kept(),
             ready: Ready::default(),
             governance: Vec::new(),
+            stop: Stop::default(),
         }
     }
 
@@ -206,6 +207,22 @@ fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
     let report = project.verify(&steps);
     assert_eq!((report.proof, report.findings[1].status), (Proof::Failed, Status::Failed));
     assert_eq!(lines_in(&runs), 3, "the recorded baseline is used again");
+}
+
+#[test]
+fn a_branch_without_a_commit_of_its_own_is_not_blamed_for_what_main_fails() {
+    let project = Project::new();
+    project.repo.git(["branch", "feat/fresh", "main"]);
+    let steps = [(Gate::Test, "echo 'test old ... FAILED'; exit 1")];
+    let fresh = Order { branch: BranchName::new("feat/fresh").unwrap(), ..project.order(&steps) };
+    let report = run(&fresh);
+    assert_eq!((report.proof, report.findings[0].status), (Proof::Unproven, Status::FailedBefore));
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    assert_eq!(
+        project.verify(&steps).findings[0].status,
+        Status::FailedBefore,
+        "what was recorded there still tells"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use paw_autopilot::executor::Executor;
 use paw_autopilot::work::{self, Plan, Site, Wishes, Work};
 use paw_core::PawError;
 
+use super::pane::{self, Place};
 use super::{AutopilotArgs, gather};
 use crate::command::tasks::expand::agree_and_write;
 use crate::context::Context;
@@ -68,6 +69,22 @@ fn ask_to_begin(plan: &Plan) -> Result<(), PawError> {
     } else {
         Err(PawError::UserCancelled)
     }
+}
+
+/// Where the executor works: where it was said, else where it worked before, as far as that is still there.
+pub(super) fn find_place(
+    place: Option<Place>,
+    work: &Work,
+    context: &Context,
+) -> Result<Option<Place>, PawError> {
+    if place.is_some() || !work.notes.wishes.pane {
+        return Ok(place);
+    }
+    let found = pane::find(context)?;
+    if found.is_none() {
+        context.output.note("no session is running any more: the executor works without a pane");
+    }
+    Ok(found)
 }
 
 pub(super) fn resume(

@@ -64,13 +64,22 @@ pub(crate) fn final_commands(
     consent: Consent,
     context: &Context,
 ) -> Result<FinalCommands, PawError> {
-    let config = approved(repo, consent, context)?;
-    Ok(FinalCommands {
+    Ok(commands(approved(repo, consent, context)?))
+}
+
+/// The same as far as it was approved, without asking anybody.
+pub(crate) fn known_commands(repo: &Repo, context: &Context) -> Result<FinalCommands, PawError> {
+    Ok(commands(known(repo, context)?))
+}
+
+fn commands(config: AutopilotConfig) -> FinalCommands {
+    FinalCommands {
         format: config.format_command,
         lint: config.lint_command,
         coverage: config.coverage_command,
         coverage_report: config.coverage_report,
-    })
+        coverage_required: config.coverage_required,
+    }
 }
 
 pub(crate) fn executor(

@@ -6,14 +6,15 @@ mod budget;
 mod dry_run;
 mod fleet;
 mod gather;
+mod pane;
 mod paused;
 mod show;
+mod steer;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::Args;
-use paw_autopilot::drive::drive;
 use paw_autopilot::engine::{Budget, Stage};
 use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::{Relaxation, Site, Wishes};
@@ -25,7 +26,8 @@ use crate::command::autopilot_guide::{self, Verb};
 use crate::context::Context;
 use crate::prompt::{Prompter as _, TerminalPrompter};
 
-pub(crate) use gather::{executor, final_commands, subject, test_command};
+pub(crate) use gather::{executor, final_commands, known_commands, subject, test_command};
+pub(crate) use pane::worker::{ExecutorPaneArgs, run as run_in_pane};
 use show::Screen;
 
 /// Do a task test-first, on its own: failing tests, code, proof, commit; then push and pull request
@@ -39,6 +41,9 @@ use show::Screen;
 /// only what depends on it. Each branch has its own tasks.json with its own statuses; they meet when the branches are
 /// merged. The same command again goes on with what is not done. --budget is for each task.
 ///
+/// With --pane the executor works in a window of the session that is running here, where you can watch it; closing it pauses
+/// the run. Ctrl+C pauses a run as well.
+///
 /// With a verb, an agent asks for the work and does it: start, next, complete, commit, status, resume, finalize, abort.
 /// tui shows tasks and runs side by side in tmux.
 #[derive(Debug, Args)]
@@ -49,6 +54,7 @@ use show::Screen;
   git paw autopilot 42 --executor claude
   git paw autopilot 42 --no-confirm --no-push --budget '30m,$5'
   git paw autopilot 42 43 44 --parallel 3 --no-confirm --update-base
+  git paw autopilot 42 --pane
   git paw autopilot --resume"
 )]
 pub(crate) struct AutopilotArgs {
@@ -96,6 +102,9 @@ pub(crate) struct AutopilotArgs {
     /// Show what the executor says while it works
     #[arg(long)]
     executor_mode: bool,
+    /// Let the executor work in a window of the running session
+    #[arg(long)]
+    pane: bool,
     /// Pause when more is spent: a time, a sum, or both (30m, $5, 2h,$3.50)
     #[arg(long, value_name = "LIMIT", value_parser = budget::parse)]
     budget: Option<Budget>,
@@ -146,6 +155,7 @@ impl AutopilotArgs {
             push: !self.no_push,
             pull_request: !self.no_push && !self.no_pr && site.settings.pull_request.enabled,
             relax: self.force.clone(),
+            pane: self.pane,
             built_on: self.built_on.clone(),
         }
     }
@@ -168,12 +178,14 @@ pub(crate) fn run(args: &AutopilotArgs, context: &Context) -> Result<ExitCode, P
         return dry_run::run(args, &site, context);
     }
     require_somebody(args, context)?;
+    let place = if args.pane { Some(pane::require(context)?) } else { None };
     let (mut work, executor) =
         if args.resume { begin::resume(args, &site, context)? } else { begin::begin(args, site, context)? };
     let commands = final_commands(&work.site.repo, args.consent(), context)?;
     let mut screen = Screen::new(args, context);
     screen.begun(&work)?;
-    drive(&mut work, &executor, &commands, &mut screen)?;
+    let place = begin::find_place(place, &work, context)?;
+    steer::to_the_end(&mut work, &executor, &commands, place, &mut screen)?;
     screen.ended(&work)?;
     Ok(if matches!(work.run.stage, Stage::Done { .. }) {
         ExitCode::SUCCESS

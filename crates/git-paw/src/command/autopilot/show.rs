@@ -71,6 +71,10 @@ impl Screen {
         }
     }
 
+    pub(super) fn in_pane(&self, place: &str) -> Result<(), PawError> {
+        self.say(&format!("→ The executor works in {place}"))
+    }
+
     pub(super) fn ended(&self, work: &Work) -> Result<(), PawError> {
         if self.output.wants_json() {
             return self.output.document(&document(work));
@@ -160,6 +164,9 @@ impl Audience for Screen {
                     self.output.progress(&format!("  running {}", work.tester().name()));
                 }
                 Ok(())
+            }
+            Told::NotMeasured(why) => {
+                self.say(&format!("  coverage of changed lines: not measured ({})", line(why)))
             }
             Told::LeftRunning(number) => self.say(&format!(
                 "  {} that the executor left running: ended",

@@ -9,6 +9,7 @@ use paw_core::PawError;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, run_at, view};
+use crate::command::autopilot::known_commands;
 use crate::context::Context;
 
 /// Commit what was proven, with the subtask's status in the same commit
@@ -42,6 +43,7 @@ impl CommitArgs {
 
 pub(crate) fn commit(wanted: &Commit, context: &Context) -> Result<Value, PawError> {
     let mut work = run_at::load(context)?;
+    work.measure_by(&known_commands(&work.site.repo, context)?);
     require_expected(&wanted.files, &work)?;
     let made = work.commit(wanted.message.as_deref())?;
     match made {

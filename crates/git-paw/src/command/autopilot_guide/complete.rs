@@ -6,6 +6,7 @@ use paw_core::PawError;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, run_at, view};
+use crate::command::autopilot::known_commands;
 use crate::context::Context;
 use crate::output::count;
 
@@ -22,6 +23,7 @@ pub(crate) struct CompleteArgs {
 
 pub(crate) fn complete(context: &Context) -> Result<Value, PawError> {
     let mut work = run_at::load(context)?;
+    work.measure_by(&known_commands(&work.site.repo, context)?);
     let judged = work.complete()?;
     let mut answer = view::answer(&work, &message(&judged))?;
     let objections: Vec<String> = match &judged.judgement {

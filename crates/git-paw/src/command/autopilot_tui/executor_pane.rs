@@ -5,13 +5,14 @@ use std::thread;
 use std::time::Duration;
 
 use paw_agent::deliver::{Look, is_shell};
-use paw_autopilot::tasks::TagName;
-use paw_autopilot::work::Site;
+use paw_autopilot::tasks::{TagName, TaskProject};
+use paw_autopilot::work::{PauseWish, Site};
 use paw_core::PawError;
 use paw_host::process::{find_script_in_front, shell_quote};
 use paw_host::tmux::{Paste, Tmux, TmuxCommand, TmuxError};
 use paw_screen::autopilot::Order;
 
+use super::picture::is_at_work;
 use super::{TuiArgs, called};
 use crate::context::Context;
 
@@ -160,21 +161,14 @@ impl ExecutorPane {
         }
     }
 
+    /// Wherever the run is at work, it notices.
     fn pause(&self) -> Result<String, Refused> {
-        let elsewhere =
-            || Refused("the run is not in the pane beside this one: press Ctrl+C where it is".to_owned());
-        let pane = self.find()?.filter(|pane| is_ours(&pane.program)).ok_or_else(elsewhere)?;
-        // In copy mode keys go to tmux instead.
-        let leave = format!("send-keys -t '{}' -X cancel", pane.id);
-        self.tmux.run(&TmuxCommand::new("if-shell").args([
-            "-F",
-            "-t",
-            &pane.id,
-            "#{pane_in_mode}",
-            &leave,
-        ]))?;
-        self.tmux.run(&TmuxCommand::new("send-keys").args(["-t", &pane.id, "C-c"]))?;
-        Ok("the run is paused; p resumes it".to_owned())
+        let project = TaskProject::at(&self.root);
+        if !is_at_work(&project) {
+            return Err(Refused("nobody works on the run now".to_owned()));
+        }
+        PauseWish::ask(&project).map_err(PawError::from)?;
+        Ok("the run pauses; p resumes it".to_owned())
     }
 
     /// Closes the pane unless something runs in it. Says what that is.
@@ -207,10 +201,6 @@ fn mark(words: &[&str]) -> TmuxCommand {
 
 fn busy(program: &str) -> Refused {
     Refused(format!("the other pane is busy with '{program}'"))
-}
-
-fn is_ours(program: &str) -> bool {
-    matches!(program, "git" | "git-paw")
 }
 
 /// One line of tmux's listing, if it is the pane of this navigator. A program may call itself anything, so it comes last.

@@ -10,7 +10,7 @@ use paw_autopilot::artifacts::{RunDir, RunId};
 use paw_autopilot::engine::pause::headline;
 use paw_autopilot::engine::{self, view};
 use paw_autopilot::tasks::file::Tag as ListOfTasks;
-use paw_autopilot::tasks::{Status, Task as StoredTask};
+use paw_autopilot::tasks::{Status, Task as StoredTask, TaskProject};
 use paw_autopilot::work::Site;
 use paw_host::files;
 use paw_screen::autopilot::{Life, Picture, Run, Standing, Subtask, Tag, Task, Word};
@@ -104,8 +104,7 @@ impl Reader {
         let log = log.map(|path| tail(&path)).unwrap_or_default();
         let lines: Vec<Text> = log.lines().filter_map(|line| log_line::shown(line, &self.zone)).collect();
         let older = lines.len().saturating_sub(LOG_LINES);
-        let held = is_held(&project.root.join(".taskmaster/state/run.lock"));
-        (Some(run(&current.run, held)), lines.into_iter().skip(older).collect())
+        (Some(run(&current.run, is_at_work(project))), lines.into_iter().skip(older).collect())
     }
 }
 
@@ -167,8 +166,8 @@ fn word(status: &Status) -> Word {
 }
 
 /// Whether somebody holds the lock of a run. Looked at without writing, so that looking does not wake whoever follows it.
-fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+pub(super) fn is_at_work(project: &TaskProject) -> bool {
+    let Ok(file) = File::open(project.root.join(".taskmaster/state/run.lock")) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 

@@ -10,7 +10,7 @@ use paw_broker::radar::{Patrol, Signal};
 use paw_broker::watch::{self as worktrees, Target};
 use paw_broker::{Broker, Bus, SessionId, Settings};
 use paw_core::config::{BrokerAuth, PawConfig};
-use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionName};
+use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
@@ -20,11 +20,12 @@ use paw_screen::terminal::EndSignals;
 use paw_screen::text::Text;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
+use paw_supervisor::unanswered::Unanswered;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::tower;
+use super::{questions, tower};
 use crate::command::start::without_loosening;
 use crate::context::Context;
 
@@ -57,8 +58,9 @@ impl Session {
             config.broker.port = receipt.broker_port.unwrap_or(config.broker.port);
             config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
         }
-        let settings =
+        let mut settings =
             Settings::new(repo.common_dir.clone(), repo.root.clone(), id.clone(), config.broker.clone());
+        settings.nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
         let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
         let (targets, members) = match &receipt {
@@ -78,6 +80,11 @@ impl Session {
                     patrol.watch(Target { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
                 }
             }));
+        }
+        let wishes = config.supervisor.clone().unwrap_or_default();
+        if let Some(open) = Unanswered::after(wishes.blocked_on_supervisor_window_seconds) {
+            let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
+            tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
         let learning = start_learning(&repo, &config, &broker);
         let tower = tower::start(context, &repo, &config, receipt.as_ref(), &bus);

@@ -8,24 +8,9 @@ const ABOUT: &str = "\
 # Every key
 
 This page is made from the program's own list of keys. [Configuration](configuration.md) says where the files are and how
-they are laid over each other. A key without a default is not set until you set it; for those the table has an example.
+they are laid over each other. A key without a default is not set until you set it; for those the table has an example. A
+key that has no effect is accepted because other versions know it; whoever sets it is told.
 ";
-
-/// Keys that may be set and do nothing. Whoever makes one work takes it out; a test looks after both.
-const WITHOUT_EFFECT: &[&str] = &[
-    "auto_revert",
-    "blocked_on_supervisor_window_seconds",
-    "border_affordances",
-    "context_bloat_threshold_k",
-    "docs_base_url",
-    "inventory_max_age_seconds",
-    "manual_approvals_log",
-    "role_gating",
-    "settings_path",
-    "show_message_log",
-    "stall_threshold_seconds",
-    "verify_on_commit_nudge",
-];
 
 pub(super) fn page() -> String {
     let mut page = ABOUT.to_owned();
@@ -62,9 +47,7 @@ fn table(keys: &[Key], page: &mut String) {
         if let Shape::Value { sample, is_default } = key.shape {
             let value = cell(&sample().to_string());
             let value = if is_default { format!("`{value}`") } else { format!("none, such as `{value}`") };
-            let note =
-                if WITHOUT_EFFECT.contains(&key.name) { " (accepted; without effect so far)" } else { "" };
-            let _ = writeln!(page, "| `{}` | {value} | {}{note} |", key.name, cell(&key.help()));
+            let _ = writeln!(page, "| `{}` | {value} | {} |", key.name, cell(&key.help()));
         }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{LogError, MessageLog as _, PageLimit, SqliteLog};
 use paw_broker::message::Intent;
-use paw_broker::{Message, Stored};
+use paw_broker::record::Records;
+use paw_broker::{Message, SessionId, Stored};
 use paw_core::{AgentId, PawError};
 use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Agent, Conflict, Feed};
@@ -27,25 +28,44 @@ impl Heard {
     pub(super) fn load(context: &Context) -> Result<Self, PawError> {
         let repo = context.require_repo()?;
         let members = context.find_session()?.map(|session| members(&session)).unwrap_or_default();
-        let mut heard = Self::new(members);
         let file = PawDir::of(&repo.common_dir).log();
         if !file.exists() {
-            return Ok(heard);
+            return Ok(Self::new(members, Records::default(), 0));
         }
         let failed = |error| PawError::SessionError(format!("cannot read what was said: {error}"));
         let log = SqliteLog::open(&file, Durability::Process).map_err(failed)?;
-        let Some(session) = log.current_session().map_err(failed)? else { return Ok(heard) };
-        let mut since = 0;
-        loop {
-            let page = log.history(&session, since, PageLimit::DEFAULT).map_err(failed)?;
-            let Some(last) = page.last() else { return Ok(heard) };
-            since = last.seq;
-            page.iter().filter_map(|entry| entry.stored(&session)).for_each(|stored| heard.hear(&stored));
+        match log.current_session().map_err(failed)? {
+            Some(session) => Self::read(members, &log, &session).map_err(failed),
+            None => Ok(Self::new(members, Records::default(), 0)),
         }
     }
 
-    fn new(members: Vec<Member>) -> Self {
-        let news = News::new(members, paw_broker::record::Records::default(), 0);
+    /// What holds now, from as much of the log as tells it: the saved records, the messages they point at, and the newest.
+    fn read(members: Vec<Member>, log: &SqliteLog, session: &SessionId) -> Result<Self, LogError> {
+        let saved = log.load_snapshot(session)?;
+        let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<Records>(&body).ok()?)));
+        let (recorded, records) = saved.unwrap_or_default();
+        let mut since = read_from(recorded, log.head()?);
+        let mut older: Vec<u64> = records.state();
+        older.extend(records.iter().map(|record| record.last_seq));
+        older.sort_unstable();
+        older.dedup();
+        let mut heard = Self::new(members, records, recorded);
+        for seq in older.into_iter().filter(|seq| (1..=since).contains(seq)) {
+            let one = PageLimit { messages: 1, ..PageLimit::DEFAULT };
+            let page = log.history(session, seq - 1, one)?;
+            page.iter().filter_map(|entry| entry.stored(session)).for_each(|stored| heard.hear(&stored));
+        }
+        loop {
+            let page = log.history(session, since, PageLimit::DEFAULT)?;
+            let Some(last) = page.last() else { return Ok(heard) };
+            since = last.seq;
+            page.iter().filter_map(|entry| entry.stored(session)).for_each(|stored| heard.hear(&stored));
+        }
+    }
+
+    fn new(members: Vec<Member>, records: Records, recorded: u64) -> Self {
+        let news = News::new(members, records, recorded);
         Self { news, intents: BTreeMap::new(), conflicts: BTreeMap::new() }
     }
 
@@ -84,6 +104,14 @@ impl Heard {
     }
 }
 
+/// Conflicts are looked for this far back, as on the dashboard.
+const LOOK_BACK: u64 = 10_000;
+
+/// After which message reading begins: whatever the records do not hold, and at least the newest.
+fn read_from(recorded: u64, head: u64) -> u64 {
+    recorded.min(head.saturating_sub(LOOK_BACK))
+}
+
 fn members(session: &Session) -> Vec<Member> {
     let agents = session.receipt.worktrees.iter().zip(session.receipt.agent_ids());
     agents
@@ -94,13 +122,15 @@ fn members(session: &Session) -> Vec<Member> {
 #[cfg(test)]
 mod tests {
     use jiff::ToSpan as _;
-    use paw_broker::{SessionId, route};
+    use paw_broker::log::Draft;
+    use paw_broker::route;
+    use paw_host::clock;
     use serde_json::{Value, json};
 
     use super::*;
 
     fn heard(messages: &[Value]) -> Heard {
-        let mut heard = Heard::new(Vec::new());
+        let mut heard = Heard::new(Vec::new(), Records::default(), 0);
         for (seq, message) in (1..).zip(messages) {
             let message = Message::from_json(message.clone()).unwrap();
             let (session, sender) = (SessionId::new("s"), route::sender(&message).clone());
@@ -123,6 +153,41 @@ mod tests {
         };
         assert_eq!(at(29), ["second"]);
         assert!(at(31).is_empty());
+    }
+
+    #[test]
+    fn what_still_holds_is_known_however_long_ago_it_was_said() {
+        let place = tempfile::tempdir().unwrap();
+        let log = SqliteLog::open(&place.path().join("log.db"), Durability::Process).unwrap();
+        let session = SessionId::new("s");
+        log.begin(&session, clock::now()).unwrap();
+        let draft = |message: Value| Draft::new(Message::from_json(message).unwrap(), clock::now());
+        let status = |agent: &str, words: &str| {
+            draft(
+                json!({"type": "agent.status", "agent_id": agent, "payload": {"status": "working", "message": words}}),
+            )
+        };
+        log.append(&session, &[draft(intent("the plan", 86_400)), status("a", "old words")]).unwrap();
+        let many: Vec<_> = (0..LOOK_BACK + 100).map(|_| status("b", "chatter")).collect();
+        log.append(&session, &many).unwrap();
+        let mut records = Records::default();
+        for stored in log.history(&session, 0, PageLimit { messages: 2, bytes: 1 << 20 }).unwrap() {
+            records.apply(&stored.stored(&session).unwrap());
+        }
+        log.save_snapshot(&session, 2, &serde_json::to_string(&records).unwrap()).unwrap();
+        let heard = Heard::read(Vec::new(), &log, &session).unwrap();
+        assert_eq!(heard.intents(clock::now()).count(), 1);
+        let words: Vec<_> =
+            heard.agents().iter().map(|agent| agent.last_message.as_str().to_owned()).collect();
+        assert_eq!(words, ["old words", "chatter"]);
+    }
+
+    #[test]
+    fn reading_begins_behind_the_records_but_never_far_behind_the_newest() {
+        assert_eq!(read_from(0, 500), 0);
+        assert_eq!(read_from(400, 500), 0);
+        assert_eq!(read_from(999_000, 1_000_000), 990_000);
+        assert_eq!(read_from(2_048, 1_000_000), 2_048, "what no record holds has to be read");
     }
 
     #[test]

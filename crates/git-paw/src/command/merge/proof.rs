@@ -5,7 +5,7 @@ use std::time::Duration;
 use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
-use paw_supervisor::gates::{self, Gate, Ready, Step};
+use paw_supervisor::gates::{self, Gate, Ready, Step, Stop};
 use paw_supervisor::merge::{Checkout, Proof};
 
 use crate::approval::{self, Checks, Consent};
@@ -34,15 +34,19 @@ impl<'a> Tests<'a> {
         Ok(Self { repo, context, steps, limit, ready })
     }
 
-    pub(super) fn prove(&self, checkout: &Checkout<'_>) -> Result<Proof, PawError> {
+    pub(super) fn prove(&self, checkout: &Checkout<'_>, stop: &Stop) -> Result<Proof, PawError> {
         let output = self.context.output;
         let mut on_line = |line: &str| output.progress(line);
         let Checkout { dir, commit, branch } = *checkout;
         if !self.steps.is_empty() {
-            self.ready.make(self.repo, dir, branch, &mut on_line)?;
+            let made = self.ready.make(self.repo, dir, branch, &mut on_line);
+            if stop.is_raised() {
+                return Err(PawError::UserCancelled);
+            }
+            made?;
         }
         let records = Records::of(&self.repo.common_dir);
-        let findings = gates::check((dir, commit), &self.steps, self.limit, &records, &mut on_line)?;
+        let findings = gates::check((dir, commit), &self.steps, self.limit, &records, stop, &mut on_line)?;
         Ok(Proof::of_tests(&findings))
     }
 }

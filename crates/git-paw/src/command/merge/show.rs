@@ -1,7 +1,7 @@
 //! A merge, for people and for programs.
 
 use paw_core::PawError;
-use paw_supervisor::merge::{Entry, Merge, Move, Outcome, Report};
+use paw_supervisor::merge::{Entry, Merge, Move, Outcome, Report, Skip};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -66,6 +66,10 @@ pub(super) fn report(report: &Report, context: &Context) -> Result<(), PawError>
     }
     output.table(["BRANCH", "RESULT", ""], report.entries.iter().map(row).collect())?;
     report.notes.iter().for_each(|note| output.note(note));
+    let diverged = |entry: &Entry| matches!(entry.outcome(), Some(Outcome::Skipped { why: Skip::Diverged }));
+    if report.entries.iter().any(diverged) {
+        output.note("hint: git paw merge --rebase puts a branch that has diverged on top of main first");
+    }
     if !report.cycles.is_empty() {
         output.note("hint: git paw merge --only <branch> merges one of a circle by itself");
     }

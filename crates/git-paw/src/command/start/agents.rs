@@ -35,6 +35,8 @@ pub(super) struct Asking<'a> {
     pub(super) config: &'a PawConfig,
     pub(super) clis: &'a [CliInfo],
     pub(super) branches: &'a [BranchName],
+    /// The branch of the user's own checkout.
+    pub(super) own: Option<&'a BranchName>,
 }
 
 impl Asking<'_> {
@@ -95,6 +97,7 @@ impl Asking<'_> {
         let cli = self.args.cli.as_deref().or(preset.map(|preset| preset.cli.as_str())).or_else(usual);
         let choice = Choice {
             branches: self.branches,
+            own: self.own,
             clis: self.clis,
             cli_flag: cli,
             branches_flag: Some(named.as_slice()).filter(|named| !named.is_empty()),

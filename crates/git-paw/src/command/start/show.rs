@@ -30,7 +30,7 @@ pub(super) fn dry_run(plan: &Plan, from_specs: bool, context: &Context) -> Resul
     say("")?;
     let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
     let token = |_: &AgentId| plan.broker.as_ref().map(|_| REDACTED.to_owned());
-    let making = Making { program: &program, token: &token, conversation: Conversation::New };
+    let making = Making { program: &program, token: &token, conversation: Conversation::New, fresh: &[] };
     let window = Window::of(&plan.receipt(clock::now()), making)?;
     window.batch().commands().iter().try_for_each(|command| say(&format!("  {command}")))
 }

@@ -5,6 +5,7 @@ use paw_core::config::{PawConfig, TrustItem};
 use paw_host::config::Layers;
 use paw_host::git::Repo;
 use paw_host::trust::Subject;
+use paw_supervisor::gates::{self, Gate};
 use paw_worktree::Preparation;
 use paw_worktree::setup::{self, SetupPlan};
 
@@ -33,37 +34,50 @@ fn loosens(item: &TrustItem) -> bool {
     item.key.starts_with("broker.")
 }
 
-/// What decides how agents are started: their programs, how much they may do unasked, what they are told to run.
+/// What decides how agents are started: their programs, and how much they may do unasked.
 fn starts_agents(item: &TrustItem) -> bool {
     let supervisor = item.key.strip_prefix("supervisor.");
     item.key.starts_with("clis.")
-        || supervisor
-            .is_some_and(|key| key.ends_with("_command") || matches!(key, "agent_approval" | "approval"))
+        || supervisor.is_some_and(|key| matches!(key, "agent_approval" | "approval"))
+        || (supervisor.is_some_and(|key| key.ends_with("_command")) && !is_gate(item))
 }
 
-/// The configuration, with the repository's own CLIs and approvals where they were approved, else without them.
+/// A command that agents are told to run, and that proves their work: approved once, for both.
+fn is_gate(item: &TrustItem) -> bool {
+    Gate::ALL.iter().any(|gate| gate.key() == item.key)
+}
+
+/// The configuration, with the repository's own CLIs, approvals and gates where they were approved, else without them.
 pub(crate) fn config(
     layers: &Layers,
     repo: &Repo,
     asking: Asking,
     context: &Context,
 ) -> Result<PawConfig, PawError> {
-    let Some(subject) = wanted(layers) else { return without_loosening(layers, context) };
-    let approved = match asking {
-        Asking::Never => approval::is_approved(&subject, repo, context)?,
-        Asking::About(consent) => approval::consents(&subject, WANTS, repo, consent, context)?,
-    };
-    if approved {
-        return without_loosening(layers, context);
+    let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
+    let agents = (WANTS, wanted(layers), starts_agents as fn(&TrustItem) -> bool);
+    let mut followed = layers.clone();
+    let mut ignored = Vec::new();
+    for (wants, subject, is_of_it) in [agents, (approval::WANTS_GATES, gates.subject().cloned(), is_gate)] {
+        let Some(subject) = subject else { continue };
+        let approved = match asking {
+            Asking::Never => approval::is_approved(&subject, repo, context)?,
+            Asking::About(consent) => approval::consents(&subject, wants, repo, consent, context)?,
+        };
+        if !approved {
+            let items = layers.repo.needs_trust().into_iter().filter(is_of_it);
+            ignored.extend(items.map(|item| item.key));
+            followed = followed.without(is_of_it);
+        }
     }
-    let items = layers.repo.needs_trust().into_iter().filter(starts_agents);
-    let keys: Vec<_> = items.map(|item| item.key).collect();
-    context.output.warn(&format!(
-        "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
-        keys.join(", "),
-        if keys.len() == 1 { "is" } else { "are" }
-    ));
-    without_loosening(&layers.without(starts_agents), context)
+    if !ignored.is_empty() {
+        context.output.warn(&format!(
+            "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
+            ignored.join(", "),
+            if ignored.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    without_loosening(&followed, context)
 }
 
 /// What the repository's own file wants agents to be started with, as something to approve.

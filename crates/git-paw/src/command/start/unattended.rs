@@ -149,7 +149,7 @@ fn follow(
         ));
     };
     let limit = args.time_limit.unwrap_or(USUAL_LIMIT);
-    let signs = Signs::catch(session, limit)?;
+    let signs = Signs::catch(session, &checks.config.broker, limit)?;
     let chances = args.chances.unwrap_or(USUAL_CHANCES);
     let mut crew = Crew::new(session, checks, chances, context)?;
     let mut watch = Watch::new(&crew.members, chances, clock::now());
@@ -167,7 +167,7 @@ fn follow(
         End::Complete | End::TimeOver | End::Interrupted | End::SessionGone => None,
     };
     drop(charge);
-    let end = if signs.is_interrupted() { End::Interrupted } else { end };
+    let end = if signs.stop().is_raised() { End::Interrupted } else { end };
     let summary = Summary {
         session: receipt.session_name.to_string(),
         end,
@@ -201,16 +201,15 @@ fn until_the_end(watch: &mut Watch, crew: &mut Crew<'_>, signs: &Signs) -> Resul
         match signs.wait(pause(now, until)) {
             Some(Sign::Said(stored)) => crew.hear(&stored, watch)?,
             Some(Sign::Checked { agent, outcome }) => crew.judge(watch, &agent, &outcome, signs)?,
-            Some(Sign::Interrupted) => return Ok(End::Interrupted),
-            Some(Sign::TimeOver) => {
+            Some(sign @ (Sign::Interrupted | Sign::TimeOver)) => {
                 if watch.is_verifying() {
                     signs.wait_for_gates();
                 }
-                return Ok(End::TimeOver);
+                return Ok(if matches!(sign, Sign::TimeOver) { End::TimeOver } else { End::Interrupted });
             }
             Some(Sign::Quiet) if !crew.is_session_there()? => return Ok(End::SessionGone),
             // The broker has nothing to say, or somebody's time is over.
-            Some(Sign::Quiet) | None => crew.look_at_all(watch)?,
+            Some(Sign::Quiet | Sign::Moved) | None => crew.look_at_all(watch)?,
         }
     }
 }

@@ -41,14 +41,11 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
     }
     let what = Text::line(&verdict::what(&ask)).as_str().to_owned();
     let said = Verdict::Allow { reason: format!("approved by {who}") };
-    verdict::record(
-        &VerdictLog::of(&session.repo.common_dir),
-        &session.receipt,
-        &one.id,
-        &ask,
-        &said,
-        clock::now(),
-    )?;
+    let config = context.load_config()?.resolve()?.supervisor.unwrap_or_default();
+    if config.manual_approvals_log {
+        let log = VerdictLog::of(&session.repo.common_dir);
+        verdict::record(&log, &session.receipt, &one.id, &ask, &said, clock::now())?;
+    }
     if !press::press(&session.tmux, &seen.pane, &one.cli, &ask)? {
         return Err(failed(&format!("{} does not ask that any more; nothing was pressed", one.id)));
     }

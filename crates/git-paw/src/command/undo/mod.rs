@@ -19,10 +19,13 @@ use crate::failure::Failure;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   git paw undo
+  git paw undo 2026          (gets it back, like git paw undo restore 2026)
   git paw undo show 2026
   git paw undo restore 2026 --path src/main.rs"
 )]
 pub(crate) struct UndoArgs {
+    /// Get this one back: its id, or the beginning of it
+    id: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -49,7 +52,10 @@ impl UndoArgs {
 pub(crate) fn run(args: &UndoArgs, context: &Context) -> Result<(), Failure> {
     let repo = context.require_repo()?;
     match &args.action {
-        None => list(&rescue::list(&repo)?, context),
+        None => match &args.id {
+            Some(id) => restore::run(&restore::RestoreArgs::whole(id), &repo, context),
+            None => list(&rescue::list(&repo)?, context),
+        },
         Some(Action::Show(args)) => show::run(args, &repo, context),
         Some(Action::Restore(args)) => restore::run(args, &repo, context),
     }
@@ -67,5 +73,7 @@ fn list(rescues: &[Rescue], context: &Context) -> Result<(), Failure> {
         let when = rescue.created_at.strftime("%Y-%m-%d %H:%M UTC").to_string();
         [rescue.id.clone(), branch.to_owned(), rescue.reason.clone(), when]
     };
-    Ok(context.output.table(["ID", "BRANCH", "WHY", "WHEN"], rescues.iter().map(row).collect())?)
+    context.output.table(["ID", "BRANCH", "WHY", "WHEN"], rescues.iter().map(row).collect())?;
+    context.output.note("git paw undo <id> gets one back, git paw undo show <id> shows it");
+    Ok(())
 }

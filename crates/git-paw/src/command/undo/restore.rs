@@ -37,6 +37,13 @@ pub(super) struct RestoreArgs {
     pub(super) json: bool,
 }
 
+impl RestoreArgs {
+    /// Everything of it, to where it was.
+    pub(super) fn whole(id: &str) -> Self {
+        Self { id: id.to_owned(), path: Vec::new(), into: None, force: false, json: false }
+    }
+}
+
 pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<(), Failure> {
     let rescue = rescue::require(repo, &args.id)?;
     let dir = match &args.into {

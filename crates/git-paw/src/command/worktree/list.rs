@@ -4,6 +4,7 @@ use clap::Args;
 use paw_worktree::{Listing, Status, WorktreeError, Worktrees};
 use serde_json::{Value, json};
 
+use super::kind::Kind;
 use super::view;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -11,7 +12,8 @@ use crate::failure::Failure;
 /// List the worktrees of this repository
 ///
 /// Those made by plain git are listed too, marked unmanaged; `git paw worktree adopt` takes them in. Outside of a
-/// repository, or with --all, the worktrees of every repository are listed.
+/// repository, or with --all, the worktrees of every repository are listed. Checkouts that verify and merge test in are
+/// ours and left out; --json has them, with their kind.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree list
@@ -36,7 +38,8 @@ pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> 
 pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
     let listing = load(args, worktrees, context)?;
     let managed = listing.worktrees.iter().map(view::managed);
-    let all: Vec<Value> = managed.chain(listing.unmanaged.iter().map(view::unmanaged)).collect();
+    let unmanaged = listing.unmanaged.iter().map(|entry| view::unmanaged(entry, Kind::of(entry, context)));
+    let all: Vec<Value> = managed.chain(unmanaged).collect();
     Ok(json!({"worktrees": all}))
 }
 
@@ -53,7 +56,7 @@ fn print(listing: &Listing, context: &Context) -> Result<(), Failure> {
         let (id, path) = (row.id.to_string(), row.path.display().to_string());
         rows.push([row.name.clone(), row.branch.to_string(), row.status.to_string(), id, path]);
     }
-    for entry in &listing.unmanaged {
+    for entry in listing.unmanaged.iter().filter(|entry| Kind::of(entry, context) == Kind::Worktree) {
         let branch = entry.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
         let status = if entry.missing { "stale" } else { "unmanaged" };
         let path = entry.path.display().to_string();

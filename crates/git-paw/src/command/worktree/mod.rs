@@ -2,6 +2,7 @@
 
 mod adopt;
 pub(crate) mod create;
+mod kind;
 pub(crate) mod list;
 mod prune;
 pub(crate) mod remove;

@@ -5,6 +5,7 @@ use paw_worktree::rescue::Rescue;
 use paw_worktree::{Prepared, Worktree};
 use serde_json::{Value, json};
 
+use super::kind::Kind;
 use crate::context::Context;
 
 /// A row of the registry. What is absent is left out.
@@ -21,6 +22,7 @@ pub(super) fn managed(row: &Worktree) -> Value {
         "created_branch": row.created_branch,
         "setup_status": row.setup.status.as_str(),
         "managed": true,
+        "kind": Kind::Worktree.as_str(),
     });
     if let Some(message) = &row.message {
         value["message"] = message.as_str().into();
@@ -32,7 +34,7 @@ pub(super) fn managed(row: &Worktree) -> Value {
 }
 
 /// A worktree that only git knows.
-pub(super) fn unmanaged(entry: &Unmanaged) -> Value {
+pub(super) fn unmanaged(entry: &Unmanaged, kind: Kind) -> Value {
     json!({
         "name": entry.name,
         "path": entry.path.to_string_lossy(),
@@ -40,6 +42,7 @@ pub(super) fn unmanaged(entry: &Unmanaged) -> Value {
         "status": if entry.missing { "stale" } else { "active" },
         "repo_path": entry.repo.to_string_lossy(),
         "managed": false,
+        "kind": kind.as_str(),
     })
 }
 

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use paw_agent::detect::CliSource;
 
 use super::*;
-use crate::prompt::Question;
+use crate::prompt::{Check, Question};
 
 /// What somebody will answer next.
 #[derive(Debug)]
 pub(crate) enum Answer {
     One(usize),
     Many(Vec<usize>),
+    Line(&'static str),
     CtrlC,
 }
 
@@ -64,6 +65,13 @@ impl Prompter for Script {
         }
     }
 
+    fn write(&self, question: &Question<'_>, check: Check) -> Result<String, PawError> {
+        match self.next(question, &[], 0)? {
+            Answer::Line(line) => check(line).map(|()| line.to_owned()).map_err(PawError::BranchError),
+            other => panic!("{other:?} does not answer {question:?}"),
+        }
+    }
+
     fn confirm(&self, question: &Question<'_>, _default: bool) -> Result<bool, PawError> {
         Ok(matches!(self.next(question, &[], 0)?, Answer::One(1)))
     }
@@ -96,7 +104,7 @@ impl World {
 
     fn choice(&self) -> Choice<'_> {
         let Self { branches, clis } = self;
-        Choice { branches, clis, cli_flag: None, branches_flag: None, default_cli: None }
+        Choice { branches, own: None, clis, cli_flag: None, branches_flag: None, default_cli: None }
     }
 }
 
@@ -171,6 +179,42 @@ fn one_branch_is_not_asked_for_a_mode() {
     let world = World::new();
     let script = Script::new([Answer::Many(vec![1]), Answer::One(1)]);
     assert_eq!(mapped(run_selection(&script, &world.choice())), pairs(&[("fix/api", "beta")]));
+}
+
+#[test]
+fn new_branches_are_named_beside_those_that_are_there() {
+    let world = World::new();
+    let choice = Choice { cli_flag: Some("alpha"), ..world.choice() };
+    let script =
+        Script::new([Answer::Many(vec![2, 1]), Answer::Line("feat/new, fix/api  feat/other feat/new")]);
+    let selection = mapped(run_selection(&script, &choice));
+    assert_eq!(selection, pairs(&[("fix/api", "alpha"), ("feat/new", "alpha"), ("feat/other", "alpha")]));
+    assert!(script.asked.borrow()[0].rows[2].contains("new branches"));
+}
+
+#[test]
+fn the_branch_of_ones_own_checkout_is_not_offered_and_where_nothing_else_is_new_ones_are_asked_for() {
+    let world = World::new();
+    let own = BranchName::new("fix/api").unwrap();
+    let choice = Choice { cli_flag: Some("alpha"), own: Some(&own), ..world.choice() };
+    let script = Script::new([Answer::Many(vec![0])]);
+    assert_eq!(mapped(run_selection(&script, &choice)), pairs(&[("feature/auth", "alpha")]));
+    assert!(!script.asked.borrow()[0].rows.contains(&"fix/api".to_owned()));
+    let only = [own.clone()];
+    let choice = Choice { branches: &only, ..choice };
+    let script = Script::new([Answer::Line("feat/new")]);
+    assert_eq!(mapped(run_selection(&script, &choice)), pairs(&[("feat/new", "alpha")]));
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_and_no_name_at_all_means_never_mind() {
+    let world = World::new();
+    let refused = |line| {
+        let script = Script::new([Answer::Many(vec![2]), Answer::Line(line)]);
+        run_selection(&script, &Choice { cli_flag: Some("alpha"), ..world.choice() }).unwrap_err()
+    };
+    assert!(matches!(refused("feat/ok bad..name"), PawError::BranchError(_)));
+    assert!(matches!(refused(" , "), PawError::UserCancelled));
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn ask() {
     let answer = match what.as_str() {
         "mode" => prompter.select_mode().map(|mode| mode.to_string()),
         "branches" => prompter.select_branches(&branches).map(|names| format!("{names:?}")),
+        "names" => prompter.select_branches(&[]).map(|names| format!("{names:?}")),
         "cli" => prompter.select_cli(&clis, None),
         "default" => prompter.select_cli(&clis, Some("claude")),
         "branch" => prompter.select_cli_for_branch(&branches[0], &clis, None),
@@ -101,6 +102,12 @@ fn branches_are_toggled_and_filtered_by_typing() {
 }
 
 #[test]
+fn new_branches_are_typed_and_a_bad_name_is_asked_for_again() {
+    let (shown, code) = answered("names", "Names", &["feat/a b..c", "\r", "\x7f\x7f\x7f\x7f", "fix/d", "\r"]);
+    assert!(shown.contains(r#"answer=[BranchName("feat/a"), BranchName("fix/d")]="#) && code == 0, "{shown}");
+}
+
+#[test]
 fn enter_without_a_branch_and_ctrl_c_cancel() {
     for keys in [&["\r"][..], &["\x03"], &[" ", "\x03"]] {
         let (shown, code) = answered("branches", "login", keys);
@@ -162,9 +169,13 @@ fn hostile_names_reach_the_terminal_spelled_out() {
 #[test]
 fn without_a_terminal_nothing_is_drawn_and_the_error_says_what_to_type() {
     let (program, args) = test_program();
-    for (what, hint) in
-        [("branches", "--branches"), ("mode", "--cli"), ("cli", "--cli"), ("specs", "--from-all-specs")]
-    {
+    for (what, hint) in [
+        ("branches", "--branches"),
+        ("names", "--branches"),
+        ("mode", "--cli"),
+        ("cli", "--cli"),
+        ("specs", "--from-all-specs"),
+    ] {
         let mut sandbox = Sandbox::new();
         sandbox.set(ASK, what);
         let ran = sandbox.run(&sandbox.root(), &program, args);

@@ -166,3 +166,24 @@ fn a_budget_that_is_used_up_pauses_the_run() {
         world.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push", "--budget", "1s"]);
     assert!(ran.code == 1 && ran.stdout.contains("The budget is used up"), "{ran}");
 }
+
+#[test]
+fn a_list_of_tasks_that_cannot_be_read_says_what_to_do_in_words_and_in_json() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", "{\"analytics\": <<<<<<< HEAD", "broken");
+    let hint = "hint: mend it in an editor; git log -p shows what was committed of it";
+    let plain = world.run();
+    assert!(plain.code == 1 && plain.stderr.contains(hint), "{plain}");
+    let document = crate::paw::document(&world.autopilot(&["42", "--dry-run", "--json"]));
+    assert!(document["error"]["message"].as_str().unwrap().contains(hint), "{document}");
+}
+
+#[test]
+fn a_title_that_would_be_obeyed_by_a_terminal_gives_a_branch_of_its_words_alone() {
+    let Some(world) = World::find() else { return };
+    let tasks = super::world::TASKS
+        .replace("User metrics tracking", r"User \u001b[31mmetrics\u001b[0m\u001b]0;evil\u0007");
+    world.repo.commit_file(".taskmaster/tasks/tasks.json", &tasks, "title");
+    let ran = world.autopilot(&["42", "--dry-run", "--json"]);
+    assert_eq!(crate::paw::document(&ran)["plan"]["branch"], "analytics/task-42-user-metrics", "{ran}");
+}

@@ -64,7 +64,9 @@ fn a_new_agent_has_an_identity_and_is_watched() {
     let ran = world.paw(&["add", "feat/c"]);
     assert!(ran.code == 0 && ran.stderr.is_empty(), "{ran}");
     let pane = world.pane("feat-c").unwrap();
+    world.wait_for_program("feat-c", "sleep");
     world.tmux(&["send-keys", "-t", &pane, "C-c"]);
+    world.wait_for_program("feat-c", "sh");
     let say = format!("{} say status busy && echo was-'said'", crate::paw::PROGRAM);
     world.tmux(&["send-keys", "-t", &pane, &say, "Enter"]);
     wait_until("the new agent speaks", || {

@@ -1,5 +1,7 @@
 //! The official client of another language.
 
+use std::path::{Path, PathBuf};
+
 use paw_testkit::Sandbox;
 
 use crate::paw::PROGRAM;
@@ -16,28 +18,37 @@ async def main():
         tools = await session.list_tools()
         added = await session.call_tool("tasks_add", {"title": "from python"})
         wrong = await session.call_tool("tasks_show", {"id": 99})
+        reads = {name: await session.call_tool(name, {}) for name in ("agents", "intents", "conflicts", "tasks_list")}
         dump = lambda answer: answer.model_dump(mode="json", by_alias=True)
         print(json.dumps({
             "server": dump(hello)["serverInfo"]["name"],
             "tools": len(tools.tools),
             "added": json.loads(added.content[0].text)["id"],
-            "failed": [dump(answer)["isError"] for answer in (added, wrong)],
+            "failed": [dump(answer)["isError"] for answer in (added, wrong, *reads.values())],
+            "read": {name: sorted(json.loads(answer.content[0].text)) for name, answer in reads.items()},
+            "schemas": all(dump(tool)["inputSchema"]["type"] == "object" for tool in tools.tools),
         }))
 
 asyncio.run(main())
 "#;
 
+/// The one that `scripts/test` has installed the client for, or the machine's own.
+fn python() -> PathBuf {
+    let installed = std::env::var_os("PAW_RUNNERS").map(|place| Path::new(&place).join("venv/bin/python"));
+    installed.filter(|python| python.exists()).unwrap_or_else(|| "python3".into())
+}
+
 #[test]
 fn the_python_sdk_lists_and_calls_tools() {
-    let python = |args: &[&str]| std::process::Command::new("python3").args(args).output();
-    let has_sdk = python(&["-c", "import mcp.client.stdio"]).is_ok_and(|output| output.status.success());
-    if !has_sdk {
-        crate::guide::skip("this machine's python3 has no mcp package (pip install mcp)");
+    let python = python();
+    let has_sdk = std::process::Command::new(&python).args(["-c", "import mcp.client.stdio"]).output();
+    if !has_sdk.is_ok_and(|output| output.status.success()) {
+        crate::guide::skip("this machine's python3 has no mcp package (scripts/test installs it)");
         return;
     }
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
-    let mut command = std::process::Command::new("python3");
+    let mut command = std::process::Command::new(&python);
     command.args(["-c", SCRIPT, PROGRAM]).arg(&repo.root);
     for (name, value) in sandbox.variables().filter(|(name, _)| *name != "PATH" && *name != "HOME") {
         command.env(name, value);
@@ -49,5 +60,10 @@ fn the_python_sdk_lists_and_calls_tools() {
     let seen: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(seen["server"], "git-paw");
     assert!(seen["tools"].as_u64() > Some(9));
-    assert_eq!((&seen["added"], &seen["failed"]), (&"1".into(), &serde_json::json!([false, true])));
+    let failed = serde_json::json!([false, true, false, false, false, false]);
+    assert_eq!((&seen["added"], &seen["failed"]), (&"1".into(), &failed));
+    assert_eq!(
+        (&seen["schemas"], &seen["read"]["conflicts"]),
+        (&true.into(), &serde_json::json!(["conflicts"]))
+    );
 }

@@ -246,3 +246,22 @@ fn a_repository_with_submodules_gives_agents_filled_ones() {
     world.start(&["--branches", "feat/a"]);
     assert!(world.sandbox.root().join("app-feat-a/lib/README.md").exists());
 }
+
+#[test]
+fn a_guide_on_the_web_is_named_in_the_briefing() {
+    let world = World::new();
+    world.configure("docs_base_url = \"https://docs.example/paw\"\n[broker]\nenabled = true");
+    world.start(&["--no-supervisor", "--branches", "feat/a"]);
+    let briefing = std::fs::read_to_string(world.sandbox.root().join("app-feat-a/AGENTS.md")).unwrap();
+    assert!(briefing.contains("it is also at <https://docs.example/paw>."), "{briefing}");
+}
+
+#[test]
+fn a_key_that_comes_to_nothing_is_said_and_stops_nobody() {
+    let world = World::new();
+    world.configure("[supervisor]\nauto_revert = true\n[supervisor.tell]\ninventory_max_age_seconds = 5");
+    let ran = world.start(&["--no-supervisor", "--branches", "feat/a"]);
+    for key in ["supervisor.auto_revert", "supervisor.tell.inventory_max_age_seconds"] {
+        assert!(ran.stderr.contains(&format!("{key} has no effect: ")), "{ran}");
+    }
+}

@@ -8,6 +8,7 @@ use paw_testkit::git;
 use serde_json::{Value, json};
 
 use super::World;
+use crate::paw::document;
 
 #[test]
 fn a_harmless_command_is_allowed_and_the_verdict_written_down() {
@@ -41,6 +42,32 @@ fn whatever_is_not_surely_harmless_gets_no_answer() {
         "tool_input": {"command": "git status"},
     });
     assert_eq!(world.hook(&nowhere.to_string()).stdout, "");
+}
+
+#[test]
+fn opencode_is_answered_in_its_own_words_and_its_events_are_what_it_does() {
+    let world = World::supervised("");
+    let asked = |permission: &str, about: Value| {
+        let facts = json!({"id": "per_1", "sessionID": "ses_1", "permission": permission, "metadata": about});
+        let record = json!({"type": "permission.asked", "cwd": world.worktree(), "properties": facts});
+        let ran = world.hook_of("opencode", &record.to_string());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        ran.stdout
+    };
+    let yes = asked("bash", json!({"command": "git status"}));
+    assert_eq!(serde_json::from_str::<Value>(&yes).unwrap(), json!({"reply": "once"}));
+    let file = world.worktree().join("new.rs");
+    assert_ne!(asked("edit", json!({"filepath": file, "diff": "+x"})), "");
+    for (permission, about) in [
+        ("bash", json!({"command": "git push --force"})),
+        ("bash", json!({"command": ["git", "status"]})),
+        ("edit", json!({"filepath": world.repo.root.join("README.md")})),
+        ("external_directory", json!({"filepath": "/etc"})),
+    ] {
+        assert_eq!(asked(permission, about.clone()), "", "{permission} {about}");
+    }
+    let known = document(&world.paw(&["explain", "feat-x", "--json"]));
+    assert_eq!(known["state"], "waiting_approval");
 }
 
 #[test]

@@ -80,13 +80,36 @@ fn what_hooks_tell_is_known_at_once_and_asked_once() {
     assert_eq!(world.questions().len(), 1);
 }
 
+/// What was told of trouble of the agent, and nobody else.
+fn stalls(world: &World) -> Vec<String> {
+    let of_agent = |said: &String| said.contains("[stall] feat-x:");
+    world.said("agent.feedback", "errors").into_iter().filter(of_agent).collect()
+}
+
 #[test]
 fn an_agent_that_died_is_told_once() {
     let world = World::supervised("");
+    wait_until("it is seen to live", || (world.phase() == "idle").then_some(()));
     world.submit("[[die]]");
-    wait_until("it is gone", || (world.phase() == "exited").then_some(()));
-    let stalls =
-        || world.said("agent.feedback", "errors").into_iter().filter(|said| said.contains("[stall]"));
-    wait_until("the supervisor knows", || stalls().next());
-    assert_eq!(stalls().collect::<Vec<_>>(), ["[\"[stall] feat-x: its CLI has ended\"]"]);
+    wait_until("it is gone", || world.phases().contains(&"exited".to_owned()).then_some(()));
+    wait_until("the supervisor knows", || stalls(&world).pop());
+    assert_eq!(stalls(&world), ["[\"[stall] feat-x: its CLI has ended\"]"]);
+}
+
+#[test]
+fn an_agent_that_met_a_limit_is_told_of_with_its_end_and_goes_on_after_it() {
+    let world = World::supervised("");
+    world.submit("[[say:begun ; limit:in 8s ; wait ; say:finished]]");
+    wait_until("the limit is known", || world.phases().contains(&"rate_limited".to_owned()).then_some(()));
+    let until = world.said("agent.status", "resets");
+    assert_eq!(until, ["in 8s"]);
+    wait_until("the supervisor knows", || stalls(&world).pop());
+    let prompt = wait_until("it is told to go on", || world.agent.prompts().get(2).cloned());
+    assert_eq!(prompt, "Your limit should be over by now. Go on where you were.");
+    wait_until("it is at work again", || (world.phase() == "working").then_some(()));
+    world.agent.go();
+    wait_until("it has come to its end", || (world.phase() == "idle").then_some(()));
+    let told = "[stall] feat-x: has used up what it may, which is over in 8s; it is told to go on then";
+    assert_eq!(stalls(&world), [format!("[\"{told}\"]")], "once");
+    assert_eq!(world.agent.prompts().len(), 3, "once");
 }

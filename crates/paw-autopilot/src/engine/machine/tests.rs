@@ -203,6 +203,8 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::NoPullRequest),
         1 => Just(Event::ExecutorFailed { why: "x".into(), temporary: true }),
         1 => Just(Event::HeadMoved { what: "x".into() }),
+        1 => Just(Event::Closed { what: "x".into() }),
+        1 => Just(Event::NotMeasured { why: "x".into() }),
         1 => Just(Event::Spent(Spent { time: Duration::from_secs(100), cost: 1 })),
         1 => Just(Event::Pause),
     ]

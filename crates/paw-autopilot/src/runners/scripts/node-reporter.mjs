@@ -1,27 +1,34 @@
 // One JSON record per test, for git-paw.
+import { resolve } from 'node:path';
+
 export default async function* report(source) {
   const names = [];
   const words = new Map();
   for await (const { type, data } of source) {
     if (type === 'test:stderr' || type === 'test:stdout') {
-      words.set(data.file, ((words.get(data.file) ?? '') + data.message).slice(-8000));
+      // Some versions name the file from here, others from the root.
+      const file = resolve(data.file);
+      words.set(file, ((words.get(file) ?? '') + data.message).slice(-8000));
     } else if (type === 'test:start') {
       names.length = data.nesting;
       names[data.nesting] = data.name;
     } else if (type === 'test:pass' || type === 'test:fail') {
       const error = data.details?.error;
       const parents = names.slice(0, data.nesting);
+      const isFile = data.nesting === 0 && data.line === 1 && data.column === 1 && resolve(data.name) === data.file;
       yield JSON.stringify({
         name: [...parents, data.name].join(' > '),
         file: data.file ?? null,
         ok: type === 'test:pass',
         skipped: data.skip !== undefined || data.todo !== undefined,
         suite: data.details?.type === 'suite',
+        // A file without tests is told as a test of its own.
+        whole: isFile,
         // The process of a whole file ended badly: none of its tests could say so.
         crashed: error?.exitCode !== undefined,
         failure: error?.failureType ?? null,
         message: String(error?.cause?.stack ?? error?.cause ?? error?.message ?? ''),
-        said: words.get(data.file ?? data.name) ?? '',
+        said: words.get(resolve(data.file ?? data.name)) ?? '',
       }) + '\n';
     }
   }

@@ -296,6 +296,17 @@ fn numbers_that_are_too_small_are_raised_with_a_warning() {
     }
 }
 
+#[test]
+fn whoever_sets_a_key_that_comes_to_nothing_is_told_why() {
+    let text = "[supervisor]\nauto_revert = true\n\n[supervisor.tell]\nmode = \"feedback\"\ninventory_max_age_seconds = 5\n";
+    insta::assert_snapshot!(warnings(text), @r"
+    config.toml:2: supervisor.auto_revert has no effect: main only moves to tested commits, so nothing is undone
+    config.toml:6: supervisor.tell.inventory_max_age_seconds has no effect: the panes are looked at anew for every instruction
+    ");
+    assert!(config(text).supervisor.unwrap().auto_revert, "it is still a value that fits");
+    assert_eq!(warnings("supervisor.auto_revert = false"), "", "that is what happens anyway");
+}
+
 /// A valid file with some of its characters replaced, removed, doubled or swapped.
 fn damaged() -> impl Strategy<Value = String> {
     let file = default_file(true);

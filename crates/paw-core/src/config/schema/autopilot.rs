@@ -15,10 +15,12 @@ section! {
         optional format_command: String = "cargo fmt",
         /// has to succeed before the push
         optional lint_command: String = "cargo clippy",
-        /// measures coverage before the push
+        /// measures coverage, of changed lines before each commit and of all before the push
         optional coverage_command: String = "npm run coverage",
         /// where coverage_command leaves its report; else the usual places
         optional coverage_report: PathBuf = "coverage/lcov.info",
+        /// whether a run stands still when coverage_command leaves no report
+        default coverage_required: bool = false,
         /// a program of your own that writes tests and code
         entries executors: ExecutorConfig = "mine",
     }

@@ -14,7 +14,7 @@ entry! {
         optional display_name: String = "My Agent",
         /// wait between typing a prompt and submitting it
         optional submit_delay_ms: u64 = 1500,
-        /// settings file the allowed commands are written to
+        /// its settings file in the worktree, for the rules that let agents talk
         optional settings_path: PathBuf = ".my-agent/settings.json",
         /// arguments for the levels manual, auto and full-auto
         optional approval_args: BTreeMap<Approval, String> = BTreeMap::from([(Approval::FullAuto, "--yolo")]),

@@ -24,7 +24,7 @@ section! {
         fallback mouse: bool = true,
         /// sibling: beside the repository; child: in .git-paw/worktrees
         fallback worktree_placement: WorktreePlacement = WorktreePlacement::Sibling,
-        /// where agents find the documentation of git-paw
+        /// where this guide is on the web, for agents
         optional docs_base_url: String = "https://example.com/git-paw",
         /// a CLI of your own, or other settings for a known one
         entries clis: CliConfig = "my-agent",
@@ -68,7 +68,7 @@ section! {
 section! {
     /// What happens when an agent types an OpenSpec command that is not its job.
     OpsxConfig {
-        /// an agent steps out of its role: warn, block or off
+        /// an agent runs an OpenSpec command that is not its job: warn, block or off
         default role_gating: RoleGating = RoleGating::Warn,
     }
 }

@@ -31,7 +31,7 @@ section! {
 section! {
     /// The overview pane.
     DashboardConfig {
-        /// show messages below the agents; broker_log does it better
+        /// open the panel of messages even where broker_log.default_visible is false
         default show_message_log: bool = false,
         /// the panel of messages
         section broker_log: BrokerLogConfig,

@@ -30,19 +30,19 @@ section! {
         optional spec_validate_command: String = "openspec validate",
         /// gate: look for known weaknesses
         optional security_audit_command: String = "cargo audit",
-        /// ask for verification after each commit
+        /// remind the supervisor to verify after each commit
         default verify_on_commit_nudge: bool = true,
         /// refuse commits on a branch that is not the agent's own
         default strict_branch_guard: bool = true,
-        /// undo a merge whose tests fail
+        /// no effect: main only moves to tested commits, so nothing is undone
         default auto_revert: bool = false,
-        /// remember what was approved by hand
+        /// note in git paw approvals what was approved by hand
         default manual_approvals_log: bool = true,
         /// an agent without progress for this long is looked at
         default no_progress_window_seconds: u64 = 1500,
-        /// warn about a conversation of more than this many thousand tokens
+        /// warn about conversations of more thousand tokens than this; 0: never
         default context_bloat_threshold_k: u64 = 250,
-        /// a question unanswered for this long is raised again
+        /// a question unanswered for this long is raised again; 0: never
         default blocked_on_supervisor_window_seconds: u64 = 900,
         /// how permission prompts are answered in supervised sessions
         maybe auto_approve: AutoApproveConfig,
@@ -64,7 +64,7 @@ section! {
         default enabled: bool = true,
         /// commands that are harmless here, beside the known ones
         default safe_commands: Vec<String> = Vec::new(),
-        /// a pane silent for this long is looked at; 5 is the least
+        /// a pane that draws nothing is looked at again after this long; 5 is the least
         default stall_threshold_seconds: u64 = 30,
         /// off, conservative (no network, no push) or safe
         default approval_level: ApprovalLevel = ApprovalLevel::Safe,
@@ -114,7 +114,7 @@ section! {
     TellConfig {
         /// feedback (a message) or send-keys (typed into its pane)
         default mode: TellMode = TellMode::Feedback,
-        /// look at the panes again after this long
+        /// no effect: the panes are looked at anew for every instruction
         default inventory_max_age_seconds: u64 = 60,
     }
 }

@@ -31,7 +31,8 @@ fn first_init_writes_a_complete_commented_default_config() {
     for start in top_level() {
         assert_eq!(file.lines().filter(|line| line.starts_with(&start)).count(), 1, "{start}");
     }
-    assert!(file.lines().all(|line| line.chars().count() <= 120));
+    let long: Vec<_> = file.lines().filter(|line| line.chars().count() > 120).collect();
+    assert!(long.is_empty(), "{long:#?}");
 }
 
 #[test]
@@ -113,13 +114,13 @@ fn the_file_is_pleasant_to_read() {
     # branch_prefix = "spec/"         # put before the branch of a spec
     # mouse = true                    # use the mouse inside the tmux session
     # worktree_placement = "sibling"  # sibling: beside the repository; child: in .git-paw/worktrees
-    # docs_base_url = "https://example.com/git-paw"  # where agents find the documentation of git-paw
+    # docs_base_url = "https://example.com/git-paw"  # where this guide is on the web, for agents
 
     # [clis.my-agent]                            # a CLI of your own, or other settings for a known one
     # command = "/usr/local/bin/my-agent"        # program to run, looked up on PATH
     # display_name = "My Agent"                  # name shown in lists
     # submit_delay_ms = 1500                     # wait between typing a prompt and submitting it
-    # settings_path = ".my-agent/settings.json"  # settings file the allowed commands are written to
+    # settings_path = ".my-agent/settings.json"  # its settings file in the worktree, for the rules that let agents talk
     # approval_args = { full-auto = "--yolo" }   # arguments for the levels manual, auto and full-auto
 
     # [presets.backend]                   # branches and a CLI to start together: git paw start --preset backend
@@ -137,7 +138,7 @@ fn the_file_is_pleasant_to_read() {
     # max_age_days = 30          # logs that nobody has written to for so long go; 0 keeps them
 
     # [dashboard]               # the session's overview pane
-    # show_message_log = false  # show messages below the agents; broker_log does it better
+    # show_message_log = false  # open the panel of messages even where broker_log.default_visible is false
 
     # [dashboard.broker_log]  # the panel of messages
     # max_messages = 500      # messages kept for scrolling

@@ -7,7 +7,7 @@ use paw_core::{AgentId, Receipt};
 use paw_host::tmux::Tmux;
 
 use super::Settings;
-use super::desk::Sheet;
+use super::sheet::Sheet;
 use crate::approval::log::VerdictLog;
 use crate::approval::{self, Verdict};
 use crate::tower::ask::{Done, Next};

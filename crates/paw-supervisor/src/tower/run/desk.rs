@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::{Notes, Reader};
+use paw_agent::events::notes::Notes;
 use paw_agent::screen::Screen;
 use paw_agent::state::{Known, State};
 use paw_broker::message::Message;
@@ -15,9 +15,11 @@ use paw_host::tmux::Tmux;
 
 use super::Settings;
 use super::answer::answer;
-use crate::stall::{Facts, Limits, Step, Watch};
+use super::pace::Pace;
+use super::sheet::Sheet;
+use crate::stall::{Facts, Limits, Step};
 use crate::tower::agent::Agent;
-use crate::tower::ask::{Done, Next, Standing};
+use crate::tower::ask::{Done, Next};
 use crate::tower::panes::{self, Glance};
 use crate::tower::remedy::{self, Patient};
 use crate::tower::{verdict, words};
@@ -27,6 +29,7 @@ pub(super) struct Desk {
     settings: Settings,
     notes: Notes,
     limits: Limits,
+    pace: Pace,
     publish: Box<dyn FnMut(Message) + Send>,
     sheets: BTreeMap<AgentId, Sheet>,
     /// Somebody looks after the agents, and is told what they need.
@@ -41,26 +44,30 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-/// One agent.
-#[derive(Debug)]
-pub(super) struct Sheet {
-    pub(super) agent: Agent,
-    reader: Reader,
-    pub(super) standing: Standing,
-    watch: Watch,
-    pub(super) pane: Option<String>,
-    pub(super) worktree: PathBuf,
-}
-
 impl Desk {
     pub(super) fn new(settings: Settings, publish: Box<dyn FnMut(Message) + Send>) -> Self {
         let notes = Notes::of(&settings.repo.common_dir);
         let limits = Limits::of(&settings.config, TimeZone::system());
-        Self { settings, notes, limits, publish, sheets: BTreeMap::new(), supervised: false, looked: 0 }
+        let approve = settings.config.auto_approve.clone().unwrap_or_default();
+        let pace = Pace::new(approve.stall_threshold_seconds);
+        Self { settings, notes, limits, pace, publish, sheets: BTreeMap::new(), supervised: false, looked: 0 }
     }
 
     pub(super) fn notes_dir(&self) -> Option<PathBuf> {
         self.notes.dir().ok().map(PathBuf::from)
+    }
+
+    pub(super) fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// Nobody watches any more, so nothing is claimed about the agents.
+    pub(super) fn clear_borders(&mut self) {
+        let Ok(Some(receipt)) = self.settings.receipts.load(&self.settings.session) else { return };
+        let tmux = Tmux::on_socket(receipt.tmux_socket);
+        for sheet in self.sheets.values_mut() {
+            sheet.border.clear(&tmux, sheet.pane.as_deref());
+        }
     }
 
     /// Takes in what hooks have told.
@@ -70,6 +77,7 @@ impl Desk {
         for (id, sheet) in &mut self.sheets {
             for note in sheet.reader.news().unwrap_or_default() {
                 heard = true;
+                said.extend(sheet.take_note(&note, id, &self.settings, now));
                 let Some(left) = sheet.agent.hear(&note) else { continue };
                 let what = verdict::what(&left.ask);
                 // What was told long ago is over.
@@ -79,6 +87,7 @@ impl Desk {
                     sheet.standing.note(&what, Done::PassedOn, now);
                 }
             }
+            sheet.weigh();
             said.extend(sheet.news(id, now).1);
         }
         said.into_iter().for_each(&mut self.publish);
@@ -93,7 +102,8 @@ impl Desk {
         let heard = self.hear(now);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Ok(Some(glance)) = Glance::take(&tmux, &receipt) else { return heard };
-        let drawn = glance.activity >= self.looked || self.sheets.values().any(|sheet| sheet.pane.is_none());
+        let due = self.pace.is_due(glance.activity, self.looked, now.as_second());
+        let drawn = due || self.sheets.values().any(|sheet| sheet.pane.is_none());
         if drawn {
             self.looked = now.as_second();
             self.take_in(&tmux, &glance, now);
@@ -115,14 +125,8 @@ impl Desk {
         self.sheets.retain(|id, _| all.iter().any(|(other, ..)| other == id));
         for (id, cli, worktree) in all {
             let reader = || self.notes.reader(&id);
-            self.sheets.entry(id.clone()).or_insert_with(|| Sheet {
-                agent: Agent::new(cli, now),
-                reader: reader(),
-                standing: Standing::default(),
-                watch: Watch::default(),
-                pane: None,
-                worktree: worktree.to_path_buf(),
-            });
+            let new = || Sheet::new(Agent::new(cli, now), reader(), worktree.to_path_buf());
+            self.sheets.entry(id.clone()).or_insert_with(new);
         }
     }
 
@@ -145,6 +149,9 @@ impl Desk {
     fn act(&mut self, tmux: &Tmux, receipt: &Receipt, id: &AgentId, now: Timestamp) {
         let Some(sheet) = self.sheets.get_mut(id) else { return };
         let (known, mut said) = sheet.news(id, now);
+        if receipt.borders {
+            sheet.border.show(tmux, sheet.pane.as_deref(), &known.state);
+        }
         let shown = sheet.agent.reading().map(|reading| reading.state.clone());
         match shown {
             // Whoever supervises is not approved by itself: what it wants is for a person.
@@ -176,6 +183,7 @@ impl Desk {
             typed_is_ours: typed.as_deref().is_some_and(|typed| remedy::is_ours(receipt, id, typed)),
             repeats: (&repeats.what, repeats.times),
             room: sheet.agent.room(),
+            tokens: sheet.tokens(),
         };
         let mut said = Vec::new();
         for step in sheet.watch.step(&facts, &self.limits, now) {
@@ -192,15 +200,6 @@ impl Desk {
             }
         }
         said
-    }
-}
-
-impl Sheet {
-    /// What the agent is doing, and a message if that is new.
-    fn news(&mut self, id: &AgentId, now: Timestamp) -> (Known, Vec<Message>) {
-        let (known, changed) = self.agent.conclude(now);
-        let said = changed.then(|| words::status(id, self.agent.cli(), &known)).into_iter().collect();
-        (known, said)
     }
 }
 

@@ -16,12 +16,14 @@ use super::child::{self, Stops};
 use super::ending::{Ending, State};
 use super::flags::{Begin, flags};
 use super::place::{Places, build_on_others};
+use super::radar::Radar;
 use crate::output::Output;
 
 pub(super) struct Crew<'a> {
     pub(super) args: &'a AutopilotArgs,
     pub(super) plan: &'a FleetPlan,
     pub(super) places: Places<'a>,
+    pub(super) radar: &'a Radar,
     pub(super) output: Output,
 }
 
@@ -32,10 +34,18 @@ pub(super) struct Finished<'a> {
     pub(super) ending: Ending,
     /// Its project, in its worktree.
     pub(super) project: Option<PathBuf>,
+    pub(super) worktree: Option<PathBuf>,
+}
+
+/// Where a task was done.
+#[derive(Debug, Default)]
+struct Done {
+    project: Option<PathBuf>,
+    worktree: Option<PathBuf>,
 }
 
 enum Sign {
-    Ended { task: TaskId, ending: Ending, project: Option<PathBuf> },
+    Ended { task: TaskId, ending: Ending, place: Done },
     Interrupted,
 }
 
@@ -63,21 +73,22 @@ impl<'a> Crew<'a> {
                 for task in open.iter().filter(|task| begun.contains(&task.member.task)) {
                     let (sender, stops) = (sender.clone(), &stops);
                     scope.spawn(move || {
-                        let (ending, project) = self.do_task(task, stops);
-                        let _ = sender.send(Sign::Ended { task: task.member.task.clone(), ending, project });
+                        let (ending, place) = self.do_task(task, stops);
+                        self.radar.end(&task.member.task, &ending);
+                        let _ = sender.send(Sign::Ended { task: task.member.task.clone(), ending, place });
                     });
                 }
                 if schedule.is_over() {
                     break;
                 }
                 let left = match signs.recv() {
-                    Ok(Sign::Ended { task, ending, project }) => {
+                    Ok(Sign::Ended { task, ending, place }) => {
                         self.tell(&task, &ended_words(&ending));
                         let mut left = left_out(schedule.ended(&task, ending.state == State::Done));
                         if ending.state == State::Interrupted {
                             left.extend(not_begun(schedule.stop()));
                         }
-                        finished.extend(self.finished(&task, ending, project));
+                        finished.extend(self.finished(&task, ending, place));
                         left
                     }
                     Ok(Sign::Interrupted) | Err(_) => {
@@ -88,7 +99,7 @@ impl<'a> Crew<'a> {
                 };
                 for (task, ending) in left {
                     self.tell(&task, &ended_words(&ending));
-                    finished.extend(self.finished(&task, ending, None));
+                    finished.extend(self.finished(&task, ending, Done::default()));
                 }
             }
         });
@@ -101,23 +112,21 @@ impl<'a> Crew<'a> {
         self.output.note(&format!("[{task}] {}", line_kept(words)));
     }
 
-    fn finished(&self, id: &TaskId, ending: Ending, project: Option<PathBuf>) -> Option<Finished<'a>> {
+    fn finished(&self, id: &TaskId, ending: Ending, place: Done) -> Option<Finished<'a>> {
         let task = self.plan.tasks.iter().find(|task| task.member.task == *id)?;
-        Some(Finished { task, ending, project })
+        Some(Finished { task, ending, project: place.project, worktree: place.worktree })
     }
 
     fn done_already(&self, task: &'a PlannedTask) -> Finished<'a> {
         let (words, worktree) = match &task.standing {
-            Standing::Finished { worktree } => (
-                format!("{} has it already", task.branch),
-                worktree.as_ref().map(|top| self.places.inside(top)),
-            ),
+            Standing::Finished { worktree } => (format!("{} has it already", task.branch), worktree.clone()),
             _ => (format!("{} has it already", self.plan.base), None),
         };
-        Finished { task, ending: Ending::of(State::Done, words), project: worktree }
+        let project = worktree.as_ref().map(|top| self.places.inside(top));
+        Finished { task, ending: Ending::of(State::Done, words), project, worktree }
     }
 
-    fn do_task(&self, task: &PlannedTask, stops: &Stops) -> (Ending, Option<PathBuf>) {
+    fn do_task(&self, task: &PlannedTask, stops: &Stops) -> (Ending, Done) {
         let mut project = None;
         let done = self.try_task(task, stops, &mut project);
         let mut ending =
@@ -126,7 +135,8 @@ impl<'a> Crew<'a> {
             ending.can_resume = ending.state != State::Done
                 && matches!(find_unfinished(&site.project, &task.member.task), Ok(true));
         }
-        (ending, project.map(|site| site.project.root))
+        let place = project.map(|site| Done { project: Some(site.project.root), worktree: Some(site.top) });
+        (ending, place.unwrap_or_default())
     }
 
     fn try_task(
@@ -152,6 +162,7 @@ impl<'a> Crew<'a> {
             return Ok(Ending::of(State::Interrupted, "it was not begun"));
         }
         say(&format!("in {}", site.project.root.display()));
+        self.radar.begin(task, &site.top, self.args.executor.as_deref());
         child::run(&flags(self.args, &begin), &site.project.root, stops, &mut say)
     }
 }

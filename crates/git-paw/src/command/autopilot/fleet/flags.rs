@@ -34,6 +34,7 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
         ("--no-push", args.no_push),
         ("--no-pr", args.no_pr),
         ("--executor-mode", args.executor_mode),
+        ("--pane", args.pane),
         ("--trust", args.trust),
         ("--resume", *begin == Begin::Resume),
     ];
@@ -80,6 +81,7 @@ mod tests {
             "--commit-scope=-x",
             "--no-push",
             "--executor-mode",
+            "--pane",
             "--trust",
         ]);
         let (task, tag) = (TaskId::new("43").unwrap(), TagName::new("web").unwrap());
@@ -97,7 +99,14 @@ mod tests {
             (args.runner.clone(), args.commit_scope.clone(), Some("web".into()))
         );
         assert_eq!((heard.force, heard.no_push, heard.no_pr), (args.force.clone(), true, false));
-        assert!(heard.json && heard.no_confirm && heard.trust && heard.executor_mode && !heard.resume);
+        assert!(
+            heard.json
+                && heard.no_confirm
+                && heard.trust
+                && heard.executor_mode
+                && heard.pane
+                && !heard.resume
+        );
         let again = flags(&args, &Begin::Resume);
         let words: Vec<&str> = again[1..].iter().map(String::as_str).collect();
         let resumed = parse(&words);

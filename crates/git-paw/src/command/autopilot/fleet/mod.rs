@@ -4,6 +4,7 @@
 //! - `place`: the worktree of a task, begun where what it depends on has ended
 //! - `child`: the process that does it; `flags`: what it is told; `ending`: what became of it
 //! - `crew`: who is at work, and Ctrl+C
+//! - `radar`: who changes what another one changes
 //! - `show`: the plan and the summary
 
 mod child;
@@ -11,11 +12,14 @@ mod crew;
 mod ending;
 mod flags;
 mod place;
+mod radar;
 mod show;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use paw_autopilot::fleet::{self, FleetPlan};
+use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::Site;
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
@@ -23,9 +27,10 @@ use paw_core::error::EXIT_FAILURE;
 use super::{AutopilotArgs, gather, require_somebody};
 use crate::context::Context;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
-use crew::Crew;
+use crew::{Crew, Finished};
 use ending::State;
 use place::Places;
+use radar::Radar;
 
 pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
     if args.preview {
@@ -46,16 +51,26 @@ pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Resul
         return Ok(ExitCode::SUCCESS);
     }
     require_somebody(args, context)?;
+    if args.pane {
+        super::pane::require(context)?;
+    }
     if !args.no_confirm {
         ask(args, &plan)?;
     }
     approve(args, site, context)?;
     let places = Places::open(args.consent(), site, context)?;
-    let crew = Crew { args, plan: &plan, places, output: context.output };
+    let radar = Radar::start(&plan, site, context)?;
+    let crew = Crew { args, plan: &plan, places, radar: &radar, output: context.output };
     let finished = crew.work()?;
-    show::summary(args, &plan, &finished, context)?;
+    let worktrees: Vec<(TaskId, PathBuf)> = finished.iter().filter_map(worktree).collect();
+    let collisions = radar.finish(&worktrees);
+    show::summary(args, &plan, &finished, &collisions, context)?;
     let all_done = finished.iter().all(|finished| finished.ending.state == State::Done);
     Ok(if all_done { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+}
+
+fn worktree(finished: &Finished<'_>) -> Option<(TaskId, PathBuf)> {
+    Some((finished.task.member.task.clone(), finished.worktree.clone()?))
 }
 
 /// One question for all of them: whoever works aside cannot ask.

@@ -12,6 +12,7 @@ use super::super::AutopilotArgs;
 use super::super::words::{count, line};
 use super::crew::Finished;
 use super::ending::State;
+use super::radar::Collision;
 use crate::context::Context;
 use crate::output::Style;
 
@@ -68,14 +69,16 @@ pub(super) fn summary(
     args: &AutopilotArgs,
     plan: &FleetPlan,
     finished: &[Finished<'_>],
+    collisions: &[Collision],
     context: &Context,
 ) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() {
+        let collisions: Vec<Value> = collisions.iter().map(Collision::document).collect();
         let tasks: Vec<Value> = finished.iter().map(document).collect();
         let done = finished.iter().filter(|finished| finished.ending.state == State::Done).count();
-        return output
-            .document(&json!({"base": plan.base, "parallel": args.parallel, "done": done, "tasks": tasks}));
+        return output.document(&json!({"base": plan.base, "parallel": args.parallel, "done": done,
+            "tasks": tasks, "collisions": collisions}));
     }
     let rows = finished.iter().map(|finished| {
         let ending = &finished.ending;
@@ -105,6 +108,10 @@ pub(super) fn summary(
         if let Some(command) = resume(finished) {
             output.say(&format!("  to go on with it: {command}"))?;
         }
+    }
+    if !collisions.is_empty() {
+        output.say("Changed by more than one:")?;
+        collisions.iter().try_for_each(|collision| output.say(&format!("  {}", collision.shown())))?;
     }
     if finished.iter().any(|finished| finished.ending.state != State::Done) {
         output.say("The same command again goes on with everything that is not done.")?;

@@ -9,7 +9,7 @@ use paw_broker::{Message, SessionId, Stored};
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::{self, GateError, Report};
+use paw_supervisor::gates::{self, GateError, Order, Report};
 use paw_supervisor::merge::{self, Member, Testimony};
 use paw_supervisor::sweep;
 use paw_supervisor::unattended::order::mergeable;
@@ -140,6 +140,7 @@ impl<'a> Crew<'a> {
         }
         let limit = GATE_LIMIT.min(signs.remaining());
         let order = verify::order(&self.session.repo, branch, self.checks.clone(), limit, self.context)?;
+        let order = Order { stop: signs.stop().clone(), ..order };
         let sender = signs.sender();
         thread::spawn(move || {
             let report = has_work
@@ -167,8 +168,8 @@ impl<'a> Crew<'a> {
         outcome: &Result<Option<Report>, GateError>,
         signs: &Signs,
     ) -> Result<(), PawError> {
-        // Ctrl+C ends gates as well: what they have found then is nothing.
-        if signs.is_interrupted() {
+        // They were ended: what they have found is nothing.
+        if signs.stop().is_raised() {
             return Ok(());
         }
         let judgement = match outcome {
@@ -256,9 +257,8 @@ impl<'a> Crew<'a> {
         let limit = GATE_LIMIT.min(signs.remaining());
         let tests = merging::Tests::gather(repo, false, limit, self.context)?;
         let client = self.context.broker_client()?;
-        let stop = || signs.is_interrupted();
-        match merging::carry_out(merge, true, &tests, &client, &stop, self.context) {
-            Err(_) if signs.is_interrupted() => Ok(None),
+        match merging::carry_out(merge, true, &tests, &client, signs.stop(), self.context) {
+            Err(_) if signs.stop().is_raised() => Ok(None),
             report => report.map(Some),
         }
     }

@@ -7,13 +7,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
+use paw_broker::client::{Client, Heard, Who};
 use paw_broker::{SessionId, Stored};
+use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
 use paw_screen::terminal::EndSignals;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::{GateError, Report};
-use paw_supervisor::unattended::listen::{Heard, Listener};
+use paw_supervisor::gates::{GateError, Report, Stop};
+use paw_supervisor::unattended::refs;
+
+use crate::interrupt::end_checks;
 
 /// How long gates may take to end when the time is over.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -24,6 +28,8 @@ pub(super) enum Sign {
     Said(Box<Stored>),
     /// Nothing was said for a while.
     Quiet,
+    /// A branch may be elsewhere than before.
+    Moved,
     /// Gates have run; nothing if there was nothing to run them on.
     Checked {
         agent: AgentId,
@@ -38,19 +44,31 @@ pub(super) enum Sign {
 pub(super) struct Signs {
     sender: Sender<Sign>,
     receiver: Receiver<Sign>,
-    interrupted: Arc<AtomicBool>,
+    stop: Stop,
     watch: Stopwatch,
     limit: Duration,
+    moving: Arc<AtomicBool>,
+    /// Without it branches are looked at now and then.
+    _watcher: Option<notify::RecommendedWatcher>,
 }
 
 impl Signs {
     /// Listens to a session, and to signals, from now on.
-    pub(super) fn catch(session: &Session, limit: Duration) -> Result<Self, PawError> {
+    pub(super) fn catch(session: &Session, config: &BrokerConfig, limit: Duration) -> Result<Self, PawError> {
         let (sender, receiver) = mpsc::channel();
-        let interrupted = Arc::new(AtomicBool::new(false));
-        catch_signals(sender.clone(), Arc::clone(&interrupted))?;
+        let stop = Stop::default();
+        catch_signals(sender.clone(), stop.clone())?;
+        let common_dir = &session.repo.common_dir;
+        let (moving, moves) = (Arc::new(AtomicBool::new(false)), sender.clone());
+        let is_moving = Arc::clone(&moving);
+        // git touches several files for one commit: one sign of it is enough until somebody looks.
+        let watcher = refs::watch(common_dir, move || {
+            if !is_moving.swap(true, Ordering::SeqCst) {
+                let _ = moves.send(Sign::Moved);
+            }
+        });
         let id = SessionId::new(&session.receipt.session_id());
-        let listener = Listener::new(&session.repo.common_dir, id)?;
+        let client = Client::new(common_dir, config.clone(), Who::default(), Some(id))?;
         let said = sender.clone();
         thread::spawn(move || {
             let each = |heard: Heard<'_>| {
@@ -60,11 +78,11 @@ impl Signs {
                 };
                 if said.send(sign).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
-            if let Err(error) = listener.listen(0, each) {
+            if let Err(error) = client.listen(0, each) {
                 tracing::warn!(target: "paw::unattended", "the session cannot be heard any more: {error}");
             }
         });
-        Ok(Self { sender, receiver, interrupted, watch: Stopwatch::start(), limit })
+        Ok(Self { sender, receiver, stop, watch: Stopwatch::start(), limit, moving, _watcher: watcher })
     }
 
     /// For whoever works aside and has something to tell at its end.
@@ -78,10 +96,14 @@ impl Signs {
         if left.is_zero() {
             return Some(Sign::TimeOver);
         }
-        self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok()
+        let sign = self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok();
+        if matches!(sign, Some(Sign::Moved)) {
+            self.moving.store(false, Ordering::SeqCst);
+        }
+        sign
     }
 
-    /// Gates that are under way end with the time; they are waited for, so that nothing of them is left.
+    /// Gates that are under way end with the time, or were ended; they are waited for, so that nothing of them is left.
     pub(super) fn wait_for_gates(&self) {
         let watch = Stopwatch::start();
         while !watch.remaining(FAREWELL).is_zero() {
@@ -96,8 +118,9 @@ impl Signs {
         self.watch.remaining(self.limit)
     }
 
-    pub(super) fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+    /// Raised once somebody wants us to end.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -105,11 +128,12 @@ impl Signs {
     }
 }
 
-/// From here on Ctrl+C is a sign like others.
-fn catch_signals(signs: Sender<Sign>, interrupted: Arc<AtomicBool>) -> Result<(), PawError> {
+/// From here on Ctrl+C is a sign like others, and ends what checks are under way.
+fn catch_signals(signs: Sender<Sign>, stop: Stop) -> Result<(), PawError> {
     let interrupt = move || {
-        interrupted.store(true, Ordering::SeqCst);
+        stop.raise();
         let _ = signs.send(Sign::Interrupted);
+        end_checks(&stop);
     };
     EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
 }

@@ -1,0 +1,95 @@
+//! Whether tests run the lines that a subtask has written.
+
+use super::world::World;
+
+/// Two lines of the first part are not run until there are more tests of it.
+const COVER: &str = r"#!/bin/sh
+for n in 1 2 3; do
+  [ -e metrics/part$n.py ] || continue
+  hits=1; [ $n = 1 ] && [ ! -e tests/test_more.py ] && hits=0
+  printf 'TN:\nSF:metrics/part%s.py\nDA:1,1\nDA:2,1\nDA:5,%s\nDA:6,%s\nend_of_record\n' $n $hits $hits
+done > lcov.info
+";
+
+const MORE: &str = "import unittest\n\nclass More(unittest.TestCase):\n    def test_name(self):\n        from metrics import part1\n        self.assertEqual(part1.name(), \"part\")\n";
+
+fn measured(command: &str, more: &str) -> Option<World> {
+    let world = World::find()?;
+    let program = world.sandbox.install_program("cover", COVER);
+    let command = command.replace("cover", &program.display().to_string());
+    let all = format!(
+        "case $PAW_PHASE in RED) red ;; GREEN) green; [ $PAW_ATTEMPT = 2 ] && cat > tests/test_more.py << 'END'\n{MORE}END\n ;; esac\n:\n"
+    );
+    world.executor(&all);
+    world.configure(&format!("[autopilot]\ncoverage_command = \"{command}\"\n{more}"));
+    Some(world)
+}
+
+#[test]
+fn code_that_no_test_runs_is_not_green_yet_and_the_next_attempt_is_told_its_lines() {
+    let Some(world) = measured("cover", "") else { return };
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("attempt 1 fails (the tests run 2 of 4 changed lines, and 80 % are wanted; not run: metrics/part1.py:5-6)"), "{ran}");
+    let prompt = world.report("executor/subtask-42.1-green-attempt2.prompt.md");
+    assert!(prompt.contains("Lines that no test runs:\n- metrics/part1.py:5-6\n"), "{prompt}");
+    let result = world.report("test-results/subtask-42.1-green-attempt1.json");
+    assert!(result.contains("\"lines\": 50.0"), "{result}");
+    assert!(world.report("log.jsonl").contains("not run: metrics/part1.py:5-6"));
+    // What the measurement leaves behind is no part of a commit.
+    let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
+    assert!(committed.contains("tests/test_more.py") && !committed.contains("lcov.info"), "{committed}");
+}
+
+#[test]
+fn lines_below_the_threshold_are_let_pass_where_somebody_says_so() {
+    let Some(world) = measured("cover", "") else { return };
+    let args = ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--force=coverage"];
+    let ran = world.autopilot(&args);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(!ran.stdout.contains("attempt 1 fails"), "{ran}");
+}
+
+#[test]
+fn a_threshold_that_is_switched_off_asks_for_nothing() {
+    let Some(world) = measured("cover", "") else { return };
+    let config = r#"{"test": {"coverageThresholds": {"lines": 0}}}"#;
+    world.repo.commit_file(".taskmaster/config.json", config, "settings");
+    let ran = world.run();
+    assert!(ran.code == 0 && !ran.stdout.contains("attempt 1 fails"), "{ran}");
+}
+
+#[test]
+fn lines_that_nobody_can_measure_are_said_once_and_fail_nothing() {
+    let Some(world) = measured("true", "") else { return };
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    let said = "coverage of changed lines: not measured ('true' left no report)";
+    assert_eq!(ran.stdout.matches(said).count(), 1, "{ran}");
+}
+
+#[test]
+fn a_measurement_that_is_required_and_missing_pauses_the_run_without_another_attempt() {
+    let Some(world) = measured("no-such-tool-here", "coverage_required = true\n") else { return };
+    let ran = world.run();
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(
+        ran.stdout
+            .contains("Paused: Coverage could not be measured: 'no-such-tool-here' exited with code 127"),
+        "{ran}"
+    );
+    assert!(world.subjects().is_empty());
+    assert!(!world.sandbox.home().join("prompt-42.1-GREEN-2").exists());
+    measured_again(&world);
+}
+
+/// The tool was installed.
+fn measured_again(world: &World) {
+    let program = world.sandbox.root().join("bin/cover");
+    let path = world.sandbox.user_config();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("no-such-tool-here", &program.display().to_string())).unwrap();
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert_eq!(world.subjects().len(), 3);
+}

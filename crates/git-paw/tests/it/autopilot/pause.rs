@@ -1,0 +1,120 @@
+//! A run that somebody asks to stand still, and tests that outlive nobody.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use paw_testkit::wait_until;
+
+use super::world::{World, is_gone};
+use crate::paw::PROGRAM;
+
+const UNASKED: [&str; 5] = ["42", "--executor", "scripted", "--no-confirm", "--no-push"];
+
+/// A suite that says who it is and hangs, unless the file `calm` is there.
+const HANGS: &str = "import os, time\nhome = os.environ['HOME']\nif not os.path.exists(home + '/calm'):\n    open(home + '/suite.new', 'w').write(str(os.getpid()))\n    os.rename(home + '/suite.new', home + '/suite')\n    time.sleep(1000)\n";
+
+fn begin(world: &World) -> Child {
+    let mut command = world.sandbox.command(PROGRAM);
+    command.current_dir(&world.repo.root).arg("autopilot").args(UNASKED);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn pid(world: &World, name: &str) -> String {
+    wait_until(&format!("{name} is there"), || fs::read_to_string(world.sandbox.home().join(name)).ok())
+}
+
+/// The suite hangs once the tests of the first subtask are there.
+fn hanging() -> Option<World> {
+    let world = World::find()?;
+    world.executor(&format!(
+        "case $PAW_PHASE in RED) red; [ $n = 1 ] && cat >> tests/test_part1.py << 'END'\n{HANGS}END\n ;; GREEN) green ;; esac\n"
+    ));
+    Some(world)
+}
+
+fn goes_on(world: &World) {
+    fs::write(world.sandbox.home().join("calm"), "").unwrap();
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert_eq!(world.subjects().len(), 3);
+}
+
+#[test]
+fn ctrl_c_pauses_a_run_with_the_reason_while_the_executor_works() {
+    let Some(world) = World::find() else { return };
+    world.executor("if [ ! -e \"$HOME/calm\" ]; then echo $$ > \"$HOME/pid.new\"; mv \"$HOME/pid.new\" \"$HOME/pid\"; exec sleep 1000; fi\ncase $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
+    let run = begin(&world);
+    let executor = pid(&world, "pid");
+    Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert_eq!(world.log().last().map(String::as_str), Some("pause asked"));
+    assert!(is_gone(&executor));
+    goes_on(&world);
+}
+
+#[test]
+fn ctrl_c_pauses_a_run_while_its_tests_hang_and_counts_no_attempt() {
+    let Some(world) = hanging() else { return };
+    let run = begin(&world);
+    let suite = pid(&world, "suite");
+    Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert!(is_gone(&suite));
+    assert!(!world.log().contains(&"red error".to_owned()), "{:?}", world.log());
+    goes_on(&world);
+}
+
+#[test]
+fn tests_that_a_killed_run_left_hanging_are_ended_when_it_goes_on() {
+    let Some(world) = hanging() else { return };
+    let mut run = begin(&world);
+    let suite = pid(&world, "suite");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(!is_gone(&suite), "the suite ended by itself");
+    goes_on(&world);
+    assert!(is_gone(&suite), "process {suite} is still there");
+}
+
+#[test]
+fn tests_that_a_killed_run_left_hanging_are_ended_when_another_is_begun() {
+    let Some(world) = hanging() else { return };
+    let mut run = begin(&world);
+    let suite = pid(&world, "suite");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    fs::write(world.sandbox.home().join("calm"), "").unwrap();
+    let ran = world.autopilot(&[&UNASKED[..], &["--force"]].concat());
+    assert!(ran.stdout.contains("→ Subtask 42.1"), "{ran}");
+    assert!(is_gone(&suite), "process {suite} is still there");
+}
+
+#[test]
+fn a_run_without_a_state_of_its_own_leaves_none_behind_and_knows_its_tag() {
+    let Some(world) = World::find() else { return };
+    world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
+    world.repo.git(["commit", "--quiet", "--message", "no state"]);
+    let ran = world.autopilot(&[&UNASKED[..], &["--tag", "analytics"]].concat());
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+    assert!(!world.repo.root.join(".taskmaster/state.json").exists());
+    let listed = crate::paw::paw(&world.sandbox, &world.repo.root, &["tasks", "list"]);
+    assert!(listed.code == 0 && listed.stdout.contains("User metrics tracking"), "{listed}");
+}
+
+#[test]
+fn a_state_that_git_does_not_look_at_is_written_where_other_programs_find_it() {
+    let Some(world) = World::find() else { return };
+    world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
+    world.repo.commit_file(".gitignore", ".taskmaster/state.json\n__pycache__/\n", "ignore");
+    let ran = world.autopilot(&[&UNASKED[..], &["--tag", "analytics"]].concat());
+    assert_eq!(ran.code, 0, "{ran}");
+    let state = fs::read_to_string(world.repo.root.join(".taskmaster/state.json")).unwrap();
+    assert!(state.contains("\"currentTag\": \"analytics\""), "{state}");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
+}

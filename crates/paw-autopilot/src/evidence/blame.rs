@@ -1,0 +1,63 @@
+//! Where an error lies that says what is missing but not where it was missed.
+
+use super::FileChange;
+use super::kind::Rules;
+use super::test_code::is_test_line;
+use crate::runners::{Broken, Place};
+
+/// The places an error names, or else the changed test files that use one of the names it quotes.
+pub(super) fn places_of(rules: &Rules, changes: &[FileChange], broken: &Broken) -> Vec<Place> {
+    if !broken.places.is_empty() {
+        return broken.places.clone();
+    }
+    let first_line = broken.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let names = quoted(first_line);
+    let uses = |text: &str| names.iter().any(|name| text.contains(name));
+    let blamed = changes.iter().filter(|change| {
+        let text = change.after.as_deref().unwrap_or_default();
+        is_test_line(rules, &change.path, text, None) && uses(text)
+    });
+    blamed.map(|change| Place::new(change.path.clone(), None)).collect()
+}
+
+/// The words between two quotes of one kind.
+fn quoted(line: &str) -> Vec<&str> {
+    let between = |quote: char| line.split(quote).skip(1).step_by(2).filter(|word| !word.is_empty());
+    ['\'', '"', '`'].into_iter().flat_map(between).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = "Exception during run: SyntaxError: The requested module '../math.js' does not provide an \
+        export named 'subtract'\n    at ModuleJobSync.runSync (node:internal/modules/esm/module_job:423:37)";
+
+    fn places(changes: &[(&str, &str)], broken: &Broken) -> Vec<String> {
+        let change = |(path, text): &(&str, &str)| FileChange {
+            path: path.into(),
+            before: None,
+            after: Some((*text).to_owned()),
+        };
+        let changes: Vec<_> = changes.iter().map(change).collect();
+        let places = places_of(&Rules::default(), &changes, broken);
+        places.into_iter().map(|place| place.file.display().to_string()).collect()
+    }
+
+    #[test]
+    fn an_error_without_a_place_lies_in_the_changed_tests_that_use_what_it_quotes() {
+        let changes = [
+            ("test/math.js", "import { subtract } from '../math.js';"),
+            ("test/other.js", "import { add } from '../sum.js';"),
+            ("src/user.js", "subtract()"),
+        ];
+        assert_eq!(places(&changes, &Broken::new(MESSAGE, Vec::new())), ["test/math.js"]);
+        assert!(places(&changes[1..], &Broken::new(MESSAGE, Vec::new())).is_empty());
+    }
+
+    #[test]
+    fn an_error_that_says_where_is_believed() {
+        let told = Broken::new(MESSAGE, vec![Place::new("src/a.js", Some(3))]);
+        assert_eq!(places(&[("test/math.js", "subtract")], &told), ["src/a.js"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! A wish that the run stands still, from whoever watches it: a file beside its state, or a signal to its process.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use paw_host::files::{self, Access, FileError};
+use paw_host::process::end_marked;
+
+use super::{Work, WorkError};
+use crate::engine::{Event, Pause, Stage};
+use crate::tasks::TaskProject;
+
+/// How often the file is looked for while something is under way.
+const GLANCE: Duration = Duration::from_millis(150);
+
+/// The wish of one run. Its copies are the same wish.
+#[derive(Debug, Clone)]
+pub struct PauseWish {
+    file: PathBuf,
+    raised: Arc<AtomicBool>,
+}
+
+impl PauseWish {
+    pub fn of(project: &TaskProject) -> Self {
+        let file = project.root.join(".taskmaster/state/pause-wanted");
+        Self { file, raised: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// Asks the run from another process. One that is not there will not be asked later either: each begins unasked.
+    pub fn ask(project: &TaskProject) -> Result<(), FileError> {
+        files::write_atomic(&Self::of(project).file, b"", Access::Usual)
+    }
+
+    /// Asks it from within its own process.
+    pub fn raise(&self) {
+        self.raised.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::SeqCst) || self.file.exists()
+    }
+
+    pub(super) fn forget(&self) {
+        self.raised.store(false, Ordering::SeqCst);
+        // A file that cannot be removed pauses the run again, which says so.
+        let _ = std::fs::remove_file(&self.file);
+    }
+
+    /// Sleeps, but no longer than nobody asks.
+    pub fn sleep(&self, time: Duration) {
+        let mut left = time;
+        while !left.is_zero() && !self.is_raised() {
+            let nap = left.min(GLANCE);
+            thread::sleep(nap);
+            left = left.saturating_sub(nap);
+        }
+    }
+}
+
+/// Ends what the run is waiting for as soon as somebody asks, until it is dropped.
+#[derive(Debug)]
+pub struct PauseWatch(Arc<AtomicBool>);
+
+impl Drop for PauseWatch {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Work {
+    /// From here on whoever asks for a pause does not wait for the executor or the tests.
+    pub fn watch_for_pause(&self) -> PauseWatch {
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen, wish, marks) = (Arc::clone(&over), self.pause.clone(), self.notes.interruptible());
+        thread::spawn(move || {
+            while !seen.load(Ordering::SeqCst) {
+                if wish.is_raised() {
+                    for mark in &marks {
+                        end_marked(mark);
+                    }
+                }
+                thread::sleep(GLANCE);
+            }
+        });
+        PauseWatch(over)
+    }
+
+    /// Stands still where somebody has asked for it.
+    pub fn heed_pause(&mut self) -> Result<(), WorkError> {
+        let stands = self.run.is_over() || matches!(self.run.stage, Stage::Paused { .. });
+        if stands || !self.pause.is_raised() {
+            return Ok(());
+        }
+        self.pause.forget();
+        self.happen(Event::Pause)?;
+        Err(WorkError::Paused(Pause::Asked.to_string()))
+    }
+}

@@ -1,0 +1,73 @@
+//! What is written down about a run of tests.
+
+use std::path::Path;
+
+use paw_host::clock;
+use serde_json::json;
+
+use super::{Judgement, Phase, Work, WorkError};
+use crate::artifacts::log::counts;
+use crate::artifacts::results::{Occasion, TestResult};
+use crate::coverage::Coverage;
+use crate::evidence::Objection;
+use crate::runners::{Outcome, TestRun};
+use crate::tasks::ItemId;
+
+impl Work {
+    /// The result of a run of tests, and a line about it.
+    pub(super) fn record(
+        &mut self,
+        phase: Phase,
+        subtask: &ItemId,
+        attempt: u32,
+        judgement: &Judgement,
+        tests: &TestRun,
+        coverage: Option<&Coverage>,
+    ) -> Result<(), WorkError> {
+        let proven = !matches!(judgement, Judgement::Refused(_));
+        let occasion = match phase {
+            Phase::Red => Occasion::Red { subtask, attempt, proven },
+            Phase::Green => Occasion::Green { subtask, attempt, proven },
+        };
+        let result = TestResult::of(occasion, tests, coverage, clock::now());
+        let path = self.dir.write_result(occasion, &result)?;
+        self.notes.last_result = path.strip_prefix(&self.dir.path).ok().map(Path::to_path_buf);
+        let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
+            "tests": counts(&tests.report), "attempts": attempt});
+        match judgement {
+            Judgement::Proven => {}
+            Judgement::AlreadyGreen { settled } => {
+                fields["note"] = json!(if *settled {
+                    "already implemented"
+                } else {
+                    "passed at once; asked for a failing test"
+                });
+            }
+            Judgement::Refused(objections) => {
+                fields["error"] =
+                    json!(objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+            }
+        }
+        if !tests.flaky.is_empty() {
+            fields["flaky"] = json!(tests.flaky);
+        }
+        self.log(&phase.as_str().to_lowercase(), fields)
+    }
+}
+
+/// What the first failing test said, else the first objection.
+pub(super) fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
+    let failing = tests.report.cases.iter().filter(|case| case.outcome == Outcome::Failed);
+    let message = failing.filter_map(|case| case.message.as_deref()).find_map(telling_line);
+    message.or_else(|| objections.first().map(ToString::to_string))
+}
+
+/// The line of a message that says most: in a traceback the last one, else the first.
+fn telling_line(message: &str) -> Option<String> {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    if message.starts_with("Traceback") {
+        lines.next_back().map(str::to_owned)
+    } else {
+        lines.next().map(str::to_owned)
+    }
+}

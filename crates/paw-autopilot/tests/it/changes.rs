@@ -1,0 +1,80 @@
+//! What differs from the last commit, in a real worktree.
+
+use std::fs;
+
+use paw_autopilot::evidence::FileChange;
+use paw_autopilot::evidence::changes::since_head;
+use paw_host::git::Git;
+use paw_testkit::{Sandbox, TestRepo};
+
+/// `path: before -> after`, a line each.
+fn shown(repo: &TestRepo) -> String {
+    let text = |text: Option<String>| text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
+    let line = |change: FileChange| {
+        format!("{}: {} -> {}", change.path.display(), text(change.before), text(change.after))
+    };
+    since_head(&Git::at(&repo.root)).unwrap().1.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_kind_of_change_has_the_text_of_the_last_commit_and_its_own() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    for name in ["changed", "deleted", "moved", "back again", "in\nlines", "same"] {
+        repo.commit_file(name, &format!("{name}\n"), name);
+    }
+    let write = |name: &str, text: &str| fs::write(repo.root.join(name), text).unwrap();
+    write("changed", "else\n");
+    write("in\nlines", "else\n");
+    fs::remove_file(repo.root.join("deleted")).unwrap();
+    repo.git(["mv", "moved", "there"]);
+    repo.git(["rm", "--quiet", "--cached", "back again"]);
+    write("back again", "untracked\n");
+    write("new", "new\n");
+    write("added", "added\n");
+    repo.git(["add", "added"]);
+    write("intended", "intended\n");
+    repo.git(["add", "--intent-to-add", "intended"]);
+    write("same", "other\n");
+    write("same", "same\n");
+    insta::assert_snapshot!(shown(&repo), @r#"
+    added: nothing -> "added\n"
+    back again: "back again\n" -> "untracked\n"
+    changed: "changed\n" -> "else\n"
+    deleted: "deleted\n" -> nothing
+    in
+    lines: "in\nlines\n" -> "else\n"
+    intended: nothing -> "intended\n"
+    moved: "moved\n" -> nothing
+    new: nothing -> "new\n"
+    there: nothing -> "moved\n"
+    "#);
+}
+
+#[test]
+fn a_repository_without_a_commit_has_only_new_files() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root().join("fresh");
+    sandbox.write("fresh/a", "1\n");
+    sandbox.run(&root, "git", ["init", "--quiet", "."]);
+    sandbox.run(&root, "git", ["add", "a"]);
+    let (commit, changes) = since_head(&Git::at(&root)).unwrap();
+    assert_eq!(commit, None);
+    assert_eq!(changes, [FileChange { path: "a".into(), before: None, after: Some("1\n".into()) }]);
+}
+
+#[test]
+fn a_conflict_is_compared_with_our_own_side() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.commit_file("a", "base\n", "base");
+    repo.git(["switch", "--quiet", "--create", "theirs"]);
+    repo.commit_file("a", "theirs\n", "theirs");
+    repo.git(["switch", "--quiet", "main"]);
+    repo.commit_file("a", "ours\n", "ours");
+    let merged = sandbox.run(&repo.root, "git", ["merge", "theirs"]);
+    assert_ne!(merged.code, 0);
+    let changes = since_head(&Git::at(&repo.root)).unwrap().1;
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0].before.as_deref(), Some("ours\n"));
+}

@@ -1,0 +1,65 @@
+//! Projects whose files say nothing, too much or nonsense about their tests.
+
+use paw_autopilot::runners::detect::{DetectError, Detected, detect, gather};
+use paw_testkit::Sandbox;
+
+use super::{project, search_path};
+
+fn found(files: &[(&str, &str)], wish: Option<&str>) -> Result<Detected, DetectError> {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, files);
+    std::fs::create_dir_all(&root).unwrap();
+    detect(&gather(&root, &search_path(), wish), &root, wish)
+}
+
+fn name(files: &[(&str, &str)], wish: Option<&str>) -> String {
+    found(files, wish).unwrap().adapter.name()
+}
+
+#[test]
+fn a_manifest_that_is_no_json_is_named_unless_something_else_can_be_tested() {
+    let broken = ("package.json", "{\"scripts\": {\"test\": \"vitest\"},}");
+    let error = found(&[broken], None).unwrap_err().to_string();
+    assert!(error.starts_with("package.json cannot be read"), "{error}");
+    assert!(error.contains("line 1") && error.contains("--runner"), "{error}");
+    assert_eq!(name(&[broken, ("go.mod", "module x\n")], None), "go test");
+    assert_eq!(name(&[broken], Some("make check")), "make check");
+}
+
+#[test]
+fn a_script_that_only_says_there_are_no_tests_is_none() {
+    let manifest = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
+    assert!(matches!(found(&[("package.json", manifest)], None), Err(DetectError::Nothing(_))));
+}
+
+#[test]
+fn of_two_runners_the_script_decides_and_the_other_can_be_asked_for() {
+    let both = r#""devDependencies": {"vitest": "4", "jest": "30"}"#;
+    let manifest = format!(r#"{{"scripts": {{"test": "jest"}}, {both}}}"#);
+    let detected = found(&[("package.json", &manifest)], None).unwrap();
+    assert_eq!((detected.adapter.name().as_str(), detected.others.join(" ")), ("npm test", "vitest".into()));
+    assert_eq!(name(&[("package.json", &manifest)], Some("vitest")), "vitest");
+    let detected = found(&[("package.json", &format!("{{{both}}}"))], None).unwrap();
+    assert_eq!((detected.adapter.name().as_str(), detected.others.join(" ")), ("vitest", "jest".into()));
+    let manifest = format!(r#"{{"scripts": {{"test": "vitest run && jest"}}, {both}}}"#);
+    assert_eq!(name(&[("package.json", &manifest), ("pnpm-lock.yaml", "")], None), "pnpm test");
+}
+
+#[test]
+fn bare_python_tests_need_no_project_file_and_installed_ones_are_not_the_projects() {
+    let test = "import unittest\n";
+    assert!(["pytest", "python -m unittest"].contains(&name(&[("test_a.py", test)], None).as_str()));
+    for elsewhere in ["node_modules/x/test_a.py", "venv/lib/test_a.py"] {
+        assert!(matches!(found(&[(elsewhere, test)], None), Err(DetectError::Nothing(_))), "{elsewhere}");
+    }
+}
+
+#[test]
+fn manifests_full_of_the_wrong_types_are_no_projects() {
+    for manifest in
+        ["[]", "null", "7", r#"{"scripts": "vitest"}"#, r#"{"devDependencies": ["jest"]}"#, "\u{feff}{}"]
+    {
+        assert!(found(&[("package.json", manifest)], None).is_err(), "{manifest}");
+    }
+    assert!(matches!(found(&[], None), Err(DetectError::Nothing(_))));
+}

@@ -1,0 +1,64 @@
+//! `go test`.
+
+use std::fs;
+
+use paw_autopilot::runners::{Outcome, Selection, Verdict};
+use paw_testkit::Sandbox;
+
+use super::matrix::check_live;
+use super::{all, has, project, run_in, shown};
+
+const MODULE: &str = "module example.com/app\n\ngo 1.19\n";
+
+#[test]
+fn go_is_understood_whatever_a_suite_does() {
+    if has("go", &["version"]) {
+        check_live("go", |_| {});
+    }
+}
+
+#[test]
+fn a_module_without_tests_has_none_that_ran() {
+    if !has("go", &["version"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, &[("go.mod", MODULE), ("a.go", "package app\n")]);
+    assert_eq!(shown(&all(&root, None)), "NoneRan");
+    fs::write(root.join("a.go"), "package app\n\nfunc A() { b() }\n").unwrap();
+    let ran = all(&root, None);
+    assert_ne!(ran.verdict, Verdict::Passed, "{ran:?}");
+}
+
+#[test]
+fn tests_are_run_alone_whatever_their_names_hold() {
+    if !has("go", &["version"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let test = r#"package app
+
+import "testing"
+
+func TestNames(t *testing.T) {
+	for _, name := range []string{"with spaces", "quotes ' \" `", "regex .*+?^$|\\d", "ünïcödé 日本 🎉", "a/b", "--dash"} {
+		t.Run(name, func(t *testing.T) { t.Error("x") })
+	}
+}
+
+func TestÜnï(t *testing.T) { t.Error("x") }
+
+func TestFine(t *testing.T) {}
+"#;
+    let root = project(&sandbox, &[("go.mod", MODULE), ("a_test.go", test)]);
+    let ran = all(&root, None);
+    assert_eq!(
+        (ran.report.count(Outcome::Failed), ran.report.count(Outcome::Passed)),
+        (7, 1),
+        "{}",
+        shown(&ran)
+    );
+    let again = run_in(&root, None, &Selection::Tests(ran.report.failed().cloned().collect()));
+    assert_eq!(again.report.names(Outcome::Failed), ran.report.names(Outcome::Failed));
+    assert_eq!(again.report.count(Outcome::Passed), 0);
+}

@@ -1,0 +1,77 @@
+//! Suites that hang, flood or look for secrets, and tests that fail once.
+
+use std::fs;
+use std::time::Duration;
+
+use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::run::{run, run_twice};
+use paw_autopilot::runners::{Limits, Selection, Verdict};
+use paw_testkit::Sandbox;
+
+use super::{LIMITS, all, has, project, search_path, shown};
+
+#[test]
+fn a_command_of_the_users_own_is_judged_by_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, &[("x", "")]);
+    assert_eq!(all(&root, Some("test -e x")).verdict, Verdict::Passed);
+    let ran = all(&root, Some("echo no; echo luck >&2; exit 3"));
+    assert_eq!(ran.verdict, Verdict::Failures);
+    assert_eq!(ran.report.cases[0].message.as_deref(), Some("no\nluck"));
+    assert_eq!(all(&root, Some("no-such-program-here")).verdict, Verdict::Crashed);
+}
+
+#[test]
+fn a_suite_that_hangs_is_ended_with_everything_it_has_started() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, &[("x", "")]);
+    let line = "sleep 600 & echo $! > pid; wait";
+    let detected = detect(&gather(&root, &search_path(), Some(line)), &root, Some(line)).unwrap();
+    let limits = Limits { time: Duration::from_millis(500), output: 1 << 20 };
+    let ran = run(detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
+    assert_eq!(ran.verdict, Verdict::TimedOut);
+    let pid = fs::read_to_string(root.join("pid")).unwrap();
+    let alive =
+        || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "));
+    paw_testkit::wait_until("the sleeper is gone", || (!alive()).then_some(()));
+}
+
+#[test]
+fn a_suite_that_floods_its_output_is_ended_and_proves_nothing() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, &[("x", "")]);
+    let detected = detect(
+        &gather(&root, &search_path(), Some("while :; do echo flood; done")),
+        &root,
+        Some("while :; do echo flood; done"),
+    )
+    .unwrap();
+    let limits = Limits { time: Duration::from_mins(2), output: 1 << 20 };
+    let ran = run(detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
+    assert_eq!(ran.verdict, Verdict::Crashed);
+    assert!(ran.output.len() <= 20_000);
+}
+
+#[test]
+fn a_test_that_fails_once_is_named_flaky_and_one_that_fails_twice_is_not() {
+    if !has("python3", &["--version"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let test = "import os\nimport unittest\n\nclass A(unittest.TestCase):\n    def test_flaky(self):\n        first = not os.path.exists('seen')\n        open('seen', 'w').close()\n        self.assertFalse(first)\n    def test_bad(self):\n        self.fail()\n";
+    let root = project(&sandbox, &[("test_a.py", test)]);
+    let detected = detect(&gather(&root, &search_path(), Some("unittest")), &root, Some("unittest")).unwrap();
+    let ran = run_twice(detected.adapter.as_ref(), &root, &Selection::All, LIMITS).unwrap();
+    assert_eq!(ran.flaky.iter().map(String::as_str).collect::<Vec<_>>(), ["test_a.A.test_flaky"]);
+    assert_eq!(shown(&ran), "Failures\nFailed test_a.A.test_bad\nPassed test_a.A.test_flaky");
+}
+
+#[test]
+fn tests_do_not_see_the_users_keys() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, &[("x", "")]);
+    let ran = all(&root, Some("env; exit 1"));
+    let names: Vec<_> =
+        ran.output.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    assert!(names.contains(&"PATH") && !names.contains(&"CARGO_PKG_NAME"), "{names:?}");
+}

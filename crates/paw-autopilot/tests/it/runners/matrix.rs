@@ -1,0 +1,194 @@
+//! Small projects that do everything a suite can do to its runner, and what becomes of each.
+//!
+//! `fixtures/projects/<runner>.txt` holds the projects, `fixtures/reports/<runner>.txt` what has to be understood of each,
+//! and `fixtures/reports/<runner>-<version>/` what a real runner wrote. With `PAW_RECORD=<version>` live tests write the
+//! latter two anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::run::run;
+use paw_autopilot::runners::verdict::judge;
+use paw_autopilot::runners::{Adapter, Broken, Call, Report, Said, Selection};
+use paw_host::process::Exit;
+use paw_testkit::Sandbox;
+use serde_json::{Value, json};
+
+use super::{LIMITS, search_path, told};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures")
+}
+
+/// One project: its name and its files.
+struct Project {
+    name: String,
+    files: Vec<(String, String)>,
+}
+
+/// Every project of a runner. Files of the one called `every` are part of all others.
+fn projects(runner: &str) -> Vec<Project> {
+    let text = fs::read_to_string(fixtures().join(format!("projects/{runner}.txt"))).unwrap();
+    let mut projects: Vec<Project> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("=== ") {
+            projects.push(Project { name: name.to_owned(), files: Vec::new() });
+        } else if let Some(file) = line.strip_prefix("--- ") {
+            projects.last_mut().unwrap().files.push((file.to_owned(), String::new()));
+        } else {
+            let (_, text) = projects.last_mut().unwrap().files.last_mut().unwrap();
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let every = projects.remove(0);
+    assert_eq!(every.name, "every");
+    for project in &mut projects {
+        let own = |file: &&(String, String)| !project.files.iter().any(|(name, _)| *name == file.0);
+        let common: Vec<_> = every.files.iter().filter(own).cloned().collect();
+        project.files.extend(common);
+    }
+    projects
+}
+
+fn write(project: &Project, sandbox: &Sandbox) -> PathBuf {
+    for (name, text) in &project.files {
+        sandbox.write(&format!("app/{name}"), text);
+    }
+    sandbox.root().join("app")
+}
+
+fn expected(runner: &str) -> PathBuf {
+    fixtures().join(format!("reports/{runner}.txt"))
+}
+
+/// What is understood of some projects, as one text.
+fn table<'a>(
+    projects: impl IntoIterator<Item = &'a Project>,
+    mut understand: impl FnMut(&Project) -> String,
+) -> String {
+    let told = |project: &Project| format!("=== {}\n{}\n", project.name, understand(project));
+    projects.into_iter().map(told).collect()
+}
+
+/// What has to be understood of the same projects.
+fn expected_of<'a>(runner: &str, projects: impl IntoIterator<Item = &'a Project>) -> String {
+    let text = fs::read_to_string(expected(runner)).unwrap();
+    let all: BTreeMap<&str, &str> =
+        text.split("=== ").filter_map(|part| part.trim_end().split_once('\n')).collect();
+    table(projects, |project| all[project.name.as_str()].to_owned())
+}
+
+/// Projects that are run by the real thing each time, because starting a runner takes a while. Those that differ between
+/// runners most; all others are recorded.
+const EVERY_TIME: [&str; 7] =
+    ["failure", "missing module", "missing name", "syntax", "none", "skipped", "mixed"];
+
+/// Projects are run by the real thing, which `prepare` makes available to them.
+pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
+    let record = std::env::var("PAW_RECORD").ok().map(|version| format!("reports/{runner}-{version}"));
+    let mut projects = projects(runner);
+    projects.retain(|project| record.is_some() || EVERY_TIME.contains(&project.name.as_str()));
+    let seen = table(&projects, |project| {
+        let sandbox = Sandbox::new();
+        let root = write(project, &sandbox);
+        prepare(&root);
+        let detected = detect(&gather(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap();
+        let file = record.as_ref().map(|place| fixtures().join(place).join(format!("{}.json", project.name)));
+        let adapter = Recorder { adapter: detected.adapter, file };
+        let ran = run(&adapter, &root, &Selection::All, LIMITS).unwrap();
+        told(ran.verdict, &ran.report)
+    });
+    if record.is_some() {
+        fs::write(expected(runner), &seen).unwrap();
+    }
+    assert_same(&expected_of(runner, &projects), &seen);
+}
+
+/// What real runners once wrote is still understood.
+pub(super) fn check_recorded(runner: &str, version: &str) {
+    let place = fixtures().join(format!("reports/{runner}-{version}"));
+    let projects = projects(runner);
+    let seen = table(&projects, |project| {
+        let sandbox = Sandbox::new();
+        let root = write(project, &sandbox);
+        let text = fs::read_to_string(place.join(format!("{}.json", project.name))).unwrap();
+        let record: Value = serde_json::from_str(&text).unwrap();
+        let words =
+            |key: &str| record[key].as_str().map(|text| text.replace("/app", &root.display().to_string()));
+        let said = Said {
+            exit: Exit::Code(record["exit"].as_i64().unwrap().try_into().unwrap()),
+            stdout: words("stdout").unwrap(),
+            stderr: words("stderr").unwrap(),
+            report: words("report"),
+            root: root.clone(),
+        };
+        let adapter =
+            detect(&gather(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap().adapter;
+        let report = adapter.read(&said);
+        told(judge(said.exit, &report, adapter.none_ran_code()), &report)
+    });
+    assert_same(&expected_of(runner, &projects), &seen);
+}
+
+fn assert_same(expected: &str, seen: &str) {
+    assert!(expected == seen, "expected:\n{expected}\nseen:\n{seen}");
+}
+
+/// A text without the places of the machine that it was recorded on.
+fn anonymous(text: &str, root: &Path) -> String {
+    let runners = std::env::var("PAW_RUNNERS").unwrap_or_default();
+    let modules = fs::canonicalize(Path::new(&runners).join("node_modules")).unwrap_or_default();
+    let home = std::env::var("HOME").unwrap_or_default();
+    let places = [
+        (root.display().to_string(), "/app"),
+        (modules.display().to_string(), "/runners/node_modules"),
+        (runners, "/runners"),
+        (home, "/home/dev"),
+    ];
+    let known = places.iter().filter(|(place, _)| place.len() > 1);
+    known.fold(text.to_owned(), |text, (place, name)| text.replace(place, name))
+}
+
+/// Writes down what a runner says before it is read.
+#[derive(Debug)]
+struct Recorder {
+    adapter: Box<dyn Adapter>,
+    file: Option<PathBuf>,
+}
+
+impl Adapter for Recorder {
+    fn name(&self) -> String {
+        self.adapter.name()
+    }
+
+    fn build(&self) -> Option<Call> {
+        self.adapter.build()
+    }
+
+    fn read_build(&self, said: &Said) -> Vec<Broken> {
+        self.adapter.read_build(said)
+    }
+
+    fn call(&self, which: &Selection) -> Call {
+        self.adapter.call(which)
+    }
+
+    fn read(&self, said: &Said) -> Report {
+        if let Some(file) = &self.file {
+            let words = |text: &str| anonymous(text, &said.root);
+            let Exit::Code(exit) = said.exit else { panic!("{:?}", said.exit) };
+            let record = json!({"exit": exit, "stdout": words(&said.stdout), "stderr": words(&said.stderr),
+                "report": said.report.as_deref().map(words)});
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, serde_json::to_string_pretty(&record).unwrap() + "\n").unwrap();
+        }
+        self.adapter.read(said)
+    }
+
+    fn none_ran_code(&self) -> Option<i32> {
+        self.adapter.none_ran_code()
+    }
+}
