@@ -15,7 +15,7 @@ section! {
         optional format_command: String = "cargo fmt",
         /// has to succeed before the push
         optional lint_command: String = "cargo clippy",
-        /// measures coverage, of changed lines before each commit and of all before the push
+        /// measures coverage: changed lines before each commit, all before the push
         optional coverage_command: String = "npm run coverage",
         /// where coverage_command leaves its report; else the usual places
         optional coverage_report: PathBuf = "coverage/lcov.info",
