@@ -82,8 +82,9 @@ pub fn drive(
     work.measure_by(commands);
     let _watch = work.watch_for_pause();
     loop {
-        if let Err(WorkError::Paused(_)) = work.heed_pause() {
-            return Ok(());
+        match work.heed_pause() {
+            Err(WorkError::Paused(_)) => return Ok(()),
+            heeded => heeded?,
         }
         let done = match work.run.action() {
             Action::WriteTests { .. } | Action::WriteCode { .. } => ask_executor::turn(work, hands, audience),
@@ -101,9 +102,13 @@ pub fn drive(
         match done {
             // It is written down, and whoever looks at the run will see it.
             Err(WorkError::Paused(_)) if matches!(work.run.stage, Stage::Paused { .. }) => return Ok(()),
-            // Somebody changed something between the tests and the commit: the phase goes on.
-            Err(WorkError::NotProven(_)) => {}
-            other => other?,
+            // Not proven: somebody changed something between the tests and the commit, and the phase goes on.
+            Ok(()) | Err(WorkError::NotProven(_)) => {}
+            Err(error) => match work.heed_pause() {
+                // Ctrl+C has ended what failed, too.
+                Err(WorkError::Paused(_)) => return Ok(()),
+                heeded => return heeded.and(Err(error)),
+            },
         }
     }
 }

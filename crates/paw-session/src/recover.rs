@@ -139,7 +139,7 @@ fn rebuild(
     around: Circumstances<'_>,
     undo: &mut Undo<'_>,
 ) -> Result<Launched, LaunchError> {
-    let before = receipt.clone();
+    let mut before = receipt.clone();
     if around.living.has(&receipt) {
         // What a stop has left half done.
         doors.tmux.kill_session(&receipt.session_name)?;
@@ -156,6 +156,12 @@ fn rebuild(
         receipt.worktrees[agent].agent_id = Some(id);
     }
     let fresh = conversations::take_up(&around.repo.common_dir, &mut receipt);
+    // A recovery that is taken back keeps what the notes have told; they are forgotten soon.
+    for agent in &receipt.worktrees {
+        if let Some(same) = before.worktrees.iter_mut().find(|same| same.branch == agent.branch) {
+            same.conversation.clone_from(&agent.conversation);
+        }
+    }
     receipt.session_name = free_name(doors, &before, around.living)?;
     if receipt.session_name != before.session_name {
         receipt.original_id = Some(before.session_id());

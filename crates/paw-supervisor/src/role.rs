@@ -18,6 +18,11 @@ pub fn find_breach(event: &What, record: &Value) -> Option<String> {
         What::ToolBegins(Deed::Command(command)) => in_shell(command),
         What::ToolBegins(_) => {
             let input = &record["tool_input"];
+            // What was too long to be kept is still to be looked at.
+            let command = input["command"].as_str().filter(|_| record["tool_name"] == "Bash");
+            if let Some(breach) = command.and_then(in_shell) {
+                return Some(breach);
+            }
             ["command", "skill"].iter().find_map(|field| slashed(input[field].as_str()?))
         }
         What::PromptTaken => slashed(record["prompt"].as_str()?),
@@ -108,6 +113,14 @@ mod tests {
 
     fn shell(command: &str) -> Option<String> {
         find_breach(&What::ToolBegins(Deed::Command(command.to_owned())), &Value::Null)
+    }
+
+    #[test]
+    fn a_command_that_is_too_long_to_be_kept_is_looked_at_all_the_same() {
+        let record =
+            json!({"tool_name": "Bash", "tool_input": {"command": "openspec archive x --yes # long"}});
+        let event = What::ToolBegins(Deed::Other("Bash, too long to keep".to_owned()));
+        assert_eq!(find_breach(&event, &record).as_deref(), Some("openspec archive"));
     }
 
     #[test]

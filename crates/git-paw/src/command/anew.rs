@@ -2,10 +2,14 @@
 //! what it is there for.
 
 use clap::Args;
+use jiff::SignedDuration;
 use paw_agent::events::Tracker;
 use paw_agent::events::notes::Notes;
 use paw_core::{AgentId, PawError, Receipt};
+use paw_host::clock;
 use paw_host::process::become_shell_line;
+use paw_session::lifecycle::Session;
+use paw_session::lifecycle::window::Seen;
 use paw_session::{delivery, panes};
 
 use crate::context::Context;
@@ -21,7 +25,7 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
     let line = find_line(&session.receipt, id)
         .ok_or_else(|| PawError::SessionError(format!("the session has no agent '{id}'")))?;
     let told = Notes::of(&session.repo.common_dir).tracker(id).unwrap_or_default();
-    if has_gone_on(&told, &session.receipt, id) {
+    if has_gone_on(&told, &session.receipt, id) || lived_long(&session)? {
         // What it was at is still there; beginning anew would leave that behind.
         return Err(PawError::SessionError(format!(
             "{id} went on, and its CLI has ended with an error\nhint: to begin anew: {line}"
@@ -40,6 +44,14 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
     }
     let error = become_shell_line(&format!("exec {line}"));
     Err(PawError::IoError(format!("cannot start {id} anew: {error}")))
+}
+
+/// A CLI that finds no conversation ends at once. What ends later has worked, even if no hook has told of it.
+const AT_ONCE: SignedDuration = SignedDuration::from_mins(1);
+
+fn lived_long(session: &Session) -> Result<bool, PawError> {
+    let created = Seen::look(&session.tmux, &session.receipt)?.and_then(|seen| seen.created);
+    Ok(created.is_some_and(|created| clock::now().duration_since(created) > AT_ONCE))
 }
 
 /// Whether the CLI did take the conversation up, and something else has ended it since.

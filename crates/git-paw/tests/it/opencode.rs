@@ -35,7 +35,7 @@ fn its_plugin_lies_beside_the_log_and_goes_with_the_session() {
     let content = wait_until("it has started", || {
         fs::read_to_string(sandbox.root().join("content")).ok().filter(|content| !content.is_empty())
     });
-    let plugin = repo.root.join(".git/paw/opencode-plugin.js");
+    let plugin = repo.root.join(".git/paw-opencode-plugin.js");
     let url = format!("file://{}", plugin.display().to_string().replace(' ', "%20"));
     assert_eq!(content, format!("{{\"plugin\":[\"{url}\"]}}"));
     let text = fs::read_to_string(&plugin).unwrap();
@@ -57,5 +57,5 @@ fn a_configuration_that_the_user_has_put_there_is_left_alone() {
     let ran = paw(&sandbox, &repo.root, &args);
     assert_eq!(ran.code, 0, "{ran}");
     assert!(ran.stderr.contains("you have set OPENCODE_CONFIG_CONTENT yourself"), "{ran}");
-    assert!(!repo.root.join(".git/paw/opencode-plugin.js").exists());
+    assert!(!repo.root.join(".git/paw-opencode-plugin.js").exists());
 }

@@ -38,9 +38,24 @@ fn asked(facts: &Value) -> Result<Deed, &'static str> {
     let about = &facts["metadata"];
     Ok(match permission.as_str() {
         "bash" => Deed::Command(text(about, "command")?),
-        "edit" => Deed::Edit(vec![text(about, "filepath")?]),
+        "edit" => edited(about)?.map_or(Deed::Other(permission), Deed::Edit),
         _ => Deed::Other(permission),
     })
+}
+
+/// Every file that an edit touches. A patch names them one by one, what it moves and where to; in the one line for people they
+/// stand with commas between them, and could as well be one odd name.
+fn edited(about: &Value) -> Result<Option<Vec<String>>, &'static str> {
+    if about["files"].is_null() {
+        let file = text(about, "filepath")?;
+        return Ok((!file.contains(", ")).then(|| vec![file]));
+    }
+    let mut touched = Vec::new();
+    for file in about["files"].as_array().into_iter().flatten() {
+        touched.push(text(file, "filePath")?);
+        touched.extend(file["movePath"].as_str().map(str::to_owned));
+    }
+    Ok((!touched.is_empty()).then_some(touched))
 }
 
 /// It tries again by itself. Only where it says that it was refused for having asked too much there is a limit.

@@ -63,7 +63,7 @@ export const GitPaw = async ({ client, directory }) => {
   const tool = (facts) => {
     const { tool, callID, state } = facts.part;
     const { command, filePath, workdir } = state?.input ?? {};
-    if (state?.status === "running") places.set(callID, workdir);
+    if (state?.status === "running") places.set(callID, workdir ?? ".");
     const part = { tool, state: { status: state?.status, input: { command, filePath } } };
     const known = ["running", "completed", "error"].includes(state?.status);
     return known && isNews(callID, state.status) ? { sessionID: facts.sessionID, part } : undefined;
@@ -81,7 +81,9 @@ export const GitPaw = async ({ client, directory }) => {
       if (!TOLD.has(type)) return;
       if (type === "session.status" && !isNews(facts.sessionID, JSON.stringify(facts.status))) return;
       const { diff: _, ...metadata } = facts.metadata ?? {};
-      const cwd = resolve(directory, places.get(facts.tool?.callID) ?? ".");
+      // Where a command would run has to be known; anything else is at home here.
+      const place = places.get(facts.tool?.callID) ?? (facts.permission === "bash" ? undefined : ".");
+      const cwd = place && resolve(directory, place);
       tell({ type, cwd, properties: { ...facts, metadata } });
     },
   };

@@ -77,6 +77,15 @@ fn event(record: &Value) -> Value {
     for way in KEPT {
         keep(&mut short, way, find(record, way));
     }
+    if let Some(files) = patched(&record["properties"]["metadata"]["files"]) {
+        let too_long = "a tool, too long to keep".into();
+        let (way, kept): (&[&str], _) = if files.to_string().len() <= MOST_INPUT {
+            (&["properties", "metadata", "files"], &files)
+        } else {
+            (&["properties", "permission"], &too_long)
+        };
+        keep(&mut short, way, Some(kept));
+    }
     for (command, tool) in COMMANDS {
         let found = find(record, command);
         match found.filter(|found| !is_small(found)) {
@@ -85,6 +94,16 @@ fn event(record: &Value) -> Value {
         }
     }
     short
+}
+
+/// The files of a patch by name, without what is changed in them.
+fn patched(files: &Value) -> Option<Value> {
+    let named = |file: &Value| -> Map<String, Value> {
+        let field = |name: &&str| file[*name].as_str().map(|path| ((*name).to_owned(), path.into()));
+        ["filePath", "movePath"].iter().filter_map(field).collect()
+    };
+    let files = (!files.is_null()).then(|| files.as_array().map(Vec::as_slice).unwrap_or_default());
+    files.map(|files| files.iter().map(|file| Value::Object(named(file))).collect())
 }
 
 fn find<'a>(record: &'a Value, way: &[&str]) -> Option<&'a Value> {
@@ -116,7 +135,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::events::parse;
+    use crate::events::{Deed, What, parse};
 
     #[test]
     fn an_event_of_opencode_keeps_what_says_something() {
@@ -128,6 +147,34 @@ mod tests {
             json!({"type": "permission.asked", "cwd": "/w", "properties": {"sessionID": "ses_1", "id": "per_1",
                 "permission": "bash", "metadata": {"command": "ls"}}})
         );
+    }
+
+    #[test]
+    fn a_patch_keeps_every_file_it_touches_and_nothing_of_what_it_changes() {
+        let asked = |files: Value| {
+            json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s", "permission": "edit",
+                "metadata": {"filepath": "src/a.rs", "files": files}}})
+        };
+        let deed = |files: Value| {
+            let event = parse("opencode", &shortened("opencode", &asked(files)).to_string()).unwrap();
+            match event.what {
+                What::ApprovalAsked { deed, .. } => deed,
+                other => panic!("{other:?}"),
+            }
+        };
+        let moved = json!([{"filePath": "src/a.rs", "movePath": ".claude/settings.json", "before": "x"}]);
+        assert_eq!(deed(moved), Deed::Edit(vec!["src/a.rs".into(), ".claude/settings.json".into()]));
+        assert_eq!(deed(json!([{"filePath": "src/a.rs"}])), Deed::Edit(vec!["src/a.rs".into()]));
+        assert_eq!(deed(Value::Null), Deed::Edit(vec!["src/a.rs".into()]));
+        for odd in [json!([]), json!("src/b.rs"), json!(7)] {
+            assert_eq!(deed(odd), Deed::Other("edit".into()));
+        }
+        let many: Vec<_> = (0..9000).map(|n| json!({"filePath": format!("f{n}")})).collect();
+        assert!(matches!(deed(many.into()), Deed::Other(_)));
+        let together = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
+            "permission": "edit", "metadata": {"filepath": "src/a.rs, .env"}}});
+        let event = parse("opencode", &together.to_string()).unwrap();
+        assert!(matches!(event.what, What::ApprovalAsked { deed: Deed::Other(_), .. }));
     }
 
     #[test]

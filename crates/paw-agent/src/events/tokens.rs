@@ -1,7 +1,7 @@
 //! How large a conversation has become, in tokens: from the transcript that claude and codex keep of it and name in their
 //! hooks. The last thing it says about that holds.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -12,8 +12,9 @@ const TAIL: u64 = 512 * 1024;
 
 /// The tokens of a transcript. Nothing if there is none, or if it does not say.
 pub fn load(transcript: &Path) -> Option<u64> {
+    // The name comes from a record, and opening a pipe would wait for whoever writes to it.
+    let about = fs::metadata(transcript).ok().filter(fs::Metadata::is_file)?;
     let mut file = File::open(transcript).ok()?;
-    let about = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     file.seek(SeekFrom::Start(about.len().saturating_sub(TAIL))).ok()?;
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes).ok()?;

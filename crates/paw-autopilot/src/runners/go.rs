@@ -91,14 +91,22 @@ fn cases(records: &[Value]) -> Vec<Case> {
         .iter()
         .flat_map(|((package, test), _)| test.match_indices('/').map(|(at, _)| (*package, &test[..at])))
         .collect();
-    let leaves = ended.iter().filter(|(key, _)| !holders.contains(key));
-    leaves
-        .map(|(key, outcome)| {
-            let case = Case::new(format!("{} {}", key.0, key.1), *outcome);
-            let message = said.get(key).map(String::as_str).unwrap_or_default();
-            if *outcome == Outcome::Failed { case.because(message) } else { case }
+    // One that holds others and fails by itself is a failure that none of them tells of.
+    let fails_itself = |(package, test): &(&str, &str)| {
+        !ended.iter().any(|((other, below), outcome)| {
+            let is_below = below.strip_prefix(test).is_some_and(|rest| rest.starts_with('/'));
+            other == package && is_below && *outcome == Outcome::Failed
         })
-        .collect()
+    };
+    let told = ended.iter().filter(|(key, outcome)| {
+        !holders.contains(key) || (*outcome == Outcome::Failed && fails_itself(key))
+    });
+    told.map(|(key, outcome)| {
+        let case = Case::new(format!("{} {}", key.0, key.1), *outcome);
+        let message = said.get(key).map(String::as_str).unwrap_or_default();
+        if *outcome == Outcome::Failed { case.because(message) } else { case }
+    })
+    .collect()
 }
 
 /// A package that fails without a failing test of its own was not built, or fell over before or between its tests.
@@ -179,6 +187,22 @@ mod tests {
 {"ImportPath":"m/b [m/b.test]","Action":"build-fail"}
 {"Action":"fail","Package":"m/b","Elapsed":0,"FailedBuild":"m/b [m/b.test]"}
 "##;
+
+    #[test]
+    fn a_test_that_fails_beside_its_passing_parts_is_a_failure_of_its_own() {
+        let stdout = r#"{"Action":"run","Package":"m/a","Test":"TestA"}
+{"Action":"run","Package":"m/a","Test":"TestA/part"}
+{"Action":"output","Package":"m/a","Test":"TestA","Output":"    a_test.go:9: left open\n"}
+{"Action":"pass","Package":"m/a","Test":"TestA/part","Elapsed":0}
+{"Action":"fail","Package":"m/a","Test":"TestA","Elapsed":0}
+{"Action":"fail","Package":"m/a","Elapsed":0.01}
+"#;
+        let report = Go.read(&said(stdout, ""));
+        let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
+        assert_eq!(cases, [(Outcome::Passed, "m/a TestA/part"), (Outcome::Failed, "m/a TestA")]);
+        assert!(report.cases[1].message.as_deref().is_some_and(|message| message.contains("left open")));
+        assert!(report.broken.is_empty());
+    }
 
     #[test]
     fn leaves_count_and_packages_that_do_not_build_are_broken() {

@@ -109,9 +109,7 @@ pub fn find_runners(
         let whole = || PackageRunner::Script(shown.to_owned());
         let Some(script) = script::read(script) else { return whole() };
         match script.words.as_slice() {
-            [node, args @ ..] if node == "node" && args.iter().any(|arg| arg == "--test") => {
-                PackageRunner::Node(script)
-            }
+            [node, args @ ..] if node == "node" && is_told_to_test(args) => PackageRunner::Node(script),
             [bun, test] if bun == "bun" && test == "test" => PackageRunner::Bun,
             [name, ..] => tool(&name.clone(), script, shown).unwrap_or_else(whole),
             [] => whole(),
@@ -127,6 +125,31 @@ pub fn find_runners(
         }
     }
     Ok(found)
+}
+
+/// Whether `--test` is an option of node itself: behind the name of a program it is that program's.
+fn is_told_to_test(args: &[String]) -> bool {
+    const WITH_VALUE: [&str; 9] = [
+        "--import",
+        "--require",
+        "-r",
+        "--loader",
+        "--experimental-loader",
+        "--env-file",
+        "--conditions",
+        "-C",
+        "--test-name-pattern",
+    ];
+    let mut args = args.iter();
+    while let Some(arg) = args.next().filter(|arg| arg.starts_with('-')) {
+        if arg == "--test" {
+            return true;
+        }
+        if WITH_VALUE.contains(&arg.as_str()) {
+            args.next();
+        }
+    }
+    false
 }
 
 fn of_tool(name: &str, tool: Tool) -> Option<PackageRunner> {
@@ -183,6 +206,8 @@ mod tests {
 
     #[test]
     fn without_a_script_the_dependencies_decide() {
+        assert!(matches!(runners("node --import ./setup.mjs --test")[..], [PackageRunner::Node(_), ..]));
+        assert!(matches!(runners("node scripts/run.js --test")[..], [PackageRunner::Script(_), ..]));
         let placeholder = "echo \"Error: no test specified\" && exit 1";
         assert!(matches!(runners(placeholder)[..], [PackageRunner::Jest(_)]));
         let found = |manifest: &str| find_runners(manifest, Manager::Npm, |_| None);

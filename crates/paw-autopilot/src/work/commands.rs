@@ -67,7 +67,7 @@ pub(super) fn run_line(
     Ok(Err(format!("'{line}' {exit}{}{last}", if last.is_empty() { "" } else { ":\n" })))
 }
 
-/// The report a coverage command has left: the one that was named, else the first usual one that is new.
+/// The report a coverage command has left: the one that was named, else the first usual one; only a new one.
 pub(super) fn load_coverage(
     named: Option<&Path>,
     root: &Path,
@@ -78,7 +78,7 @@ pub(super) fn load_coverage(
         changed.is_ok_and(|at| Timestamp::try_from(at).is_ok_and(|at| at.as_second() >= since.as_second()))
     };
     let path = match named {
-        Some(named) => Some(root.join(named)),
+        Some(named) => Some(root.join(named)).filter(fresh),
         None => PLACES.iter().map(|place| root.join(place)).find(fresh),
     };
     let Some(text) = path.and_then(|path| std::fs::read_to_string(path).ok()) else { return Ok(None) };

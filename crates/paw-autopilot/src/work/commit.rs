@@ -39,7 +39,14 @@ impl Work {
             if !matches!(self.run.stage, Stage::Commit { .. }) {
                 return Err(WorkError::NotProven(self.notes.objections.clone()));
             }
+            // Whoever changed something meanwhile has changed what is proven; what is new beside it is not committed.
+            let again = Seen::look(&self.site)?;
             now = self.tested.clone().unwrap_or(now);
+            if let Some(change) = now.until(&again).iter().find(|change| change.before.is_some()) {
+                let why = format!("{} was changed while it was tested", change.path.display());
+                self.happen(Event::CommitRefused { why: why.clone() })?;
+                return Ok(Err(NoCommit { why }));
+            }
         }
         let Stage::Commit { step, green, .. } = self.run.stage.clone() else {
             return Err(match &self.run.stage {
@@ -59,6 +66,8 @@ impl Work {
         if let Err(why) = made {
             self.set_status(&item, &Status::InProgress)?;
             self.log("commit", json!({"subtask": item.to_string(), "status": "error", "error": why}))?;
+            // Ctrl+C reaches git and its hooks as well.
+            self.heed_pause()?;
             self.happen(Event::CommitRefused { why: why.clone() })?;
             return Ok(Err(NoCommit { why }));
         }

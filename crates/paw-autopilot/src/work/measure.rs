@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use paw_host::clock;
+use paw_host::{clock, files};
+use serde_json::json;
 
 use super::commands::{load_coverage, run_line};
 use super::finish::FinalCommands;
@@ -15,6 +16,9 @@ use crate::coverage::changed::{ChangedLines, Changes, changed_lines};
 use crate::coverage::touched::touched;
 use crate::evidence::{FileChange, Kind, Objection};
 use crate::runners::Place;
+
+/// Where files go that came with a measurement.
+const SWEPT: &str = ".taskmaster/state/put-aside";
 
 /// How coverage is measured, as far as it was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,20 +83,32 @@ impl Work {
         if coverage.files.is_empty() {
             return unknown("the report says nothing about single lines".to_owned());
         }
-        let objection = objection(&changed_lines(&coverage, &written), wanted);
+        let lines = changed_lines(&coverage, &written);
+        if let (None, [first, ..]) = (lines.ratio, lines.unknown.as_slice()) {
+            return unknown(format!("the report says nothing about {}", first.display()));
+        }
+        let objection = objection(&lines, wanted);
         Ok(Measured { coverage: Some(coverage), objection, unknown: None })
     }
 
-    /// Files that the measurement has made are nobody's work, and no part of a commit.
-    fn sweep_up(&self) -> Result<(), WorkError> {
+    /// Files that came with the measurement are no part of a commit. They are put aside, in case somebody has written them.
+    fn sweep_up(&mut self) -> Result<(), WorkError> {
         let Some(before) = self.last_look() else { return Ok(()) };
+        let aside = self.site.project.root.join(SWEPT);
+        let mut swept = Vec::new();
         for change in before.until(&Seen::look(&self.site)?) {
-            if change.before.is_none() {
-                // One that cannot be removed is told about at the end, with everything that is not committed.
-                let _ = std::fs::remove_file(self.site.top.join(&change.path));
+            let to = aside.join(&change.path);
+            if change.before.is_none() && to.parent().is_some_and(|dir| files::create_dir(dir).is_ok()) {
+                // One that cannot be moved is told about at the end, with everything that is not committed.
+                if std::fs::rename(self.site.top.join(&change.path), to).is_ok() {
+                    swept.push(change.path.display().to_string());
+                }
             }
         }
-        Ok(())
+        if swept.is_empty() {
+            return Ok(());
+        }
+        self.log("coverage", json!({"status": "put-aside", "files": swept, "to": SWEPT}))
     }
 
     /// The lines of code that differ from how the subtask began, by file as the project sees it.

@@ -58,6 +58,8 @@ impl Work {
             }
             Err(why) => {
                 self.log("push", json!({"status": "error", "error": why}))?;
+                // Ctrl+C reaches git as well.
+                self.heed_pause()?;
                 self.notes.last_error = Some(why.clone());
                 self.happen(Event::PushFailed { why })?;
                 Ok(None)
@@ -96,6 +98,7 @@ impl Work {
                 Ok(Opened::Made { url })
             }
             Err(why) => {
+                self.heed_pause()?;
                 let commands = self.manual_commands(false);
                 self.log("pr", json!({"status": "error", "error": why, "commands": commands}))?;
                 self.happen(Event::NoPullRequest)?;

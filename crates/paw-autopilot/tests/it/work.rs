@@ -142,6 +142,25 @@ fn a_proof_that_is_spoilt_before_its_commit_is_none() {
 }
 
 #[test]
+fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    world.repo.write("test_new.py", TEST);
+    work.complete().unwrap();
+    world.repo.write("metrics.py", CODE);
+    work.complete().unwrap();
+    drop(work);
+    let before = world.repo.git(["rev-parse", "HEAD"]);
+    let mut work = world.load();
+    let coverage = Some("echo '# later' >> metrics.py".to_owned());
+    work.measure_by(&FinalCommands { coverage, ..FinalCommands::default() });
+    let refused = work.commit(None).unwrap().unwrap_err();
+    assert_eq!(refused.why, "metrics.py was changed while it was tested");
+    assert!(matches!(work.run.stage, Stage::Paused { .. }));
+    assert_eq!(world.repo.git(["rev-parse", "HEAD"]), before);
+}
+
+#[test]
 fn an_aborted_run_is_over_and_its_branch_stays() {
     let Some(world) = world() else { return };
     let mut work = world.begin();

@@ -1,4 +1,4 @@
-//! opencode is told by a plugin, which lies beside the message log: one for all agents of a repository.
+//! opencode is told by a plugin: one for all agents of a repository. It lies where no sandboxed agent may write.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use paw_host::files::{self, Access, FileError};
 use super::HookError;
 
 fn file(common_dir: &Path) -> PathBuf {
-    common_dir.join("paw/opencode-plugin.js")
+    common_dir.join("paw-opencode-plugin.js")
 }
 
 /// Whether the user has a plan of their own for the variable that names our plugin.

@@ -35,6 +35,10 @@ impl<'a> Tests<'a> {
     }
 
     pub(super) fn prove(&self, checkout: &Checkout<'_>, stop: &Stop) -> Result<Proof, PawError> {
+        // Even what needs no test is not merged after somebody has asked to end.
+        if stop.is_raised() {
+            return Err(PawError::UserCancelled);
+        }
         let output = self.context.output;
         let mut on_line = |line: &str| output.progress(line);
         let Checkout { dir, commit, branch } = *checkout;
@@ -47,6 +51,9 @@ impl<'a> Tests<'a> {
         }
         let records = Records::of(&self.repo.common_dir);
         let findings = gates::check((dir, commit), &self.steps, self.limit, &records, stop, &mut on_line)?;
+        if stop.is_raised() {
+            return Err(PawError::UserCancelled);
+        }
         Ok(Proof::of_tests(&findings))
     }
 }

@@ -41,11 +41,8 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
     }
     let what = Text::line(&verdict::what(&ask)).as_str().to_owned();
     let said = Verdict::Allow { reason: format!("approved by {who}") };
-    let config = context.load_config()?.resolve()?.supervisor.unwrap_or_default();
-    if config.manual_approvals_log {
-        let log = VerdictLog::of(&session.repo.common_dir);
-        verdict::record(&log, &session.receipt, &one.id, &ask, &said, clock::now())?;
-    }
+    let log = VerdictLog::of(&session.repo.common_dir);
+    verdict::record(&log, &session.receipt, &one.id, &ask, &said, clock::now())?;
     if !press::press(&session.tmux, &seen.pane, &one.cli, &ask)? {
         return Err(failed(&format!("{} does not ask that any more; nothing was pressed", one.id)));
     }

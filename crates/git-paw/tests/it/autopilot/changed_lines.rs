@@ -14,8 +14,12 @@ done > lcov.info
 const MORE: &str = "import unittest\n\nclass More(unittest.TestCase):\n    def test_name(self):\n        from metrics import part1\n        self.assertEqual(part1.name(), \"part\")\n";
 
 fn measured(command: &str, more: &str) -> Option<World> {
+    measured_by(COVER, command, more)
+}
+
+fn measured_by(cover: &str, command: &str, more: &str) -> Option<World> {
     let world = World::find()?;
-    let program = world.sandbox.install_program("cover", COVER);
+    let program = world.sandbox.install_program("cover", cover);
     let command = command.replace("cover", &program.display().to_string());
     let all = format!(
         "case $PAW_PHASE in RED) red ;; GREEN) green; [ $PAW_ATTEMPT = 2 ] && cat > tests/test_more.py << 'END'\n{MORE}END\n ;; esac\n:\n"
@@ -39,6 +43,26 @@ fn code_that_no_test_runs_is_not_green_yet_and_the_next_attempt_is_told_its_line
     // What the measurement leaves behind is no part of a commit.
     let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
     assert!(committed.contains("tests/test_more.py") && !committed.contains("lcov.info"), "{committed}");
+    assert!(world.repo.root.join(".taskmaster/state/put-aside/lcov.info").exists(), "and is not lost either");
+}
+
+#[test]
+fn a_report_of_before_measures_nothing() {
+    let Some(world) = measured("true", "coverage_report = \"old/lcov.info\"\n") else { return };
+    world.repo.commit_file(".gitignore", "old/\n", "ignore");
+    world.repo.write("old/lcov.info", "TN:\nSF:metrics/part1.py\nDA:1,0\nend_of_record\n");
+    let long_ago = std::fs::File::open(world.repo.root.join("old/lcov.info")).unwrap();
+    long_ago.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let ran = world.run();
+    assert!(ran.code == 0 && ran.stdout.contains("not measured ('true' left no report)"), "{ran}");
+}
+
+#[test]
+fn code_that_the_report_does_not_know_is_not_called_covered() {
+    let elsewhere = "#!/bin/sh\nprintf 'TN:\\nSF:other.py\\nDA:1,1\\nend_of_record\\n' > lcov.info\n";
+    let Some(world) = measured_by(elsewhere, "cover", "") else { return };
+    let ran = world.run();
+    assert!(ran.code == 0 && ran.stdout.contains("the report says nothing about metrics/part1.py"), "{ran}");
 }
 
 #[test]

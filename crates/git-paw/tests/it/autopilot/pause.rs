@@ -1,6 +1,7 @@
 //! A run that somebody asks to stand still, and tests that outlive nobody.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
 use paw_testkit::wait_until;
@@ -52,6 +53,24 @@ fn ctrl_c_pauses_a_run_with_the_reason_while_the_executor_works() {
     assert!(said.contains("Paused: Somebody asked for it"), "{said}");
     assert_eq!(world.log().last().map(String::as_str), Some("pause asked"));
     assert!(is_gone(&executor));
+    goes_on(&world);
+}
+
+#[test]
+fn ctrl_c_that_ends_a_hook_of_the_commit_is_no_refusal_of_the_hook() {
+    let Some(world) = World::find() else { return };
+    let hook = world.repo.root.join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\n[ -e \"$HOME/calm\" ] && exit 0\necho $$ > \"$HOME/pid.new\"\nmv \"$HOME/pid.new\" \"$HOME/pid\"\nexec sleep 1000\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = begin(&world);
+    let hook = pid(&world, "pid");
+    for (signal, process) in [("-INT", run.id().to_string()), ("-INT", hook.trim().to_owned())] {
+        Command::new("kill").args([signal, &process]).status().unwrap();
+    }
+    let said = String::from_utf8_lossy(&run.wait_with_output().unwrap().stdout).into_owned();
+    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert!(world.subjects().is_empty());
     goes_on(&world);
 }
 

@@ -89,10 +89,11 @@ impl ExecutorPane {
 
     /// What somebody may want to read stays, without a process; else the window is gone.
     pub(super) fn end(self, last_words: Option<String>) {
-        let Some(open) = self.open else { return };
-        match last_words {
-            Some(words) => drop(wire::send(&open.stream, &Order::End { words })),
-            None => window::remove(&self.place.tmux, &open.pane),
+        match (last_words, self.open) {
+            (Some(words), Some(open)) => drop(wire::send(&open.stream, &Order::End { words })),
+            (Some(_), None) => {}
+            // One that an earlier process of this run has left goes as well.
+            (None, _) => window::remove_all(&self.place.tmux, &self.place.session, &self.project),
         }
     }
 

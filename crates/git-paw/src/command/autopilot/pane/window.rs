@@ -27,10 +27,7 @@ pub(super) struct Wanted<'a> {
 /// look at. Returns the pane's id.
 pub(super) fn make(tmux: &Tmux, wanted: &Wanted<'_>) -> Result<String, PawError> {
     let project = wanted.project.display().to_string();
-    let known = tmux.panes_with(wanted.session, PROJECT)?;
-    for (pane, _) in known.iter().filter(|(_, whose)| *whose == project) {
-        remove(tmux, pane);
-    }
+    remove_all(tmux, wanted.session, wanted.project);
     let new = TmuxCommand::new("new-window")
         .args([
             "-d",
@@ -84,6 +81,15 @@ pub(super) fn is_alive(tmux: &Tmux, pane: &str) -> bool {
 pub(super) fn exists(tmux: &Tmux, pane: &str) -> bool {
     let ask = TmuxCommand::new("display-message").args(["-p", "-t", pane, "#{pane_id}"]);
     tmux.run(&ask).is_ok_and(|said| said.trim() == pane)
+}
+
+/// Every one of a project.
+pub(super) fn remove_all(tmux: &Tmux, session: &SessionName, project: &Path) {
+    let project = project.display().to_string();
+    let known = tmux.panes_with(session, PROJECT).unwrap_or_default();
+    for (pane, _) in known.iter().filter(|(_, whose)| *whose == project) {
+        remove(tmux, pane);
+    }
 }
 
 /// One that is gone already is fine.

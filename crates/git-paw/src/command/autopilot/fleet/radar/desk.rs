@@ -33,6 +33,8 @@ pub(super) struct Desk {
     repo: Repo,
     config: BrokerConfig,
     session: SessionId,
+    /// The session's own agents.
+    members: Vec<AgentId>,
     keyring: Keyring,
     clients: BTreeMap<AgentId, Client>,
 }
@@ -54,11 +56,16 @@ pub(super) fn open(context: &Context) -> Result<Option<Desk>, PawError> {
         repo,
         config,
         session: id,
+        members: session.receipt.agent_ids(),
         clients: BTreeMap::new(),
     }))
 }
 
 impl Desk {
+    pub(super) fn members(&self) -> &[AgentId] {
+        &self.members
+    }
+
     /// Says what the task is about to change, as far as its words name it.
     pub(super) fn begin(
         &mut self,

@@ -51,14 +51,15 @@ pub(super) struct Radar {
 
 impl Radar {
     pub(super) fn start(plan: &FleetPlan, site: &Site, context: &Context) -> Result<Self, PawError> {
-        let crew = crew(plan);
+        let desk = desk::open(context)?;
+        let crew = crew(plan, desk.as_ref().map(Desk::members).unwrap_or_default());
         let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
         let mut settings =
             watch::Settings::new(&site.repo.common_dir, site.repo.common_dir.join("paw/autopilot-radar"));
         settings.bases =
             vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
         settings.excluded.push(inside.join(".taskmaster"));
-        let desk = desk::open(context)?.map(|desk| Arc::new(Mutex::new(desk)));
+        let desk = desk.map(|desk| Arc::new(Mutex::new(desk)));
         let conflict = config::load_layers(Some(&site.repo.root), None)?.resolve()?.supervisor;
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
         let (told, to, output) = (crew.clone(), desk.clone(), context.output);
@@ -128,11 +129,14 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn crew(plan: &FleetPlan) -> Vec<Sailor> {
+/// The tasks, by names that nobody in the session has: a name belongs to whoever has its token.
+fn crew(plan: &FleetPlan, members: &[AgentId]) -> Vec<Sailor> {
     let mut crew: Vec<Sailor> = Vec::new();
     // None comes before what it depends on.
     for planned in &plan.tasks {
-        let agent = AgentId::for_branch(&planned.branch, |id| crew.iter().any(|other| other.agent == *id));
+        let agent = AgentId::for_branch(&planned.branch, |id| {
+            members.contains(id) || crew.iter().any(|other| other.agent == *id)
+        });
         let direct = &planned.member.after;
         let before = crew.iter().filter(|other| direct.contains(&other.task));
         let after = before.flat_map(|other| other.after.iter().chain([&other.task])).cloned().collect();
