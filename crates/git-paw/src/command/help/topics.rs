@@ -27,12 +27,13 @@ macro_rules! chapter {
 
 /// In the order in which they are read.
 const TOPICS: &[Topic] = &[
-    chapter!("first-steps", "The first ten minutes", &["init", "doctor", "demo", "list-clis", "add-cli"]),
+    chapter!("first-steps", "The first ten minutes", &["init", "doctor", "demo"]),
     chapter!(
         "sessions",
         "Agents in panes: start, leave, come back",
         &["start", "attach", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
+    chapter!("clis", "AI CLIs: what works with which, and your own", &["list-clis", "add-cli", "remove-cli"]),
     chapter!("worktrees", "Worktrees, and work that is not lost", &["worktree", "undo", "shell-init"]),
     chapter!("messages", "What agents tell each other; the radar", &["say", "inbox", "serve", "dashboard"]),
     chapter!(
