@@ -34,6 +34,7 @@ use crate::command::{
     serve::ServeArgs,
     shell_init::ShellInitArgs,
     start::StartArgs,
+    start_as::StartAsArgs,
     status::StatusArgs,
     stop::StopArgs,
     sweep::SweepArgs,
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     #[command(name = "__anew", hide = true)]
     Anew(AnewArgs),
+    #[command(name = "__as", hide = true)]
+    StartAs(StartAsArgs),
     #[command(name = "__deliver", hide = true)]
     Deliver(DeliverArgs),
     /// Prepare this repository: write a commented configuration and ignore rules
@@ -172,6 +175,7 @@ impl Cli {
                 | Command::Deliver(_)
                 | Command::ExecutorPane(_)
                 | Command::Anew(_)
+                | Command::StartAs(_)
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)

@@ -6,10 +6,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use paw_core::config::CliConfig;
-use paw_host::process::{find_program, is_executable};
+use paw_host::process::{Script, find_program, is_executable};
 use serde::Serialize;
 
 use crate::catalog::{KNOWN_CLIS, find_known};
+use crate::deliver::is_shell;
 
 /// A CLI that can be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,6 +20,10 @@ pub struct CliInfo {
     pub display_name: String,
     pub source: CliSource,
     pub path: PathBuf,
+    /// Our own program, where it has to start the CLI: a shell script has the shell's name while it runs, and would be
+    /// taken for a shell that waits.
+    #[serde(skip)]
+    pub named_by: Option<PathBuf>,
 }
 
 impl fmt::Display for CliInfo {
@@ -79,11 +84,13 @@ pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) ->
 
 pub fn detect_known_clis(search_path: &OsStr) -> Vec<CliInfo> {
     let detect = |binary: &str, display_name: &str| {
+        let path = find_program(binary, search_path)?;
         Some(CliInfo {
             binary_name: binary.to_owned(),
             display_name: display_name.to_owned(),
             source: CliSource::Detected,
-            path: find_program(binary, search_path)?,
+            named_by: who_names(&path, search_path),
+            path,
         })
     };
     KNOWN_CLIS.iter().filter_map(|known| detect(known.binary, known.display_name)).collect()
@@ -97,6 +104,7 @@ pub fn resolve_custom_clis(custom: &BTreeMap<String, CliConfig>, search_path: &O
                 binary_name: name.clone(),
                 display_name: display_name(name, cli.display_name.as_deref()),
                 source: CliSource::Custom,
+                named_by: who_names(&path, search_path),
                 path,
             }),
             None => resolved.missing.push(MissingCli { name: name.clone(), command: cli.command.clone() }),
@@ -113,6 +121,14 @@ pub fn resolve_command(command: &str, search_path: &OsStr) -> Option<PathBuf> {
     } else {
         find_program(command, search_path)
     }
+}
+
+/// Ourselves for a shell script, unless it hands over to the program it is for.
+fn who_names(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
+    let script = Script::read(path, search_path)?;
+    let is_shell = script.interpreter_names().iter().any(|name| is_shell(&name.to_string_lossy()));
+    let mut lines = script.text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    (is_shell && !lines.any(|line| line.starts_with(b"exec "))).then(std::env::current_exe)?.ok()
 }
 
 /// What the user calls it, else what we call it, else its name with a capital.
@@ -137,7 +153,7 @@ mod tests {
     fn path_with(programs: &[&str]) -> (Sandbox, std::ffi::OsString) {
         let sandbox = Sandbox::new();
         for program in programs {
-            sandbox.install_program(program, "#!/bin/sh\n");
+            sandbox.install_program(program, "#!/bin/sh\nexec sleep 9\n");
         }
         let path = sandbox.root().join("bin").into_os_string();
         (sandbox, path)
@@ -237,6 +253,7 @@ mod tests {
             display_name: "Codex".into(),
             source: CliSource::Detected,
             path: sandbox.root().join("bin/codex"),
+            named_by: None,
         };
         assert_eq!(detect_clis(&BTreeMap::new(), &path).clis, [expected]);
     }
@@ -249,6 +266,7 @@ mod tests {
             display_name: "My Agent".into(),
             source: CliSource::Custom,
             path: sandbox.root().join("bin/agent"),
+            named_by: None,
         };
         assert_eq!(detect_clis(&custom(&[("mine", "agent", Some("My Agent"))]), &path).clis, [expected]);
     }
@@ -260,6 +278,22 @@ mod tests {
             detect_clis(&custom(&[("my-agent", "agent", None), ("émile", "agent", Some(" "))]), &path);
         let shown: Vec<_> = found.clis.iter().map(|cli| cli.display_name.as_str()).collect();
         assert_eq!(shown, ["My-agent", "Émile"]);
+    }
+
+    #[test]
+    fn a_shell_script_that_runs_its_program_below_it_gets_its_name_from_us() {
+        let (sandbox, path) = path_with(&["hands-over"]);
+        for (name, text) in
+            [("waits", "#!/bin/sh\nsleep 9\n"), ("python", "#!/usr/bin/python3\n"), ("binary", "\x7fELF")]
+        {
+            sandbox.install_program(name, text);
+        }
+        let named = |name: &str| {
+            let found = detect_clis(&custom(&[("mine", name, None)]), &path);
+            found.clis[0].named_by.is_some()
+        };
+        assert!(named("waits"));
+        assert!(!named("hands-over") && !named("python") && !named("binary"));
     }
 
     #[test]
@@ -285,6 +319,7 @@ mod tests {
             display_name: display.into(),
             source: CliSource::Detected,
             path: "/bin/claude".into(),
+            named_by: None,
         };
         assert_eq!(cli("claude").to_string(), "claude");
         assert_eq!(cli("Claude Code").to_string(), "Claude Code (claude)");

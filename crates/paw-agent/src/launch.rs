@@ -8,6 +8,9 @@ use paw_host::process::shell_quote;
 use crate::detect::CliInfo;
 use crate::resume::{self, Resume};
 
+/// The hidden command that starts a script under the CLI's name.
+pub const START_AS: &str = "__as";
+
 /// A directory that all worktrees of a repository share.
 macro_rules! common {
     ($name:literal) => {
@@ -53,6 +56,10 @@ pub fn command_line(
 ) -> String {
     let program = config.map_or(cli.binary_name.as_str(), |config| config.command.as_str());
     let mut line = shell_quote(OsStr::new(program));
+    if let Some(ours) = &cli.named_by {
+        let name = shell_quote(OsStr::new(&cli.binary_name));
+        line = format!("{} {START_AS} {name} {line}", shell_quote(ours.as_os_str()));
+    }
     let words = match config.and_then(|config| config.approval_args(approval)) {
         Some(args) => quote_words(args),
         None => approval_words(&cli.binary_name, approval).to_owned(),
@@ -107,6 +114,7 @@ mod tests {
             display_name: name.to_owned(),
             source: CliSource::Detected,
             path: format!("/usr/bin/{name}").into(),
+            named_by: None,
         }
     }
 
@@ -165,6 +173,14 @@ mod tests {
         assert_eq!(line, "c --dangerously-skip-permissions");
         let none = config("c", &[(Approval::FullAuto, "")]);
         assert_eq!(command_line(&cli("claude"), Some(&none), Approval::FullAuto, None), "c");
+    }
+
+    #[test]
+    fn a_script_is_started_under_its_own_name() {
+        let script = CliInfo { named_by: Some("/opt/git paw".into()), ..cli("my agent") };
+        let own = config("/bin/a b", &[(Approval::FullAuto, "--yes")]);
+        let line = command_line(&script, Some(&own), Approval::FullAuto, None);
+        assert_eq!(line, "'/opt/git paw' __as 'my agent' '/bin/a b' --yes");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod left;
 mod living;
 mod replace;
 mod run;
+mod script;
 mod tree;
 
 use std::ffi::{OsStr, OsString};
@@ -23,8 +24,9 @@ pub use find::{find_program, is_executable};
 pub use front::find_script_in_front;
 pub use left::{end_children, end_limited, end_marked};
 pub use living::{LivingProcess, end, living_in};
-pub use replace::become_shell_line;
+pub use replace::{become_script, become_shell_line};
 pub use run::{Followed, Output, Running, Stopper, Stream};
+pub use script::Script;
 
 /// The variable by which whoever belongs to a process tree is known: [`end_marked`] looks for its value.
 pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;

@@ -10,8 +10,8 @@ use crate::context::Context;
 /// Register an AI CLI of your own
 ///
 /// It is written to your own configuration and can then be used in every repository. Comments, order and whatever
-/// else is in the file stay as they are. A shell script has to run its program by `exec`: nothing is typed into a pane
-/// while a shell is in front of it.
+/// else is in the file stay as they are. A shell script will do as well; on macOS it has to run its program by `exec`,
+/// because nothing is typed into a pane while a shell is in front of it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw add-cli my-agent /usr/local/bin/my-agent

@@ -34,6 +34,7 @@ pub(crate) mod say;
 pub(crate) mod serve;
 pub(crate) mod shell_init;
 pub(crate) mod start;
+pub(crate) mod start_as;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod sweep;
@@ -64,6 +65,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Deliver(args) => deliver::run(&args, context)?,
         Command::Anew(args) => anew::run(&args, context)?,
+        Command::StartAs(args) => start_as::run(&args, context)?,
         Command::Init => init::run(context)?,
         Command::ListClis(_) => list_clis::run(context)?,
         Command::AddCli(args) => add_cli::run(&args, context)?,

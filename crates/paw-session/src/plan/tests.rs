@@ -26,6 +26,7 @@ impl Place {
             display_name: name.to_owned(),
             source: CliSource::Detected,
             path: format!("/usr/bin/{name}").into(),
+            named_by: None,
         };
         let root = PathBuf::from("/code/app");
         let repo = Repo {

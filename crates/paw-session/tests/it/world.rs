@@ -41,7 +41,7 @@ impl World {
         let socket = format!("paw-session-{name}-{}", std::process::id());
         let program = root.join("git-paw");
         script(&program, "#!/bin/sh\necho \"dashboard in $PWD\"\nexec sleep 600\n");
-        script(&root.join("agent"), "#!/bin/sh\necho \"agent in $PWD with $*\"\nexec sleep 600\n");
+        script(&root.join("agent"), "#!/bin/sh\necho \"agent in $PWD with $*.\"\nexec sleep 600\n");
         let mut config = PawConfig::default();
         config.tmux.socket = Some(socket.clone());
         config.broker.port = 0;
@@ -82,6 +82,7 @@ impl World {
             display_name: "Agent".into(),
             source: CliSource::Custom,
             path: self.root().join("agent"),
+            named_by: None,
         };
         let mut config = self.config.clone();
         let own = paw_core::config::CliConfig {

@@ -83,6 +83,7 @@ pub(crate) fn cli(binary_name: &str, display_name: &str) -> CliInfo {
         display_name: display_name.to_owned(),
         source: CliSource::Detected,
         path: PathBuf::from("/usr/bin").join(binary_name),
+        named_by: None,
     }
 }
 

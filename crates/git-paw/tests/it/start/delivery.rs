@@ -1,5 +1,7 @@
 //! First words, handed over in the background once an agent listens.
 
+use std::fs;
+
 use paw_testkit::{AgentLook, FakeAgent, wait_until};
 use serde_json::Value;
 
@@ -7,9 +9,16 @@ use super::World;
 
 /// A session of one agent that looks like claude and waits until it is told to go.
 fn started(steps: &str) -> (World, FakeAgent) {
+    started_by(steps, |wrapper| wrapper)
+}
+
+/// The same with its program's text changed.
+fn started_by(steps: &str, change: impl Fn(String) -> String) -> (World, FakeAgent) {
     let mut world = World::new();
     world.sandbox.set("GIT_PAW_READINESS_TIMEOUT_MS", "6000");
     let agent = world.sandbox.install_agent("claude", AgentLook::Claude, steps);
+    let wrapper = fs::read_to_string(&agent.program).unwrap();
+    world.sandbox.install_program("claude", &change(wrapper));
     world.repo.write("specs/add-auth/tasks.md", "- [ ] 1.1 do it\n");
     world.repo.git(["add", "specs"]);
     world.repo.git(["commit", "--quiet", "--message", "specs"]);
@@ -35,6 +44,17 @@ fn the_start_does_not_wait_and_the_prompt_arrives_when_the_agent_is_ready() {
     assert_eq!(agent(&world)["boot_prompt_problem"], Value::Null);
     let events = fake.events();
     assert_eq!(events.iter().filter(|event| event.starts_with("submitted")).count(), 1, "{events:?}");
+}
+
+#[test]
+fn a_cli_that_is_a_shell_script_goes_by_its_own_name_and_gets_its_prompt() {
+    let (world, fake) = started_by("", |wrapper| wrapper.replace("exec -a claude bash", "bash"));
+    wait_until("the prompt was submitted", || (!fake.prompts().is_empty()).then_some(()));
+    assert_eq!(world.panes("paw-app", "#{pane_current_command}"), ["claude"]);
+    world.sandbox.tmux(["send-keys", "-t", "=paw-app:", "[[die]]", "Enter"]);
+    wait_until("its shell is back", || {
+        (world.panes("paw-app", "#{pane_current_command}") == ["sh"]).then_some(())
+    });
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! What a pane runs for a CLI that is a shell script: the script, under the CLI's name instead of the shell's.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use paw_agent::detect::resolve_command;
+use paw_core::PawError;
+use paw_host::process::become_script;
+
+use crate::context::Context;
+
+#[derive(Debug, Args)]
+pub(crate) struct StartAsArgs {
+    name: String,
+    program: String,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &StartAsArgs, context: &Context) -> Result<(), PawError> {
+    // A path that is not absolute is for the directory we are in to find.
+    let found = resolve_command(&args.program, &context.search_path);
+    let program = found.unwrap_or_else(|| PathBuf::from(&args.program));
+    let error = become_script(&args.name, &program, &args.arguments, &context.search_path);
+    Err(PawError::IoError(format!("cannot start {}: {error}", program.display())))
+}
