@@ -16,11 +16,18 @@ use crate::context::Context;
 /// Who speaks is what the pane's environment says; outside of a pane it is you. The message is stored when the command
 /// ends, also while no broker runs.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    subcommand_value_name = "KIND",
+    subcommand_help_heading = "Kinds of messages",
+    override_usage = "\
+git paw say [OPTIONS] <status|artifact|blocked|question|intent|verified|feedback|answer> ...
+       git paw tell <AGENT> <TEXT>, for anything else that one agent should know",
+    after_help = "Examples:
   git paw say status working --message \"writing the parser\"
   git paw say intent src/parse.rs src/lex.rs --summary \"new grammar\"
   git paw say question \"may I rename Token?\"
-  git paw say answer feat-parser \"yes\"")]
+  git paw say answer feat-parser \"yes\""
+)]
 pub(crate) struct SayArgs {
     /// Print one JSON document
     #[arg(long, global = true)]

@@ -84,7 +84,12 @@ impl Screen {
                 let url = pull_request.as_ref().map(|url| format!(" PR: {url}")).unwrap_or_default();
                 let mark = self.output.paint(Style::Good, "✓");
                 self.say(&format!("{mark} Task {} complete.{url}", work.run.order.task))?;
-                self.say(&format!("  Run report: {}", work.report_path()))
+                self.say(&format!("  Run report: {}", work.report_path()))?;
+                match &work.run.branch {
+                    Some(branch) if !work.run.order.push => self
+                        .say(&format!("  To bring it into the main branch: git paw merge --only {branch}")),
+                    _ => Ok(()),
+                }
             }
             Stage::Paused { .. } => paused::lines(work).iter().try_for_each(|line| self.say(line)),
             _ => Ok(()),
