@@ -72,9 +72,32 @@ fn main() {
     polling(&runtime);
 }
 
-fn line(what: &str, measured: &str, budget: &str, fine: bool) {
-    println!("{what:<44} {measured:>12} {budget:>12}  {}", if fine { "ok" } else { "MISSED" });
-    paw_testkit::record_budget(what, measured, budget, fine);
+/// A figure beside its budget.
+struct Line {
+    what: String,
+    measured: String,
+    budget: String,
+    fine: bool,
+}
+
+fn line(what: impl Into<String>, measured: String, budget: impl Into<String>, fine: bool) -> Line {
+    Line { what: what.into(), measured, budget: budget.into(), fine }
+}
+
+/// Measures, and once more if a budget was missed. Both are shown; the table of all benchmarks has the last.
+fn hold(mut measure: impl FnMut() -> Vec<Line>) {
+    for again in ["", ", second try"] {
+        let lines = measure();
+        for Line { what, measured, budget, fine } in &lines {
+            println!("{what:<44} {measured:>12} {budget:>12}  {}", if *fine { "ok" } else { "MISSED" });
+        }
+        if !again.is_empty() || lines.iter().all(|line| line.fine) {
+            for Line { what, measured, budget, fine } in &lines {
+                paw_testkit::record_budget(what, &format!("{measured}{again}"), budget, *fine);
+            }
+            return;
+        }
+    }
 }
 
 fn serve(dir: &Path) {
@@ -277,28 +300,23 @@ async fn publishers(server: &Server, agents: std::ops::Range<usize>) -> Seen {
 fn publishing(runtime: &tokio::runtime::Runtime, full: bool) {
     let budget = if full { 20_000.0 } else { 30_000.0 };
     let name = if full { "full" } else { "normal" };
-    for _ in 0..2 {
+    hold(|| {
         let server = Server::start(full, 0);
         let seen = runtime.block_on(async { publishers(&server, 0..AGENTS).await });
         assert_eq!(server.head(), seen.times.len() as u64, "acknowledged and stored differ");
         let (rate, p99) = (seen.per_second(), seen.percentile(0.99));
         let each = server.busy().as_secs_f64() * 1e6 / seen.times.len() as f64;
         println!("{:<44} {each:>9.1} us", format!("  processor time of a publish, {name}"));
-        line(
-            &format!("publish, 25 agents, {name}"),
-            &format!("{rate:.0}/s"),
-            &format!(">= {budget:.0}/s"),
-            rate >= budget,
-        );
-        line(&format!("publish, 25 agents, {name}, p99"), &format!("{p99:.1} ms"), "<= 20 ms", p99 <= 20.0);
-        if rate >= budget && p99 <= 20.0 {
-            return;
-        }
-    }
+        let what = format!("publish, 25 agents, {name}");
+        vec![
+            line(what.as_str(), format!("{rate:.0}/s"), format!(">= {budget:.0}/s"), rate >= budget),
+            line(format!("{what}, p99"), format!("{p99:.1} ms"), "<= 20 ms", p99 <= 20.0),
+        ]
+    });
 }
 
 fn mixed(runtime: &tokio::runtime::Runtime) {
-    for _ in 0..2 {
+    hold(|| {
         let server = Server::start(false, 0);
         let (writers, readers) = runtime.block_on(async {
             let mut tasks = Vec::new();
@@ -319,17 +337,21 @@ fn mixed(runtime: &tokio::runtime::Runtime) {
             (published, Seen::merge(all))
         });
         let (publishes, polls) = (writers.per_second(), readers.per_second());
-        line("publish beside 12 pollers", &format!("{publishes:.0}/s"), ">= 15000/s", publishes >= 15_000.0);
-        line("polls beside 13 publishers", &format!("{polls:.0}/s"), ">= 40000/s", polls >= 40_000.0);
         println!(
             "{:<44} {:>12.1} MB/s",
             "  of messages in the polls",
             readers.bytes as f64 / 1e6 / RUN.as_secs_f64()
         );
-        if publishes >= 15_000.0 && polls >= 40_000.0 {
-            return;
-        }
-    }
+        vec![
+            line(
+                "publish beside 12 pollers",
+                format!("{publishes:.0}/s"),
+                ">= 15000/s",
+                publishes >= 15_000.0,
+            ),
+            line("polls beside 13 publishers", format!("{polls:.0}/s"), ">= 40000/s", polls >= 40_000.0),
+        ]
+    });
 }
 
 async fn pollers(server: &Server, query: &str) -> Seen {
@@ -359,17 +381,14 @@ fn compare(
         let each = server.busy().saturating_sub(before).as_secs_f64() * 1e6 / seen.times.len() as f64;
         (seen.per_second(), each)
     };
-    for _ in 0..2 {
+    hold(|| {
         let ((few, few_each), (many, many_each)) = (rate(few), rate(many));
         println!("{:<44} {few:>10.0}/s {few_each:>9.1} us each", format!("  poll, {name}, at {count}"));
         println!("{:<44} {many:>10.0}/s {many_each:>9.1} us each", format!("  poll, {name}, at 1,000,000"));
         let ratio = few / many;
         let what = format!("poll, {name}: 1,000,000 against {count}");
-        line(&what, &format!("{ratio:.2} x"), "<= 1.2 x", ratio <= 1.2);
-        if ratio <= 1.2 {
-            return;
-        }
-    }
+        vec![line(what, format!("{ratio:.2} x"), "<= 1.2 x", ratio <= 1.2)]
+    });
 }
 
 fn polling(runtime: &tokio::runtime::Runtime) {
@@ -387,5 +406,8 @@ fn polling(runtime: &tokio::runtime::Runtime) {
     runtime.block_on(async { publishers(&large, 0..AGENTS).await });
     let after = large.resident_mib();
     println!("{:<44} {:>12}", "  memory at 1,000,000, before publishing", format!("{before:.1} MiB"));
-    line("memory at 1,000,000, after publishing", &format!("{after:.1} MiB"), "<= 40 MiB", after <= 40.0);
+    let measured = format!("{after:.1} MiB");
+    hold(|| {
+        vec![line("memory at 1,000,000, after publishing", measured.clone(), "<= 40 MiB", after <= 40.0)]
+    });
 }

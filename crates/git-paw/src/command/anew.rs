@@ -2,7 +2,7 @@
 //! what it is there for.
 
 use clap::Args;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use paw_agent::events::Tracker;
 use paw_agent::events::notes::Notes;
 use paw_core::{AgentId, PawError, Receipt};
@@ -50,8 +50,12 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
 const AT_ONCE: SignedDuration = SignedDuration::from_mins(1);
 
 fn lived_long(session: &Session) -> Result<bool, PawError> {
-    let created = Seen::look(&session.tmux, &session.receipt)?.and_then(|seen| seen.created);
-    Ok(created.is_some_and(|created| clock::now().duration_since(created) > AT_ONCE))
+    let seen = Seen::look(&session.tmux, &session.receipt)?;
+    Ok(is_old(seen.and_then(|seen| seen.created), clock::now()))
+}
+
+fn is_old(created: Option<Timestamp>, now: Timestamp) -> bool {
+    created.is_some_and(|created| now.duration_since(created) > AT_ONCE)
 }
 
 /// Whether the CLI did take the conversation up, and something else has ended it since.
@@ -90,10 +94,17 @@ fn begin(receipt: &mut Receipt, id: &AgentId) {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use paw_core::{AgentReceipt, BranchName, SessionName, SupervisorReceipt};
 
     use super::*;
+
+    #[test]
+    fn what_ends_long_after_its_start_has_worked() {
+        let now = Timestamp::from_second(1_000).unwrap();
+        let at = |second| Timestamp::from_second(second).ok();
+        assert!(is_old(at(900), now));
+        assert!(!is_old(at(990), now) && !is_old(at(2_000), now) && !is_old(None, now));
+    }
 
     #[test]
     fn only_the_one_that_begins_anew_is_told_again() {

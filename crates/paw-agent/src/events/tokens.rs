@@ -61,6 +61,7 @@ fn sum(usage: &Value, names: &[&str]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use paw_host::files::{Access, write_atomic};
+    use paw_host::process::Command;
     use proptest::prelude::*;
 
     use super::*;
@@ -91,6 +92,15 @@ mod tests {
         write_atomic(&file, long.as_bytes(), Access::Usual).unwrap();
         assert_eq!(load(&file), Some(251_100));
         assert_eq!(load(dir.path()), None);
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_transcript_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("t.jsonl");
+        Command::new("mkfifo").arg(&pipe).capture().unwrap();
+        assert!(pipe.exists());
+        assert_eq!(load(&pipe), None);
     }
 
     proptest! {

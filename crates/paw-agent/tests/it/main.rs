@@ -9,5 +9,6 @@
 
 mod deliver;
 mod events;
+mod plugin;
 mod screens;
 mod spoofs;

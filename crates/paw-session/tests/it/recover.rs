@@ -2,12 +2,14 @@
 
 use std::fs;
 
+use paw_agent::events::notes::{Note, Notes};
 use paw_core::{Receipt, SessionMode, SessionStatus};
 use paw_host::tmux::TmuxCommand;
 use paw_session::recover;
 use paw_testkit::wait_until;
+use serde_json::json;
 
-use crate::world::{World, use_plain_shells};
+use crate::world::{World, now, use_plain_shells};
 
 fn marks(world: &World, receipt: &Receipt) -> Vec<String> {
     world.panes(&receipt.session_name).into_iter().map(|(mark, _)| mark).collect()
@@ -98,6 +100,25 @@ fn a_worktree_that_cannot_be_made_again_leaves_the_receipt_as_it_was() {
     assert_eq!(world.receipts.load(&started.session_name).unwrap(), Some(started.clone()));
     assert!(started.worktrees[0].worktree_path.is_dir());
     assert!(!world.living().has_name(&started.session_name));
+}
+
+#[test]
+fn a_recovery_that_is_taken_back_keeps_what_conversations_the_agents_were_in() {
+    let world = World::new("taken-back");
+    let mut stopped = world.start(&["feat/a"], false);
+    world.tmux.kill_session(&stopped.session_name).unwrap();
+    let record = json!({"hook_event_name": "UserPromptSubmit", "session_id": "c-1"});
+    let note = Note::new(now(), "claude", &record);
+    Notes::of(&world.repo.root.join(".git")).append(&stopped.agent_ids()[0], &note).unwrap();
+    let logs = world.root().join("logs");
+    fs::write(&logs, "in the way").unwrap();
+    stopped.log_dir = Some(logs);
+    world.receipts.save(&stopped).unwrap();
+
+    assert!(world.recover(&stopped).is_err());
+    assert!(!world.living().has_name(&stopped.session_name));
+    let kept = world.receipts.load(&stopped.session_name).unwrap().unwrap();
+    assert_eq!(kept.worktrees[0].conversation.as_deref(), Some("c-1"));
 }
 
 #[test]

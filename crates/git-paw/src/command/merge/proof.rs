@@ -57,3 +57,33 @@ impl<'a> Tests<'a> {
         Ok(Proof::of_tests(&findings))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paw_core::BranchName;
+    use paw_testkit::Sandbox;
+
+    use super::*;
+    use crate::output::Output;
+
+    #[test]
+    fn what_has_no_tests_is_not_merged_either_once_somebody_has_asked_to_end() {
+        let sandbox = Sandbox::new();
+        let here = sandbox.repo("app");
+        let repo = Repo::discover(&here.root).unwrap();
+        let context = Context::new(Output::new(false)).unwrap();
+        let tests = Tests {
+            repo: &repo,
+            context: &context,
+            steps: Vec::new(),
+            limit: Duration::from_secs(60),
+            ready: Ready::default(),
+        };
+        let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
+        let checkout = Checkout { dir: &here.root, commit: commit.trim(), branch: &branch };
+        let stop = Stop::default();
+        assert!(tests.prove(&checkout, &stop).is_ok());
+        stop.raise();
+        assert!(matches!(tests.prove(&checkout, &stop), Err(PawError::UserCancelled)));
+    }
+}

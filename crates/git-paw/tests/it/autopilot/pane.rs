@@ -199,6 +199,19 @@ fn a_killed_run_takes_the_executor_in_its_pane_with_it_and_goes_on() {
 }
 
 #[test]
+fn a_window_that_was_left_to_be_read_is_gone_when_the_task_is_done_by_hand() {
+    let Some(world) = with_session() else { return };
+    world.executor("case $PAW_PHASE-$n in RED-*) red ;; GREEN-3) exit 3 ;; GREEN-*) green ;; esac\n");
+    assert_eq!(world.autopilot(&IN_PANE).code, 1);
+    assert_eq!(panes(&world).len(), 1);
+    let by_hand = "def value():\n    return 3\n\n\ndef name():\n    return \"part\"\n";
+    world.repo.write("metrics/part3.py", by_hand);
+    let resumed = world.autopilot(&["--resume", "--no-confirm"]);
+    assert_eq!(resumed.code, 0, "{resumed}");
+    assert_eq!(panes(&world), []);
+}
+
+#[test]
 fn commits_by_an_executor_in_a_pane_are_noticed() {
     let Some(world) = with_session() else { return };
     world.executor("red; git add -A; git commit --quiet -m mine\n");

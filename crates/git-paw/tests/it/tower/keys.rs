@@ -110,13 +110,15 @@ fn what_a_person_approved_in_the_pane_is_noted_unless_that_is_not_wanted() {
 }
 
 #[test]
-fn what_was_approved_with_a_command_is_noted_once() {
-    let world = World::supervised("");
-    world.submit("[[bash:make deploy ; say:finished]]");
-    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
-    assert_eq!(world.paw(&["sweep", "approve", "feat-x"]).code, 0);
-    let allowed = world.verdicts().into_iter().filter(|(_, verdict)| verdict == "allow");
-    assert_eq!(allowed.count(), 1);
+fn what_was_approved_with_a_command_is_noted_once_whatever_is_noted_of_panes() {
+    for config in ["", "manual_approvals_log = false\n"] {
+        let world = World::supervised(config);
+        world.submit("[[bash:make deploy ; say:finished]]");
+        wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+        assert_eq!(world.paw(&["sweep", "approve", "feat-x"]).code, 0);
+        let allowed = world.verdicts().into_iter().filter(|(_, verdict)| verdict == "allow");
+        assert_eq!(allowed.count(), 1, "{config}");
+    }
 }
 
 #[test]

@@ -169,3 +169,42 @@ fn on_message(message: &Message, crew: &[Sailor], desk: Option<&Mutex<Desk>>, ou
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paw_autopilot::fleet::{Member, PlannedTask, Standing};
+    use paw_autopilot::tasks::TagName;
+    use paw_core::BranchName;
+
+    use super::*;
+
+    #[test]
+    fn a_task_never_goes_by_the_name_of_an_agent_of_the_session() {
+        let task = |id: u32, after: &[u32]| PlannedTask {
+            member: Member {
+                task: TaskId::new(&id.to_string()).unwrap(),
+                title: String::new(),
+                files: Vec::new(),
+                after: after.iter().map(|id| TaskId::new(&id.to_string()).unwrap()).collect(),
+                done: false,
+            },
+            branch: BranchName::new(format!("work/task-{id}")).unwrap(),
+            standing: Standing::New,
+        };
+        let plan = FleetPlan {
+            tag: TagName::new("work").unwrap(),
+            base: "main".into(),
+            commit: String::new(),
+            tasks: vec![task(1, &[]), task(2, &[1])],
+            differs: false,
+        };
+        let names = |members: &[AgentId]| {
+            crew(&plan, members).iter().map(|sailor| sailor.agent.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["work-task-1", "work-task-2"]);
+        let taken = AgentId::new("work-task-2").unwrap();
+        let given = names(std::slice::from_ref(&taken));
+        assert_eq!(given[0], "work-task-1");
+        assert_ne!(given[1], taken.as_str());
+    }
+}

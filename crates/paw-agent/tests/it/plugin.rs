@@ -1,0 +1,116 @@
+//! opencode's plugin, run by node: what it hands to us, and what it answers.
+
+use std::fs;
+
+use paw_agent::events::plugin;
+use paw_host::process::{Command, find_program};
+use paw_testkit::Sandbox;
+use serde_json::{Value, json};
+
+/// Hands events to the plugin, as opencode does, and prints what it answers.
+const DRIVER: &str = r#"
+import { GitPaw } from "./plugin.mjs";
+const client = { postSessionIdPermissionsPermissionId: async (said) => console.log(JSON.stringify(said)) };
+const { event } = await GitPaw({ client, directory: process.argv[2] });
+for (const one of JSON.parse(process.argv[3])) await event?.({ event: one });
+"#;
+
+/// What we were told, and what opencode was answered.
+struct Ran {
+    told: Vec<Value>,
+    answered: Vec<Value>,
+}
+
+/// Hands over events in the pane of an agent. Our side answers for whatever is called harmless.
+fn hand_over(followed: Option<&str>, events: &Value) -> Option<Ran> {
+    let Some(node) = find_program("node", &std::env::var_os("PATH").unwrap_or_default()) else {
+        eprintln!("skipped: this machine has no node");
+        return None;
+    };
+    let sandbox = Sandbox::new();
+    let (told, tree) = (sandbox.root().join("told"), sandbox.root().join("tree"));
+    fs::create_dir(&tree).unwrap();
+    let hook = format!(
+        "#!/bin/sh\nrecord=$(cat)\nprintf '%s\\n' \"$record\" >> '{}'\n\
+         case $record in *permission.asked*harmless*) echo '{{\"reply\":\"once\"}}' ;; esac\n",
+        told.display()
+    );
+    let program = sandbox.install_program("hook", &hook);
+    sandbox.write("plugin.mjs", &plugin::text(&program).unwrap());
+    let driver = sandbox.write("driver.mjs", DRIVER);
+    let mut command = Command::new(node).arg(driver).arg(&tree).arg(events.to_string());
+    command = command.env("GIT_PAW_AGENT_ID", "feat-x").env_remove("GIT_PAW_FOLLOWED");
+    if let Some(process) = followed {
+        command = command.env("GIT_PAW_FOLLOWED", process);
+    }
+    let output = command.capture().unwrap();
+    assert!(output.exit.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let here = tree.display().to_string();
+    let lines = |text: &str| {
+        let text = text.replace(&here, "[TREE]");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    Some(Ran {
+        told: lines(&fs::read_to_string(told).unwrap_or_default()),
+        answered: lines(&String::from_utf8_lossy(&output.stdout)),
+    })
+}
+
+fn event(kind: &str, properties: Value) -> Value {
+    json!({"type": kind, "properties": properties})
+}
+
+fn asked(permission: &str, call: &str) -> Value {
+    let facts = json!({"id": "p-1", "sessionID": "s-1", "permission": permission, "tool": {"callID": call}});
+    event("permission.asked", facts)
+}
+
+fn running(call: &str, input: Value) -> Value {
+    let part = json!({"type": "tool", "tool": "bash", "callID": call, "state": {"status": "running", "input": input}});
+    event("message.part.updated", json!({"sessionID": "s-1", "part": part}))
+}
+
+#[test]
+fn where_a_command_would_run_is_told_only_when_it_is_known() {
+    let events = json!([
+        running("call-1", json!({"command": "make", "workdir": "sub"})),
+        asked("bash", "call-1"),
+        running("call-2", json!({"command": "make"})),
+        asked("bash", "call-2"),
+        asked("bash", "never-heard-of"),
+        asked("edit", "never-heard-of"),
+    ]);
+    let Some(ran) = hand_over(None, &events) else { return };
+    let asked = ran.told.iter().filter(|record| record["type"] == "permission.asked");
+    let places: Vec<_> = asked.map(|record| record["cwd"].clone()).collect();
+    assert_eq!(places, [json!("[TREE]/sub"), json!("[TREE]"), Value::Null, json!("[TREE]")]);
+}
+
+#[test]
+fn only_what_we_find_harmless_is_answered_and_by_its_own_number() {
+    let mut harmless = asked("bash", "call-1");
+    harmless["properties"]["id"] = json!("harmless-7");
+    let Some(ran) = hand_over(None, &json!([asked("bash", "call-1"), harmless])) else { return };
+    let expected = json!({"path": {"id": "s-1", "permissionID": "harmless-7"}, "body": {"response": "once"}});
+    assert_eq!((ran.told.len(), ran.answered), (2, vec![expected]));
+}
+
+#[test]
+fn nothing_is_told_twice_and_no_patch_is_told_at_all() {
+    let status = |kind: &str| event("session.status", json!({"sessionID": "s-1", "status": {"type": kind}}));
+    let mut edit = asked("edit", "call-1");
+    edit["properties"]["metadata"] = json!({"filepath": "a", "diff": "+secret"});
+    let twice = running("call-1", json!({"command": "make"}));
+    let other = event("message.updated", json!({}));
+    let events = json!([status("busy"), status("busy"), twice, twice, status("idle"), edit, other]);
+    let Some(ran) = hand_over(None, &events) else { return };
+    let kinds: Vec<_> = ran.told.iter().map(|record| record["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["session.status", "message.part.updated", "session.status", "permission.asked"]);
+    assert_eq!(ran.told[3]["properties"]["metadata"], json!({"filepath": "a"}));
+}
+
+#[test]
+fn an_opencode_that_the_agent_has_started_is_not_the_agent() {
+    let Some(ran) = hand_over(Some("1"), &json!([asked("bash", "call-1")])) else { return };
+    assert_eq!(ran.told, [Value::Null; 0]);
+}
