@@ -1,8 +1,10 @@
 //! Screens that real CLIs have drawn, and prompts brought into a CLI on a real tmux server.
 #![allow(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
 )]

@@ -56,26 +56,26 @@ fn hand_over(followed: Option<&str>, events: &Value) -> Option<Ran> {
     })
 }
 
-fn event(kind: &str, properties: Value) -> Value {
+fn event(kind: &str, properties: &Value) -> Value {
     json!({"type": kind, "properties": properties})
 }
 
 fn asked(permission: &str, call: &str) -> Value {
     let facts = json!({"id": "p-1", "sessionID": "s-1", "permission": permission, "tool": {"callID": call}});
-    event("permission.asked", facts)
+    event("permission.asked", &facts)
 }
 
-fn running(call: &str, input: Value) -> Value {
+fn running(call: &str, input: &Value) -> Value {
     let part = json!({"type": "tool", "tool": "bash", "callID": call, "state": {"status": "running", "input": input}});
-    event("message.part.updated", json!({"sessionID": "s-1", "part": part}))
+    event("message.part.updated", &json!({"sessionID": "s-1", "part": part}))
 }
 
 #[test]
 fn where_a_command_would_run_is_told_only_when_it_is_known() {
     let events = json!([
-        running("call-1", json!({"command": "make", "workdir": "sub"})),
+        running("call-1", &json!({"command": "make", "workdir": "sub"})),
         asked("bash", "call-1"),
-        running("call-2", json!({"command": "make"})),
+        running("call-2", &json!({"command": "make"})),
         asked("bash", "call-2"),
         asked("bash", "never-heard-of"),
         asked("edit", "never-heard-of"),
@@ -97,11 +97,11 @@ fn only_what_we_find_harmless_is_answered_and_by_its_own_number() {
 
 #[test]
 fn nothing_is_told_twice_and_no_patch_is_told_at_all() {
-    let status = |kind: &str| event("session.status", json!({"sessionID": "s-1", "status": {"type": kind}}));
+    let status = |kind: &str| event("session.status", &json!({"sessionID": "s-1", "status": {"type": kind}}));
     let mut edit = asked("edit", "call-1");
     edit["properties"]["metadata"] = json!({"filepath": "a", "diff": "+secret"});
-    let twice = running("call-1", json!({"command": "make"}));
-    let other = event("message.updated", json!({}));
+    let twice = running("call-1", &json!({"command": "make"}));
+    let other = event("message.updated", &json!({}));
     let events = json!([status("busy"), status("busy"), twice, twice, status("idle"), edit, other]);
     let Some(ran) = hand_over(None, &events) else { return };
     let kinds: Vec<_> = ran.told.iter().map(|record| record["type"].as_str().unwrap()).collect();
