@@ -122,8 +122,10 @@ impl Shared {
         }
         let options = RemoveOptions { force: request.force, ..RemoveOptions::default() };
         let removed = self.worktrees.remove(row.id.as_str(), None, options)?;
+        let left = removed.ignored_left_behind.iter().map(|path| path.to_string_lossy().into_owned());
         Ok(RemoveWorktreeResponse {
             removed: true,
+            ignored_left_behind: left.collect(),
             sessions_closed: removed.sessions_closed,
             rescue: removed.rescue.map(|rescue| rescue.reference),
             notes: removed.notes,

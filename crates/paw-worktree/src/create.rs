@@ -6,12 +6,13 @@
 
 mod batch;
 mod order;
+mod vacant;
 
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use paw_core::BranchName;
-use paw_host::git::{self, BranchSource, BranchState, Git, GitError, Repo};
+use paw_host::git::{self, BranchSource, Git, GitError, Repo};
 
 pub(crate) use order::{BranchRule, Order, real_path};
 
@@ -148,6 +149,7 @@ impl Worktrees {
             return Err(WorktreeError::PathExists(order.path.clone()));
         }
         self.require_space(order, &start, pending)?;
+        self.free_place(order, &lock)?;
 
         let row = order.row(&source, start, now());
         let operation = self.begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
@@ -199,23 +201,6 @@ impl Worktrees {
                 Err(error)
             }
         }
-    }
-
-    /// A worktree whose directory is gone keeps its branch reserved until git forgets it.
-    fn free_branch(
-        &self,
-        order: &Order,
-        state: BranchState,
-        lock: &RepositoryLock,
-    ) -> Result<BranchState, WorktreeError> {
-        let gone = state.checked_out_at.as_ref().is_some_and(|place| !place.exists());
-        if !gone || order.rule == BranchRule::New {
-            return Ok(state);
-        }
-        let listed = order.repo.git().worktrees()?;
-        let rows = self.registry.rows(Some(&repository_name(&order.repo.common_dir)))?;
-        self.retire_missing(&rows, &listed, &order.repo, lock)?;
-        Ok(order.repo.git().branch_state(&order.branch, &order.repo.common_dir)?)
     }
 
     fn require_space(&self, order: &Order, tree: &str, pending: u64) -> Result<(), WorktreeError> {

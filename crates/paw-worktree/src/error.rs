@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::copy::CopyError;
 use crate::id::{ConversationId, WorktreeId};
 use crate::rescue::RescueError;
+use crate::shown::{printable, some_of};
 
 /// The kinds of failure, named and numbered as gRPC has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,12 @@ pub enum WorktreeError {
     #[error("Path '{}' already exists", .0.display())]
     PathExists(PathBuf),
     #[error(
+        "Path '{}' belongs to a locked worktree that is not there now{}\n\
+         hint: bring its disk back, choose another --path, or run: git worktree unlock {}",
+        path.display(), because(.reason), path.display()
+    )]
+    PlaceLocked { path: PathBuf, reason: String },
+    #[error(
         "Insufficient disk space to create worktree ({required_bytes} bytes needed, {available_bytes} free)"
     )]
     DiskFull { required_bytes: u64, available_bytes: u64 },
@@ -99,7 +106,13 @@ pub enum WorktreeError {
     RebaseFailed { stderr: String },
     #[error("Worktree '{0}' does not exist\nhint: git paw worktree list shows all of them")]
     Unknown(String),
-    #[error("Worktree name '{name}' is ambiguous: {}\nhint: use one of these ids", .ids.iter().map(WorktreeId::as_str).collect::<Vec<_>>().join(", "))]
+    #[error(
+        "Worktree '{name}' does not exist in this repository\n\
+         hint: another one has a worktree of that name; its id is {}",
+        joined(.ids)
+    )]
+    OnlyElsewhere { name: String, ids: Vec<WorktreeId> },
+    #[error("Worktree name '{name}' is ambiguous: {}\nhint: use one of these ids", joined(.ids))]
     Ambiguous { name: String, ids: Vec<WorktreeId> },
     #[error("Worktree directory no longer exists")]
     DirectoryMissing { path: PathBuf },
@@ -109,11 +122,16 @@ pub enum WorktreeError {
     Busy { id: WorktreeId },
     #[error("Worktree has uncommitted changes: {}\nhint: commit them, or use --force (they are kept under a rescue ref)", some_of(.files))]
     Dirty { files: Vec<PathBuf> },
+    #[error(
+        "Other worktrees lie in the worktree: {}\nhint: remove these first (git worktree list shows them)",
+        some_of(.paths)
+    )]
+    HoldsWorktrees { paths: Vec<PathBuf> },
     #[error("Worktree is locked{}\nhint: git worktree unlock, or use --force", because(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}\nhint: close it, or use --force", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     InConversation { ids: Vec<ConversationId> },
-    #[error("Processes live in the worktree: {}\nhint: end them, or use --force", .processes.join(", "))]
+    #[error("Processes live in the worktree: {}\nhint: end them, or use --force", printable(&.processes.join(", ")))]
     Inhabited { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
@@ -150,11 +168,13 @@ impl WorktreeError {
             Self::RepositoryMissing(_)
             | Self::BranchMissing(_)
             | Self::Unknown(_)
+            | Self::OnlyElsewhere { .. }
             | Self::UnknownConversation(_) => ErrorCode::NotFound,
             Self::BranchExists(_)
             | Self::BranchInTheWay { .. }
             | Self::BranchCheckedOut { .. }
             | Self::PathExists(_)
+            | Self::PlaceLocked { .. }
             | Self::Registered { .. } => ErrorCode::AlreadyExists,
             Self::DiskFull { .. } => ErrorCode::ResourceExhausted,
             Self::NoCommit(_)
@@ -162,6 +182,7 @@ impl WorktreeError {
             | Self::Broken { .. }
             | Self::Busy { .. }
             | Self::Dirty { .. }
+            | Self::HoldsWorktrees { .. }
             | Self::Locked { .. }
             | Self::InConversation { .. }
             | Self::Inhabited { .. } => ErrorCode::FailedPrecondition,
@@ -184,6 +205,7 @@ impl WorktreeError {
             Self::CreationFailed { .. } => "Git worktree creation failed".to_owned(),
             Self::RemovalFailed { .. } => "Git worktree removal failed".to_owned(),
             Self::Dirty { .. } => "Worktree has uncommitted changes".to_owned(),
+            Self::HoldsWorktrees { .. } => "Other worktrees lie in the worktree".to_owned(),
             Self::InConversation { .. } => "Worktree has an active conversation".to_owned(),
             Self::Inhabited { .. } => "Processes live in the worktree".to_owned(),
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
@@ -212,9 +234,13 @@ impl WorktreeError {
             | Self::NotAWorktree(path)
             | Self::NoCommit(path) => json!({ "path": shown(path) }),
             Self::Registered { id, path } => json!({ "id": id, "path": shown(path) }),
-            Self::Ambiguous { ids, .. } => json!({ "ids": ids }),
+            Self::Ambiguous { ids, .. } | Self::OnlyElsewhere { ids, .. } => json!({ "ids": ids }),
             Self::Busy { id } => json!({ "id": id }),
             Self::Dirty { files } => json!({ "files": files.iter().map(shown).collect::<Vec<_>>() }),
+            Self::HoldsWorktrees { paths } => {
+                json!({ "worktrees": paths.iter().map(shown).collect::<Vec<_>>() })
+            }
+            Self::PlaceLocked { path, reason } => json!({ "path": shown(path), "reason": reason }),
             Self::Locked { reason } => json!({ "reason": reason }),
             Self::InConversation { ids } => json!({ "conversations": ids }),
             Self::Inhabited { processes } => json!({ "processes": processes }),
@@ -252,15 +278,12 @@ impl From<WorktreeError> for PawError {
     }
 }
 
-fn because(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+fn joined(ids: &[WorktreeId]) -> String {
+    ids.iter().map(WorktreeId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn some_of(files: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<_> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
-    let more = files.len().saturating_sub(SHOWN);
-    if more == 0 { names.join(", ") } else { format!("{} and {more} more", names.join(", ")) }
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {}", printable(reason)) }
 }
 
 #[cfg(test)]

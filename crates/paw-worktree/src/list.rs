@@ -55,8 +55,7 @@ impl Worktrees {
         let mut listing = Listing::default();
         for (common_dir, rows) in repositories {
             let part = if common_dir.exists() {
-                let listed = worktrees_patiently(&Git::at(&common_dir), &common_dir)?;
-                self.merge(rows, &listed)?
+                self.list_readable(&common_dir, rows)
             } else {
                 Listing { worktrees: self.without_repository(rows)?, unmanaged: Vec::new() }
             };
@@ -65,6 +64,15 @@ impl Worktrees {
         }
         listing.worktrees.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(listing)
+    }
+
+    /// A repository that cannot be read must not hide the others; its rows are shown as they were last seen.
+    fn list_readable(&self, common_dir: &Path, rows: Vec<Worktree>) -> Listing {
+        let listed = worktrees_patiently(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
+        listed.and_then(|listed| self.merge(rows.clone(), &listed)).unwrap_or_else(|error| {
+            tracing::warn!("cannot read repository {}: {}", common_dir.display(), error.message());
+            Listing { worktrees: rows, unmanaged: Vec::new() }
+        })
     }
 
     fn merge(&self, rows: Vec<Worktree>, listed: &[git::Worktree]) -> Result<Listing, WorktreeError> {

@@ -4,9 +4,13 @@ use paw_host::git::Git;
 use paw_host::process;
 
 use crate::error::WorktreeError;
+use crate::list::worktrees_patiently;
+use crate::reconcile::is_linked;
 use crate::registry::{Status, Worktree};
+use crate::remove::{require_alone, store_patiently};
+use crate::rescue::RescueRequest;
 use crate::rollback::{delete_files, remove_made_parents};
-use crate::service::{RepositoryLock, Worktrees, now};
+use crate::service::{RepositoryLock, Worktrees, now, require_repository};
 
 impl Worktrees {
     /// Repairs every unfinished row whose owner is dead. Costs one query when there is none.
@@ -48,14 +52,41 @@ impl Worktrees {
         self.try_undo_creation(row, &lock)
     }
 
-    /// What would have been lost was stored before the row said `removing`.
+    /// What would have been lost was stored before the row said `removing`, but somebody may have worked on since.
     fn finish_removal(&self, row: &Worktree) -> Result<(), WorktreeError> {
         if row.common_dir.exists() {
+            if is_linked(row) {
+                self.store_again(row)?;
+            }
             let lock = RepositoryLock::wait(&row.common_dir)?;
             delete_files(row, &lock)?;
             remove_made_parents(row);
         }
         self.registry.delete(&row.id, now())?;
+        Ok(())
+    }
+
+    fn store_again(&self, row: &Worktree) -> Result<(), WorktreeError> {
+        let repo = require_repository(&row.common_dir)?;
+        if let Err(error) = require_alone(row, &worktrees_patiently(&repo.git(), &repo.common_dir)?) {
+            self.registry.change_status(&row.id, Status::Removing, Status::Active, None, now())?;
+            return Err(error);
+        }
+        let kept = store_patiently(&RescueRequest {
+            repo: &repo,
+            worktree: &row.path,
+            branch: None,
+            reason: "interrupted removal finished",
+            include_ignored: false,
+            branch_goes_too: false,
+        })?;
+        let kept = kept.map(|rescue| format!("; what is in it is kept: git paw undo restore {}", rescue.id));
+        tracing::warn!(
+            "removing worktree {} at {}: its removal was interrupted{}",
+            row.id,
+            row.path.display(),
+            kept.unwrap_or_default()
+        );
         Ok(())
     }
 }

@@ -3,35 +3,33 @@
 //! What only this worktree holds is stored under a rescue ref before the row says `removing`. From then on the removal
 //! is finished, by us or by the next process.
 
-use std::path::Path;
-use std::thread;
-use std::time::Duration;
+mod against;
+
+use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
-use paw_host::clock::Stopwatch;
-use paw_host::git::{self, DifferenceKind, Git, GitError, Repo};
+use paw_host::git::{self, Git, GitError, Repo};
 use paw_host::process::{self, LivingProcess};
 
+pub(crate) use self::against::require_alone;
+use self::against::{end, who_stays_in};
 use crate::crash;
 use crate::create::said;
 use crate::error::WorktreeError;
 use crate::list::worktrees_patiently;
 use crate::reconcile::is_linked;
-use crate::registry::{ConversationStatus, Status, Worktree};
+use crate::registry::{Status, Worktree};
 use crate::rescue::{self, Rescue, RescueError, RescueRequest};
-use crate::rollback::{delete_files, remove_made_parents};
+use crate::rollback::{delete, delete_files, find_left, remove_made_parents};
 use crate::service::{Operation, RepositoryLock, Worktrees, now, require_repository};
-
-/// How long somebody may be on the way through a worktree.
-const PASSING: Duration = Duration::from_secs(2);
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// How much may be done away with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemoveOptions {
     /// Remove it dirty, locked, inhabited or in conversation; its changes are stored, its processes ended.
     pub force: bool,
-    /// The branch goes too, unless it is the default branch or checked out elsewhere. Unmerged commits are stored.
+    /// The branch goes too, unless it is the default branch, checked out elsewhere, or not the one checked out here.
+    /// Unmerged commits are stored.
     pub delete_branch: bool,
     /// Store ignored files as well.
     pub include_ignored: bool,
@@ -44,10 +42,20 @@ pub struct Removed {
     pub sessions_closed: u32,
     /// Where the work is that would have been lost.
     pub rescue: Option<Rescue>,
+    /// Ignored files and directories that went without being stored.
+    pub ignored_left_behind: Vec<PathBuf>,
     pub branch_deleted: bool,
     pub ended: Vec<LivingProcess>,
     /// What was left alone, and why.
     pub notes: Vec<String>,
+}
+
+/// What a look for directories that are gone has led to.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    pub removed: Vec<Removed>,
+    /// Gone as well, but somebody has said that they come back.
+    pub locked: Vec<Worktree>,
 }
 
 impl Worktrees {
@@ -57,12 +65,14 @@ impl Worktrees {
         repo: Option<&Path>,
         options: RemoveOptions,
     ) -> Result<Removed, WorktreeError> {
-        let row = self.require(id_or_name, repo)?;
+        let row = self.require_own(id_or_name, repo)?;
         let busy = || WorktreeError::Busy { id: row.id.clone() };
         let operation = self.begin(&row.id)?.ok_or_else(busy)?;
         let row =
             self.registry.find(&row.id)?.ok_or_else(|| WorktreeError::Unknown(id_or_name.to_owned()))?;
-        let row = self.refresh(row)?;
+        // The branch it was made for, whatever is checked out there now.
+        let branch = row.branch.clone();
+        let row = Worktree { branch, ..self.refresh(row)? };
         match row.status {
             Status::Active => self.remove_present(row, options, operation),
             Status::Stale => self.forget(row, options),
@@ -79,10 +89,17 @@ impl Worktrees {
         }
     }
 
-    /// Forgets every worktree whose directory is gone.
-    pub fn prune(&self, repo: Option<&Path>) -> Result<Vec<Removed>, WorktreeError> {
-        let stale = self.list(repo)?.worktrees.into_iter().filter(|row| row.status == Status::Stale);
-        stale.map(|row| self.remove(row.id.as_str(), None, RemoveOptions::default())).collect()
+    /// Forgets every worktree whose directory is gone, except locked ones.
+    pub fn prune(&self, repo: Option<&Path>) -> Result<Pruned, WorktreeError> {
+        let mut pruned = Pruned::default();
+        for row in self.list(repo)?.worktrees.into_iter().filter(|row| row.status == Status::Stale) {
+            match self.remove(row.id.as_str(), None, RemoveOptions::default()) {
+                Ok(removed) => pruned.removed.push(removed),
+                Err(WorktreeError::Locked { .. }) => pruned.locked.push(row),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(pruned)
     }
 
     fn remove_present(
@@ -93,11 +110,11 @@ impl Worktrees {
     ) -> Result<Removed, WorktreeError> {
         let repo = require_repository(&row.common_dir)?;
         let listed = worktrees_patiently(&repo.git(), &repo.common_dir)?;
+        require_alone(&row, &listed)?;
         let entry = listed.iter().find(|entry| entry.path == row.path);
         let inhabitants = if options.force { process::living_in(&row.path) } else { who_stays_in(&row.path) };
-        if !options.force {
-            self.require_harmless(&row, entry, &inhabitants)?;
-        }
+        let ignored =
+            if options.force { None } else { Some(self.require_harmless(&row, entry, &inhabitants)?) };
         let ended = end(inhabitants)?;
         let branch = entry.and_then(git::Worktree::branch).cloned();
         let (leaving, mut notes) = leaving_branch(&repo, &listed, &row, branch.as_ref(), options)?;
@@ -109,6 +126,11 @@ impl Worktrees {
             include_ignored: options.include_ignored,
             branch_goes_too: leaving.is_some(),
         })?;
+        let ignored_left_behind = match (&rescue, ignored) {
+            (Some(rescue), _) => rescue.ignored_left_behind.clone(),
+            (None, Some(ignored)) => ignored,
+            (None, None) => rescue::find_ignored(&row.path)?,
+        };
         crash::point("remove:rescued");
         if !self.registry.change_status(&row.id, row.status, Status::Removing, None, now())? {
             return Err(WorktreeError::Busy { id: row.id });
@@ -129,51 +151,40 @@ impl Worktrees {
         crash::point("remove:branch");
         let sessions_closed = self.registry.delete(&row.id, now())?;
         drop(operation);
-        Ok(Removed { worktree: row, sessions_closed, rescue, branch_deleted, ended, notes })
-    }
-
-    /// What nobody may lose without having said so.
-    fn require_harmless(
-        &self,
-        row: &Worktree,
-        entry: Option<&git::Worktree>,
-        inhabitants: &[LivingProcess],
-    ) -> Result<(), WorktreeError> {
-        if let Some(reason) = entry.and_then(|entry| entry.locked.clone()) {
-            return Err(WorktreeError::Locked { reason });
-        }
-        let conversations = self.registry.conversations(Some(&row.id))?;
-        let active = conversations.into_iter().filter(|talk| talk.status == ConversationStatus::Active);
-        let ids: Vec<_> = active.map(|talk| talk.id).collect();
-        if !ids.is_empty() {
-            return Err(WorktreeError::InConversation { ids });
-        }
-        if !inhabitants.is_empty() {
-            return Err(inhabited(inhabitants));
-        }
-        let differences = Git::at(&row.path).differences()?.into_iter();
-        let files: Vec<_> = differences
-            .filter(|found| found.kind != DifferenceKind::Ignored)
-            .map(|found| found.path)
-            .collect();
-        if files.is_empty() { Ok(()) } else { Err(WorktreeError::Dirty { files }) }
+        Ok(Removed {
+            worktree: row,
+            sessions_closed,
+            rescue,
+            ignored_left_behind,
+            branch_deleted,
+            ended,
+            notes,
+        })
     }
 
     fn delete_worktree(&self, row: &Worktree, repo: &Repo) -> Result<(), WorktreeError> {
         let lock = RepositoryLock::wait(&repo.common_dir)?;
-        // Git gives up at the first file it cannot delete; then whatever can be deleted is.
         let Err(refused) = repo.git().remove_worktree(&row.path) else {
             remove_made_parents(row);
             return Ok(());
         };
-        if delete_files(row, &lock).is_ok() {
+        // Git gives up at the first file it cannot delete, and forgets the worktree all the same. What is at the path
+        // was this worktree a moment ago.
+        let deleted = delete(&row.path).map_err(WorktreeError::from);
+        let Err(problem) = deleted.and_then(|()| delete_files(row, &lock)) else {
             remove_made_parents(row);
             return Ok(());
-        }
-        if is_linked(row) {
-            self.registry.change_status(&row.id, Status::Removing, Status::Active, None, now())?;
-        }
-        Err(WorktreeError::RemovalFailed { stderr: said(refused) })
+        };
+        let left = find_left(&row.path);
+        let (status, message) = if is_linked(row) {
+            (Status::Active, None)
+        } else {
+            let message = format!("its removal was not finished: {} is still there", left.display());
+            (Status::Broken, Some(message))
+        };
+        self.registry.change_status(&row.id, Status::Removing, status, message.as_deref(), now())?;
+        let stderr = format!("{}\n{problem}; still there: {}", said(refused), left.display());
+        Err(WorktreeError::RemovalFailed { stderr })
     }
 
     /// Drops the row of a worktree that has no directory any more, or not one of ours.
@@ -204,6 +215,7 @@ impl Worktrees {
             worktree: row,
             sessions_closed,
             rescue: None,
+            ignored_left_behind: Vec::new(),
             branch_deleted: false,
             ended: Vec::new(),
             notes,
@@ -212,19 +224,7 @@ impl Worktrees {
 }
 
 /// Git's walk over all branches fails when one of them is deleted meanwhile; then it walks again when nobody does.
-/// Who lives in a worktree. Whoever only passes through, as every git command of a watcher does, is let go on.
-fn who_stays_in(path: &Path) -> Vec<LivingProcess> {
-    let watch = Stopwatch::start();
-    loop {
-        let inhabitants = process::living_in(path);
-        if inhabitants.is_empty() || watch.remaining(PASSING).is_zero() {
-            return inhabitants;
-        }
-        thread::sleep(BETWEEN_LOOKS);
-    }
-}
-
-fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
+pub(crate) fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
     match rescue::store_if_needed(request) {
         Err(RescueError::Git(_)) => {
             let _lock = RepositoryLock::wait(&request.repo.common_dir)?;
@@ -239,16 +239,6 @@ fn delete_branch(repo: &Repo, branch: &BranchName) -> Result<Result<(), GitError
     Ok(repo.git().delete_branch(branch))
 }
 
-fn end(inhabitants: Vec<LivingProcess>) -> Result<Vec<LivingProcess>, WorktreeError> {
-    let survivors = process::end(&inhabitants);
-    if survivors.is_empty() { Ok(inhabitants) } else { Err(inhabited(&survivors)) }
-}
-
-fn inhabited(processes: &[LivingProcess]) -> WorktreeError {
-    let shown = processes.iter().map(|process| format!("{} (pid {})", process.command_line, process.pid));
-    WorktreeError::Inhabited { processes: shown.collect() }
-}
-
 /// The branch that goes with the worktree, if one may.
 fn leaving_branch(
     repo: &Repo,
@@ -257,8 +247,15 @@ fn leaving_branch(
     branch: Option<&BranchName>,
     options: RemoveOptions,
 ) -> Result<(Option<BranchName>, Vec<String>), WorktreeError> {
-    let Some(branch) = branch.filter(|_| options.delete_branch) else { return Ok((None, Vec::new())) };
-    let kept = |why: &str| Ok((None, vec![format!("branch '{branch}' was kept: {why}")]));
+    if !options.delete_branch {
+        return Ok((None, Vec::new()));
+    }
+    let kept = |why: &str| Ok((None, vec![format!("branch '{}' was kept: {why}", row.branch)]));
+    let branch = match branch {
+        Some(branch) if *branch == row.branch => branch,
+        Some(other) => return kept(&format!("its worktree had '{other}' checked out, which was kept too")),
+        None => return kept("its worktree had no branch checked out"),
+    };
     if repo.git().find_default_branch()?.as_ref() == Some(branch) {
         return kept("it is the default branch");
     }

@@ -12,13 +12,15 @@
 //! What is not stored: directories without files in them (outside repositories in the worktree), sockets and pipes,
 //! and line endings that git itself considers unchanged.
 //!
-//! Repositories inside the worktree, submodules included, are stored whole where they hold something of their own:
-//! their files and every file of their git directory, so their branches, stashes and reflogs return with them.
+//! Repositories inside the worktree, submodules and those in ignored directories included, are stored whole where they
+//! hold something of their own: their files and every file of their git directory, so their branches, stashes and
+//! reflogs return with them.
 
 mod branch;
 mod contents;
 mod error;
 mod header;
+mod hidden;
 mod id;
 mod list;
 mod losing;
@@ -44,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use branch::BranchOutcome;
 pub use error::RescueError;
+pub(crate) use hidden::find_hidden_work;
 pub use list::{find_record, forget, list, require};
 pub use losing::is_merged;
 pub use record::{Relinked, restore_record, store_record};

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paw_host::files::FileError;
 use paw_host::git::{self, Git};
 
 use crate::error::WorktreeError;
-use crate::registry::Worktree;
+use crate::registry::{Status, Worktree};
 use crate::service::{RepositoryLock, Worktrees, now};
 
 impl Worktrees {
@@ -49,8 +49,8 @@ impl Worktrees {
 pub(crate) fn delete_files(row: &Worktree, _lock: &RepositoryLock) -> Result<(), WorktreeError> {
     let about_it = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
     let admin = row.admin_dir.clone().filter(|admin| about_it(admin));
-    let admin = admin.or_else(|| git::find_admin_dir(&row.common_dir, &row.path));
-    let Some(admin) = admin else {
+    let found = || git::find_admin_dir(&row.common_dir, &row.path).filter(|admin| is_ours(row, admin));
+    let Some(admin) = admin.or_else(found) else {
         let _ = fs::remove_dir(&row.path);
         return Ok(());
     };
@@ -61,12 +61,31 @@ pub(crate) fn delete_files(row: &Worktree, _lock: &RepositoryLock) -> Result<(),
     Ok(())
 }
 
-fn delete(dir: &Path) -> Result<(), FileError> {
+/// Which record belongs to a half is written down before the half is filled. One with an index that nobody has written
+/// down is that of somebody who was there before or came in between.
+fn is_ours(row: &Worktree, admin: &Path) -> bool {
+    row.status != Status::Creating || !admin.join("index").exists()
+}
+
+pub(crate) fn delete(dir: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(dir) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(source) => Err(FileError { action: "delete", path: dir.to_path_buf(), source }),
     }
+}
+
+/// The first file that is still there, to have one to name.
+pub(crate) fn find_left(dir: &Path) -> PathBuf {
+    let first = |dir: &Path| fs::read_dir(dir).ok()?.find_map(Result::ok);
+    let mut place = dir.to_path_buf();
+    while let Some(entry) = first(&place) {
+        place = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            break;
+        }
+    }
+    place
 }
 
 /// Directories that were made only to hold the worktree go with it.

@@ -41,26 +41,59 @@ impl Worktrees {
     pub fn require(&self, id_or_name: &str, repo: Option<&Path>) -> Result<Worktree, WorktreeError> {
         self.recover()?;
         let rows = self.registry.rows(None)?;
-        if let Some(row) = rows.iter().find(|row| row.id.as_str() == id_or_name) {
-            return Ok(row.clone());
+        let found = find(&rows, id_or_name);
+        if found.len() < 2 {
+            return only_one(id_or_name, &found);
         }
-        let mut named: Vec<&Worktree> = rows.iter().filter(|row| row.name == id_or_name).collect();
-        if named.len() > 1
-            && let Some(repo) = repo.and_then(|dir| require_repository(dir).ok())
-        {
-            let here = repository_name(&repo.common_dir);
-            if named.iter().any(|row| row.repo == here) {
-                named.retain(|row| row.repo == here);
-            }
+        let (here, elsewhere) = split(found, repo);
+        only_one(id_or_name, if here.is_empty() { &elsewhere } else { &here })
+    }
+
+    /// Like [`Worktrees::require`] for whoever destroys something: inside of a repository, a name means one of its own
+    /// worktrees and never another repository's.
+    pub(crate) fn require_own(
+        &self,
+        id_or_name: &str,
+        repo: Option<&Path>,
+    ) -> Result<Worktree, WorktreeError> {
+        self.recover()?;
+        let rows = self.registry.rows(None)?;
+        let found = find(&rows, id_or_name);
+        if repo.is_none() || found.iter().any(|row| row.id.as_str() == id_or_name) {
+            return only_one(id_or_name, &found);
         }
-        match named.as_slice() {
-            [] => Err(WorktreeError::Unknown(id_or_name.to_owned())),
-            [row] => Ok((*row).clone()),
-            several => Err(WorktreeError::Ambiguous {
-                name: id_or_name.to_owned(),
-                ids: several.iter().map(|row| row.id.clone()).collect(),
-            }),
+        let (here, elsewhere) = split(found, repo);
+        if here.is_empty() && !elsewhere.is_empty() {
+            let ids = elsewhere.into_iter().map(|row| row.id.clone()).collect();
+            return Err(WorktreeError::OnlyElsewhere { name: id_or_name.to_owned(), ids });
         }
+        only_one(id_or_name, &here)
+    }
+}
+
+/// The row with this id, or all with this name.
+fn find<'a>(rows: &'a [Worktree], id_or_name: &str) -> Vec<&'a Worktree> {
+    match rows.iter().find(|row| row.id.as_str() == id_or_name) {
+        Some(row) => vec![row],
+        None => rows.iter().filter(|row| row.name == id_or_name).collect(),
+    }
+}
+
+/// Those of the repository that `repo` lies in, and the others.
+fn split<'a>(found: Vec<&'a Worktree>, repo: Option<&Path>) -> (Vec<&'a Worktree>, Vec<&'a Worktree>) {
+    let repo = repo.and_then(|dir| require_repository(dir).ok());
+    let here = repo.map(|repo| repository_name(&repo.common_dir));
+    found.into_iter().partition(|row| Some(&row.repo) == here.as_ref())
+}
+
+fn only_one(name: &str, found: &[&Worktree]) -> Result<Worktree, WorktreeError> {
+    match found {
+        [] => Err(WorktreeError::Unknown(name.to_owned())),
+        [row] => Ok((*row).clone()),
+        several => Err(WorktreeError::Ambiguous {
+            name: name.to_owned(),
+            ids: several.iter().map(|row| row.id.clone()).collect(),
+        }),
     }
 }
 

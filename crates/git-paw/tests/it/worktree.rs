@@ -347,6 +347,77 @@ fn removing_keeps_what_is_uncommitted_and_undo_brings_it_back() {
 }
 
 #[test]
+fn ignored_files_that_a_removal_destroys_are_named() {
+    let project = Project::new();
+    fs::write(project.repo.root.join(".git/info/exclude"), "*.log\n").unwrap();
+    let fill = || {
+        project.created(&["feature/auth"]);
+        let dir = project.dir("project-auth");
+        for number in 1..=7 {
+            fs::write(dir.join(format!("{number}.log")), "x").unwrap();
+        }
+    };
+    fill();
+    let ran = project.paw(&["worktree", "remove", "auth"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "removed auth\n"), "{ran}");
+    assert_eq!(
+        ran.stderr,
+        "ignored files were not kept: 1.log, 2.log, 3.log, 4.log, 5.log and 2 more (--include-ignored keeps them)\n"
+    );
+    fill();
+    let document = document(&project.paw(&["worktree", "remove", "auth", "--json"]));
+    assert_eq!(document["ignored_left_behind"].as_array().unwrap().len(), 7, "{document}");
+}
+
+#[test]
+fn a_name_that_an_agent_chose_has_no_power_over_the_terminal() {
+    const EVIL: &str = "evil\u{1b}]0;title\u{7}";
+    let harmless = |ran: &Ran| {
+        for text in [&ran.stdout, &ran.stderr] {
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        }
+        assert!(format!("{ran}").contains("evil?]0;title?"), "{ran}");
+    };
+    let project = Project::new();
+    fs::write(project.repo.root.join(".git/info/exclude"), "*.log\n").unwrap();
+    project.created(&["feature/auth"]);
+    let dir = project.dir("project-auth");
+    fs::write(dir.join(EVIL), "x").unwrap();
+    harmless(&project.paw(&["worktree", "remove", "auth"]));
+    fs::rename(dir.join(EVIL), dir.join(format!("{EVIL}.log"))).unwrap();
+    fs::write(dir.join("new"), "x").unwrap();
+    paw_testkit::git(&dir, ["add", "new"]);
+    paw_testkit::git(&dir, ["commit", "--quiet", "--message", EVIL]);
+    let ran = project.paw(&["worktree", "remove", "auth", "--delete-branch"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    harmless(&ran);
+    let kept = document(&project.paw(&["undo", "--json"]))["rescues"][0]["id"].as_str().unwrap().to_owned();
+    harmless(&project.paw(&["undo", "show", &kept]));
+}
+
+#[test]
+fn pruning_names_what_is_locked_and_forgets_the_rest() {
+    let project = Project::new();
+    for branch in ["feature/auth", "develop"] {
+        project.created(&[branch]);
+    }
+    project.repo.git(["worktree", "lock", project.dir("project-auth").to_str().unwrap()]);
+    for dir in ["project-auth", "project-develop"] {
+        fs::remove_dir_all(project.dir(dir)).unwrap();
+    }
+    project.rows();
+    let ran = project.paw(&["worktree", "prune"]);
+    assert_eq!(
+        (ran.stdout.as_str(), ran.stderr.as_str()),
+        (
+            "forgot develop ([SANDBOX]/project-develop)\n",
+            "kept auth, which is locked ([SANDBOX]/project-auth)\n"
+        ),
+        "{ran}"
+    );
+}
+
+#[test]
 fn one_file_of_a_rescue_comes_back_where_i_am() {
     let project = Project::new();
     project.created(&["feature/auth"]);

@@ -1,7 +1,8 @@
 //! Who lives in a directory: the processes whose working directory it is, or lies below it.
 //!
 //! Neither this process nor anybody above it is ever named or ended: whoever types `remove` inside a worktree keeps
-//! their shell. Where a system does not say where a process works, it is simply not found.
+//! their shell. Nor is a tmux server: it stays where it happened to be started, works nowhere, and holds all sessions
+//! of its user. Where a system does not say where a process works, it is simply not found.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -117,6 +118,9 @@ mod system {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .filter_map(|pid: u32| {
                 let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+                if is_tmux_server(pid) {
+                    return None;
+                }
                 Some(LivingProcess {
                     pid,
                     command_line: command_line(pid)?,
@@ -125,6 +129,11 @@ mod system {
                 })
             })
             .collect()
+    }
+
+    /// The server names itself so; its arguments are those of the client that started it.
+    fn is_tmux_server(pid: u32) -> bool {
+        fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == b"tmux: server\n")
     }
 
     /// The kernel marks a directory that is gone.
@@ -173,7 +182,7 @@ mod system {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use super::LivingProcess;
+    use super::{LivingProcess, Program};
     use crate::process::Command;
 
     /// `lsof` may hang on a network disk that went away.
@@ -182,26 +191,18 @@ mod system {
     pub(super) fn processes() -> Vec<LivingProcess> {
         let asked = Command::new("lsof").args(["-w", "-d", "cwd", "-Fpn0"]).time_limit(PATIENCE).capture();
         let Ok(answer) = asked else { return Vec::new() };
-        let mut command_lines = command_lines();
+        let answered = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).time_limit(PATIENCE).capture();
+        let table = answered.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+        let mut programs: BTreeMap<u32, Program> = super::programs(table.as_deref().unwrap_or_default());
         super::working_directories(&answer.stdout)
             .into_iter()
-            .map(|(pid, cwd): (u32, PathBuf)| {
-                let command_line = command_lines.remove(&pid).unwrap_or_else(|| pid.to_string());
-                LivingProcess { pid, command_line, cwd, born: None }
-            })
-            .collect()
-    }
-
-    fn command_lines() -> BTreeMap<u32, String> {
-        let Ok(answer) = Command::new("ps").args(["-axo", "pid=,args="]).time_limit(PATIENCE).capture()
-        else {
-            return BTreeMap::new();
-        };
-        String::from_utf8_lossy(&answer.stdout)
-            .lines()
-            .filter_map(|line| {
-                let (pid, args) = line.trim_start().split_once(' ')?;
-                Some((pid.parse().ok()?, args.trim_start().to_owned()))
+            .filter_map(|(pid, cwd): (u32, PathBuf)| {
+                let program = programs.remove(&pid);
+                if program.as_ref().is_some_and(Program::is_tmux_server) {
+                    return None;
+                }
+                let command_line = program.map_or_else(|| pid.to_string(), |program| program.args);
+                Some(LivingProcess { pid, command_line, cwd, born: None })
             })
             .collect()
     }
@@ -214,6 +215,33 @@ mod system {
     pub(super) fn born(_pid: u32) -> Option<u64> {
         None
     }
+}
+
+#[cfg(any(test, not(target_os = "linux")))]
+struct Program {
+    parent: u32,
+    args: String,
+}
+
+#[cfg(any(test, not(target_os = "linux")))]
+impl Program {
+    /// A client has the shell above it that it was typed in; the server has left its own.
+    fn is_tmux_server(&self) -> bool {
+        let name = self.args.split(' ').next().and_then(|program| program.rsplit('/').next());
+        self.parent == 1 && matches!(name, Some("tmux" | "tmux:"))
+    }
+}
+
+/// From `ps -axo pid=,ppid=,args=`.
+#[cfg(any(test, not(target_os = "linux")))]
+fn programs(table: &str) -> std::collections::BTreeMap<u32, Program> {
+    let row = |line: &str| {
+        let (pid, rest) = line.trim_start().split_once(' ')?;
+        let (parent, args) = rest.trim_start().split_once(' ')?;
+        let program = Program { parent: parent.parse().ok()?, args: args.trim_start().to_owned() };
+        Some((pid.parse().ok()?, program))
+    };
+    table.lines().filter_map(row).collect()
 }
 
 /// From `lsof -Fpn0`: fields end with NUL, sets with a newline; `p` opens a process, `n` is a file's name.
@@ -247,6 +275,16 @@ mod tests {
     fn a_listing_of_working_directories_is_read_with_newlines_in_their_names() {
         let listing = b"p12\0\nfcwd\0n/a\nb\0\np7\0\nfcwd\0n/c\0\npx\0\nfcwd\0n/nobody\0\n";
         assert_eq!(working_directories(listing), [(12, PathBuf::from("/a\nb")), (7, PathBuf::from("/c"))]);
+    }
+
+    #[test]
+    fn a_tmux_server_is_told_from_its_clients_in_a_table_of_processes() {
+        let table = "  17     1 tmux new-session -d\n 18 9 /opt/bin/tmux attach\n19 1 /opt/bin/tmux -L x new\n20 1 vi tmux\n";
+        let programs = programs(table);
+        let servers: Vec<u32> =
+            programs.iter().filter(|(_, program)| program.is_tmux_server()).map(|(pid, _)| *pid).collect();
+        assert_eq!((programs.len(), servers), (4, vec![17, 19]));
+        assert_eq!(programs[&20].args, "vi tmux");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use paw_core::PawError;
 use paw_host::git::GitError;
 
+use crate::shown::some_of;
+
 /// Work that could not be stored, found or brought back. Whoever wanted to remove something must not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RescueError {
@@ -18,7 +20,7 @@ pub enum RescueError {
     #[error(
         "restoring would overwrite changes in {}: {}\n\
          hint: commit or move them first, restore into a new worktree, or use --force",
-        dir.display(), names(paths)
+        dir.display(), some_of(paths)
     )]
     WouldOverwrite { dir: PathBuf, paths: Vec<PathBuf> },
     #[error("cannot restore into {}: it exists already\nhint: choose a path that does not exist", .0.display())]
@@ -27,7 +29,7 @@ pub enum RescueError {
     NoTarget(PathBuf),
     #[error(
         "nothing in rescue '{id}' is called {}\nhint: git paw undo show {id} lists its files",
-        names(paths)
+        some_of(paths)
     )]
     NoSuchPath { id: String, paths: Vec<PathBuf> },
     #[error(
@@ -58,14 +60,4 @@ impl From<RescueError> for PawError {
             other => Self::WorktreeError(other.to_string()),
         }
     }
-}
-
-/// The first few, and how many more.
-fn names(paths: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let mut text: Vec<String> = paths.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
-    if paths.len() > SHOWN {
-        text.push(format!("and {} more", paths.len() - SHOWN));
-    }
-    text.join(", ")
 }

@@ -1,7 +1,7 @@
 //! What is in a rescue, for people and as data.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use paw_host::git::{Git, GitError, Repo};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use super::list::{Stored, require_stored};
 use super::manifest::{Item, Kind, presentable};
 use super::restore_files::load_conflicted;
 use super::{Rescue, RescueError, bytes_path};
+use crate::shown::{printable, printable_path};
 
 /// A rescue, looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -181,7 +182,8 @@ fn empty_tree(git: &Git) -> Result<String, GitError> {
 fn summary(commits: &[RescuedCommit], files: &[RescuedFile], left_behind: &[PathBuf]) -> String {
     let mut lines = Vec::new();
     for commit in commits {
-        lines.push(format!("commit      {} {}", commit.id.get(..10).unwrap_or(&commit.id), commit.subject));
+        let id = commit.id.get(..10).unwrap_or(&commit.id);
+        lines.push(format!("commit      {id} {}", printable(&commit.subject)));
     }
     for file in files {
         let change = match (file.deleted, file.lines) {
@@ -189,13 +191,8 @@ fn summary(commits: &[RescuedCommit], files: &[RescuedFile], left_behind: &[Path
             (false, Some((added, removed))) => format!("+{added} -{removed}"),
             (false, None) => "binary".to_owned(),
         };
-        lines.push(format!("{:<11} {} ({change})", file.kind.as_str(), printable(&file.path)));
+        lines.push(format!("{:<11} {} ({change})", file.kind.as_str(), printable_path(&file.path)));
     }
-    lines.extend(left_behind.iter().map(|path| format!("not stored  {} (ignored)", printable(path))));
+    lines.extend(left_behind.iter().map(|path| format!("not stored  {} (ignored)", printable_path(path))));
     lines.join("\n")
-}
-
-/// One line, whatever the name holds.
-fn printable(path: &Path) -> String {
-    path.to_string_lossy().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use paw_host::git::{DifferenceKind, Git, IndexEntry};
 
+use super::hidden::find_hidden_work;
 use super::manifest::Kind;
 use super::walk::walk;
 use super::{RescueError, bytes_path};
@@ -67,6 +68,9 @@ pub(super) fn survey(site: &Site, include_ignored: bool) -> Result<Survey, Rescu
             DifferenceKind::Ignored if include_ignored => survey.add_ignored(site, difference.path)?,
             DifferenceKind::Ignored => survey.ignored_left_behind.push(difference.path),
         }
+    }
+    for hidden in find_hidden_work(&site.worktree, &survey.ignored_left_behind) {
+        survey.add_repository(site, &hidden, false)?;
     }
     survey.add_unwatched(site, &entries)?;
     survey.add_submodules(site, &entries, include_ignored)?;

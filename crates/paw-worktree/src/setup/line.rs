@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::shown::turns_direction;
+
 /// The text a terminal would be left with: the last state of a progress bar, no colours, nothing that moves the
 /// cursor, rings, sets a title or turns the reading direction.
 pub(super) fn printable(bytes: &[u8]) -> String {
@@ -54,10 +56,6 @@ fn skip_control_string(chars: &mut Peekable<Chars<'_>>) {
             _ => {}
         }
     }
-}
-
-fn turns_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

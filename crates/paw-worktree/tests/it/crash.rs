@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use paw_host::git::Repo;
 use paw_host::process::Exit;
 use paw_testkit::git;
-use paw_worktree::Status;
+use paw_worktree::{Status, rescue};
 
+use crate::log::warnings;
 use crate::world::{World, is_clean};
 
 const ABORTED: Exit = Exit::Signal(6);
@@ -67,6 +69,17 @@ fn a_directory_that_somebody_else_made_at_the_place_of_a_half_is_not_thrown_away
 }
 
 #[test]
+fn a_worktree_that_plain_git_made_at_the_place_of_a_half_is_not_thrown_away() {
+    let world = World::new();
+    dies(&world, "create", "create:row", &[("PAW_TEST_BRANCH", "topic")]);
+    let path = world.beside("project-topic");
+    world.repo.git(["worktree", "add", "--quiet", "-b", "theirs", path.to_str().unwrap()]);
+    let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
+    assert_eq!((listing.worktrees.len(), listing.unmanaged.len()), (0, 1));
+    assert!(path.join("README.md").exists() && is_clean(&path));
+}
+
+#[test]
 fn a_removal_that_dies_at_any_step_loses_nothing_and_is_finished() {
     for moment in ["remove:rescued", "remove:marked", "remove:deleted", "remove:branch"] {
         let world = World::new();
@@ -91,6 +104,21 @@ fn a_removal_that_dies_at_any_step_loses_nothing_and_is_finished() {
         let kept = world.repo.git(["log", "--format=%T", "--glob=refs/paw/rescue"]);
         assert!(kept.contains(&tree), "{moment}: {kept}");
     }
+}
+
+#[test]
+fn work_that_was_done_after_a_removal_died_is_kept_when_it_is_finished() {
+    let world = World::new();
+    let created = world.child("create", &[("PAW_TEST_BRANCH", "topic")]);
+    assert!(created.exit.success());
+    dies(&world, "remove", "remove:marked", &[("PAW_TEST_NAME", "topic")]);
+    let path = world.beside("project-topic");
+    fs::write(path.join("later"), "precious").unwrap();
+    let said = warnings(|| drop(world.worktrees().list(None).unwrap()));
+    assert!(!path.exists());
+    let rescue = rescue::list(&Repo::discover(&world.repo.root).unwrap()).unwrap().remove(0);
+    assert_eq!(world.repo.git(["show", &format!("{}:later", rescue.reference)]), "precious");
+    assert!(said.len() == 1 && said[0].ends_with(&format!("git paw undo restore {}", rescue.id)), "{said:?}");
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Removing, switching and adopting.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use paw_host::clock;
 use paw_host::process::{self, Command};
 use paw_testkit::{git, wait_until};
-use paw_worktree::{ConversationStatus, CreateRequest, RemoveOptions, Removed, Worktree, WorktreeError};
+use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
+use paw_worktree::{
+    ConversationStatus, CreateRequest, RemoveOptions, Removed, Status, Worktree, WorktreeError,
+};
 
+use crate::log::warnings;
 use crate::world::World;
 
 const FORCE: RemoveOptions = RemoveOptions { force: true, delete_branch: false, include_ignored: false };
@@ -80,6 +85,62 @@ fn a_merged_branch_is_deleted_and_the_default_branch_never() {
 }
 
 #[test]
+fn only_the_branch_that_a_worktree_was_made_for_is_deleted_with_it() {
+    let both = RemoveOptions { delete_branch: true, ..RemoveOptions::default() };
+    for (checkout, problem) in [
+        (&["-b", "other"][..], "its worktree had 'other' checked out, which was kept too"),
+        (&["--detach"], "its worktree had no branch checked out"),
+    ] {
+        let world = World::new();
+        let row = world.create("feature/auth").unwrap().worktree;
+        git(&row.path, [&["checkout", "--quiet"], checkout].concat());
+        let branches = world.traces().branches;
+        let removed = remove(&world, &row, both).unwrap();
+        assert_eq!(
+            (removed.branch_deleted, removed.notes),
+            (false, vec![format!("branch 'feature/auth' was kept: {problem}")])
+        );
+        assert_eq!(world.traces().branches, branches);
+    }
+}
+
+#[test]
+fn ignored_files_that_go_are_named_even_when_nothing_else_has_to_be_kept() {
+    let world = World::new();
+    fs::write(world.repo.root.join(".git/info/exclude"), "/.env\n").unwrap();
+    for options in [RemoveOptions::default(), FORCE] {
+        let row = world.create("feature/auth").unwrap().worktree;
+        fs::write(row.path.join(".env"), "secret").unwrap();
+        let removed = remove(&world, &row, options).unwrap();
+        assert_eq!((removed.rescue, removed.ignored_left_behind), (None, vec![".env".into()]));
+    }
+}
+
+#[test]
+fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let stuck = row.path.join("stuck");
+    fs::create_dir(&stuck).unwrap();
+    fs::write(stuck.join("file"), "x").unwrap();
+    fs::set_permissions(&stuck, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(stuck.join("probe"), "x").is_ok() {
+        // No permission stops this user.
+        remove(&world, &row, FORCE).unwrap();
+        assert!(!row.path.exists());
+        return;
+    }
+    let error = remove(&world, &row, FORCE).unwrap_err();
+    assert_eq!(error.message(), "Git worktree removal failed");
+    assert!(error.to_string().ends_with("project-auth/stuck/file"), "{error}");
+    let rows = world.worktrees().list(None).unwrap().worktrees;
+    assert_eq!((rows.len(), rows[0].status), (1, Status::Broken), "{rows:?}");
+    fs::set_permissions(&stuck, fs::Permissions::from_mode(0o755)).unwrap();
+    let removed = remove(&world, &row, FORCE).unwrap();
+    assert!(removed.notes[0].ends_with("was left as it is"), "{:?}", removed.notes);
+}
+
+#[test]
 fn a_locked_worktree_is_removed_only_by_force() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
@@ -111,6 +172,22 @@ fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
     let removed = remove(&world, &row, FORCE).unwrap();
     assert_eq!(removed.ended.len(), 1);
     assert!(!sleeper.join().unwrap().exit.success());
+}
+
+#[test]
+fn a_tmux_server_that_was_started_in_a_worktree_outlives_it() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let root = world.sandbox.root();
+    let session = |name| ["new-session", "-d", "-s", name, "-c", root.to_str().unwrap(), "sleep 600"];
+    let started = world.sandbox.run(&row.path, "tmux", session("elsewhere"));
+    assert_eq!(started.code, 0, "{started}");
+    assert_eq!(world.sandbox.tmux(session("another")).code, 0);
+    let removed = remove(&world, &row, FORCE).unwrap();
+    assert_eq!((removed.ended.len(), row.path.exists()), (0, false));
+    for name in ["elsewhere", "another"] {
+        assert_eq!(world.sandbox.tmux(["has-session", "-t", name]).code, 0, "{name}");
+    }
 }
 
 #[test]
@@ -165,6 +242,79 @@ fn a_worktree_with_submodules_is_removed_when_it_is_clean_and_kept_when_a_submod
 }
 
 #[test]
+fn a_worktree_inside_another_is_not_deleted_with_it() {
+    let world = World::new();
+    let outer = world.create("feature/auth").unwrap().worktree;
+    fs::write(world.repo.root.join(".git/info/exclude"), "/.worktrees/\n").unwrap();
+    let request = CreateRequest { path: Some(outer.path.join(".worktrees/b")), ..world.request("develop") };
+    let inner = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
+    fs::write(inner.path.join("work"), "work").unwrap();
+    for options in [RemoveOptions::default(), FORCE] {
+        let error = remove(&world, &outer, options).unwrap_err();
+        assert_eq!(
+            (error.code().as_str(), error.details()),
+            ("FAILED_PRECONDITION", serde_json::json!({ "worktrees": [inner.path] }))
+        );
+        assert!(inner.path.join("work").exists());
+    }
+    remove(&world, &inner, FORCE).unwrap();
+    remove(&world, &outer, RemoveOptions::default()).unwrap();
+    assert!(!outer.path.exists());
+}
+
+#[test]
+fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
+    let library = world.sandbox.repo("library");
+    let clone = row.path.join("deps/deep/library");
+    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    fs::create_dir_all(row.path.join("deps/package")).unwrap();
+    fs::write(row.path.join("deps/package/.git"), "gitdir: ../nowhere\n").unwrap();
+    git(&clone, ["commit", "--quiet", "--allow-empty", "--message", "nowhere else"]);
+    let tip = git(&clone, ["rev-parse", "HEAD"]);
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(error.details(), serde_json::json!({ "files": ["deps/deep/library"] }));
+    let rescue = remove(&world, &row, FORCE).unwrap().rescue.unwrap();
+    let back = world.beside("back");
+    let repo = paw_host::git::Repo::discover(&world.repo.root).unwrap();
+    let into = RestoreInto::NewWorktree(&back);
+    rescue::restore(&repo, &rescue.id, into, RestoreOptions::default()).unwrap();
+    assert_eq!(git(&back.join("deps/deep/library"), ["rev-parse", "HEAD"]), tip);
+}
+
+#[test]
+fn a_clone_in_an_ignored_directory_that_nobody_has_touched_does_not_stop_a_removal() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
+    let library = world.sandbox.repo("library");
+    let clone = row.path.join("deps/library");
+    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    assert_eq!(remove(&world, &row, RemoveOptions::default()).unwrap().rescue, None);
+    assert!(!row.path.exists());
+}
+
+#[test]
+fn settings_of_a_repository_in_an_ignored_directory_run_nothing() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
+    let library = world.sandbox.repo("library");
+    let clone = row.path.join("deps/library");
+    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    let ran = world.sandbox.root().join("ran");
+    git(&clone, ["config", "filter.evil.clean", &format!("touch '{}'; cat", ran.display())]);
+    fs::write(clone.join(".git/info/attributes"), "* filter=evil\n").unwrap();
+    fs::write(clone.join("README.md"), fs::read(library.root.join("README.md")).unwrap()).unwrap();
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(error.details(), serde_json::json!({ "files": ["deps/library"] }));
+    assert!(remove(&world, &row, FORCE).unwrap().rescue.is_some());
+    assert!(!ran.exists(), "the removal has run what an agent may have written");
+}
+
+#[test]
 fn switching_remembers_the_worktree_before() {
     let world = World::new();
     let auth = world.create("feature/auth").unwrap().worktree;
@@ -198,6 +348,25 @@ fn a_name_that_several_have_is_refused_with_their_ids() {
 }
 
 #[test]
+fn a_name_does_not_reach_into_another_repository_when_something_is_removed() {
+    let world = World::new();
+    let other = world.sandbox.repo("other");
+    other.git(["branch", "auth"]);
+    world.create("feature/auth").unwrap();
+    let there =
+        world.worktrees().create(&CreateRequest::new(&other.root, "auth"), &mut |_| {}).unwrap().worktree;
+    world.worktrees().remove("auth", Some(&world.repo.root), FORCE).unwrap();
+    let error = world.worktrees().remove("auth", Some(&world.repo.root), FORCE).unwrap_err();
+    assert_eq!(
+        (error.code().as_str(), error.details()),
+        ("NOT_FOUND", serde_json::json!({ "ids": [there.id] }))
+    );
+    assert!(there.path.exists());
+    world.worktrees().remove(there.id.as_str(), Some(&world.repo.root), FORCE).unwrap();
+    assert!(!there.path.exists());
+}
+
+#[test]
 fn worktrees_of_plain_git_are_shown_and_can_be_adopted() {
     let world = World::new();
     let path = world.beside("project-theirs");
@@ -222,8 +391,38 @@ fn pruning_forgets_what_is_gone_and_nothing_else() {
     let stays = world.create("develop").unwrap().worktree;
     fs::remove_dir_all(&gone.path).unwrap();
     let pruned = world.worktrees().prune(Some(&world.repo.root)).unwrap();
-    assert_eq!(pruned.into_iter().map(|removed| removed.worktree.id).collect::<Vec<_>>(), [gone.id]);
+    assert_eq!(pruned.removed.into_iter().map(|removed| removed.worktree.id).collect::<Vec<_>>(), [gone.id]);
     assert_eq!(world.worktrees().list(None).unwrap().worktrees, [stays]);
+}
+
+#[test]
+fn a_locked_worktree_that_is_gone_is_kept_and_does_not_stop_the_pruning_of_others() {
+    let world = World::new();
+    let locked = world.create("feature/auth").unwrap().worktree;
+    let gone = world.create("develop").unwrap().worktree;
+    world.repo.git(["worktree", "lock", locked.path.to_str().unwrap()]);
+    for row in [&locked, &gone] {
+        fs::remove_dir_all(&row.path).unwrap();
+    }
+    let pruned = world.worktrees().prune(Some(&world.repo.root)).unwrap();
+    let kept: Vec<_> = pruned.locked.into_iter().map(|row| row.id).collect();
+    let removed: Vec<_> = pruned.removed.into_iter().map(|removed| removed.worktree.id).collect();
+    assert_eq!((kept, removed), (vec![locked.id], vec![gone.id]));
+}
+
+#[test]
+fn a_repository_that_cannot_be_read_does_not_hide_the_others() {
+    let world = World::new();
+    let other = world.sandbox.repo("other");
+    other.git(["branch", "topic"]);
+    let here = world.create("feature/auth").unwrap().worktree;
+    let request = CreateRequest::new(&other.root, "topic");
+    let there = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
+    fs::write(other.root.join(".git/HEAD"), "no longer a repository").unwrap();
+    let mut rows = Vec::new();
+    let said = warnings(|| rows = world.worktrees().list(None).unwrap().worktrees);
+    assert_eq!(rows.into_iter().map(|row| row.id).collect::<Vec<_>>(), [here.id, there.id]);
+    assert!(said.len() == 1 && said[0].contains(&other.root.display().to_string()), "{said:?}");
 }
 
 #[test]

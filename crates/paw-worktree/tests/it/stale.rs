@@ -3,7 +3,7 @@
 use std::fs;
 
 use paw_testkit::git;
-use paw_worktree::{RemoveOptions, Status, Worktree, WorktreeError};
+use paw_worktree::{CreateRequest, RemoveOptions, Status, Worktree, WorktreeError};
 use serde_json::json;
 
 use crate::log::warnings;
@@ -181,6 +181,41 @@ fn the_branch_and_the_place_of_a_missing_worktree_are_free_again() {
     let new = world.create("feature/auth").unwrap().worktree;
     assert_eq!(new.path, old.path);
     assert_eq!(only_row(&world).id, new.id);
+}
+
+#[test]
+fn what_only_the_record_of_a_missing_worktree_holds_is_kept_when_another_branch_takes_its_place() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(row.path.join("staged"), "x").unwrap();
+    git(&row.path, ["add", "staged"]);
+    let tree = git(&row.path, ["write-tree"]);
+    fs::rename(&row.path, world.beside("away")).unwrap();
+    let request = CreateRequest { create_branch: true, ..world.request("fix/auth") };
+    let new = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
+    assert_eq!(new.path, row.path);
+    assert_eq!(git(&new.path, ["symbolic-ref", "HEAD"]), "refs/heads/fix/auth");
+    let kept = world.repo.git(["log", "--format=%T", "--glob=refs/paw/rescue"]);
+    assert!(kept.contains(&tree), "{tree} is not in {kept}");
+}
+
+#[test]
+fn the_place_of_a_locked_worktree_that_is_away_is_not_given_to_another() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    fs::write(row.path.join("staged"), "x").unwrap();
+    git(&row.path, ["add", "staged"]);
+    let before = git(&row.path, ["status", "--porcelain"]);
+    world.repo.git(["worktree", "lock", "--reason", "on a disk", row.path.to_str().unwrap()]);
+    let away = world.beside("away");
+    fs::rename(&row.path, &away).unwrap();
+    let request = CreateRequest { create_branch: true, ..world.request("fix/auth") };
+    let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
+    assert_eq!(error.details(), json!({ "path": row.path, "reason": "on a disk" }));
+    assert_eq!(world.repo.git(["branch", "--list", "fix/auth"]), "");
+    fs::rename(&away, &row.path).unwrap();
+    assert_eq!(git(&row.path, ["status", "--porcelain"]), before);
+    assert_eq!(only_row(&world).id, row.id);
 }
 
 #[test]

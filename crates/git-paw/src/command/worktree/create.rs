@@ -6,6 +6,7 @@ use clap::Args;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_worktree::setup::{self, SetupPlan, SetupStatus};
+use paw_worktree::shown::printable_path;
 use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
 use serde_json::Value;
 
@@ -113,7 +114,7 @@ fn tell(prepared: &Prepared, context: &Context) -> Result<(), Failure> {
         output.say(&format!("brought along {}", count(copy.files, "ignored file")))?;
     }
     for (path, reason) in &copy.skipped {
-        output.warn(&format!("not copied: {}: {reason}", path.display()));
+        output.warn(&format!("not copied: {}: {reason}", printable_path(path)));
     }
     match (prepared.setup.status, &prepared.setup.error) {
         (SetupStatus::None, _) => {}

@@ -1,14 +1,14 @@
 //! `git paw worktree prune`
 
 use clap::Args;
-use paw_worktree::Worktrees;
+use paw_worktree::{Pruned, Worktrees};
 use serde_json::{Value, json};
 
 use super::view;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Forget worktrees whose directory is gone
+/// Forget worktrees whose directory is gone, except locked ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw worktree prune")]
 pub(super) struct PruneArgs {
@@ -18,10 +18,14 @@ pub(super) struct PruneArgs {
 }
 
 pub(super) fn run(worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
-    let removed = worktrees.prune(context.repo_dir())?;
+    let Pruned { removed, locked } = worktrees.prune(context.repo_dir())?;
     if context.output.wants_json() {
-        let rows: Vec<Value> = removed.iter().map(|removed| view::managed(&removed.worktree)).collect();
-        return Ok(context.output.document(&json!({"removed": rows}))?);
+        let removed: Vec<Value> = removed.iter().map(|removed| view::managed(&removed.worktree)).collect();
+        let locked: Vec<Value> = locked.iter().map(view::managed).collect();
+        return Ok(context.output.document(&json!({"removed": removed, "locked": locked}))?);
+    }
+    for row in &locked {
+        context.output.note(&format!("kept {}, which is locked ({})", row.name, row.path.display()));
     }
     for removed in &removed {
         let row = &removed.worktree;

@@ -1,6 +1,7 @@
 //! `git paw worktree remove`
 
 use clap::Args;
+use paw_worktree::shown::printable;
 use paw_worktree::{RemoveOptions, Removed, Worktrees};
 use serde_json::{Value, json};
 
@@ -11,7 +12,8 @@ use crate::failure::Failure;
 /// Remove a worktree; work that is not merged or not committed is kept first
 ///
 /// Without --force a worktree with changes, with running programs or with an active conversation stays. Its branch
-/// stays as well, unless --delete-branch says otherwise.
+/// stays as well, unless --delete-branch says otherwise. One that holds other worktrees stays in any case. A name means
+/// a worktree of the repository you are in; those of others have ids.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree remove auth
@@ -23,7 +25,7 @@ pub(crate) struct RemoveArgs {
     /// Remove it with its changes (they are kept for `git paw undo`), and end the programs that run in it
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Delete the branch too; commits that are nowhere else are kept for `git paw undo`
+    /// Delete the branch it was made for too, if that is checked out; commits that are nowhere else are kept for `git paw undo`
     #[arg(long)]
     pub(crate) delete_branch: bool,
     /// Keep ignored files as well
@@ -39,8 +41,9 @@ pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -
         return Ok(context.output.document(&answer(args, worktrees, context)?)?);
     }
     let removed = remove(args, worktrees, context)?;
-    if let Some(rescue) = &removed.rescue {
-        view::tell_rescue(rescue, context);
+    match &removed.rescue {
+        Some(rescue) => view::tell_rescue(rescue, context),
+        None => view::tell_ignored(&removed.ignored_left_behind, context),
     }
     let (row, deleted) = (&removed.worktree, removed.branch_deleted);
     let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
@@ -56,6 +59,10 @@ pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context
         "branch_deleted": removed.branch_deleted,
         "worktree": view::managed(&removed.worktree),
     });
+    if !removed.ignored_left_behind.is_empty() {
+        let left = removed.ignored_left_behind.iter().map(|path| path.to_string_lossy());
+        document["ignored_left_behind"] = left.collect();
+    }
     if let Some(rescue) = &removed.rescue {
         document["rescue"] = rescue.reference.as_str().into();
     }
@@ -70,7 +77,7 @@ fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result
     };
     let removed = worktrees.remove(&args.worktree, context.repo_dir(), options)?;
     for process in &removed.ended {
-        context.output.note(&format!("ended {} ({})", process.pid, process.command_line));
+        context.output.note(&format!("ended {} ({})", process.pid, printable(&process.command_line)));
     }
     for note in &removed.notes {
         context.output.note(note);

@@ -1,7 +1,10 @@
 //! Worktrees as programs and people see them.
 
+use std::path::PathBuf;
+
 use paw_worktree::list::Unmanaged;
 use paw_worktree::rescue::Rescue;
+use paw_worktree::shown::some_of;
 use paw_worktree::{Prepared, Worktree};
 use serde_json::{Value, json};
 
@@ -67,11 +70,13 @@ pub(super) fn prepared(prepared: &Prepared) -> Value {
 /// Says where removed work is and how to get it back.
 pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
     context.output.note(&format!("kept what would have been lost: git paw undo restore {}", rescue.id));
-    let left: Vec<_> = rescue.ignored_left_behind.iter().map(|path| path.display().to_string()).collect();
+    tell_ignored(&rescue.ignored_left_behind, context);
+}
+
+/// Names what has gone for good.
+pub(super) fn tell_ignored(left: &[PathBuf], context: &Context) {
     if !left.is_empty() {
-        context.output.note(&format!(
-            "ignored files were not kept: {} (--include-ignored keeps them)",
-            left.join(", ")
-        ));
+        let names = some_of(left);
+        context.output.note(&format!("ignored files were not kept: {names} (--include-ignored keeps them)"));
     }
 }

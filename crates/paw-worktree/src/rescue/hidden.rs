@@ -1,0 +1,72 @@
+//! Repositories in ignored directories: git does not look into them, and a removal takes them along.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use paw_host::git::Git;
+
+use super::survey::git_dir;
+
+/// Repositories at or below the ignored paths that hold something of their own: changes, or commits that no remote
+/// has. Those that a build has fetched and nobody has touched are not named.
+pub(crate) fn find_hidden_work(worktree: &Path, ignored: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = ignored.to_vec();
+    while let Some(dir) = waiting.pop() {
+        let absolute = worktree.join(&dir);
+        if !absolute.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            continue;
+        }
+        // Packages come with `.git` files that lead nowhere.
+        if let Some(git_dir) = git_dir(&absolute).filter(|git_dir| git_dir.join("HEAD").exists()) {
+            if holds_work(&absolute, &git_dir) {
+                found.push(dir);
+            }
+            continue;
+        }
+        let Ok(entries) = fs::read_dir(&absolute) else { continue };
+        let dirs = entries.filter_map(Result::ok).filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(dirs.map(|entry| dir.join(entry.file_name())));
+    }
+    found.sort();
+    found
+}
+
+fn holds_work(checkout: &Path, git_dir: &Path) -> bool {
+    if may_run_programs(git_dir) {
+        return true;
+    }
+    // A linked worktree leaves its branches where they are.
+    let goes_too = checkout.canonicalize().is_ok_and(|real| git_dir.starts_with(real));
+    let commits: &[&str] = if goes_too {
+        &["HEAD", "--branches", "--glob=refs/stash", "--not", "--tags", "--remotes"]
+    } else {
+        &["HEAD", "--not", "--branches", "--tags", "--remotes"]
+    };
+    let git = Git::at(checkout);
+    // What git cannot read may hold anything.
+    let says_nothing = |args: &[&str]| {
+        let answer = git.plumbing(None, args.iter().copied()).capture();
+        answer.is_ok_and(|answer| answer.exit.success() && answer.stdout.is_empty())
+    };
+    !says_nothing(&["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
+        || !says_nothing(&[&["rev-list", "--max-count=1"][..], commits].concat())
+}
+
+/// Whether a repository's own settings could have git run something while it only looks. An agent may have written them,
+/// and whoever removes its worktree is not in its sandbox: such a repository is kept unasked.
+fn may_run_programs(git_dir: &Path) -> bool {
+    const WORDS: [&[u8]; 4] = [b"filter", b"include", b"promisor", b"partialclone"];
+    let common = fs::read_to_string(git_dir.join("commondir")).map(|path| git_dir.join(path.trim_end()));
+    let dirs = [Some(git_dir.to_path_buf()), common.ok()];
+    let mut files =
+        dirs.into_iter().flatten().flat_map(|dir| ["config", "config.worktree"].map(|name| dir.join(name)));
+    files.any(|file| match fs::read(file) {
+        Ok(text) => {
+            let text = text.to_ascii_lowercase();
+            WORDS.iter().any(|word| text.windows(word.len()).any(|part| part == *word))
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    })
+}
