@@ -3,16 +3,20 @@
 //!
 //! - [`red`] and [`green`]: the two rules, and the proofs they give
 //! - [`changes`]: what changed in a worktree
-//! - [`kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code
+//! - [`kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code;
+//!   `literals`: texts within code
 //! - [`missing`]: whether an error names something that does not exist yet; `blame`: where, if it does not say
-//! - [`weaken`]: tests that were deleted, skipped or changed; [`harness`]: settings that decide which tests run
+//! - [`weaken`]: tests that were deleted, skipped or changed; [`harness`]: settings that decide which tests run;
+//!   `reach`: what a command line for tests leads to
 
 mod blame;
 pub mod changes;
 pub mod green;
 pub mod harness;
 pub mod kind;
+mod literals;
 pub mod missing;
+mod reach;
 pub mod red;
 mod rust_tests;
 pub mod test_code;
@@ -21,6 +25,7 @@ pub mod weaken;
 use std::fmt;
 use std::path::PathBuf;
 
+use paw_host::git::FileMode;
 use serde::{Deserialize, Serialize};
 
 pub use green::{GreenProof, judge_green};
@@ -28,11 +33,21 @@ pub use kind::{Kind, Rules};
 pub use red::{Red, RedProof, judge_red};
 
 /// A file before and after. Nothing means that it was not there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
+    /// What kind of file it was, and is.
+    #[serde(default)]
+    pub modes: (FileMode, FileMode),
+}
+
+impl FileChange {
+    /// Its bytes, or that it may be executed, or that it is a link.
+    pub fn is_one(&self) -> bool {
+        self.before != self.after || (self.after.is_some() && self.modes.0 != self.modes.1)
+    }
 }
 
 /// Why something is no proof, in words an executor can act on.
@@ -52,6 +67,10 @@ pub enum Objection {
     },
     NoTestsRan,
     TimedOut,
+    /// What the tests have seen is not what is there now.
+    ChangedWhileTested {
+        file: PathBuf,
+    },
     Crashed {
         said: String,
     },
@@ -111,6 +130,9 @@ impl fmt::Display for Objection {
             }
             Self::NoTestsRan => f.write_str("no test ran"),
             Self::TimedOut => f.write_str("the tests took longer than they may"),
+            Self::ChangedWhileTested { file } => {
+                write!(f, "{} was changed while the tests ran, twice in a row", file.display())
+            }
             Self::Crashed { said } => {
                 write!(f, "the test runner failed without a failing test: {}", first_line(said))
             }

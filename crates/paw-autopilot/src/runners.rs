@@ -72,6 +72,11 @@ pub trait Adapter: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The command line, where that is all that is known.
+    fn line(&self) -> Option<&str> {
+        None
+    }
+
     fn call(&self, which: &Selection) -> Call;
 
     fn read(&self, said: &Said) -> Report;

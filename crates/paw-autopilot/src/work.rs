@@ -19,6 +19,7 @@ pub mod finish;
 mod measure;
 pub mod notes;
 pub mod pause;
+mod pending;
 pub mod plan;
 pub mod publish;
 mod record;

@@ -38,7 +38,7 @@ pub use refs::BranchPlace;
 pub use repo::Repo;
 pub use scratch::{Scratch, ScratchError};
 pub use snapshot::{Snapshot, Taken, is_excluded};
-pub use status::{Change, StatusEntry};
+pub use status::{Change, FileMode, StatusEntry};
 pub use submodule::fill_submodules;
 pub use tree_size::find_checkout_bytes;
 pub use version::{MINIMUM, Version};

@@ -4,12 +4,13 @@
 //! - [`verdict`]: what is said to an approval, whoever tells of it: a hook or a screen
 //!
 //! Inside: `agent` keeps what is known about one agent and `ask` the approval it waits for, both pure; `panes` looks at
-//! all panes in one step, `press` answers a prompt, `remedy` helps one that is stuck, `words` has what others are told.
+//! all panes in one step, `codex_call` finds where codex would run what it asks about, `press` answers a prompt, `remedy` helps one that is stuck, `words` has what others are told.
 //! Verdicts fall the same whoever asks; keys are only ever pressed into what was seen a moment before.
 
 mod agent;
 mod ask;
 mod by_hand;
+mod codex_call;
 pub(crate) mod panes;
 pub mod press;
 mod remedy;

@@ -13,7 +13,7 @@ pub struct Found {
     pub branch: Option<BranchName>,
     pub head: String,
     pub parent: Option<String>,
-    /// Which subtask the last commit says it finishes, by its trailers.
+    /// Which subtask the last commit finishes: by its trailers, and by being what was proven. Words alone are nothing.
     pub finished: Option<ItemId>,
     /// The task's subtasks in the file.
     pub subtasks: Vec<ItemId>,
@@ -72,7 +72,7 @@ pub fn resume(stored: &Run, found: &Found) -> Result<(Run, Action), ResumeRefuse
     Ok((run, action))
 }
 
-/// A crash between the commit and its checkpoint: the commit is ours, and says so itself.
+/// A crash between the commit and its checkpoint: the commit is ours, as was seen.
 fn take_commit(run: &mut Run, found: &Found) -> bool {
     let Stage::Green { step, .. } = run.stage else { return false };
     let ours = found.parent == run.head && found.finished.as_ref() == Some(&run.steps[step].id);

@@ -36,8 +36,8 @@ mod tests {
     fn places(changes: &[(&str, &str)], broken: &Broken) -> Vec<String> {
         let change = |(path, text): &(&str, &str)| FileChange {
             path: path.into(),
-            before: None,
             after: Some((*text).to_owned()),
+            ..FileChange::default()
         };
         let changes: Vec<_> = changes.iter().map(change).collect();
         let places = places_of(&Rules::default(), &changes, broken);

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use paw_host::git::{Change, Git, GitError, StatusEntry};
+use paw_host::git::{Change, FileMode, Git, GitError, StatusEntry};
 
 use super::FileChange;
 
@@ -13,29 +14,42 @@ use super::FileChange;
 /// commit has none.
 pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitError> {
     let (head, entries) = git.status_of_commit()?;
-    let mut committed: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
-    for StatusEntry { path, change, committed: oid } in entries {
+    let mut committed: BTreeMap<PathBuf, Known> = BTreeMap::new();
+    for StatusEntry { path, change, committed: oid, modes } in entries {
+        let (there, here) = modes.map_or((None, None), |(there, here)| (Some(there), Some(here)));
         match change {
             Change::Ignored => {}
             Change::Moved { from } => {
-                committed.entry(path).or_default();
-                committed.insert(from, oid);
+                committed.entry(path).or_default().here = here;
+                committed.insert(from, Known { oid, there, here: None });
             }
             // A file can be deleted in the index and be there again, untracked: it is told twice.
-            Change::Untracked => drop(committed.entry(path).or_default()),
-            Change::Changed { .. } | Change::Unmerged => drop(committed.insert(path, oid)),
+            Change::Untracked => committed.entry(path).or_default().here = None,
+            Change::Changed { .. } | Change::Unmerged => {
+                drop(committed.insert(path, Known { oid, there, here }));
+            }
         }
     }
-    let oids: Vec<String> = committed.values().flatten().cloned().collect();
-    let mut texts =
-        git.read_objects(&oids)?.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let changes = committed.into_iter().map(|(path, oid)| FileChange {
-        before: oid.and_then(|_| texts.next()),
-        after: text_of(&git.dir().join(&path)),
-        path,
+    let oids: Vec<String> = committed.values().filter_map(|known| known.oid.clone()).collect();
+    let mut texts = git.read_objects(&oids)?.into_iter().map(as_text);
+    let changes = committed.into_iter().map(|(path, known)| {
+        let file = git.dir().join(&path);
+        // Where git does not look at modes, it says what it would keep.
+        let mode = known.here.unwrap_or_else(|| mode_of(&file));
+        let was = known.there.filter(|_| known.oid.is_some()).unwrap_or(mode);
+        let before = known.oid.and_then(|_| texts.next());
+        FileChange { path, before, after: text_of(&file), modes: (was, mode) }
     });
     // A submodule is a directory; a file whose time changed is the same file.
-    Ok((head, changes.filter(|change| change.before != change.after).collect()))
+    Ok((head, changes.filter(FileChange::is_one).collect()))
+}
+
+/// What git says about a path: the committed file, and of what kind it was and is.
+#[derive(Default)]
+struct Known {
+    oid: Option<String>,
+    there: Option<FileMode>,
+    here: Option<FileMode>,
 }
 
 /// What changed between two looks at the same commit.
@@ -48,14 +62,16 @@ pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> 
     let changes = paths.into_iter().map(|path| {
         let (then, now) = (earlier.get(path), later.get(path));
         // What is not among the changes is as it was committed.
-        let committed = then.or(now).and_then(|change| change.before.clone());
-        let text = |change: Option<&FileChange>| match change {
-            Some(change) => change.after.clone(),
+        let committed =
+            then.or(now).map(|change| (change.before.clone(), change.modes.0)).unwrap_or_default();
+        let state = |change: Option<&FileChange>| match change {
+            Some(change) => (change.after.clone(), change.modes.1),
             None => committed.clone(),
         };
-        FileChange { path: path.clone(), before: text(then), after: text(now) }
+        let ((before, was), (after, is)) = (state(then), state(now));
+        FileChange { path: path.clone(), before, after, modes: (was, is) }
     });
-    changes.filter(|change| change.before != change.after).collect()
+    changes.filter(FileChange::is_one).collect()
 }
 
 /// The text of a file, or where a link points; nothing for what is neither.
@@ -63,10 +79,30 @@ fn text_of(path: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
         let target = fs::read_link(path).ok()?;
-        return Some(String::from_utf8_lossy(target.as_os_str().as_bytes()).into_owned());
+        return Some(as_text(target.into_os_string().into_vec()));
     }
-    let bytes = metadata.is_file().then(|| fs::read(path).ok())??;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    metadata.is_file().then(|| fs::read(path).ok())?.map(as_text)
+}
+
+fn mode_of(path: &Path) -> FileMode {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => FileMode::Link,
+        Ok(metadata) if metadata.permissions().mode() & 0o100 != 0 => FileMode::Executable,
+        _ => FileMode::Plain,
+    }
+}
+
+/// Bytes that are no text become letters that nobody uses, one for each: files that differ never look the same.
+fn as_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let letter = |byte: &u8| char::from_u32(0xF_0000 + u32::from(*byte));
+        let mut text = String::new();
+        for chunk in error.as_bytes().utf8_chunks() {
+            text.push_str(chunk.valid());
+            text.extend(chunk.invalid().iter().filter_map(letter));
+        }
+        text
+    })
 }
 
 #[cfg(test)]
@@ -74,7 +110,8 @@ mod tests {
     use super::*;
 
     fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
-        FileChange { path: path.into(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+        let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
+        FileChange { path: path.into(), before, after, ..FileChange::default() }
     }
 
     #[test]
@@ -95,5 +132,12 @@ mod tests {
             ]
         );
         assert!(between(&red, &red).is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_apart() {
+        assert_eq!(as_text(b"caf\xc3\xa9".to_vec()), "café");
+        assert_ne!(as_text(b"caf\xe9".to_vec()), as_text(b"caf\xe8".to_vec()));
+        assert_ne!(as_text(b"\xff\xff".to_vec()), as_text(b"\xff".to_vec()));
     }
 }

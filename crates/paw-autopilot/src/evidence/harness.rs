@@ -2,20 +2,27 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::FileChange;
 use super::kind::{Kind, Rules};
+use super::reach::{changes_recipes, has_recipes, scripts};
 
 /// Whether a change could make fewer tests run. Dependencies may come and go.
 pub fn changes_harness(rules: &Rules, change: &FileChange) -> bool {
     match rules.kind(&change.path) {
         Kind::Harness => true,
         Kind::Manifest => {
-            settings(&change.path, change.before.as_deref())
-                != settings(&change.path, change.after.as_deref())
+            settings(rules, &change.path, change.before.as_deref())
+                != settings(rules, &change.path, change.after.as_deref())
         }
-        Kind::Test | Kind::LockFile | Kind::Ours | Kind::Tasks | Kind::Production => false,
+        Kind::Production => match (rules.line(), &change.before) {
+            (Some(line), Some(before)) if has_recipes(&change.path) => {
+                changes_recipes(line, before, change.after.as_deref().unwrap_or_default())
+            }
+            _ => false,
+        },
+        Kind::Test | Kind::LockFile | Kind::Ours | Kind::Tasks => false,
     }
 }
 
@@ -38,9 +45,8 @@ pub fn only_test_dependencies(change: &FileChange) -> bool {
 }
 
 /// The part of a manifest that a test runner reads. A manifest that is not there has none.
-fn settings(path: &Path, text: Option<&str>) -> Vec<Value> {
-    const PLACES: [&str; 10] = [
-        "/scripts/test",
+fn settings(rules: &Rules, path: &Path, text: Option<&str>) -> Vec<Value> {
+    const PLACES: [&str; 9] = [
         "/jest",
         "/vitest",
         "/mocha",
@@ -54,6 +60,7 @@ fn settings(path: &Path, text: Option<&str>) -> Vec<Value> {
     let value = read(path, text.unwrap_or_default());
     let mut settings: Vec<Value> =
         PLACES.iter().map(|place| value.pointer(place).cloned().unwrap_or_default()).collect();
+    settings.push(scripts(&value, rules.line()).into_iter().collect::<Map<String, Value>>().into());
     // No structure to look into: the section as it stands.
     if path.ends_with("setup.cfg") {
         let section = text.unwrap_or_default().split("\n[").find(|section| section.contains("pytest]"));
@@ -77,7 +84,8 @@ mod tests {
     use super::*;
 
     fn change(path: &str, before: &str, after: &str) -> FileChange {
-        FileChange { path: path.into(), before: Some(before.to_owned()), after: Some(after.to_owned()) }
+        let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
+        FileChange { path: path.into(), before, after, ..FileChange::default() }
     }
 
     #[test]
@@ -103,6 +111,23 @@ mod tests {
         ));
         assert!(changes_harness(&rules, &change("pytest.ini", "", "[pytest]\naddopts = -k nothing")));
         assert!(changes_harness(&rules, &change("setup.cfg", "[x]\n", "[x]\n[tool:pytest]\naddopts = -x\n")));
+    }
+
+    #[test]
+    fn whatever_the_tests_are_run_by_is_part_of_them() {
+        let rules = Rules::default().with_line(Some("npm test"));
+        let package = r#"{"scripts": {"test": "npm run unit", "unit": "vitest", "dev": "vite"}}"#;
+        let changes = |from: &str, to: &str| {
+            changes_harness(&rules, &change("package.json", package, &package.replace(from, to)))
+        };
+        assert!(changes(r#""vitest""#, r#""true""#) && changes("npm run unit", "true"));
+        assert!(changes(r#""dev""#, r#""pretest""#));
+        assert!(!changes(r#""vite""#, r#""vite --port 1""#) && !changes(r#""dev""#, r#""start""#));
+        let makefile = "test:\n\t./run\n";
+        let made = |after| changes_harness(&rules, &change("Makefile", makefile, after));
+        assert!(made("test:\n\ttrue\n") && made("") && !made("test:\n\t./run\nother:\n\tx\n"));
+        // Where a runner is known, a Makefile is not asked.
+        assert!(!changes_harness(&Rules::default(), &change("Makefile", makefile, "")));
     }
 
     #[test]

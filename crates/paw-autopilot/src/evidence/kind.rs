@@ -24,13 +24,29 @@ pub enum Kind {
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     pattern: Option<GlobMatcher>,
+    /// The command line that is the project's tests, where nothing better is known.
+    line: Option<String>,
 }
 
 impl Rules {
     /// With a project's own pattern for test files. One that cannot be read counts as none.
     pub fn with_pattern(pattern: Option<&str>) -> Self {
         let matcher = pattern.and_then(|pattern| Glob::new(pattern).ok()).map(|glob| glob.compile_matcher());
-        Self { pattern: matcher }
+        Self { pattern: matcher, line: None }
+    }
+
+    /// The same for a project whose tests are a command line.
+    #[must_use]
+    pub fn with_line(self, line: Option<&str>) -> Self {
+        Self { line: line.map(str::to_owned), ..self }
+    }
+
+    fn is_run_by_line(&self, path: &Path, name: &str) -> bool {
+        self.line().is_some_and(|line| runs(line, path)) && !is_test(path, name)
+    }
+
+    pub(super) fn line(&self) -> Option<&str> {
+        self.line.as_deref()
     }
 
     pub fn kind(&self, path: &Path) -> Kind {
@@ -42,7 +58,7 @@ impl Rules {
             Kind::Harness
         } else if path.components().any(|part| is_ours(part.as_os_str().to_str().unwrap_or_default())) {
             Kind::Ours
-        } else if is_harness(path, name) {
+        } else if is_harness(path, name) || self.is_run_by_line(path, name) {
             Kind::Harness
         } else if is_lock_file(name) {
             Kind::LockFile
@@ -123,6 +139,16 @@ fn is_test(path: &Path, name: &str) -> bool {
     in_test_dir || named
 }
 
+/// Whether a command line names a file that only runs others: a script of a shell, or one without an ending.
+fn runs(line: &str, path: &Path) -> bool {
+    let is_script = match path.extension() {
+        Some(_) => has_ending(path.to_str().unwrap_or_default(), &["sh", "bash", "zsh", "mk"]),
+        None => true,
+    };
+    let named = |word: &str| word.contains(['/', '.']) && path.ends_with(word.trim_start_matches("./"));
+    is_script && line.split(|c: char| c.is_whitespace() || ";&|()".contains(c)).any(named)
+}
+
 fn has_ending(name: &str, endings: &[&str]) -> bool {
     Path::new(name).extension().and_then(|end| end.to_str()).is_some_and(|end| endings.contains(&end))
 }
@@ -176,6 +202,17 @@ mod tests {
             ("checks/a/b.chk", Kind::Test),
         ] {
             assert_eq!(rules.kind(Path::new(path)), kind, "{path}");
+        }
+        let by_line =
+            Rules::default().with_line(Some("./ci/run.sh && sh ./all; python3 tests/test_a.py; node app.js"));
+        for (path, kind) in [
+            ("web/ci/run.sh", Kind::Harness),
+            ("all", Kind::Harness),
+            ("other.sh", Kind::Production),
+            ("app.js", Kind::Production),
+            ("tests/test_a.py", Kind::Test),
+        ] {
+            assert_eq!(by_line.kind(Path::new(path)), kind, "{path}");
         }
         assert_eq!(Rules::with_pattern(Some("[")).kind(Path::new("a.rs")), Kind::Production);
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::kind::{Kind, Rules};
+use super::literals::{MASK, mask};
 use super::rust_tests::test_items;
 
 /// A file's test code, and the rest of it. A test file has no rest; a file that is no Rust code has no tests inside.
@@ -41,19 +42,26 @@ pub fn is_test_line(rules: &Rules, path: &Path, text: &str, line: Option<u32>) -
 const CODE: [&str; 13] =
     ["rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "go", "java", "kt", "cs"];
 
+pub fn is_code(path: &Path) -> bool {
+    path.extension().and_then(|end| end.to_str()).is_some_and(|end| CODE.contains(&end))
+}
+
 /// Code without blanks, comments and imports, and without the commas that formatters add: what is left is what it does.
-/// Any other text is what it is.
+/// Literals are left as they are, and so is any other text.
 pub fn essence(path: &Path, text: &str) -> String {
     let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if !CODE.contains(&ending) {
         return text.to_owned();
     }
     let python = ending == "py";
-    let mut kept = String::new();
+    let (masked, literals) = mask(ending, text);
+    let mut literals = literals.into_iter();
+    let (mut kept, mut kept_literals) = (String::new(), Vec::new());
     // How many brackets of an import are still open.
     let mut import: Option<i32> = None;
-    for line in text.lines() {
+    for line in masked.lines() {
         let bare = line.trim();
+        let of_line: Vec<&str> = literals.by_ref().take(line.matches(MASK).count()).collect();
         if let Some(open) = import {
             let open = open + depth(bare);
             import = (open > 0).then_some(open);
@@ -74,11 +82,18 @@ pub fn essence(path: &Path, text: &str) -> String {
             let _ = write!(kept, "\n{blanks}:");
         }
         kept.extend(bare.chars().filter(|c| !c.is_whitespace()));
+        kept_literals.extend(of_line);
     }
     for closing in [')', ']', '}'] {
         kept = kept.replace(&format!(",{closing}"), &closing.to_string());
     }
-    kept
+    let mut parts = kept.split(MASK);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for (literal, part) in kept_literals.into_iter().zip(parts) {
+        whole.push_str(literal);
+        whole.push_str(part);
+    }
+    whole
 }
 
 fn depth(line: &str) -> i32 {
@@ -126,5 +141,20 @@ mod tests {
             python("from a import (\n    b,\n)\ndef f():\n\n    g()")
         );
         assert_ne!(python("if x:\n    a()\n    b()\n"), python("if x:\n    a()\nb()\n"));
+    }
+
+    #[test]
+    fn what_stands_in_a_text_is_what_is_tested() {
+        let rust = |text: &str| essence(Path::new("a.rs"), text);
+        assert_ne!(rust("assert_eq!(f(), \"a b\");"), rust("assert_eq!(f(), \"ab\");"));
+        assert_ne!(rust("assert_eq!(f(), \"(1,)\");"), rust("assert_eq!(f(), \"(1)\");"));
+        let python = |text: &str| essence(Path::new("a.py"), text);
+        let lines = |line: &str| format!("assert f() == \"\"\"\n{line}\n\"\"\"\n");
+        assert_ne!(python(&lines("# title")), python(&lines("")));
+        assert_ne!(python(&lines("import a")), python(&lines("import b")));
+        assert_eq!(python("import a # it's\nx = 'a b'\n"), python("# don't\nx  =  'a b'\n"));
+        let js = |text: &str| essence(Path::new("a.ts"), text);
+        assert_ne!(js("expect(f()).toBe(`a\n// b`)"), js("expect(f()).toBe(`a\n`)"));
+        assert_eq!(js("import x from 'y';\nf('a b', 1)"), js("f( 'a b',\n  1,\n)"));
     }
 }

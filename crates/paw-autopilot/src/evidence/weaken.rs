@@ -72,6 +72,7 @@ mod tests {
             path: path.into(),
             before: Some(before.to_owned()),
             after: after.map(str::to_owned),
+            ..FileChange::default()
         };
         weakened(&Rules::default(), &change)
     }

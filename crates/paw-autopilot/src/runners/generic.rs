@@ -17,6 +17,10 @@ impl Adapter for Generic {
         self.line.clone()
     }
 
+    fn line(&self) -> Option<&str> {
+        Some(&self.line)
+    }
+
     fn call(&self, _which: &Selection) -> Call {
         Call::new("sh").args(["-c", &self.line])
     }

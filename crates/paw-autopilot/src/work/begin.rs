@@ -19,12 +19,18 @@ use crate::tasks::{ItemId, Status};
 impl Work {
     /// Begins what was planned. Whatever stands in its way was named by the plan; what only shows when the tests are run
     /// pauses the run.
-    pub fn begin(site: Site, plan: &Plan, wishes: Wishes, approves: Approves<'_>) -> Result<Self, WorkError> {
+    pub fn begin(
+        mut site: Site,
+        plan: &Plan,
+        wishes: Wishes,
+        approves: Approves<'_>,
+    ) -> Result<Self, WorkError> {
         let problems = plan.problems();
         if !problems.is_empty() {
             return Err(WorkError::NotReady(problems));
         }
         let mut tester = site.tester(wishes.runner.as_deref(), approves)?;
+        site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
         let lock = take_lock(&site)?;
         give_up_unfinished(&site, &wishes)?;
         let pause = PauseWish::of(&site.project);
@@ -40,6 +46,7 @@ impl Work {
             before: Seen::default(),
             proven: false,
             green: None,
+            committing: None,
             pushed: false,
             objections: Vec::new(),
             failing: Vec::new(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use paw_host::git::Git;
 use serde_json::json;
 
+use super::pending::Pending;
 use super::seen::{Seen, head, is_report};
 use super::{Work, WorkError};
 use crate::engine::{Event, Stage};
@@ -42,8 +43,8 @@ impl Work {
             // Whoever changed something meanwhile has changed what is proven; what is new beside it is not committed.
             let again = Seen::look(&self.site)?;
             now = self.tested.clone().unwrap_or(now);
-            if let Some(change) = now.until(&again).iter().find(|change| change.before.is_some()) {
-                let why = format!("{} was changed while it was tested", change.path.display());
+            if let Some(path) = now.find_disturbed(&again, &self.site.rules) {
+                let why = format!("{} was changed while it was tested", path.display());
                 self.happen(Event::CommitRefused { why: why.clone() })?;
                 return Ok(Err(NoCommit { why }));
             }
@@ -60,7 +61,8 @@ impl Work {
         let text = self.message(step, green.proven().len(), green.passed(), message, &changes);
         self.finish_statuses(step)?;
         let made = self.paths(&changes).map_err(|error| error.to_string());
-        let made = made.and_then(|paths| commit_paths(&self.site.git, &paths, &text));
+        let made = made.and_then(|paths| self.commit_written_down(&paths, &text));
+        self.notes.committing = None;
         let (branch, sha) = head(&self.site.git)?;
         let subject = text.lines().next().unwrap_or_default().to_owned();
         if let Err(why) = made {
@@ -83,6 +85,15 @@ impl Work {
         )?;
         self.begin_step()?;
         Ok(Ok(Committed { sha, subject, subtask: item }))
+    }
+
+    /// Whoever goes on after a crash knows by what is written down whether the commit is this one.
+    fn commit_written_down(&mut self, paths: &[PathBuf], message: &str) -> Result<(), String> {
+        stage(&self.site.git, paths)?;
+        let pending = Pending::of_index(&self.site.git, paths).map_err(|error| error.to_string())?;
+        self.notes.committing = Some(pending);
+        self.save().map_err(|error| error.to_string())?;
+        commit_staged(&self.site.git, paths, message)
     }
 
     /// What would be committed now, relative to the worktree's root.
@@ -194,20 +205,29 @@ impl Work {
 /// Adds and commits these paths and nothing else that is in the index; hooks run as always. What git says against it
 /// comes back.
 pub(super) fn commit_paths(git: &Git, paths: &[PathBuf], message: &str) -> Result<(), String> {
+    stage(git, paths)?;
+    commit_staged(git, paths, message)
+}
+
+fn stage(git: &Git, paths: &[PathBuf]) -> Result<(), String> {
+    run(git, &["add", "--all"], paths)
+}
+
+fn commit_staged(git: &Git, paths: &[PathBuf], message: &str) -> Result<(), String> {
+    run(git, &["commit", "--quiet", "--only", "--message", message], paths)
+}
+
+fn run(git: &Git, args: &[&str], paths: &[PathBuf]) -> Result<(), String> {
     let list: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
     let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    let run = |args: &[&str]| {
-        let command = git.command(args.iter().copied().chain(from_input));
-        let output = command.env("GIT_LITERAL_PATHSPECS", "1").input(list.clone()).capture();
-        let output = output.map_err(|error| error.to_string())?;
-        if output.exit.success() {
-            return Ok(());
-        }
-        let words =
-            [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-        let words = words.into_iter().find(|words| !words.is_empty());
-        Err(words.unwrap_or_else(|| format!("git {} {}", args[0], output.exit)))
-    };
-    run(&["add", "--all"])?;
-    run(&["commit", "--quiet", "--only", "--message", message])
+    let command = git.command(args.iter().copied().chain(from_input));
+    let output = command.env("GIT_LITERAL_PATHSPECS", "1").input(list).capture();
+    let output = output.map_err(|error| error.to_string())?;
+    if output.exit.success() {
+        return Ok(());
+    }
+    let words =
+        [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+    let words = words.into_iter().find(|words| !words.is_empty());
+    Err(words.unwrap_or_else(|| format!("git {} {}", args[0], output.exit)))
 }

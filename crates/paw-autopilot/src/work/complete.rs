@@ -62,14 +62,12 @@ impl Work {
         };
         self.require_untouched_head()?;
         let subtask = self.run.steps[step].id.clone();
-        let tests = self.tester.run()?;
-        self.heed_pause()?;
-        let seen = Seen::look(&self.site)?;
+        let (tests, seen, disturbed) = self.run_tests()?;
         let changes = self.notes.before.until(&seen);
         self.tested = Some(seen);
         let (judgement, unmeasured) = match phase {
-            Phase::Red => (self.judge_red(&subtask, attempt, &changes, &tests)?, None),
-            Phase::Green => self.judge_green(&subtask, attempt, &changes, &tests)?,
+            Phase::Red => (self.judge_red(&subtask, attempt, &changes, &tests, disturbed)?, None),
+            Phase::Green => self.judge_green(&subtask, attempt, &changes, &tests, disturbed)?,
         };
         let files = written(self, &changes, phase);
         if judgement == (Judgement::AlreadyGreen { settled: true }) {
@@ -85,6 +83,24 @@ impl Work {
         let next = self.run.action();
         let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.told_unmeasured, true));
         Ok(Judged { phase, subtask, attempt, judgement, files, tests, unmeasured, next })
+    }
+
+    /// Runs the tests, and once more where something changed under them. What changed then too is no proof's subject.
+    fn run_tests(&mut self) -> Result<(TestRun, Seen, Option<Objection>), WorkError> {
+        let mut before = Seen::look(&self.site)?;
+        let mut is_second = false;
+        loop {
+            let tests = self.tester.run()?;
+            self.heed_pause()?;
+            let seen = Seen::look(&self.site)?;
+            match before.find_disturbed(&seen, &self.site.rules) {
+                Some(_) if !is_second => (before, is_second) = (seen, true),
+                disturbed => {
+                    let objection = disturbed.map(|file| Objection::ChangedWhileTested { file });
+                    return Ok((tests, seen, objection));
+                }
+            }
+        }
     }
 
     /// How things were when the tests last ran.
@@ -103,11 +119,15 @@ impl Work {
         attempt: u32,
         changes: &[FileChange],
         tests: &TestRun,
+        disturbed: Option<Objection>,
     ) -> Result<Judgement, WorkError> {
         let Stage::Red { passed_at_once, .. } = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge tests", stage: self.run.stage.name() });
         };
-        let red = judge_red(&self.site.rules, &self.baseline, changes, tests);
+        let red = match disturbed {
+            Some(objection) => Red::Refused(vec![objection]),
+            None => judge_red(&self.site.rules, &self.baseline, changes, tests),
+        };
         let judgement = match &red {
             Red::Proven(_) => Judgement::Proven,
             Red::AlreadyGreen => Judgement::AlreadyGreen { settled: passed_at_once },
@@ -125,11 +145,15 @@ impl Work {
         attempt: u32,
         changes: &[FileChange],
         tests: &TestRun,
+        disturbed: Option<Objection>,
     ) -> Result<(Judgement, Option<String>), WorkError> {
         let Stage::Green { red, .. } = &self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
         };
-        let mut judged = judge_green(&self.site.rules, &self.baseline, red, changes, tests);
+        let mut judged = match disturbed {
+            Some(objection) => Err(vec![objection]),
+            None => judge_green(&self.site.rules, &self.baseline, red, changes, tests),
+        };
         let measured = if judged.is_ok() { self.measure_subtask(changes)? } else { Measured::default() };
         self.heed_pause()?;
         if let Some(why) = measured.unknown.clone().filter(|_| self.is_measuring_required()) {

@@ -1,12 +1,14 @@
 //! The end of a run: the whole suite, coverage, push and pull request.
 
+use std::path::PathBuf;
+
 use paw_host::clock;
 use serde_json::json;
 
 pub use super::commands::FinalCommands;
 use super::commands::{load_coverage, run_line};
 use super::commit::commit_paths;
-use super::seen::{head, is_ours};
+use super::seen::{Seen, head, is_ours};
 use super::wishes::Relaxation;
 use super::{Work, WorkError};
 use crate::artifacts::log::counts;
@@ -44,9 +46,11 @@ impl Work {
         let limit = self.tester.limit();
         let root = self.site.project.root.clone();
         let mut failed = None;
+        let unformatted = Seen::look(&self.site)?;
         for line in [&commands.format, &commands.lint].into_iter().flatten() {
             failed = failed.or(run_line(line, &root, &self.notes.tests_mark(), limit)?.err());
         }
+        let formatted = self.formatted_since(&unformatted)?;
         let tests = self.tester.run()?;
         self.heed_pause()?;
         failed = failed.or_else(|| self.new_failures(&tests));
@@ -62,8 +66,11 @@ impl Work {
         let result = TestResult::of(Occasion::Final, &tests, coverage.as_ref(), clock::now());
         self.dir.write_result(Occasion::Final, &result)?;
         self.notes.last_result = Some("test-results/final-suite.json".into());
-        let formatted =
-            if failed.is_none() && commands.format.is_some() { self.commit_format()? } else { None };
+        let formatted = if failed.is_none() && commands.format.is_some() {
+            self.commit_format(&formatted)?
+        } else {
+            None
+        };
         let mut fields =
             json!({"status": if failed.is_none() { "ok" } else { "error" }, "tests": counts(&tests.report)});
         if let Some(why) = &failed {
@@ -114,17 +121,21 @@ impl Work {
         Ok(coverage)
     }
 
+    /// The committed files that differ from an earlier look, without those that somebody else has changed.
+    fn formatted_since(&self, earlier: &Seen) -> Result<Vec<PathBuf>, WorkError> {
+        let foreign = earlier.foreign();
+        let changed = earlier.until(&Seen::look(&self.site)?).into_iter();
+        let committed = changed.filter(|change| change.before.is_some()).map(|change| change.path);
+        Ok(committed.filter(|path| !is_ours(path) && !foreign.contains(&path.as_path())).collect())
+    }
+
     /// What a formatter has changed is a commit of its own, after the tests have passed with it.
-    fn commit_format(&mut self) -> Result<Option<String>, WorkError> {
-        let changes = self.site.git.status()?;
-        let tracked =
-            changes.into_iter().filter(|entry| matches!(entry.change, paw_host::git::Change::Changed { .. }));
-        let paths: Vec<_> = tracked.map(|entry| entry.path).filter(|path| !is_ours(path)).collect();
+    fn commit_format(&mut self, paths: &[PathBuf]) -> Result<Option<String>, WorkError> {
         if paths.is_empty() {
             return Ok(None);
         }
         let message = format!("style: format (task {0})\n\nTask: {0}\n", self.run.order.task);
-        commit_paths(&self.site.git, &paths, &message).map_err(WorkError::Commit)?;
+        commit_paths(&self.site.git, paths, &message).map_err(WorkError::Commit)?;
         let (_, sha) = head(&self.site.git)?;
         self.run.head = Some(sha.clone());
         self.dir.add_commit(&sha)?;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use paw_host::process::end_marked;
 use serde::{Deserialize, Serialize};
 
+use super::pending::Pending;
 use super::seen::Seen;
 use super::wishes::Wishes;
 use crate::artifacts::manifest::Percents;
@@ -29,6 +30,9 @@ pub struct Notes {
     /// What the suite said when the subtask at hand was proven; the baseline of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub green: Option<Report>,
+    /// What the commit that is being made consists of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) committing: Option<Pending>,
     /// The branch is on its remote, and we have put it there.
     #[serde(default)]
     pub pushed: bool,

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::begin::take_lock;
+use super::pending::Pending;
 use super::plan::plan;
 use super::seen::{Seen, head};
 use super::wishes::{Relaxation, Wishes};
@@ -15,7 +16,7 @@ use crate::tasks::{ItemId, Status};
 
 impl Work {
     /// The run that is under way here, as it stands.
-    pub fn load(site: Site, approves: Approves<'_>) -> Result<Self, WorkError> {
+    pub fn load(mut site: Site, approves: Approves<'_>) -> Result<Self, WorkError> {
         let dir = find_latest(&site.project).ok_or(WorkError::NoRun)?;
         let lock = take_lock(&site)?;
         let stored = dir.load_checkpoint()?.ok_or(WorkError::NoRun)?;
@@ -23,6 +24,7 @@ impl Work {
             return Err(WorkError::NoRun);
         }
         let mut tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
+        site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
         tester.set_mark(stored.notes.tests_mark());
         let pause = PauseWish::of(&site.project);
         let baseline = dir.load_baseline()?.unwrap_or_default();
@@ -56,6 +58,7 @@ impl Work {
             run.steps.iter().filter(|step| step.outcome != crate::engine::StepOutcome::Open).count() > known;
         work.run = run;
         work.notes.proven = false;
+        work.notes.committing = None;
         work.log("resume", json!({"status": "ok", "at": work.run.stage.name()}))?;
         if taken {
             work.after_lost_checkpoint(&found.head)?;
@@ -122,13 +125,19 @@ impl Work {
         let parent = self.site.git.find_object("HEAD^", "commit")?;
         let format = format!("--format=%(trailers:key={SUBTASK_TRAILER},valueonly)");
         let trailer = self.site.git.line(["log", "-1", &format])?;
+        let is_proven = match &self.notes.committing {
+            Some(pending) if self.notes.proven && parent.is_some() => {
+                Pending::of_last_commit(&self.site.git)? == *pending
+            }
+            _ => false,
+        };
         let file = self.site.project.load_tasks()?;
         let task = file.tag(&self.run.order.tag).and_then(|tag| tag.find_task(&self.run.order.task));
         Ok(Found {
             branch,
             head: commit,
             parent,
-            finished: finished_subtask(trailer.trim()),
+            finished: finished_subtask(trailer.trim()).filter(|_| is_proven),
             subtasks: task
                 .map(|task| task.subtasks.iter().map(crate::tasks::Subtask::item).collect())
                 .unwrap_or_default(),
@@ -140,11 +149,9 @@ impl Work {
         self.dir.add_commit(sha)?;
         let short: String = sha.chars().take(7).collect();
         self.log("commit", json!({"status": "ok", "sha": short, "note": "found after an interruption"}))?;
-        let baseline = match self.notes.green.take() {
-            Some(report) => report,
-            None => self.tester.run()?.report,
-        };
-        self.set_baseline(baseline)?;
+        if let Some(green) = self.notes.green.take() {
+            self.set_baseline(green)?;
+        }
         self.begin_step()
     }
 

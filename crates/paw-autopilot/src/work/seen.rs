@@ -9,8 +9,9 @@ use paw_host::git::Git;
 use serde::{Deserialize, Serialize};
 
 use super::{Site, WorkError};
-use crate::evidence::FileChange;
 use crate::evidence::changes::{between, since_head};
+use crate::evidence::test_code::is_code;
+use crate::evidence::{FileChange, Kind, Rules};
 
 /// A look at a worktree: everything that differs from its last commit, and the texts of what must not change at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,10 +45,25 @@ impl Seen {
         for (path, after) in &later.guarded {
             let before = self.guarded.get(path).cloned().flatten();
             if before != *after && !changes.iter().any(|change| change.path == *path) {
-                changes.push(FileChange { path: path.clone(), before, after: after.clone() });
+                let (path, after) = (path.clone(), after.clone());
+                changes.push(FileChange { path, before, after, ..FileChange::default() });
             }
         }
         changes
+    }
+
+    /// A file that was there and is another in a later look. What tests write beside git and code is theirs, and the
+    /// versions of dependencies are their tool's.
+    pub fn find_disturbed(&self, later: &Self, rules: &Rules) -> Option<PathBuf> {
+        let both = || self.changes.iter().chain(&later.changes);
+        let is_tracked = |path: &Path| both().any(|change| change.path == path && change.before.is_some());
+        let counts = |path: &Path| match rules.kind(path) {
+            Kind::LockFile | Kind::Ours | Kind::Tasks => false,
+            Kind::Manifest | Kind::Harness => true,
+            Kind::Test | Kind::Production => is_tracked(path) || is_code(path),
+        };
+        let there = self.until(later).into_iter().filter(|change| change.before.is_some());
+        there.map(|change| change.path).find(|path| counts(path))
     }
 
     /// The same, with what the project's own lists and settings are now: somebody may have edited them meanwhile.

@@ -117,6 +117,11 @@ impl Tester {
         self.adapter.name()
     }
 
+    /// The command line, where that is all that is known.
+    pub(super) fn line(&self) -> Option<&str> {
+        self.adapter.line()
+    }
+
     pub fn limit(&self) -> Duration {
         self.limits.time
     }

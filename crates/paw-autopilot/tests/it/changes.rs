@@ -3,7 +3,7 @@
 use std::fs;
 
 use paw_autopilot::evidence::FileChange;
-use paw_autopilot::evidence::changes::since_head;
+use paw_autopilot::evidence::changes::{between, since_head};
 use paw_host::git::Git;
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -60,7 +60,8 @@ fn a_repository_without_a_commit_has_only_new_files() {
     sandbox.run(&root, "git", ["add", "a"]);
     let (commit, changes) = since_head(&Git::at(&root)).unwrap();
     assert_eq!(commit, None);
-    assert_eq!(changes, [FileChange { path: "a".into(), before: None, after: Some("1\n".into()) }]);
+    let new = FileChange { path: "a".into(), after: Some("1\n".into()), ..FileChange::default() };
+    assert_eq!(changes, [new]);
 }
 
 #[test]
@@ -77,4 +78,44 @@ fn a_conflict_is_compared_with_our_own_side() {
     let changes = since_head(&Git::at(&repo.root)).unwrap().1;
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0].before.as_deref(), Some("ours\n"));
+}
+
+/// The paths that differ from the last commit.
+fn changed(repo: &TestRepo) -> Vec<String> {
+    let changes = since_head(&Git::at(&repo.root)).unwrap().1;
+    changes.iter().map(|change| change.path.display().to_string()).collect()
+}
+
+#[test]
+fn a_file_that_may_be_executed_now_or_became_a_link_has_changed() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.commit_file("run.sh", "exit 0\n", "script");
+    repo.commit_file("name", "run.sh", "name");
+    assert!(changed(&repo).is_empty());
+    let mode = |bits| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(bits);
+        fs::set_permissions(repo.root.join("run.sh"), permissions).unwrap();
+    };
+    mode(0o755);
+    fs::remove_file(repo.root.join("name")).unwrap();
+    std::os::unix::fs::symlink("run.sh", repo.root.join("name")).unwrap();
+    assert_eq!(changed(&repo), ["name", "run.sh"]);
+    let then = since_head(&Git::at(&repo.root)).unwrap().1;
+    mode(0o644);
+    let now = since_head(&Git::at(&repo.root)).unwrap().1;
+    let back: Vec<_> = between(&then, &now).into_iter().map(|change| change.path).collect();
+    assert_eq!(back, [std::path::Path::new("run.sh")]);
+}
+
+#[test]
+fn bytes_that_are_no_text_change_like_any_others() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    fs::write(repo.root.join("old.txt"), b"caf\xe9\n").unwrap();
+    repo.git(["add", "--all"]);
+    repo.git(["commit", "--quiet", "--message", "latin"]);
+    assert!(changed(&repo).is_empty());
+    fs::write(repo.root.join("old.txt"), b"caf\xe8\n").unwrap();
+    assert_eq!(changed(&repo), ["old.txt"]);
 }

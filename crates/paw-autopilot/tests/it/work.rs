@@ -161,6 +161,55 @@ fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
 }
 
 #[test]
+fn code_that_changes_while_the_tests_run_is_tested_again_and_refused_if_it_never_stands_still() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    let disturbing = "import os\nfor name in ['once', 'always']:\n    if os.path.exists(name):\n        print('# later', file=open('metrics.py', 'a'))\nif os.path.exists('once'):\n    os.remove('once')\n";
+    world.repo.write("test_new.py", &format!("{TEST}\n{disturbing}"));
+    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    world.repo.write("metrics.py", CODE);
+    world.repo.write("always", "");
+    let Judgement::Refused(objections) = work.complete().unwrap().judgement else { panic!() };
+    assert_eq!(objections, [Objection::ChangedWhileTested { file: "metrics.py".into() }]);
+    std::fs::rename(world.repo.root.join("always"), world.repo.root.join("once")).unwrap();
+    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    work.commit(None).unwrap().unwrap();
+    assert!(world.repo.git(["show", "HEAD:metrics.py"]).ends_with("# later"));
+}
+
+#[test]
+fn the_script_that_runs_the_tests_stays_what_it_is_while_code_is_written() {
+    let Some(world) = world() else { return };
+    world.repo.commit_file("run.sh", "python3 -B -m unittest\n", "how tests are run");
+    let wishes = Wishes { runner: Some("sh run.sh".into()), ..wishes() };
+    let site = site(&world.repo.root);
+    let plan = plan(&site, &wishes, &[]).unwrap();
+    let mut work = Work::begin(site, &plan, wishes, &yes).unwrap();
+    world.repo.write("test_new.py", TEST);
+    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    drop(work);
+    world.repo.write("run.sh", "true\n");
+    let Judgement::Refused(objections) = world.load().complete().unwrap().judgement else { panic!() };
+    assert_eq!(objections, [Objection::HarnessChanged { files: vec!["run.sh".into()] }]);
+}
+
+#[test]
+fn a_commit_made_by_hand_with_our_trailer_is_no_proof_even_after_one() {
+    let Some(world) = world() else { return };
+    let mut work = world.begin();
+    world.repo.write("test_new.py", TEST);
+    work.complete().unwrap();
+    world.repo.write("metrics.py", CODE);
+    work.complete().unwrap();
+    drop(work);
+    world.repo.write("metrics.py", "broken(");
+    world.repo.git(["add", "--all"]);
+    world.repo.git(["commit", "--quiet", "--message", "x", "--message", "Subtask: 42.1"]);
+    let refused = Work::resume(site(&world.repo.root), &yes).unwrap_err();
+    assert!(refused.to_string().contains("the branch has moved"), "{refused}");
+}
+
+#[test]
 fn an_aborted_run_is_over_and_its_branch_stays() {
     let Some(world) = world() else { return };
     let mut work = world.begin();

@@ -11,6 +11,18 @@ pub struct StatusEntry {
     pub change: Change,
     /// The file that the last commit has there, or had where it was moved from; nothing for one that is new.
     pub committed: Option<String>,
+    /// What kind of file it is there and here, as far as git cares. Of an untracked file git says nothing.
+    pub modes: Option<(FileMode, FileMode)>,
+}
+
+/// What git keeps of a file besides its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileMode {
+    #[default]
+    Plain,
+    Executable,
+    Link,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +79,11 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
         if let Some(name) = words.get(fields - 1) {
             // Of an unmerged file git tells three versions; the second is ours.
             let (mode, oid) = if change == Change::Unmerged { (4, 8) } else { (3, 6) };
-            let committed = if fields > 2 { committed(words[mode], words[oid]) } else { None };
-            entries.push(StatusEntry { path: path(name), change, committed });
+            let here = if change == Change::Unmerged { 6 } else { 5 };
+            let tracked = fields > 2;
+            let committed = if tracked { committed(words[mode], words[oid]) } else { None };
+            let modes = tracked.then(|| (file_mode(words[mode]), file_mode(words[here])));
+            entries.push(StatusEntry { path: path(name), change, committed, modes });
         }
     }
     entries
@@ -78,6 +93,14 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
 fn committed(mode: &[u8], oid: &[u8]) -> Option<String> {
     let is_file = mode != b"160000" && !oid.iter().all(|byte| *byte == b'0');
     is_file.then(|| String::from_utf8_lossy(oid).into_owned())
+}
+
+fn file_mode(mode: &[u8]) -> FileMode {
+    match mode {
+        b"100755" => FileMode::Executable,
+        b"120000" => FileMode::Link,
+        _ => FileMode::Plain,
+    }
 }
 
 fn changed(record: &[u8]) -> Change {
@@ -99,8 +122,10 @@ mod tests {
             u UU N... 100644 100644 100644 100644 a b c both\0\
             1 .M SC.. 160000 160000 160000 aaaa aaaa module\0\
             ? dir/un tracked\0! target\0";
-        let entry = |name: &[u8], change, oid: &str| StatusEntry {
+        let plain = Some((FileMode::Plain, FileMode::Plain));
+        let entry = |name: &[u8], change: Change, oid: &str| StatusEntry {
             path: path(name),
+            modes: if matches!(change, Change::Untracked | Change::Ignored) { None } else { plain },
             change,
             committed: (!oid.is_empty()).then(|| oid.to_owned()),
         };
@@ -116,6 +141,15 @@ mod tests {
                 entry(b"target", Change::Ignored, ""),
             ]
         );
+    }
+
+    #[test]
+    fn modes_are_those_of_the_last_commit_and_of_the_worktree() {
+        let modes = |listing: &[u8]| parse(listing)[0].modes.unwrap();
+        let of = modes(b"1 .M N... 100644 100644 100755 aaaa aaaa run.sh\0");
+        assert_eq!(of, (FileMode::Plain, FileMode::Executable));
+        let of = modes(b"u UU N... 100644 100755 100644 120000 a b c both\0");
+        assert_eq!(of, (FileMode::Executable, FileMode::Link));
     }
 
     #[test]

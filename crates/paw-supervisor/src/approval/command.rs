@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use paw_core::config::ApprovalLevel;
 
+use super::kind::is_trunk;
 use super::lex::Word;
 use super::line::{Redirect, Simple};
 use super::path::{self, Bounds};
@@ -144,6 +145,10 @@ fn weigh_known(words: &[Word], rules: &Rules, situation: &mut Situation<'_>) -> 
         situation.check_repository()?;
     }
     usage.check(args, situation).map_err(|why| format!("{}: {why}", call.words))?;
+    // Without a name it is the branch that is checked out.
+    if call.words == "git push" && situation.branch.is_none_or(is_trunk) {
+        return Err("git push: the worktree is on no branch of its own".to_owned());
+    }
     if call.network && rules.level == ApprovalLevel::Conservative {
         return Err(format!("{} uses the network, and the level is conservative", call.words));
     }

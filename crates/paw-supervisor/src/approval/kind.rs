@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Ref,
     /// `FORMAT`: how to write a date, which begins with a plus; without it the clock would be set.
     Format,
+    /// `PRINT`: a format that takes texts only. What stands for a number zsh evaluates, commands in it and all.
+    Print,
     /// `SED`: lines to print.
     Sed,
     /// `JQ`: the way to a field.
@@ -64,6 +66,7 @@ impl Kind {
             "NUM" => Self::Number,
             "NAME" => Self::Name,
             "REF" => Self::Ref,
+            "PRINT" => Self::Print,
             "SED" => Self::Sed,
             "JQ" => Self::Jq,
             "MODE" => Self::Mode,
@@ -92,6 +95,7 @@ impl Kind {
             Self::Number => is_number(text),
             Self::Name => is_name(text),
             Self::Ref => is_name(text) && !text.contains([':', '+', ',', ' ']),
+            Self::Print => takes_texts(text),
             Self::Sed => text.split(';').all(|part| is_print(part.trim())),
             Self::Jq => is_field(text),
             Self::Format => text.starts_with('+'),
@@ -126,6 +130,7 @@ impl Kind {
         let text = shown(text);
         match self {
             Self::Sed => format!("the sed script {text} does more than print lines"),
+            Self::Print => format!("the format {text} takes more than texts"),
             Self::Jq => format!("the jq filter {text} does more than name a field"),
             Self::Branch => format!("{text} is not the worktree's own branch"),
             Self::Broker => format!("{text} is not the session's broker"),
@@ -146,6 +151,21 @@ fn is_number(text: &str) -> bool {
 fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.,:@/+- ".contains(c);
     !text.is_empty() && !text.starts_with(['-', '/']) && !text.contains("..") && text.chars().all(plain)
+}
+
+/// `%s`, `%-10s`, `%b`, `%%`: whatever is put there stays what it is.
+fn takes_texts(format: &str) -> bool {
+    let mut parts = format.split('%');
+    parts.next();
+    let mut escaped = false;
+    parts.all(|part| {
+        if std::mem::take(&mut escaped) {
+            return true;
+        }
+        escaped = part.is_empty();
+        let kind = part.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+        escaped || kind.starts_with(['s', 'b', 'c', 'q'])
+    }) && !escaped
 }
 
 /// `5p`, `1,20p`, `$p`, `/word/p`, `/from/,/to/p`
@@ -179,10 +199,13 @@ fn is_mode(mode: &str) -> bool {
         && rights[1..].chars().all(|c| matches!(c, 'r' | 'w' | 'x'))
 }
 
-/// A branch that is called like a trunk is nobody's own.
 fn is_own_branch(text: &str, own: Option<&str>) -> bool {
-    let trunk = matches!(text, "main" | "master" | "trunk" | "develop");
-    text == "HEAD" || (own == Some(text) && !trunk)
+    own.is_some_and(|own| !is_trunk(own) && (text == "HEAD" || text == own))
+}
+
+/// A branch that is called like this is nobody's own.
+pub(super) fn is_trunk(branch: &str) -> bool {
+    matches!(branch, "main" | "master" | "trunk" | "develop")
 }
 
 fn is_broker(address: &str, port: Option<u16>) -> bool {
@@ -214,6 +237,16 @@ mod tests {
             ["", "p;w x", "1,5w /etc/x", "1e id", "s/a/b/e", "s/a/b/w x", "/a\\/w x/p", "1,5p w", "d", "1~2p"]
         {
             assert!(!is_print(script), "{script}");
+        }
+    }
+
+    #[test]
+    fn formats_that_take_texts_are_told_from_those_that_take_numbers() {
+        for format in ["", "x", "%s\\n", "%-10s|%5.2s", "%b", "100%%", "%%%s", "%%d"] {
+            assert!(takes_texts(format), "{format}");
+        }
+        for format in ["%d", "%x%s", "%*s", "%1$d", "%.*s", "%", "%s%", "%%%d", "%(%F)T", "% s", "%ld"] {
+            assert!(!takes_texts(format), "{format}");
         }
     }
 

@@ -47,6 +47,8 @@ impl Bench {
         git.plumb(None, ["reset", "--hard", "--quiet"])?;
         git.plumb(None, ["clean", "-ffdq"])?;
         git.plumb(None, ["checkout", "--quiet", "--force", "--detach", "--no-recurse-submodules", commit])?;
+        // What the commit before ignored may be a stray file for this one.
+        git.plumb(None, ["clean", "-ffdq"])?;
         if !self.repo.bare && self.dir.join(".gitmodules").is_file() {
             for problem in git::fill_submodules(&self.repo.root, &self.dir)? {
                 tracing::warn!(target: "paw::merge", "submodule not filled: {problem}");

@@ -225,10 +225,13 @@ fn only_its_own_branch_is_pushed_and_only_to_the_usual_remotes() {
     {
         assert!(!tree.allows(command), "{command}");
     }
-    tree.place.branch = Some("main".to_owned());
-    assert!(!tree.allows("git push origin main"));
-    tree.place.branch = None;
-    assert!(!tree.allows("git push origin feat/x"));
+    for branch in [Some("main"), Some("develop"), None] {
+        tree.place.branch = branch.map(str::to_owned);
+        for command in ["git push", "git push origin", "git push origin HEAD", "git push origin main"] {
+            assert!(!tree.allows(command), "{command} on {branch:?}");
+        }
+        assert!(!tree.allows("git push origin feat/x"));
+    }
 }
 
 fn configured(approve: AutoApproveConfig, everyday: DevAllowlistConfig) -> Rules {

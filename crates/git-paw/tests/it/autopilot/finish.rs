@@ -78,6 +78,19 @@ fn what_a_formatter_changes_is_a_commit_of_its_own_and_a_linter_has_to_agree() {
 }
 
 #[test]
+fn files_of_ones_own_that_are_not_committed_are_no_part_of_the_formatters_commit() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file("notes.txt", "mine\n", "notes");
+    world.repo.write("notes.txt", "mine, and not done\n");
+    world.configure("[autopilot]\nformat_command = \"echo '# formatted' >> notes.txt\"\n");
+    let args = ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--force=dirty"];
+    let ran = world.autopilot(&args);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(world.subjects().len(), 3);
+    assert_eq!(world.repo.git(["status", "--porcelain"]).trim(), "M notes.txt");
+}
+
+#[test]
 fn one_document_tells_how_it_went() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&[

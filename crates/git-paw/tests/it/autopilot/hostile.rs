@@ -33,6 +33,19 @@ fn an_executor_that_commits_is_noticed_and_its_commit_is_kept() {
 }
 
 #[test]
+fn a_commit_that_copies_our_trailer_is_not_taken_for_one_that_was_proven() {
+    let Some(world) = World::find() else { return };
+    let said = paused(
+        &world,
+        "case $PAW_PHASE in RED) red ;; GREEN) echo 'raise ValueError' > metrics/part1.py; git add --all; git commit --quiet --message x --message 'Subtask: 42.1' ;; esac\n",
+    );
+    assert!(said.contains("somebody committed"), "{said}");
+    let refused = world.autopilot(&["--resume", "--no-confirm"]);
+    assert!(refused.code == 1 && refused.stderr.contains("the branch has moved"), "{refused}");
+    assert_eq!(world.manifest()["totalCommits"], 0);
+}
+
+#[test]
 fn an_executor_that_changes_the_branch_is_noticed() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; git switch --quiet --create elsewhere\n");

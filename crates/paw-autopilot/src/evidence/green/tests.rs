@@ -29,8 +29,8 @@ fn green(
     let look = |text: fn(&FileChange) -> &Option<String>| -> Vec<FileChange> {
         let at = |change: &FileChange| FileChange {
             path: change.path.clone(),
-            before: None,
             after: text(change).clone(),
+            ..FileChange::default()
         };
         since.iter().map(at).collect()
     };

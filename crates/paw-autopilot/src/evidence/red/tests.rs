@@ -28,7 +28,8 @@ pub(in crate::evidence) fn run(report: Report) -> TestRun {
 }
 
 pub(in crate::evidence) fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
-    FileChange { path: path.into(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+    let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
+    FileChange { path: path.into(), before, after, ..FileChange::default() }
 }
 
 fn new_test() -> FileChange {

@@ -47,7 +47,7 @@ pub(super) const CALLS: &[Call] = &[
     local("readlink", "-f -e -m -n FILE..."),
     local("pwd", "-P -L"),
     local("echo", "-n -e -E TEXT..."),
-    local("printf", "TEXT..."),
+    local("printf", "PRINT TEXT..."),
     local("seq", "-w -s=TEXT NUM..."),
     local("true", ""),
     local("false", ""),

@@ -16,7 +16,7 @@ use crate::unattended::charge;
 
 /// A hook that has said nothing for so long will not.
 const HOOK: SignedDuration = SignedDuration::from_secs(10);
-/// A prompt that cannot be read may be half drawn.
+/// A prompt that cannot be read may be half drawn, and what is told beside it on its way.
 const DRAWN: SignedDuration = SignedDuration::from_secs(2);
 
 /// Answers a prompt that is harmless, and passes any other on, each once.
@@ -49,7 +49,10 @@ pub(super) fn answer(
         sheet.standing.note(&what, Done::PassedOn, now);
         return None;
     }
-    place.cwd.clone_from(&place.worktree);
+    let directory = sheet.directory_of(ask, &place.worktree);
+    if directory.is_none() && sheet.agent.shown_for(now) < DRAWN {
+        return None;
+    }
     let said = match next {
         Next::NotTaken => {
             Verdict::Ask { reason: "it was answered, and the prompt is still there".to_owned() }
@@ -58,7 +61,13 @@ pub(super) fn answer(
         _ if !press::is_possible(ask) => {
             Verdict::Ask { reason: "its prompt is not the usual one".to_owned() }
         }
-        _ => verdict::weigh(ask, &configured.rules, &place),
+        _ => match directory {
+            Some(directory) => {
+                place.cwd = directory;
+                verdict::weigh(ask, &configured.rules, &place)
+            }
+            None => Verdict::Ask { reason: "its CLI does not say where it would run".to_owned() },
+        },
     };
     let log = VerdictLog::of(&settings.repo.common_dir);
     let written = verdict::record(&log, receipt, id, ask, &said, now);

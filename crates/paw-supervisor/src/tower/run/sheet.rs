@@ -1,10 +1,11 @@
 //! What is written down about one agent between two looks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_agent::events::notes::{Note, Reader};
 use paw_agent::events::tokens;
+use paw_agent::screen::{Ask, AskSubject};
 use paw_agent::state::Known;
 use paw_broker::message::Message;
 use paw_core::AgentId;
@@ -16,7 +17,7 @@ use crate::stall::Watch;
 use crate::tower::agent::Agent;
 use crate::tower::ask::Standing;
 use crate::tower::by_hand::LeftToPeople;
-use crate::tower::{verdict, words};
+use crate::tower::{codex_call, verdict, words};
 
 /// What was told longer ago is over, and was said when it was told.
 const FRESH_SECONDS: i64 = 60;
@@ -32,8 +33,10 @@ pub(super) struct Sheet {
     pub(super) pane: Option<String>,
     pub(super) worktree: PathBuf,
     left: LeftToPeople,
-    /// Where its conversation is kept, if it was told of since it was last weighed.
+    /// Where its conversation is kept.
     transcript: Option<PathBuf>,
+    /// It was told of since it was last weighed.
+    is_told: bool,
     tokens: Option<u64>,
 }
 
@@ -49,7 +52,18 @@ impl Sheet {
             worktree,
             left: LeftToPeople::default(),
             transcript: None,
+            is_told: false,
             tokens: None,
+        }
+    }
+
+    /// Where the command would run that it asks about. Nothing where its CLI leaves that open.
+    pub(super) fn directory_of(&self, ask: &Ask, worktree: &Path) -> Option<PathBuf> {
+        match (self.agent.cli(), &ask.subject) {
+            ("codex", AskSubject::Command(command)) => {
+                codex_call::load_directory(self.transcript.as_deref()?, command, worktree)
+            }
+            _ => Some(worktree.to_path_buf()),
         }
     }
 
@@ -73,7 +87,10 @@ impl Sheet {
         settings: &Settings,
         now: Timestamp,
     ) -> Vec<Message> {
-        self.transcript = note.transcript().map(PathBuf::from).or(self.transcript.take());
+        if let Some(transcript) = note.transcript() {
+            self.transcript = Some(transcript.to_path_buf());
+            self.is_told = true;
+        }
         let approved = self.left.hear(note).filter(|_| settings.config.manual_approvals_log);
         if let Some(approved) = approved {
             let log = VerdictLog::of(&settings.repo.common_dir);
@@ -88,8 +105,9 @@ impl Sheet {
 
     /// Looks how large the conversation has become, once for everything that was told.
     pub(super) fn weigh(&mut self) {
-        if let Some(transcript) = self.transcript.take() {
-            self.tokens = tokens::load(&transcript).or(self.tokens);
+        if let Some(transcript) = self.transcript.as_ref().filter(|_| self.is_told) {
+            self.tokens = tokens::load(transcript).or(self.tokens);
+            self.is_told = false;
         }
     }
 }

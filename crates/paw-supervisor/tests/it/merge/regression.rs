@@ -125,6 +125,30 @@ fn what_a_branch_left_uncommitted_and_what_tests_left_behind_help_nobody() {
 }
 
 #[test]
+fn what_only_the_branch_before_ignored_helps_nobody() {
+    let world = World::new(&["a", "b"]);
+    world.commit("a", ".gitignore", "generated\n");
+    world.commit("b", "b.txt", "x\n");
+    let world = world.rebasing();
+    let mut found = Vec::new();
+    let seen = &mut found;
+    world.merge_by(|checkout| {
+        seen.push((checkout.branch.to_string(), checkout.dir.join("generated").exists()));
+        super::world::write(checkout.dir, "generated", "x\n");
+        // Only the first of them is merged, so the second knows nothing of its rules.
+        if checkout.dir.join(".gitignore").exists() {
+            Proof::Failed { errors: Vec::new() }
+        } else {
+            Proof::Passed
+        }
+    });
+    assert_eq!(
+        found,
+        [("feat/a".to_owned(), false), ("main".to_owned(), false), ("feat/b".to_owned(), false)]
+    );
+}
+
+#[test]
 fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");
