@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use paw_broker::SessionId;
 use paw_broker::client::{Client, Who};
 use paw_core::PawError;
 use paw_core::config::ConfigError;
@@ -11,6 +12,7 @@ use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
 
+use crate::command::start::loosens;
 use crate::output::Output;
 
 #[derive(Debug)]
@@ -72,7 +74,11 @@ impl Context {
     /// Whoever runs this command, as one who sends and receives messages: the agent of this pane, or the operator.
     pub(crate) fn broker_client(&self) -> Result<Client, PawError> {
         let repo = self.require_repo()?;
-        let config = config::load_layers(Some(&repo.root), None)?.resolve()?;
+        // Whoever serves has said what of a repository's file is not followed.
+        let config = config::load_layers(Some(&repo.root), None)?.without(loosens).resolve()?;
+        // Without a receipt that can be read it is the session that spoke last.
+        let receipt = self.receipts().find_for_repo(&repo.root).unwrap_or_default();
+        let session = receipt.map(|receipt| SessionId::new(&receipt.session_id()));
         let variable = |name: &str| env::var(name).ok();
         let who = Who {
             agent: variable("GIT_PAW_AGENT_ID"),
@@ -80,7 +86,7 @@ impl Context {
             url: variable("GIT_PAW_BROKER_URL"),
         };
         let nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
-        Ok(Client::new(&repo.common_dir, config.broker, who, None)?.nudging(nudge))
+        Ok(Client::new(&repo.common_dir, config.broker, who, session)?.nudging(nudge))
     }
 
     /// Changes the user's configuration file by `edit`, which gets its text and its name and returns the new text,

@@ -6,10 +6,13 @@
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use paw_host::files;
+use rustix::fs::OFlags;
 use serde_json::Value;
 
 use crate::bus::Subscription;
@@ -25,6 +28,8 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The file and how it grows.
 #[derive(Debug)]
 pub struct Audit {
+    /// The repository. It may bring links, and what they lead to is not ours to write.
+    root: PathBuf,
     path: PathBuf,
     most_bytes: u64,
     /// Problems are told once, not for every message.
@@ -32,13 +37,14 @@ pub struct Audit {
 }
 
 impl Audit {
-    pub fn new(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), most_bytes: MOST_BYTES, told: false }
+    pub fn new(root: &Path, path: &Path) -> Self {
+        Self { root: root.to_path_buf(), path: path.to_path_buf(), most_bytes: MOST_BYTES, told: false }
     }
 
     /// The number of the last message that is in the file.
     pub fn last_seq(&self) -> Option<u64> {
-        [self.path.clone(), self.aside(1)].iter().find_map(|path| last_line_seq(path))
+        let own = |path: &&PathBuf| files::require_no_link(&self.root, path).is_ok();
+        [self.path.clone(), self.aside(1)].iter().filter(own).find_map(|path| last_line_seq(path))
     }
 
     /// Writes down what comes, until the stream ends.
@@ -59,7 +65,7 @@ impl Audit {
         match self.try_write(session, page) {
             Ok(()) => self.told = false,
             Err(error) if !self.told => {
-                tracing::warn!(%error, path = %self.path.display(), "cannot write the audit trail");
+                tracing::warn!("the audit trail {} is not written: {error}", self.path.display());
                 self.told = true;
             }
             Err(_) => {}
@@ -72,10 +78,13 @@ impl Audit {
         for kept in page {
             push_line(&mut text, &session, kept);
         }
+        files::require_no_link(&self.root, &self.path).map_err(io::Error::other)?;
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
-        let mut file = OpenOptions::new().create(true).append(true).read(true).open(&self.path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = options.open(&self.path)?;
         if is_cut_short(&mut file)? {
             text.insert(0, '\n');
         }
@@ -149,7 +158,6 @@ fn last_line_seq(path: &Path) -> Option<u64> {
 mod tests {
     use jiff::Timestamp;
     use paw_core::AgentId;
-    use paw_host::files;
 
     use super::*;
     use crate::log::Entry;
@@ -171,7 +179,7 @@ mod tests {
     fn every_message_is_one_line_of_json_and_the_trail_goes_on_where_it_ended() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/broker.log");
-        let mut audit = Audit::new(&path);
+        let mut audit = Audit::new(dir.path(), &path);
         assert_eq!(audit.last_seq(), None);
         audit.write("s", &page(1..4));
         let text = fs::read_to_string(&path).unwrap();
@@ -186,7 +194,7 @@ mod tests {
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
-        let mut audit = Audit::new(&path);
+        let mut audit = Audit::new(dir.path(), &path);
         audit.write("s", &page(1..3));
         let whole = fs::read(&path).unwrap();
         files::write_atomic(&path, &whole[..whole.len() - 5], files::Access::Usual).unwrap();
@@ -199,7 +207,7 @@ mod tests {
     fn a_large_trail_is_put_aside_and_the_oldest_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
-        let mut audit = Audit { most_bytes: 200, ..Audit::new(&path) };
+        let mut audit = Audit { most_bytes: 200, ..Audit::new(dir.path(), &path) };
         for start in (0..50).step_by(5) {
             audit.write("s", &page(start..start + 5));
         }
@@ -210,9 +218,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_link_of_the_repository_leads_to_is_neither_read_nor_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("repo"), dir.path().join("outside"));
+        let line = "{\"seq\":7}\n";
+        files::write_atomic(&outside.join("broker.log"), line.as_bytes(), files::Access::Usual).unwrap();
+        files::create_dir(&root.join(".git-paw")).unwrap();
+        let linked = root.join(".git-paw/broker.log");
+        std::os::unix::fs::symlink(outside.join("broker.log"), &linked).unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("elsewhere")).unwrap();
+        for path in [linked, root.join("elsewhere/broker.log")] {
+            let mut audit = Audit::new(&root, &path);
+            assert_eq!(audit.last_seq(), None, "{}", path.display());
+            audit.write("s", &page(8..9));
+            assert!(audit.told);
+        }
+        assert_eq!(files::load_text(&outside.join("broker.log")).unwrap().as_deref(), Some(line));
+    }
+
+    #[test]
     fn a_trail_that_cannot_be_written_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let mut audit = Audit::new(dir.path());
+        let mut audit = Audit::new(dir.path(), dir.path());
         audit.write("s", &page(1..2));
         assert!(audit.told);
     }

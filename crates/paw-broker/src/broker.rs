@@ -169,7 +169,7 @@ impl Broker {
             runtime.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
-            let audit = Audit::new(&path);
+            let audit = Audit::new(&settings.repository, &path);
             // One that is behind is brought up to date: messages are stored while no broker runs, too.
             let since = audit.last_seq().unwrap_or(0).min(bus.head());
             runtime.spawn(audit.follow(bus.subscribe_after(since)))

@@ -113,6 +113,19 @@ impl Bus {
         Ok(found)
     }
 
+    /// Of the newest `span` messages those whose text is wanted, oldest first.
+    pub fn recent(&self, span: u64, wanted: impl Fn(&str) -> bool) -> Result<Vec<Stored>, LogError> {
+        let mut since = self.head().saturating_sub(span);
+        let mut found = Vec::new();
+        loop {
+            let page = self.log.history(&self.session, since, PageLimit::DEFAULT)?;
+            let Some(last) = page.last() else { return Ok(found) };
+            since = last.seq;
+            let page = page.iter().filter(|entry| wanted(&entry.body));
+            found.extend(page.filter_map(|entry| entry.stored(&self.session)));
+        }
+    }
+
     /// Everything from now on.
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         self.subscribe_after(self.head())

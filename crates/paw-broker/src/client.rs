@@ -14,6 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
+use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,6 +31,8 @@ const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 /// How long whoever follows waits at a time.
 const FOLLOW: Duration = Duration::from_secs(20);
+/// How long one request waits at most. A broker lets nobody wait for longer than a minute, and may end meanwhile.
+const ROUND: Duration = Duration::from_secs(25);
 
 /// A message that could not be sent, or an inbox that could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -183,8 +186,30 @@ impl Client {
 
     /// Anybody's inbox.
     pub fn inbox_of(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
-        let path = format!("/messages/{agent}?since={since}&wait={}&entries=1", wait.as_secs());
-        match self.ask(&Request::get(&path).waiting(wait))? {
+        let watch = Stopwatch::start();
+        let mut failures = 0;
+        loop {
+            let looked = self.look_in(agent, since, watch.remaining(wait).min(ROUND));
+            let left = watch.remaining(wait);
+            match looked {
+                Ok(inbox) if !inbox.messages.is_empty() || inbox.last_seq > since || left.is_zero() => {
+                    return Ok(inbox);
+                }
+                Ok(_) => failures = 0,
+                // The broker ended in the middle of it. What it has stored is in the log.
+                Err(ClientError::Connection { .. }) if failures < TRIES && !left.is_zero() => failures += 1,
+                Err(error) => return Err(error),
+            }
+            // A broker that ends answers at once.
+            thread::sleep(BETWEEN_TRIES.min(left));
+        }
+    }
+
+    /// One look, over the broker or at the log.
+    fn look_in(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let path = format!("/messages/{agent}?since={since}&wait={seconds}&entries=1");
+        match self.ask(&Request::get(&path).waiting(Duration::from_secs(seconds)))? {
             Some(answer) => Ok(Page::read(&self.accepted(answer)?.body)?.into_inbox(since)),
             None => self.look_up(agent, since, wait),
         }
@@ -197,22 +222,11 @@ impl Client {
         mut since: u64,
         mut each: impl FnMut(&Inbox) -> ControlFlow<()>,
     ) -> Result<(), ClientError> {
-        let mut failures = 0;
         loop {
-            match self.inbox(since, FOLLOW) {
-                Ok(inbox) => {
-                    failures = 0;
-                    since = inbox.last_seq;
-                    if each(&inbox).is_break() {
-                        return Ok(());
-                    }
-                }
-                // The broker ended in the middle of it. What it has stored is in the log.
-                Err(ClientError::Connection { .. }) if failures < TRIES => {
-                    failures += 1;
-                    thread::sleep(BETWEEN_TRIES);
-                }
-                Err(error) => return Err(error),
+            let inbox = self.inbox(since, FOLLOW)?;
+            since = inbox.last_seq;
+            if each(&inbox).is_break() {
+                return Ok(());
             }
         }
     }
@@ -251,6 +265,11 @@ impl Client {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a broker runs right now.
+    pub fn has_broker(&self) -> Result<bool, ClientError> {
+        Ok(self.find_broker()?.is_some())
     }
 
     /// Where the broker listens. A port alone proves nothing: only a running broker holds the lock.

@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq as _;
 pub(crate) use keyring::OPERATOR_FILE;
 pub use keyring::{IdentityError, Keyring};
 
-use crate::message::Message;
+use crate::message::{Artifact, Message};
 
 /// A secret that proves who its holder is. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -96,6 +96,11 @@ impl Keys {
         Self(keys)
     }
 
+    /// Whether an agent has a token.
+    pub fn has(&self, agent: &AgentId) -> bool {
+        self.0.iter().any(|(owner, _)| owner == agent)
+    }
+
     /// Whose token it is. Every key is compared, whichever fits.
     pub fn owner(&self, token: &Token) -> Option<&AgentId> {
         let hash = token.hash();
@@ -138,10 +143,14 @@ impl Caller {
 }
 
 /// Whether `caller` may send `message`: in its own name only, and what judges others' work only when in charge.
+///
+/// One message is about a worktree rather than from its agent: that there is a new commit. Whoever is in charge may have
+/// made it there.
 pub fn may_send(caller: &Caller, message: &Message) -> Result<(), Refusal> {
     let Caller::Known(owner) = caller else { return Ok(()) };
     if let Some(claimed) = message.sender()
         && claimed != owner
+        && !(caller.is_in_charge() && is_commit(message))
     {
         return Err(Refusal::ForgedSender { claimed: claimed.clone(), owner: owner.clone() });
     }
@@ -151,6 +160,10 @@ pub fn may_send(caller: &Caller, message: &Message) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+fn is_commit(message: &Message) -> bool {
+    matches!(message, Message::Artifact(artifact) if artifact.status == Artifact::COMMITTED)
 }
 
 #[cfg(test)]
@@ -219,5 +232,16 @@ mod tests {
         }
         let verified = message("agent.verified", "a", json!({"verified_by": "operator"}));
         assert_eq!(may_send(&Caller::Known(id("operator")), &verified), Ok(()));
+    }
+
+    #[test]
+    fn a_commit_in_an_agent_s_worktree_may_be_told_by_whoever_is_in_charge_and_by_no_other_agent() {
+        let told = |status: &str| Message::from(Artifact::new(id("a"), status));
+        for owner in ["a", "supervisor", "operator"] {
+            assert_eq!(may_send(&Caller::Known(id(owner)), &told(Artifact::COMMITTED)), Ok(()), "{owner}");
+        }
+        let forged = |owner| Err(Refusal::ForgedSender { claimed: id("a"), owner: id(owner) });
+        assert_eq!(may_send(&Caller::Known(id("b")), &told(Artifact::COMMITTED)), forged("b"));
+        assert_eq!(may_send(&Caller::Known(id("operator")), &told("done")), forged("operator"));
     }
 }

@@ -15,6 +15,7 @@ mod flight;
 mod forward;
 mod judge;
 mod ownership;
+mod past;
 mod path;
 mod patrol;
 mod region;
@@ -31,6 +32,7 @@ use flight::Flights;
 use forward::Forward;
 pub use judge::Judge;
 use ownership::Violations;
+pub use past::past;
 pub use patrol::{Patrol, Signal};
 use region::Meeting;
 
@@ -158,6 +160,10 @@ impl Radar {
         if stored.session != self.session {
             return;
         }
+        if watch::is_gone(&stored.message) {
+            self.forget(stored.message.subject());
+            return;
+        }
         if self.sky.take_in(&stored.message, stored.at)
             && let Some(work) = self.sky.work.get_mut(stored.message.subject())
         {
@@ -173,6 +179,12 @@ impl Radar {
     }
 
     pub fn on_message(&mut self, stored: &Stored, now: Timestamp) -> Outcome {
+        if stored.session == self.session && watch::is_gone(&stored.message) {
+            let agent = stored.message.subject();
+            // One that was taken in again meanwhile is there.
+            let is_back = self.sky.work.get(agent).is_some_and(|work| work.commit.is_some());
+            return if is_back { Outcome::default() } else { self.on_gone(agent, now) };
+        }
         if stored.session != self.session || !self.sky.take_in(&stored.message, stored.at) {
             return Outcome::default();
         }
@@ -198,14 +210,21 @@ impl Radar {
         self.look(now, Vec::new())
     }
 
-    /// An agent that has left collides with nobody.
+    /// An agent that has left collides with nobody. Who was warned of it is told so.
     pub fn on_gone(&mut self, agent: &AgentId, now: Timestamp) -> Outcome {
+        let mut publish = self.forget(agent);
+        let outcome = self.look(now, Vec::new());
+        publish.extend(outcome.publish);
+        Outcome { publish, ..outcome }
+    }
+
+    /// What those who are left have to be told of it.
+    fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
         self.sky.work.remove(agent);
         self.sky.announced.remove(agent);
         self.sky.verdicts.retain(|pair, _| !pair.has(agent));
-        self.flights.forget(agent);
         self.violations.forget(agent);
-        self.look(now, Vec::new())
+        self.flights.forget(agent)
     }
 
     pub fn on_tick(&mut self, now: Timestamp) -> Outcome {
@@ -215,7 +234,7 @@ impl Radar {
     /// When time alone will change something.
     pub fn next_tick(&self) -> Option<Timestamp> {
         let expiry = self.sky.announced.values().map(|announced| announced.until).min();
-        let flights = self.flights.next_tick(window(&self.config));
+        let flights = self.flights.next_tick(&self.sky, window(&self.config));
         [expiry, flights, self.violations.next_tick()].into_iter().flatten().min()
     }
 
@@ -288,6 +307,12 @@ impl Sky {
         let others = self.work.keys().filter(|other| *other != agent);
         let asks = others.filter_map(|other| self.ask(&Pair::new(agent.clone(), other.clone())));
         asks.filter(|ask| self.verdict(ask).is_none()).collect()
+    }
+
+    /// Whether both were looked at; what is known from the past alone may be over.
+    fn sees(&self, pair: &Pair) -> bool {
+        let seen = |agent| self.work.get(agent).is_some_and(|work| !work.past);
+        seen(&pair.first) && seen(&pair.second)
     }
 
     /// What can be asked about a pair: nothing unless the watcher sees both, and both have changed something.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::Stored;
 use crate::message::{Message, Status};
+use crate::watch;
 
 /// More agents than any session has. Beyond it the one that was silent longest is forgotten.
 const MOST_AGENTS: usize = 512;
@@ -82,6 +83,10 @@ impl Records {
 
     /// The same for whoever has the message in parts.
     pub fn hear(&mut self, stored: &Said<'_>) {
+        if watch::is_gone(stored.message) {
+            self.0.remove(stored.sender);
+            return;
+        }
         match stored.message {
             Message::Status(status) => {
                 let record = self.of(stored);
@@ -260,6 +265,20 @@ mod tests {
         told.say("agent.intent", "a", &json!({"files": ["g"], "summary": "new"}));
         told.status(&json!({"status": "working"}));
         assert_eq!(told.0.state(), [1, 3]);
+    }
+
+    #[test]
+    fn of_an_agent_that_is_gone_nothing_holds() {
+        let mut told = Told::default();
+        told.status(&json!({"status": "working", "modified_files": ["x"]}));
+        told.say("agent.intent", "a", &json!({"files": ["f"], "summary": "s"}));
+        let gone = watch::gone(&AgentId::new("a").unwrap()).to_json();
+        told.status(&json!({"status": "gone"}));
+        assert!(!told.0.state().is_empty(), "words of its own");
+        told.status(&gone["payload"]);
+        assert_eq!((told.0.iter().count(), told.0.state()), (0, Vec::new()));
+        told.status(&json!({"status": "working"}));
+        assert_eq!(told.record().status, "working", "it may come back");
     }
 
     #[test]

@@ -24,6 +24,8 @@ use std::time::Duration;
 use paw_core::AgentId;
 use paw_host::git::{Git, GitError, Scratch, ScratchError};
 
+pub use publish::{gone, is_gone};
+
 use crate::message::Message;
 
 /// The `source` in the payload of a status that comes from here and not from the agent itself.

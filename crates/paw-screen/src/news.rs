@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use paw_broker::message::Message;
 use paw_broker::record::{AgentRecord, Records};
-use paw_broker::{Stored, route};
+use paw_broker::{Stored, route, watch};
 use paw_core::AgentId;
 
 use crate::dashboard::{Agent, Feed, Mood};
@@ -49,14 +49,22 @@ impl News {
 
     /// What a message changes on the screen.
     pub fn on_message(&mut self, stored: &Stored) -> Vec<Feed> {
+        let gone = watch::is_gone(&stored.message);
         if stored.seq > self.recorded {
             self.records.apply(stored);
             self.recorded = stored.seq;
+            if gone {
+                self.members.remove(&stored.sender);
+            }
         }
         if let Some(words) = words::own(&stored.message) {
             self.words.insert(stored.sender.clone(), words);
         }
         let mut feeds = self.conflicts.on_message(stored);
+        if gone && !self.is_known(&stored.sender) {
+            self.words.remove(&stored.sender);
+            feeds.push(Feed::AgentGone(stored.sender.clone()));
+        }
         for id in [&stored.sender, stored.message.subject()] {
             let feed = Feed::Agent(self.agent(id));
             if self.is_agent(id, &stored.message) && !feeds.contains(&feed) {
@@ -69,8 +77,11 @@ impl News {
 
     /// Whoever is in the records or in the session; not everybody who is spoken about.
     fn is_agent(&self, id: &AgentId, message: &Message) -> bool {
-        let known = self.records.get(id).is_some() || self.members.contains_key(id);
-        known && (route::sender(message) == id || !matches!(message, Message::VerifyNow(_)))
+        self.is_known(id) && (route::sender(message) == id || !matches!(message, Message::VerifyNow(_)))
+    }
+
+    fn is_known(&self, id: &AgentId) -> bool {
+        self.records.get(id).is_some() || self.members.contains_key(id)
     }
 
     fn agent(&self, id: &AgentId) -> Agent {
@@ -146,6 +157,34 @@ mod tests {
         assert_eq!((mood, state.as_str()), (Mood::Idle, "idle"));
         let (mood, state, _) = look(&[("idle", Some("idle")), ("working", Some("tests"))]);
         assert_eq!((mood, state.as_str()), (Mood::Working, "tests"));
+    }
+
+    /// A message with a number, in its sender's name.
+    fn stored(seq: u64, message: Message) -> Stored {
+        let (session, sender) = (SessionId::new("s"), route::sender(&message).clone());
+        Stored { seq, at: Timestamp::UNIX_EPOCH, session, sender, message }
+    }
+
+    #[test]
+    fn an_agent_that_is_gone_leaves_the_table_with_its_conflicts_until_it_comes_back() {
+        let [x, y] = ["feat-x", "feat-y"].map(|agent| AgentId::new(agent).unwrap());
+        let member = Member { id: x.clone(), branch: "feat/x".into(), cli: String::new() };
+        let mut news = News::new(vec![member], Records::default(), 0);
+        news.on_message(&stored(1, Status::new(y, "working").into()));
+        let warning = serde_json::json!({"type": "agent.feedback", "agent_id": "feat-y", "payload": {
+            "from": "supervisor", "errors": ["x"], "conflict": {"kind": "forward", "level": "overlap",
+                "you": "feat-y", "other": "feat-x", "files": [{"path": "a"}]}}});
+        news.on_message(&stored(2, Message::from_json(warning).unwrap()));
+        assert_eq!(news.agents().len(), 2);
+        let feeds = news.on_message(&stored(3, watch::gone(&x)));
+        assert!(feeds.contains(&Feed::AgentGone(x.clone())), "{feeds:?}");
+        assert!(feeds.iter().any(|feed| matches!(feed, Feed::ConflictCleared(_))), "{feeds:?}");
+        assert_eq!(news.agents().len(), 1);
+        news.on_message(&stored(4, Status::new(x.clone(), "working").into()));
+        assert_eq!(news.agents().len(), 2);
+        // Read again from the log: what was so once is not so now.
+        let feeds = news.on_message(&stored(3, watch::gone(&x)));
+        assert!(!feeds.contains(&Feed::AgentGone(x)), "{feeds:?}");
     }
 
     #[test]

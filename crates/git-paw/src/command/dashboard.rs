@@ -1,5 +1,6 @@
 //! `git paw dashboard`, and the session's own process with its screen.
 
+mod patrol;
 mod questions;
 mod session;
 mod tower;

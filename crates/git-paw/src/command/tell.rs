@@ -54,7 +54,7 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         let patience = patience.with_config(config.clis.get(&agent.cli));
         deliver(&session.tmux, &seen.pane, &agent.cli, &args.text, patience)?;
     } else {
-        let sent = send(&agent.id, &args.text, context);
+        let sent = send(&agent.id, &args.text, session.receipt.has_broker(), context);
         sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;
     }
     if context.output.wants_json() {
@@ -73,8 +73,12 @@ fn no_inbox() -> PawError {
     )
 }
 
-fn send(agent: &AgentId, text: &str, context: &Context) -> Result<(), PawError> {
+fn send(agent: &AgentId, text: &str, has_broker: bool, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
+    // A log of an earlier session would take the message, and nobody would read it.
+    if !has_broker && !client.has_broker()? {
+        return Err(no_inbox());
+    }
     let errors = vec![format!("[directive] {text}")];
     let message = Feedback::new(agent.clone(), client.agent().clone(), errors);
     client.say(&message.into(), clock::now())?;

@@ -2,10 +2,16 @@
 
 use std::fs;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 
+use paw_broker::Bus;
+use paw_broker::endpoint::PawDir;
+use paw_broker::log::SqliteLog;
+use paw_host::sqlite::Durability;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};
 
+use crate::lifecycle::World;
 use crate::paw::{PROGRAM, document, paw};
 
 /// A repository with two agents' worktrees, and a broker that ends with the test.
@@ -58,6 +64,16 @@ impl Team {
     /// Everything that was ever said, as the audit trail has it.
     fn trail(&self) -> String {
         fs::read_to_string(self.repo.root.join(".git-paw/broker.log")).unwrap_or_default()
+    }
+
+    /// How many messages of the trail hold these words.
+    fn count(&self, words: &str) -> usize {
+        self.trail().lines().filter(|line| line.contains(words)).count()
+    }
+
+    fn write_shared(&self, tree: &str, second_line: &str) {
+        let text = format!("one\n{second_line}\nthree\nfour\nfive\n");
+        fs::write(self.sandbox.root().join(tree).join("shared.txt"), text).unwrap();
     }
 }
 
@@ -132,6 +148,60 @@ fn two_agents_that_edit_the_same_lines_are_warned() {
 }
 
 #[test]
+fn a_conflict_that_was_resolved_while_no_broker_ran_is_over_and_nobody_is_warned_twice() {
+    let mut team = Team::new();
+    team.serve();
+    for tree in ["a", "b"] {
+        team.write_shared(tree, &format!("TWO of {tree}"));
+    }
+    wait_until("both are warned", || (team.count("in-flight conflict") == 2).then_some(()));
+    team.stop();
+    team.write_shared("b", "two");
+    team.serve();
+    wait_until("both hear that it is over", || (team.count("resolved: shared.txt") == 2).then_some(()));
+    team.stop();
+    assert_eq!((team.count("in-flight conflict"), team.count("resolved: shared.txt")), (2, 2));
+}
+
+#[test]
+fn an_agent_whose_worktree_was_removed_while_no_broker_ran_is_known_no_longer() {
+    let mut team = Team::new();
+    team.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nport = 0\nauth = \"none\"\n");
+    team.serve();
+    team.write_shared("a", "TWO of a");
+    let seen = "\"modified_files\":[\"shared.txt\"]";
+    wait_until("its work is seen", || (team.count(seen) == 1).then_some(()));
+    team.stop();
+    team.repo.git(["worktree", "remove", "--force", team.sandbox.root().join("a").to_str().unwrap()]);
+    team.serve();
+    team.sandbox.set("GIT_PAW_AGENT_ID", "feat-b");
+    assert_eq!(team.paw(&["say", "intent", "shared.txt", "--summary", "mine now"]).code, 0);
+    team.write_shared("b", "TWO of b");
+    wait_until("the work of the other is seen", || (team.count(seen) == 2).then_some(()));
+    team.stop();
+    assert_eq!(team.count("[conflict-detector]"), 0, "{}", team.trail());
+    let log = SqliteLog::open(&PawDir::of(&team.repo.root.join(".git")).log(), Durability::Process).unwrap();
+    let session = log.current_session().unwrap().unwrap();
+    let bus = Bus::open(Arc::new(log), session, false).unwrap();
+    let known: Vec<String> = bus.records().iter().map(|record| record.agent_id.to_string()).collect();
+    assert_eq!(known, ["feat-b"]);
+}
+
+#[test]
+fn a_trail_that_the_repository_links_elsewhere_is_not_written_and_nothing_that_was_said_is_lost() {
+    let mut team = Team::new();
+    let outside = team.sandbox.root().join("outside");
+    fs::write(&outside, "mine\n").unwrap();
+    fs::create_dir(team.repo.root.join(".git-paw")).unwrap();
+    std::os::unix::fs::symlink(&outside, team.repo.root.join(".git-paw/broker.log")).unwrap();
+    team.serve();
+    assert_eq!(team.paw(&["say", "feedback", "operator", "the tests fail"]).code, 0);
+    team.stop();
+    assert_eq!(fs::read_to_string(outside).unwrap(), "mine\n");
+    assert!(team.paw(&["inbox"]).stdout.contains("the tests fail"));
+}
+
+#[test]
 fn an_inbox_shows_what_feedback_says_and_nothing_that_a_terminal_obeys() {
     let mut team = Team::new();
     team.serve();
@@ -160,6 +230,8 @@ fn a_repository_cannot_open_the_broker_to_everybody() {
     assert!(team.endpoint().unwrap()["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
     assert_eq!(team.paw(&["say", "status", "working"]).code, 1);
+    team.stop();
+    assert_eq!(team.paw(&["say", "status", "working"]).code, 1, "nor while none runs");
 }
 
 #[test]
@@ -239,4 +311,48 @@ fn a_token_of_another_session_is_explained_to_a_person() {
     error: Session error: this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole
     hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
     ");
+}
+
+#[test]
+fn what_a_person_commits_in_an_agent_s_worktree_is_announced_and_to_be_verified() {
+    let world = World::with_broker();
+    let commit = ["commit", "--quiet", "--allow-empty", "--message", "by hand"];
+    let ran = world.sandbox.run(&world.worktree("feat/a"), "git", commit);
+    assert_eq!(ran.code, 0, "{ran}");
+    wait_until("the commit is told", || {
+        let history = world.history();
+        (history.contains("committed") && history.contains("verify-now")).then_some(())
+    });
+}
+
+#[test]
+fn agents_of_a_session_without_a_broker_are_told_nothing_behind_their_back() {
+    let world = World::empty();
+    let mut broker = world.sandbox.command(PROGRAM);
+    broker.arg("serve").current_dir(&world.repo.root).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut broker = broker.spawn().unwrap();
+    let endpoint = world.repo.root.join(".git/paw/endpoint.json");
+    wait_until("the broker is there", || endpoint.exists().then_some(()));
+    world.sandbox.run(&world.sandbox.root(), "kill", ["-INT", &broker.id().to_string()]);
+    assert!(wait_until("the broker has ended", || broker.try_wait().unwrap()).success());
+    let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let ran = world.paw(&["tell", "feat-a", "use bcrypt"]);
+    assert!(ran.code == 1 && ran.stderr.contains("this session has no broker"), "{ran}");
+    assert!(!world.history().contains("bcrypt"), "nothing is kept for nobody");
+}
+
+#[test]
+fn who_was_warned_of_an_agent_hears_that_it_is_over_when_that_agent_is_removed() {
+    let world = World::with_broker();
+    for branch in ["feat/a", "feat/b"] {
+        fs::write(world.worktree(branch).join("README.md"), format!("of {branch}\n")).unwrap();
+    }
+    let said = |words: &str| world.history().matches(words).count();
+    wait_until("both are warned", || (said("in-flight conflict") == 2).then_some(()));
+    let ran = world.paw(&["remove", "feat/a", "--force"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    wait_until("it is told that the agent is gone", || (said("no longer works here") == 1).then_some(()));
+    assert_eq!(said("README.md no longer conflicts with the work of feat-a"), 1, "{}", world.history());
+    assert_eq!(said("no longer conflicts with the work of feat-b"), 0, "nobody is left to hear it");
 }

@@ -44,6 +44,7 @@ impl Session {
         let now = "2026-01-31T12:00:00Z".parse().unwrap();
         let name = SessionName::new("paw-app").unwrap();
         let mut receipt = Receipt::new(name, self.repo.root.clone(), "app", now);
+        receipt.broker_port = Some(9119);
         let branch = BranchName::new("feat/parser").unwrap();
         receipt.worktrees.push(AgentReceipt::new(branch, self.worktree.clone(), "claude"));
         Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();

@@ -46,7 +46,7 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<Answer> {
-        let stream = self.ask(address, token, "HTTP/1.1", ANSWER + self.wait)?;
+        let stream = self.ask(address, token, "HTTP/1.1", ANSWER.saturating_add(self.wait))?;
         let mut answer = Vec::new();
         stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
         Answer::parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())

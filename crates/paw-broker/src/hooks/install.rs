@@ -151,8 +151,9 @@ fn include(git: &Git, place: &Place) -> Result<(), HookError> {
     }
     let before = read(&place.config())?;
     change_config(git, ["config", "--file", &config, &condition, &file])?;
-    write_atomic(&place.kept("before"), &before, Access::Usual)?;
-    write_atomic(&place.kept("after"), &read(&place.config())?, Access::Usual)?;
+    // A configuration may hold a password, and be its owner's alone.
+    write_atomic(&place.kept("before"), &before, Access::Private)?;
+    write_atomic(&place.kept("after"), &read(&place.config())?, Access::Private)?;
     Ok(())
 }
 

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use paw_core::AgentId;
 use paw_host::files::load_text;
 use paw_host::git::{Git, GitError};
+use serde_json::Value;
 
 use super::install::HookError;
 use super::script::AGENT_FILE;
 use crate::message::{Artifact, Message};
 
-/// A signal names at most this many files, and then how many there are.
+/// A signal names at most this many files, in this many bytes of JSON, and then how many there are. A broker takes
+/// messages of twice that size.
 const MOST_FILES: usize = 2_000;
+const MOST_BYTES: usize = 128 << 10;
 
 /// A new commit of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,17 +46,26 @@ impl CommitSignal {
 
     pub fn to_message(&self) -> Message {
         let mut artifact = Artifact::new(self.agent.clone(), Artifact::COMMITTED);
-        let files = self.files.iter().take(MOST_FILES);
-        artifact.modified_files = files.map(|file| file.to_string_lossy().into_owned()).collect();
+        artifact.modified_files = self.named_files();
         let extra = &mut artifact.extra.payload;
         extra.insert("commit".into(), self.commit.clone().into());
         if let Some(branch) = &self.branch {
             extra.insert("branch".into(), branch.clone().into());
         }
-        if self.files.len() > MOST_FILES {
+        if self.files.len() > artifact.modified_files.len() {
             extra.insert("modified_files_total".into(), self.files.len().into());
         }
         artifact.into()
+    }
+
+    fn named_files(&self) -> Vec<String> {
+        let mut left = MOST_BYTES;
+        let names = self.files.iter().take(MOST_FILES).map(|file| file.to_string_lossy().into_owned());
+        let fits = |name: &String| {
+            let size = Value::from(name.as_str()).to_string().len();
+            left.checked_sub(size).inspect(|rest| left = *rest).is_some()
+        };
+        names.take_while(fits).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! A block is known by a comment below its heading. What it says already is not said again, so a session that was
 //! killed and told its messages anew goes on where the file ends. Whatever people write into the file stays.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_host::files::{self, Access, FileError, Lock};
@@ -11,9 +11,14 @@ use paw_host::files::{self, Access, FileError, Lock};
 use super::entry::{Entry, Section};
 use crate::log::SessionId;
 
-/// Brings the session's block up to date. Says whether there was anything to write.
+/// Where the file of a repository is.
+pub fn path(repository: &Path) -> PathBuf {
+    repository.join(".git-paw").join("session-learnings.md")
+}
+
+/// Brings the session's block in the repository's file up to date. Says whether there was anything to write.
 pub fn update(
-    path: &Path,
+    repository: &Path,
     session: &SessionId,
     entries: &[Entry],
     now: Timestamp,
@@ -21,11 +26,17 @@ pub fn update(
     if entries.is_empty() {
         return Ok(false);
     }
+    let path = path(repository);
+    let lock = path.with_extension("lock");
+    // A repository may bring links, and what they lead to is not ours to write.
+    for file in [&path, &lock] {
+        files::require_no_link(repository, file)?;
+    }
     // Sessions of one repository share the file.
-    let _held = Lock::wait(&path.with_extension("lock"))?;
-    let before = files::load_text(path)?.unwrap_or_default();
+    let _held = Lock::wait(&lock)?;
+    let before = files::load_text(&path)?.unwrap_or_default();
     let Some(after) = merge(&before, session, entries, now) else { return Ok(false) };
-    files::write_atomic(path, after.as_bytes(), Access::Usual)?;
+    files::write_atomic(&path, after.as_bytes(), Access::Usual)?;
     Ok(true)
 }
 

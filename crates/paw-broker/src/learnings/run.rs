@@ -22,7 +22,7 @@ const LAST_READ: Duration = Duration::from_secs(2);
 pub async fn run(
     bus: Arc<Bus>,
     settings: Settings,
-    path: PathBuf,
+    repository: PathBuf,
     stop: impl Future<Output = ()>,
 ) -> Result<(), LogError> {
     let mut learnings = Learnings::new(bus.session().clone(), settings, clock::now());
@@ -47,7 +47,7 @@ pub async fn run(
                 // Half a history would have things told twice.
                 if stream.since() >= told_before {
                     let flush = learnings.on_tick(clock::now());
-                    keep(&bus, &mut learnings, flush, path.clone()).await;
+                    keep(&bus, &mut learnings, flush, repository.clone()).await;
                 }
             }
         }
@@ -66,17 +66,17 @@ pub async fn run(
     if let Ok(read) = tokio::time::timeout(LAST_READ, rest).await {
         read?;
         let flush = learnings.on_end(clock::now());
-        keep(&bus, &mut learnings, flush, path).await;
+        keep(&bus, &mut learnings, flush, repository).await;
     }
     Ok(())
 }
 
 /// A file that cannot be written is tried again; a message that cannot be published is in the file.
-async fn keep(bus: &Bus, learnings: &mut Learnings, flush: Flush, path: PathBuf) {
+async fn keep(bus: &Bus, learnings: &mut Learnings, flush: Flush, repository: PathBuf) {
     let session = bus.session().clone();
     let entries = flush.entries;
-    let written =
-        tokio::task::spawn_blocking(move || file::update(&path, &session, &entries, clock::now())).await;
+    let update = move || file::update(&repository, &session, &entries, clock::now());
+    let written = tokio::task::spawn_blocking(update).await;
     match written {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {

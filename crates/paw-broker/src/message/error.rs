@@ -13,6 +13,8 @@ pub enum MessageError {
     Json(String),
     #[error("a message is a JSON object, not {0}")]
     NotAnObject(&'static str),
+    #[error("a message may be nested {0} levels deep at most")]
+    TooDeep(usize),
     #[error("unknown message type '{0}': known are {known}", known = Message::TYPES.join(", "))]
     UnknownType(String),
     #[error("invalid {field} '{value}': {detail}")]

@@ -9,8 +9,11 @@ use super::{
     MessageError, Question, Status, Verified, VerifyNow,
 };
 
+/// Levels of a message. Others wrap it into lists and objects of their own, and every reader of JSON has a limit.
+const MOST_LEVELS: usize = 64;
+
 impl Message {
-    /// Reads one message. Depth is bounded by the JSON reader, size by whoever hands in the bytes.
+    /// Reads one message. Size is bounded by whoever hands in the bytes.
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(MessageError::Empty);
@@ -21,6 +24,9 @@ impl Message {
 
     /// Reads one message from JSON that was parsed already.
     pub fn from_json(value: Value) -> Result<Self, MessageError> {
+        if is_deeper(&value, MOST_LEVELS) {
+            return Err(MessageError::TooDeep(MOST_LEVELS));
+        }
         let Value::Object(map) = value else { return Err(MessageError::NotAnObject(kind(&value))) };
         let mut envelope = Fields::new(map, "");
         let name = envelope.require_text("type")?;
@@ -37,6 +43,15 @@ impl Message {
             }
             _ => Err(MessageError::UnknownType(shown(&name))),
         }
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(list) => list.iter().any(|value| is_deeper(value, below)),
+        Value::Object(map) => map.values().any(|value| is_deeper(value, below)),
+        _ => false,
     }
 }
 

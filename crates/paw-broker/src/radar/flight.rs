@@ -55,17 +55,32 @@ impl Flights {
         }
     }
 
-    pub(super) fn forget(&mut self, agent: &AgentId) {
-        self.standing.retain(|pair, _| !pair.has(agent));
+    /// Forgets an agent. Whoever was warned of it is told that it is over.
+    pub(super) fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
+        let mut publish = Vec::new();
+        self.standing.retain(|pair, files| {
+            if !pair.has(agent) {
+                return true;
+            }
+            let other = if pair.first == *agent { &pair.second } else { &pair.first };
+            let warned = files.iter().filter(|(_, standing)| standing.told >= Level::Overlap);
+            let over: Vec<FileFacts> = warned.map(|(path, _)| FileFacts::path(path)).collect();
+            if !over.is_empty() {
+                publish.push(text::in_flight(other, agent, Level::Cleared, over));
+            }
+            false
+        });
+        publish
     }
 
-    pub(super) fn next_tick(&self, window: SignedDuration) -> Option<Timestamp> {
+    pub(super) fn next_tick(&self, sky: &Sky, window: SignedDuration) -> Option<Timestamp> {
         let when = |standing: &Standing| match standing.calm {
             Some(calm) => Some(after(calm, CALM)),
             None => (standing.told >= Level::Overlap && !standing.escalated)
                 .then(|| after(standing.since, window)),
         };
-        self.standing.values().flat_map(BTreeMap::values).filter_map(when).min()
+        let seen = self.standing.iter().filter(|(pair, _)| sky.sees(pair));
+        seen.flat_map(|(_, files)| files.values()).filter_map(when).min()
     }
 
     pub(super) fn look(&mut self, sky: &Sky, now: Timestamp, window: SignedDuration) -> Vec<Message> {
@@ -75,10 +90,11 @@ impl Flights {
             shared.keys().chain(sky.verdicts.keys()).chain(self.standing.keys()).cloned().collect();
         for pair in pairs {
             let files = self.standing.entry(pair.clone()).or_default();
+            // Nobody is asked about what may be over.
             if let Some(state) = state(sky, &pair, shared.get(&pair)) {
                 publish.extend(judge(&pair, files, &state, now));
+                publish.extend(escalate(&pair, files, now, window));
             }
-            publish.extend(escalate(&pair, files, now, window));
         }
         self.standing.retain(|_, files| !files.is_empty());
         publish

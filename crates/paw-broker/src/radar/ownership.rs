@@ -74,7 +74,8 @@ impl Violations {
 
 fn violations(sky: &Sky) -> BTreeMap<Violation, BTreeSet<String>> {
     let mut found: BTreeMap<Violation, BTreeSet<String>> = BTreeMap::new();
-    for (violator, work) in &sky.work {
+    // What is known from the past alone may have been given up.
+    for (violator, work) in sky.work.iter().filter(|(_, work)| !work.past) {
         let own = sky.announced.get(violator);
         let is_own = |file: &str| {
             own.is_some_and(|own| self_or_above(file).any(|above| own.files.contains_key(above)))

@@ -11,6 +11,8 @@ use crate::message::{Message, Status};
 /// A status names at most this many files, and then how many there are.
 const MOST_FILES: usize = 5_000;
 
+const GONE: &str = "gone";
+
 /// What was last said about a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
@@ -59,6 +61,21 @@ pub(super) fn status(
         status.extra.payload.insert("modified_files_total".into(), changed.len().into());
     }
     status.into()
+}
+
+/// The last status of an agent that works here no longer: its worktree was removed, or it was taken out of the session.
+pub fn gone(agent: &AgentId) -> Message {
+    let mut status = Status::new(agent.clone(), GONE);
+    status.modified_files = Some(Vec::new());
+    status.message = Some("no longer works here".to_owned());
+    status.extra.payload.insert("source".into(), super::SOURCE.into());
+    status.into()
+}
+
+/// Whether a message is that last one.
+pub fn is_gone(message: &Message) -> bool {
+    let Message::Status(status) = message else { return false };
+    status.status == GONE && status.extra.payload.get("source").is_some_and(|source| source == super::SOURCE)
 }
 
 #[cfg(test)]

@@ -105,6 +105,18 @@ fn waiting_at_the_log_ends_with_a_message_or_in_time() {
 }
 
 #[test]
+fn whoever_waits_for_as_long_as_it_takes_goes_on_waiting_when_the_broker_ends() {
+    let server = Server::start();
+    let (token, other) = (server.token("a"), server.token("b"));
+    let dir = server.dir.path();
+    let (a, b) = (client(dir, "a", &token), client(dir, "b", &other));
+    let waiting = std::thread::spawn(move || b.inbox(0, Duration::from_secs(u64::MAX)).unwrap());
+    server.broker.shutdown();
+    assert_eq!(a.say(&artifact("a", "x"), clock::now()).unwrap().way, Way::Log);
+    assert_eq!(waiting.join().unwrap().messages.len(), 1);
+}
+
+#[test]
 fn without_any_session_there_is_a_clear_error() {
     let dir = tempfile::tempdir().unwrap();
     let error = operator(dir.path()).inbox(0, Duration::ZERO).unwrap_err();

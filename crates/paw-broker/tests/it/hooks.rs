@@ -9,6 +9,8 @@ use paw_broker::hooks::{CommitSignal, HookError, HookSetup, install, uninstall, 
 use paw_core::{AgentId, BranchName};
 use paw_testkit::{Ran, Sandbox, TestRepo, git, wait_until};
 
+use crate::server::Server;
+
 /// A repository with an agent's worktree. The program that is told of commits writes down what it is told.
 struct Hooked {
     sandbox: Sandbox,
@@ -85,6 +87,28 @@ fn a_commit_in_the_agent_s_worktree_is_signalled_with_its_files() {
     assert_eq!((artifact.agent_id.as_str(), artifact.status.as_str()), ("feat-x", "committed"));
     assert_eq!(artifact.extra.payload["commit"], git(&hooked.tree, ["rev-parse", "HEAD"]));
     assert_eq!(artifact.extra.payload["branch"], "feat/x");
+}
+
+#[test]
+fn a_commit_of_many_long_or_odd_names_is_told_as_far_as_a_broker_takes_it() {
+    let server = Server::start();
+    let mut agent = server.agent("feat-x");
+    for name in ["x", "\u{1}"] {
+        let files: Vec<PathBuf> =
+            (0..2_000).map(|number| PathBuf::from(format!("{number:04}{}", name.repeat(196)))).collect();
+        let signal = CommitSignal {
+            agent: AgentId::new("feat-x").unwrap(),
+            commit: "c".repeat(40),
+            branch: None,
+            files,
+        };
+        let message = signal.to_message();
+        let answer = agent.publish(&message.to_json());
+        assert_eq!(answer.status, 202, "{answer:?}");
+        let Message::Artifact(artifact) = message else { panic!() };
+        assert!((50..2_000).contains(&artifact.modified_files.len()), "{}", artifact.modified_files.len());
+        assert_eq!(artifact.extra.payload["modified_files_total"], 2_000);
+    }
 }
 
 #[test]
@@ -222,6 +246,20 @@ fn a_commit_on_another_branch_is_refused_only_where_that_is_wanted() {
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "detached"]).code, 0);
     git(&hooked.tree, ["switch", "--quiet", "feat/x"]);
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "right"]).code, 0);
+}
+
+#[test]
+fn a_configuration_that_only_its_owner_may_read_stays_so_with_its_copies() {
+    let hooked = Hooked::new("feat/x");
+    let config = hooked.common_dir().join("config");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    install(&hooked.setup()).unwrap();
+    for copy in ["before", "after"] {
+        assert_eq!(mode(&hooked.common_dir().join(format!("paw-hooks/config.{copy}"))), 0o600, "{copy}");
+    }
+    uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
+    assert_eq!(mode(&config), 0o600);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use paw_broker::client::{Client, Who};
 use paw_broker::http::{LARGEST_BODY, Limits};
+use paw_core::config::BrokerConfig;
 use paw_testkit::wait_until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
@@ -118,6 +120,26 @@ fn a_web_page_cannot_post_and_a_rebound_name_is_misdirected() {
     );
     assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (403, None));
     assert_eq!(raw(&server, "GET /status HTTP/1.0\r\n\r\n").status, 421);
+}
+
+#[test]
+fn a_message_that_is_nested_too_deep_is_refused_and_one_that_is_not_can_be_read_by_everybody() {
+    let server = Server::start();
+    let (mut a, b) = (server.agent("a"), server.token("b"));
+    // The message and its payload are two levels of it.
+    let nested = |levels: usize| {
+        let (open, shut) = ("[".repeat(levels - 2), "]".repeat(levels - 2));
+        format!(
+            r#"{{"type":"agent.artifact","agent_id":"a","payload":{{"status":"done","odd":{open}{shut}}}}}"#
+        )
+    };
+    for (levels, status) in [(126, 400), (65, 400), (64, 202)] {
+        let answer = a.post("/publish", "application/json", nested(levels).as_bytes());
+        assert_eq!(answer.status, status, "{levels}: {answer:?}");
+    }
+    let who = Who { agent: Some("b".to_owned()), token: Some(b.reveal().to_owned()), url: None };
+    let b = Client::new(&server.dir.path().join(".git"), BrokerConfig::default(), who, None).unwrap();
+    assert_eq!(b.inbox(0, Duration::ZERO).unwrap().messages.len(), 1);
 }
 
 #[test]

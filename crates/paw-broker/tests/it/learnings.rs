@@ -1,6 +1,7 @@
 //! What a session teaches, told by its messages.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,18 +104,18 @@ impl Session {
     }
 
     /// What is due, written to the file and into the log. Says whether the file changed, and what was published.
-    fn flush(&mut self, second: i64, path: &Path) -> (bool, Vec<String>) {
+    fn flush(&mut self, second: i64, repository: &Path) -> (bool, Vec<String>) {
         let flush = self.learnings.on_tick(at(second));
-        self.keep(second, flush, path)
+        self.keep(second, flush, repository)
     }
 
-    fn end(&mut self, second: i64, path: &Path) -> (bool, Vec<String>) {
+    fn end(&mut self, second: i64, repository: &Path) -> (bool, Vec<String>) {
         let flush = self.learnings.on_end(at(second));
-        self.keep(second, flush, path)
+        self.keep(second, flush, repository)
     }
 
-    fn keep(&mut self, second: i64, flush: Flush, path: &Path) -> (bool, Vec<String>) {
-        let written = file::update(path, &self.id, &flush.entries, at(second)).unwrap();
+    fn keep(&mut self, second: i64, flush: Flush, repository: &Path) -> (bool, Vec<String>) {
+        let written = file::update(repository, &self.id, &flush.entries, at(second)).unwrap();
         let titles = flush.publish.iter().map(|message| match message {
             Message::Learning(learning) => learning.title.clone(),
             other => panic!("{other}"),
@@ -158,10 +159,10 @@ fn eventful(session: &mut Session) {
 #[test]
 fn everything_that_teaches_stands_in_the_file_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join(".git-paw/session-learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("paw-app-1");
     eventful(&mut session);
-    let (written, published) = session.flush(200, &path);
+    let (written, published) = session.flush(200, dir.path());
     assert!(written);
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap(), @r"
     ## Session Learnings — 2026-09-21T14:16:40Z
@@ -214,13 +215,12 @@ fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
     for message in messages {
         bus.publish_blocking(message, at(0)).unwrap();
     }
-    let path = dir.join("learnings.md");
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(run(Arc::clone(&bus), settings(), path.clone(), async {})).unwrap();
+    runtime.block_on(run(Arc::clone(&bus), settings(), dir.to_path_buf(), async {})).unwrap();
     let all = runtime.block_on(bus.history(0, PageLimit::DEFAULT)).unwrap();
     let told = all.iter().filter(|kept| kept.entry.body.contains("agent.learning")).count();
     bus.close();
-    (fs::read_to_string(path).unwrap_or_default(), told)
+    (fs::read_to_string(file::path(dir)).unwrap_or_default(), told)
 }
 
 #[test]
@@ -236,32 +236,54 @@ fn the_loop_begins_with_the_log_and_tells_nothing_twice() {
 }
 
 #[test]
+fn what_a_link_of_the_repository_leads_to_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut session = Session::new("s");
+    eventful(&mut session);
+    let entries = session.learnings.on_tick(at(200)).entries;
+    let outside = dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("session-learnings.md"), "mine").unwrap();
+    for linked in [".git-paw", ".git-paw/session-learnings.md", ".git-paw/session-learnings.lock"] {
+        let repository = tempfile::tempdir_in(dir.path()).unwrap().keep();
+        let link = repository.join(linked);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let leads_to =
+            if linked == ".git-paw" { outside.clone() } else { outside.join(link.file_name().unwrap()) };
+        symlink(leads_to, &link).unwrap();
+        let error = file::update(&repository, &session.id, &entries, at(200)).unwrap_err();
+        assert!(error.to_string().ends_with("it is a link"), "{linked}: {error}");
+    }
+    assert_eq!(fs::read_to_string(outside.join("session-learnings.md")).unwrap(), "mine");
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "nothing was made there");
+}
+
+#[test]
 fn nothing_new_is_nothing_written_and_nothing_published() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("s");
     assert_eq!(session.learnings.next_wake(), None);
-    assert_eq!(session.end(100, &path), (false, Vec::new()));
+    assert_eq!(session.end(100, dir.path()), (false, Vec::new()));
     assert!(!path.exists());
     eventful(&mut session);
-    session.flush(200, &path);
+    session.flush(200, dir.path());
     let before = fs::read_to_string(&path).unwrap();
     assert_eq!(session.learnings.next_wake(), None);
     session.say(300, "agent.status", "feat-a", json!({"status": "working"}));
-    assert_eq!(session.flush(400, &path), (false, Vec::new()));
-    assert_eq!(session.end(500, &path), (false, Vec::new()));
+    assert_eq!(session.flush(400, dir.path()), (false, Vec::new()));
+    assert_eq!(session.end(500, dir.path()), (false, Vec::new()));
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
 }
 
 #[test]
 fn the_file_is_written_no_more_often_than_asked() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
     let mut session = Session::new("s");
     session.meet(1, "in-flight", "conflict", ("a", "b"), &["x"]);
     assert_eq!(session.learnings.next_wake(), Some(at(60)));
-    assert!(!session.flush(59, &path).0);
-    assert!(session.flush(60, &path).0);
+    assert!(!session.flush(59, dir.path()).0);
+    assert!(session.flush(60, dir.path()).0);
     session.meet(61, "in-flight", "conflict", ("a", "c"), &["x"]);
     assert_eq!(session.learnings.next_wake(), Some(at(120)));
 }
@@ -269,16 +291,16 @@ fn the_file_is_written_no_more_often_than_asked() {
 #[test]
 fn a_killed_session_goes_on_where_the_file_ends() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("s");
     eventful(&mut session);
-    session.flush(200, &path);
+    session.flush(200, dir.path());
     let before = fs::read_to_string(&path).unwrap();
     let mut session = session.restarted(300);
-    assert_eq!(session.flush(400, &path), (false, Vec::new()));
+    assert_eq!(session.flush(400, dir.path()), (false, Vec::new()));
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
     session.meet(500, "in-flight", "overlap", ("feat-c", "feat-d"), &["new.rs"]);
-    let (written, published) = session.flush(600, &path);
+    let (written, published) = session.flush(600, dir.path());
     assert!(written);
     assert_eq!(published, ["in-flight-conflict: feat-c and feat-d in `new.rs`"]);
     let after = fs::read_to_string(&path).unwrap();
@@ -290,22 +312,21 @@ fn a_killed_session_goes_on_where_the_file_ends() {
 #[test]
 fn what_was_learned_and_not_yet_written_survives_a_kill() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
     let mut session = Session::new("s");
     eventful(&mut session);
     let mut session = session.restarted(300);
-    let (written, published) = session.flush(400, &path);
+    let (written, published) = session.flush(400, dir.path());
     assert!(written && !published.is_empty());
 }
 
 #[test]
 fn what_is_open_at_the_end_is_said_and_brought_up_to_date_after_a_resume() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("s");
     session.say(0, "agent.blocked", "a", json!({"needs": "x", "from": "b"}));
     session.say(1, "agent.feedback", "c", json!({"from": "supervisor", "errors": ["e"]}));
-    session.end(45, &path);
+    session.end(45, dir.path());
     let bullets = || -> Vec<String> {
         let text = fs::read_to_string(&path).unwrap();
         text.lines().filter(|line| line.starts_with("- ")).map(str::to_owned).collect()
@@ -318,39 +339,39 @@ fn what_is_open_at_the_end_is_said_and_brought_up_to_date_after_a_resume() {
         ]
     );
     let mut session = session.restarted(100);
-    session.end(125, &path);
+    session.end(125, dir.path());
     assert_eq!(bullets()[0], "- a: blocked 2m05s waiting on b (unresolved at session end)");
     let mut session = session.restarted(200);
     session.say(300, "agent.status", "a", json!({"status": "working", "message": "it came"}));
     session.say(310, "agent.verified", "c", json!({"verified_by": "supervisor"}));
-    session.flush(400, &path);
+    session.flush(400, dir.path());
     assert_eq!(bullets(), ["- a: blocked 5m00s waiting on b", "- c: 1 feedback cycle before verifying"]);
 }
 
 #[test]
 fn two_waits_of_the_same_length_are_two_lines() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("s");
     for start in [0, 100] {
         session.say(start, "agent.blocked", "a", json!({"needs": "x", "from": "b"}));
         session.say(start + 10, "agent.artifact", "a", json!({"status": "done"}));
-        session.flush(start + 70, &path);
+        session.flush(start + 70, dir.path());
     }
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.matches("- a: blocked 10s waiting on b").count(), 2);
-    assert_eq!(session.restarted(500).flush(600, &path), (false, Vec::new()));
+    assert_eq!(session.restarted(500).flush(600, dir.path()), (false, Vec::new()));
 }
 
 #[test]
 fn approvals_are_counted_in_one_line_and_published_once() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
     let mut session = Session::new("s");
     session.approve(1, "cargo test", 5);
-    assert_eq!(session.flush(60, &path).1, ["`cargo test` auto-approved 5 times"]);
+    assert_eq!(session.flush(60, dir.path()).1, ["`cargo test` auto-approved 5 times"]);
     session.approve(61, "cargo test", 7);
-    assert_eq!(session.flush(120, &path), (true, Vec::new()));
+    assert_eq!(session.flush(120, dir.path()), (true, Vec::new()));
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.matches("auto-approved").count(), 1);
     assert!(text.contains("- `cargo test` auto-approved 12 times"), "{text}");
@@ -359,19 +380,20 @@ fn approvals_are_counted_in_one_line_and_published_once() {
 #[test]
 fn several_sessions_and_people_write_one_file() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("learnings.md");
+    let path = file::path(dir.path());
+    fs::create_dir(path.parent().unwrap()).unwrap();
     fs::write(&path, "# Ours\n\nby hand").unwrap();
     let (mut first, mut second) = (Session::new("one"), Session::new("two"));
     first.meet(1, "in-flight", "conflict", ("a", "b"), &["x"]);
-    first.flush(60, &path);
+    first.flush(60, dir.path());
     second.approve(1, "cargo test", 5);
-    second.flush(61, &path);
+    second.flush(61, dir.path());
     first.meet(70, "forward", "overlap", ("a", "b"), &["y"]);
     first.say(71, "agent.feedback", "a", json!({"from": "supervisor", "errors": ["e"]}));
     first.say(72, "agent.verified", "a", json!({"verified_by": "supervisor"}));
     let text = fs::read_to_string(&path).unwrap().replace("- in-flight", "A note of mine.\n\n- in-flight");
     fs::write(&path, text).unwrap();
-    first.flush(130, &path);
+    first.flush(130, dir.path());
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap(), @r"
     # Ours
 
@@ -460,7 +482,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let names = ["a", "b", "c"];
-        let play = |path: &Path, kills: &[bool]| {
+        let play = |repository: &Path, kills: &[bool]| {
             let mut session = Session::new("s");
             let mut published = Vec::new();
             for (place, (what, who, whom)) in steps.iter().enumerate() {
@@ -478,19 +500,19 @@ proptest! {
                 if kills[place] {
                     session = session.restarted(second);
                 } else {
-                    published.extend(session.flush(second + 90, path).1);
+                    published.extend(session.flush(second + 90, repository).1);
                 }
             }
-            published.extend(session.end(10_000, path).1);
-            (fs::read_to_string(path).unwrap_or_default(), published)
+            published.extend(session.end(10_000, repository).1);
+            (fs::read_to_string(file::path(repository)).unwrap_or_default(), published)
         };
         let bullets = |text: &str| {
             let mut lines: Vec<_> = text.lines().filter(|line| line.starts_with("- ")).map(str::to_owned).collect();
             lines.sort();
             lines
         };
-        let (calm, told) = play(&dir.path().join("calm.md"), &[false; 40]);
-        let (killed, told_again) = play(&dir.path().join("killed.md"), &kills);
+        let (calm, told) = play(&dir.path().join("calm"), &[false; 40]);
+        let (killed, told_again) = play(&dir.path().join("killed"), &kills);
         prop_assert_eq!(bullets(&calm), bullets(&killed));
         prop_assert_eq!(told.len(), told_again.len());
     }

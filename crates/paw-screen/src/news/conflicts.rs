@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use paw_broker::Stored;
 use paw_broker::message::Message;
 use paw_broker::radar::{Facts, FileFacts, Kind, Level, LineRange};
+use paw_broker::{Stored, watch};
 use paw_core::AgentId;
 
 use crate::dashboard::{Conflict, ConflictKind, Feed};
@@ -91,7 +91,8 @@ impl Conflicts {
         Some(Feed::Conflict(shown))
     }
 
-    /// What the radar does not take back: plans that lapsed, and claimed files that were left alone again.
+    /// What the radar does not take back: plans that lapsed, claimed files that were left alone again, and agents that
+    /// are gone.
     fn outdated(&mut self, stored: &Stored) -> Vec<Feed> {
         let plans = &self.plans;
         let lapsed = |agent: &AgentId| plans.get(agent).is_some_and(|until| *until < stored.at);
@@ -101,7 +102,9 @@ impl Conflicts {
             }
             _ => false,
         };
+        let gone = watch::is_gone(&stored.message);
         let over = self.known.iter().filter(|(_, known)| match known.kind {
+            _ if gone && known.agents.contains(&stored.sender) => true,
             Kind::Forward => known.agents.iter().any(lapsed),
             Kind::Ownership => left_alone(known),
             Kind::InFlight => false,

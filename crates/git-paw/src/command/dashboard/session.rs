@@ -1,17 +1,15 @@
 //! Everything of a session that runs for long, put together: broker, watcher, radar, tower and learnings.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use paw_broker::endpoint::address;
 use paw_broker::learnings;
 use paw_broker::log::SqliteLog;
-use paw_broker::radar::{Patrol, Signal};
-use paw_broker::watch::{self as worktrees, Target};
+use paw_broker::radar::Patrol;
+use paw_broker::watch::Target;
 use paw_broker::{Broker, Bus, SessionId, Settings};
 use paw_core::config::{BrokerAuth, PawConfig};
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
-use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Feed, Header};
@@ -25,7 +23,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::{questions, tower};
+use super::{patrol, questions, tower};
 use crate::command::start::without_loosening;
 use crate::context::Context;
 
@@ -59,7 +57,7 @@ impl Session {
             config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
         }
         let mut settings =
-            Settings::new(repo.common_dir.clone(), repo.root.clone(), id.clone(), config.broker.clone());
+            Settings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
         settings.nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
         let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
@@ -71,8 +69,9 @@ impl Session {
             None => agents(&repo)?,
         };
         let bus = Arc::clone(broker.bus());
-        let patrol = start_patrol(&repo, &config, id, targets, &bus)?;
-        let mut tasks = vec![broker.runtime().spawn(feed(Arc::clone(&bus), Arc::clone(&patrol)))];
+        let (patrol, said) = patrol::start(&repo, &config, targets, &broker)?;
+        let feed = patrol::feed(said, Arc::clone(&bus), Arc::clone(&patrol));
+        let mut tasks = vec![broker.runtime().spawn(feed)];
         if let Some(mut wanted) = broker.take_watches() {
             let patrol = Arc::clone(&patrol);
             tasks.push(broker.runtime().spawn(async move {
@@ -202,44 +201,6 @@ fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
     Ok((targets, members))
 }
 
-fn start_patrol(
-    repo: &Repo,
-    config: &PawConfig,
-    session: SessionId,
-    targets: Vec<Target>,
-    bus: &Arc<Bus>,
-) -> Result<Arc<Patrol>, PawError> {
-    let conflict =
-        config.supervisor.as_ref().map(|supervisor| supervisor.conflict.clone()).unwrap_or_default();
-    let mut settings = worktrees::Settings::new(&repo.common_dir, repo.common_dir.join("paw/radar"));
-    settings.bases = worktrees::find_bases(&repo.git())?;
-    settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
-    let history = bus.state().map_err(failed)?;
-    let out = Arc::clone(bus);
-    let signal = move |signal| match signal {
-        Signal::Publish(message) => {
-            if let Err(error) = out.publish_blocking(*message, clock::now()) {
-                tracing::warn!(target: "paw::session", "a message was not stored: {error}");
-            }
-        }
-        Signal::Gone(agent) => tracing::warn!(target: "paw::session", "the worktree of {agent} is gone"),
-        Signal::Notice(text) => tracing::warn!(target: "paw::session", "{text}"),
-    };
-    let patrol =
-        Patrol::start(session, conflict, settings, targets, history.iter(), signal).map_err(failed)?;
-    Ok(Arc::new(patrol))
-}
-
-/// Hands the session's messages to the patrol, as they are stored.
-async fn feed(bus: Arc<Bus>, patrol: Arc<Patrol>) {
-    let mut stream = bus.subscribe();
-    while let Ok(Some(page)) = stream.next().await {
-        for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
-            patrol.on_message(stored);
-        }
-    }
-}
-
 fn start_learning(
     repo: &Repo,
     config: &PawConfig,
@@ -249,10 +210,10 @@ fn start_learning(
         config.supervisor.as_ref().map(|supervisor| &supervisor.learnings).filter(|wanted| wanted.enabled)?;
     let (stop, stopped) = oneshot::channel();
     let (bus, settings) = (Arc::clone(broker.bus()), learnings::Settings::of(wanted));
-    let path = repo.root.join(".git-paw/session-learnings.md");
+    let repository = repo.root.clone();
     let task = broker.runtime().spawn(async move {
         let stopped = async { drop(stopped.await) };
-        if let Err(error) = learnings::run::run(bus, settings, path, stopped).await {
+        if let Err(error) = learnings::run::run(bus, settings, repository, stopped).await {
             tracing::warn!(target: "paw::session", "learnings are no longer collected: {error}");
         }
     });

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use paw_broker::message::{Artifact, Intent, IntentFile, Region, Status};
 use paw_broker::radar::{Ask, Clash, Facts, Kind, Level, LineRange, Outcome, Radar, Verdict};
+use paw_broker::watch::gone;
 use paw_broker::{Message, SessionId, Stored};
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
@@ -380,8 +381,64 @@ fn an_agent_that_left_collides_with_nobody() {
     let mut tower = Tower::new(config(120));
     tower.tell(status("feat-a", &["a"]));
     tower.tell(status("feat-b", &["a"]));
-    assert_eq!(tower.radar.on_gone(&id("feat-b"), tower.now), Outcome::default());
+    let outcome = tower.radar.on_gone(&id("feat-b"), tower.now);
+    let said = tower.heard(outcome);
+    assert_eq!(
+        texts(&said),
+        ["feat-a: [conflict-detector] resolved: a no longer conflicts with the work of feat-b"]
+    );
+    assert_eq!(tower.tell(gone(&id("feat-b"))), [], "said once");
     assert_eq!(tower.wait(1_000), []);
+}
+
+#[test]
+fn an_agent_that_left_while_nobody_watched_is_forgotten_and_who_was_warned_of_it_is_told() {
+    let mut tower = Tower::new(config(120));
+    tower.tell(watched("feat-a", &["a", "b"]));
+    tower.tell(watched("feat-b", &["a"]));
+    tower.tell(intent("feat-b", &["b"], 900));
+    let mut again = Tower::new(config(120));
+    tower.history.iter().for_each(|stored| again.radar.replay(stored));
+    again.now = tower.now;
+    let said = again.tell(gone(&id("feat-b")));
+    assert_eq!(levels(&said), [(Kind::InFlight, Level::Cleared)]);
+    assert_eq!(again.work("feat-a", "c1", &["a", "b"]), []);
+    assert_eq!(again.tell(intent("feat-a", &["a"], 900)), []);
+    assert_eq!(again.wait(1_000), []);
+    // With that said, the next one has nothing to say.
+    let mut third = Tower::new(config(120));
+    tower.history.iter().chain(&again.history).for_each(|stored| third.radar.replay(stored));
+    assert_eq!(third.tell(gone(&id("feat-b"))), []);
+    assert_eq!(third.work("feat-a", "c1", &["a", "b"]), []);
+}
+
+#[test]
+fn what_is_known_from_the_past_alone_is_held_against_nobody() {
+    let mut tower = Tower::new(config(120));
+    tower.tell(watched("feat-a", &["a"]));
+    let mut again = Tower::new(config(120));
+    tower.history.iter().for_each(|stored| again.radar.replay(stored));
+    assert_eq!(again.tell(intent("feat-b", &["a"], 900)), [], "it may have been given up");
+    assert_eq!(again.work("feat-a", "c1", &["a"]).len(), 2, "it was not");
+}
+
+#[test]
+fn nobody_is_asked_about_a_conflict_that_was_resolved_while_nobody_watched() {
+    let mut tower = Tower::new(config(120));
+    tower.work("feat-a", "c1", &["a"]);
+    tower.tell(watched("feat-a", &["a"]));
+    tower.work("feat-b", "c2", &["a"]);
+    tower.tell(watched("feat-b", &["a"]));
+    assert_eq!(levels(&tower.verdict(clash("a"))), [CONFLICT; 2]);
+    let mut again = Tower::new(config(120));
+    tower.history.iter().for_each(|stored| again.radar.replay(stored));
+    again.now = tower.now;
+    assert_eq!(again.radar.next_tick(), None, "nothing can be said before somebody looks");
+    assert_eq!(again.wait(1_000), []);
+    assert_eq!(again.work("feat-a", "c3", &["a"]), []);
+    assert_eq!(again.work("feat-b", "c4", &["a"]), []);
+    assert_eq!(again.verdict(Verdict::Clean), []);
+    assert_eq!(levels(&again.wait(5)), [(Kind::InFlight, Level::Cleared); 2]);
 }
 
 #[test]
