@@ -1,6 +1,6 @@
 //! The session that a command is about.
 
-use paw_core::PawError;
+use paw_core::{PawError, Receipt};
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
 
@@ -26,6 +26,12 @@ impl Context {
             PawError::SessionError("no session for this repository\nhint: git paw start".to_owned())
         })
     }
+}
+
+/// What attaches to a session by tmux alone.
+pub(crate) fn attach_command(receipt: &Receipt) -> String {
+    let socket = receipt.tmux_socket.as_ref().map(|socket| format!(" -L {socket}")).unwrap_or_default();
+    format!("tmux{socket} attach -t {}", receipt.session_name)
 }
 
 /// The tmux pane that this process runs in.

@@ -137,6 +137,8 @@ impl AgentReceipt {
 /// A session, as it is kept on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
+    /// What its tmux session can be known by: one that was made before there was a number does not say which it is. It
+    /// keeps its zero until it is built again.
     #[serde(default)]
     pub format: u32,
     pub session_name: SessionName,
@@ -146,6 +148,9 @@ pub struct Receipt {
     pub status: SessionStatus,
     #[serde(default)]
     pub mode: SessionMode,
+    /// A command looks after its agents in the place of a supervisor, so they are started as they would be under one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<SupervisorReceipt>,
     #[serde(default)]
@@ -196,6 +201,7 @@ impl Receipt {
             created_at,
             status: SessionStatus::Active,
             mode: SessionMode::Bare,
+            unattended: false,
             supervisor: None,
             worktrees: Vec::new(),
             broker_port: None,
@@ -227,8 +233,7 @@ impl Receipt {
     }
 
     pub fn to_text(&self) -> Result<String, ReceiptError> {
-        let current = Self { format: FORMAT, ..self.clone() };
-        let mut text = serde_json::to_string_pretty(&current).map_err(ReceiptError::Unwritable)?;
+        let mut text = serde_json::to_string_pretty(self).map_err(ReceiptError::Unwritable)?;
         text.push('\n');
         Ok(text)
     }
@@ -266,6 +271,11 @@ impl Receipt {
 
     pub fn find_agent(&self, branch: &BranchName) -> Option<&AgentReceipt> {
         self.worktrees.iter().find(|agent| agent.branch == *branch)
+    }
+
+    /// Whether somebody answers for its agents, a supervisor or a command in its place.
+    pub fn is_looked_after(&self) -> bool {
+        self.mode == SessionMode::Supervisor || self.unattended
     }
 
     /// What the session really is: recorded as alive counts only while tmux has it.

@@ -1,6 +1,7 @@
 //! Files that survive a crash, locks, and where our files live.
 
 mod dirs;
+mod link;
 mod lock;
 
 use std::fs::{self, File};
@@ -9,6 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 pub use dirs::Dirs;
+pub use link::require_no_link;
 pub use lock::Lock;
 use paw_core::PawError;
 

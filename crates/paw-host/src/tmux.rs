@@ -136,8 +136,14 @@ impl Tmux {
         tmux.args(args)
     }
 
+    /// A command whose answer we read. In a locale without UTF-8 tmux would say `_` for every tab and every letter beyond
+    /// ASCII; a terminal that it draws on is another matter.
+    fn asked(&self, command: &TmuxCommand) -> Command {
+        self.command([OsStr::new("-u")].into_iter().chain(command.words()))
+    }
+
     fn output(&self, command: &TmuxCommand) -> Result<Output, TmuxError> {
-        Ok(self.command(command.words()).capture()?)
+        Ok(self.asked(command).capture()?)
     }
 
     /// Runs one command and returns what it printed.
@@ -149,7 +155,7 @@ impl Tmux {
     /// ends what it was building.
     pub fn run_batch(&self, batch: &Batch) -> Result<String, TmuxError> {
         let command = TmuxCommand::new("start-server").args([";", "source-file", "-"]);
-        let tmux = self.command(command.words()).input(batch.script());
+        let tmux = self.asked(&command).input(batch.script());
         let mut output = tmux.capture()?;
         for _ in 0..GOING_AWAY_TRIES {
             if output.exit.success() || !String::from_utf8_lossy(&output.stderr).contains(GOING_AWAY) {

@@ -46,8 +46,14 @@ enum HookError {
 
 /// Puts hooks into the worktrees of all agents whose CLI has some. Returns what the user should know.
 pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String> {
+    // A supervisor gets none, but hooks of its user's own may have told of an earlier one.
+    let supervisor = receipt.supervisor.iter().filter_map(|_| {
+        let error =
+            Notes::of(&repo.common_dir).forget(&AgentId::supervisor()).map_err(HookError::Notes).err()?;
+        Some(error.to_string())
+    });
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-    agents.filter_map(|(agent, id)| install(repo, agent, &id, program)).collect()
+    supervisor.chain(agents.filter_map(|(agent, id)| install(repo, agent, &id, program))).collect()
 }
 
 /// Puts hooks into the worktree of an agent that is about to be started. What it told before counts no more.
@@ -108,7 +114,7 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
     if is_tracked(&agent.worktree_path, &name)? {
         return Err(HookError::Tracked);
     }
-    require_no_link(&agent.worktree_path, file)?;
+    files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
     // First of all: at no moment git may see it.
     exclude::hide(&repo.common_dir, &name)?;
     let before = files::load_text(file)?.unwrap_or_default();
@@ -137,7 +143,7 @@ pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
 }
 
 fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
-    require_no_link(&agent.worktree_path, file)?;
+    files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
     let Some(before) = files::load_text(file)? else { return Ok(()) };
     let mut without = if has_hooks_in_file(agent) {
         settings::without_hooks(&before, &agent.cli)?
@@ -175,14 +181,6 @@ pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
 /// A file as git names it.
 fn name_in(worktree: &Path, file: &Path) -> String {
     file.strip_prefix(worktree).unwrap_or(file).to_string_lossy().into_owned()
-}
-
-/// Neither the file nor a directory on the way to it may lead elsewhere.
-fn require_no_link(worktree: &Path, file: &Path) -> Result<(), HookError> {
-    let on_the_way: Vec<PathBuf> =
-        file.ancestors().take_while(|path| *path != worktree).map(Path::to_path_buf).collect();
-    let is_link = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    if on_the_way.iter().any(is_link) { Err(HookError::Link) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -47,6 +47,16 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
             Last::Empty | Last::Unknown => {}
         }
     }
+    if let Some(supervisor) = &mut receipt.supervisor {
+        let id = AgentId::supervisor();
+        let told = notes.tracker(&id).unwrap_or_default();
+        match last(supervisor.conversation.as_deref(), &told) {
+            Last::Named(name) => supervisor.conversation = Some(name),
+            // In the main checkout the latest conversation may well be the user's own.
+            Last::Empty | Last::Unknown if can_resume(&supervisor.cli) => fresh.push(id),
+            Last::Empty | Last::Unknown => {}
+        }
+    }
     fresh
 }
 
@@ -54,7 +64,7 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
 mod tests {
     use jiff::Timestamp;
     use paw_agent::events::notes::Note;
-    use paw_core::{AgentReceipt, BranchName, SessionName};
+    use paw_core::{AgentReceipt, BranchName, SessionName, SupervisorReceipt};
     use paw_host::files::{self, Access};
     use serde_json::json;
 
@@ -126,6 +136,22 @@ mod tests {
         assert_eq!(place.take_up(), named("c-1"), "nothing was said in it");
         place.told("UserPromptSubmit", "c-9", "");
         assert_eq!(place.take_up(), named("c-9"));
+    }
+
+    #[test]
+    fn a_supervisor_begins_anew_unless_its_own_conversation_is_known() {
+        let mut place = Place::new();
+        let supervisor = SupervisorReceipt { cli: "claude".into(), ..SupervisorReceipt::default() };
+        place.receipt.supervisor = Some(supervisor);
+        let fresh = take_up(place.dir.path(), &mut place.receipt);
+        assert_eq!(fresh, [AgentId::supervisor()], "the latest in the main checkout may be anybody's");
+
+        place.id = AgentId::supervisor();
+        place.told("SessionStart", "s-1", "startup");
+        place.told("UserPromptSubmit", "s-1", "");
+        assert_eq!(take_up(place.dir.path(), &mut place.receipt), []);
+        let kept = place.receipt.supervisor.as_ref().and_then(|it| it.conversation.as_deref());
+        assert_eq!(kept, Some("s-1"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use paw_broker::hooks::{self, HookSetup};
 use paw_core::config::PawConfig;
 use paw_core::{AgentId, BranchName, Receipt};
-use paw_host::files::{self, Lock};
+use paw_host::files::Lock;
 use paw_host::git::Repo;
 use paw_host::tmux::Tmux;
 use paw_worktree::{Preparation, WorktreeCreation, Worktrees, crash};
@@ -26,6 +26,7 @@ use undo::{Step, Undo};
 
 use crate::cli_hooks;
 use crate::delivery;
+use crate::logs;
 use crate::panes::{Conversation, Making, Window};
 use crate::plan::Plan;
 use crate::receipts::Receipts;
@@ -142,7 +143,7 @@ fn build(
         None => Tokens::default(),
     };
     drop(broker);
-    open(doors, &receipt, &tokens, (Conversation::New, &[]), undo)?;
+    notes.extend(open(doors, &receipt, &tokens, (Conversation::New, &[]), undo)?);
     Ok(Launched { receipt, notes })
 }
 
@@ -215,19 +216,18 @@ pub(crate) fn install_hooks(
     Ok(hooks::install_all(&setups)?)
 }
 
-/// Builds the window in one step, and has the agents told what they are to do as soon as they listen.
+/// Builds the window in one step, and has the agents told what they are to do as soon as they listen. Returns what was odd.
 pub(crate) fn open(
     doors: Doors<'_>,
     receipt: &Receipt,
     tokens: &Tokens,
     (conversation, fresh): (Conversation, &[AgentId]),
     undo: &mut Undo<'_>,
-) -> Result<(), LaunchError> {
-    if let Some(logs) = &receipt.log_dir {
-        files::create_dir(&logs.join(receipt.session_name.as_str()))?;
-    }
+) -> Result<Vec<String>, LaunchError> {
     let token = |agent: &_| tokens.of(agent);
-    let window = Window::of(receipt, Making { program: doors.program, token: &token, conversation, fresh })?;
+    let making = Making { program: doors.program, token: &token, conversation, fresh };
+    let mut window = Window::of(receipt, making)?;
+    let notes = logs::make_way(receipt, window.panes.iter_mut().map(|pane| &mut pane.log))?;
     let mut batch = window.batch();
     if let Some(deliver) = delivery::in_background(receipt, doors.receipts, doors.program) {
         batch.push(deliver);
@@ -236,5 +236,5 @@ pub(crate) fn open(
     crash::point("start:panes-next");
     doors.tmux.run_batch(&batch)?;
     crash::point("start:panes-made");
-    Ok(())
+    Ok(notes)
 }

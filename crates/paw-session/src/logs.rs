@@ -2,11 +2,13 @@
 //!
 //! - [`file_name`]: the name of a branch's log, and back
 //! - [`list`]: which logs there are, and the one somebody means
+//! - [`make_way()`]: the way to a log, before anything is written to it
 //! - [`strip`]: a terminal's stream as lines of text
 //! - [`prune`]: which logs are too old or too many
 
 pub mod file_name;
 pub mod list;
+mod make_way;
 pub mod prune;
 pub mod strip;
 
@@ -18,6 +20,7 @@ use paw_core::{PawError, SessionName};
 
 pub use file_name::Whose;
 pub use list::{Log, Logs, SessionLogs};
+pub use make_way::make_way;
 pub use prune::{Limits, Pruned};
 pub use strip::{Keep, Strip};
 

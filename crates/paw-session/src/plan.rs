@@ -91,6 +91,8 @@ pub struct Plan {
     pub tmux_socket: Option<String>,
     /// Refuse an agent's commits on any other branch than its own.
     pub guard: bool,
+    /// A command looks after the agents in the place of a supervisor.
+    pub unattended: bool,
 }
 
 impl Plan {
@@ -113,6 +115,7 @@ impl Plan {
         let mut receipt =
             Receipt::new(self.session.clone(), self.repo.root.clone(), self.project.as_str(), created_at);
         receipt.mode = self.mode();
+        receipt.unattended = self.unattended;
         receipt.supervisor.clone_from(&self.supervisor);
         receipt.mouse = self.mouse;
         receipt.borders = self.borders;
@@ -182,6 +185,7 @@ pub fn plan(
         log_dir: log_dir.map(|logging| site.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
         guard: supervised && supervisor.strict_branch_guard,
+        unattended: false,
     })
 }
 

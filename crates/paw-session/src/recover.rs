@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use paw_agent::resume::can_resume;
 use paw_core::config::{BrokerConfig, WorktreePlacement};
+use paw_core::receipt::FORMAT;
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionName, SessionStatus};
 use paw_host::git::Repo;
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
@@ -162,10 +163,14 @@ fn rebuild(
             same.conversation.clone_from(&agent.conversation);
         }
     }
+    if let (Some(now), Some(same)) = (&receipt.supervisor, &mut before.supervisor) {
+        same.conversation.clone_from(&now.conversation);
+    }
     receipt.session_name = free_name(doors, &before, around.living)?;
     if receipt.session_name != before.session_name {
         receipt.original_id = Some(before.session_id());
     }
+    receipt.format = FORMAT;
     receipt.status = SessionStatus::Active;
     receipt.broker_port = broker.as_ref().map(Broker::port);
     // A conversation that goes on knows what it was told.
@@ -185,7 +190,7 @@ fn rebuild(
         None => Tokens::default(),
     };
     drop(broker);
-    launch::open(doors, &receipt, &tokens, (Conversation::Resumed, &fresh), undo)?;
+    notes.extend(launch::open(doors, &receipt, &tokens, (Conversation::Resumed, &fresh), undo)?);
     Ok(Launched { receipt, notes })
 }
 

@@ -4,10 +4,12 @@
 //! - [`resolve`], [`take_units`], [`take_all`]: some or all of them, checked as a whole
 //! - [`units`]: the rows of a picker
 //! - [`find_uncommitted`]: those that a new worktree would not have
+//! - [`find_assigned`]: those that a session's agents work on
 //!
 //! Inside: `source` decides which format is read and where, `folder` is the door to the files, and every format has
 //! a file of its own.
 
+mod assigned;
 mod distinct;
 mod error;
 mod folder;
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
 use paw_core::BranchName;
 use paw_core::config::{BranchPrefix, SpecsConfig};
 
+pub use assigned::find_assigned;
 pub use error::SpecError;
 pub use paw_core::config::SpecType as SpecFormat;
 pub use resolve::{resolve, take_all, take_units};

@@ -16,6 +16,7 @@ use paw_worktree::Worktrees;
 
 use crate::approval::Consent;
 use crate::command::start::trusted::{self, Asking};
+use crate::command::start::unattended;
 use crate::context::Context;
 
 /// Add an agent to the running session
@@ -42,12 +43,12 @@ pub(crate) struct AddArgs {
 }
 
 pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
+    let _lock = launch::lock(&context.require_repo()?)?;
     let session = context.require_session()?;
     let repo = &session.repo;
     let layers = context.load_config()?;
     let asking = Asking::About(if args.trust { Consent::Given } else { Consent::Ask });
     let config = trusted::config(&layers, repo, asking, context)?;
-    let _lock = launch::lock(repo)?;
     let plan = make_plan(args, &session, &config, context)?;
     let preparation = trusted::preparation(&layers, &config, repo, asking, context)?;
     let wishes = Wishes {
@@ -106,7 +107,11 @@ fn make_plan(
     };
     let (worktrees, branches) = (git.worktrees()?, git.local_branches()?);
     let site = Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &branches };
-    Ok(plan::plan(&request, &site, |_| false, Path::exists)?)
+    let mut plan = plan::plan(&request, &site, |_| false, Path::exists)?;
+    if receipt.unattended {
+        unattended::loosen(&mut plan, config, &found.clis);
+    }
+    Ok(plan)
 }
 
 fn supervised(session: &Session) -> bool {

@@ -6,6 +6,7 @@ use clap::Args;
 use paw_core::PawError;
 
 use crate::context::Context;
+use crate::session::attach_command;
 
 /// Attach to the running session of this repository
 ///
@@ -18,8 +19,8 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     if !io::stdin().is_terminal() {
         return Err(PawError::SessionError(format!(
-            "attaching needs a terminal\nhint: tmux attach -t {}",
-            session.receipt.session_name
+            "attaching needs a terminal\nhint: {}",
+            attach_command(&session.receipt)
         )));
     }
     Ok(session.attach()?)

@@ -43,6 +43,9 @@ pub(crate) struct MergeArgs {
     /// Merge only these branches or agents, verified or not
     #[arg(long, value_name = "BRANCH", value_delimiter = ',')]
     only: Vec<String>,
+    /// The same as --only
+    #[arg(value_name = "BRANCH", conflicts_with = "only")]
+    named: Vec<String>,
     /// End tests that take longer
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -60,7 +63,8 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawError> {
     let repo = context.require_repo()?;
     let client = context.broker_client()?;
-    let merge = open(&args.only, &repo, context)?;
+    let only = if args.named.is_empty() { &args.only } else { &args.named };
+    let merge = open(only, &repo, context)?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
@@ -72,7 +76,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         )));
     }
     let tests = Tests::gather(&repo, args.trust, Duration::from_secs(args.timeout), context)?;
-    if args.only.is_empty() {
+    if only.is_empty() {
         require_verified(&merge, context)?;
     }
     let stop = stop_on_signals()?;

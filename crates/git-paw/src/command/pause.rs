@@ -23,6 +23,9 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return context.output.say("No active session for this repo.");
     };
     let _lock = launch::lock(&session.repo)?;
+    let Some(session) = session.reload()? else {
+        return context.output.say("No active session for this repo.");
+    };
     let name = &session.receipt.session_name;
     match session.pause()? {
         Paused::Now => context.output.say(&format!("Session '{name}' paused. Resume with: git paw start")),

@@ -52,6 +52,9 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
         return context.output.say("Purge cancelled.");
     }
     let _lock = launch::lock(&session.repo)?;
+    let Some(session) = session.reload()? else {
+        return context.output.say("No session to purge for this repo.");
+    };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let mut say = |progress: Progress<'_>| tell(&progress, context);
     let purged = session.purge(&worktrees, args.force, own_pane().as_deref(), &mut say)?;

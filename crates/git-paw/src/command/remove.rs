@@ -8,6 +8,7 @@ use paw_worktree::Worktrees;
 
 use crate::command::worktree::tell_rescue;
 use crate::context::Context;
+use crate::session::own_pane;
 
 /// Take an agent out of the session, while the others go on
 ///
@@ -28,10 +29,12 @@ pub(crate) struct RemoveArgs {
 }
 
 pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> {
+    let _lock = launch::lock(&context.require_repo()?)?;
     let session = context.require_session()?;
-    let _lock = launch::lock(&session.repo)?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let options = RemoveAgent { keep_worktree: args.keep_worktree, force: args.force };
+    let own_pane = own_pane();
+    let options =
+        RemoveAgent { keep_worktree: args.keep_worktree, force: args.force, own_pane: own_pane.as_deref() };
     let removed = session.remove_agent(&worktrees, &args.branch, options)?;
     if let Some(rescue) = removed.worktree.as_ref().and_then(|removed| removed.rescue.as_ref()) {
         tell_rescue(rescue, context);

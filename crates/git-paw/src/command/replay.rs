@@ -9,6 +9,7 @@ use paw_host::process::{self, Command};
 use paw_session::logs::{self, Keep, Logs};
 use serde_json::json;
 
+use crate::command::start::trusted;
 use crate::context::Context;
 
 /// Read what an agent's pane has printed
@@ -43,7 +44,8 @@ pub(crate) struct ReplayArgs {
 
 pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
-    let config = context.load_config()?.resolve()?;
+    // As the session that wrote them has read it.
+    let config = context.load_config()?.without(trusted::loosens).resolve()?;
     let logging = config.logging.unwrap_or_default();
     let logs = Logs::load(&logs::directory(&repo.root, &logging.log_dir))?;
     let session = args.session.as_deref();

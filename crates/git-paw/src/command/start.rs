@@ -1,16 +1,17 @@
 //! `git paw start`, and `git paw` alone.
 
 mod agents;
+mod dry_run;
 mod existing;
 mod show;
 pub(crate) mod trusted;
-mod unattended;
+pub(crate) mod unattended;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-pub(crate) use trusted::without_loosening;
+pub(crate) use trusted::{loosens, without_loosening};
 
 use clap::Args;
 use paw_agent::detect_clis;
@@ -124,9 +125,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
         },
     };
     if args.dry_run {
-        let config = config(args, &site, context)?;
-        let plan = make_plan(args, &site, &config, &Living::default(), context)?;
-        show::dry_run(&plan, args.wants_specs(), context)?;
+        dry_run::run(args, &site, context)?;
         return Ok(None);
     }
     Tmux::default().require_minimum()?;
@@ -143,16 +142,20 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
     let (receipt, state) = match session {
         Some(session) => {
             if args.is_for_a_new_session() {
-                context.output.note(&format!(
-                    "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
-                    session.receipt.session_name
-                ));
+                say_whom_flags_are_for(&session, context);
             }
             existing::take_up(doors, existing::come_along(session, context)?, &site, &living, context)?
         }
         None => (start_new(args, doors, &site, &living, context)?, State::Launched),
     };
     Ok(Some(Begun { tmux, receipt, state }))
+}
+
+fn say_whom_flags_are_for(session: &Session, context: &Context) {
+    context.output.note(&format!(
+        "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
+        session.receipt.session_name
+    ));
 }
 
 /// The configuration as far as it may be followed.
@@ -205,7 +208,7 @@ impl StartArgs {
 
     /// Whether it says something that only a session to be made can follow.
     fn is_for_a_new_session(&self) -> bool {
-        let rest = Self { alone: UnattendedArgs::default(), trust: false, ..self.clone() };
+        let rest = Self { alone: UnattendedArgs::default(), trust: false, dry_run: false, ..self.clone() };
         rest != Self::default()
     }
 }

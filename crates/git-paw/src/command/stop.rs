@@ -49,6 +49,9 @@ pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
         }
     }
     let _lock = launch::lock(&session.repo)?;
+    let Some(session) = session.reload()? else {
+        return context.output.say("No active session for this repo.");
+    };
     for warning in session.stop(own_pane().as_deref())?.warnings {
         context.output.warn(&warning);
     }

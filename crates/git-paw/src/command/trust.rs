@@ -89,7 +89,7 @@ fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
     let wishes = [
         ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
-        (trusted::WANTS, trusted::wanted(&layers)),
+        (trusted::WANTS, trusted::wanted(&layers)?),
         (approval::WANTS_GATES, gates.subject().cloned()),
         ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
         ("this repository wants autopilot to run:", autopilot::subject(&layers)),

@@ -29,7 +29,12 @@ pub(crate) fn run_selection(
     if choice.clis.is_empty() {
         return Err(PawError::NoCLIsFound);
     }
-    let cli = choice.cli_flag.map(|name| require_cli(choice.clis, name)).transpose()?;
+    let cli = match (choice.cli_flag, choice.clis) {
+        (Some(name), clis) => Some(require_cli(clis, name)?),
+        // One CLI leaves nothing to choose.
+        (None, [only]) => Some(only.binary_name.clone()),
+        (None, _) => None,
+    };
     let branches = match choice.branches_flag {
         Some([]) => return Err(PawError::BranchError("--branches names no branch".to_owned())),
         Some(named) => named.to_vec(),

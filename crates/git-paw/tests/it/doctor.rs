@@ -108,11 +108,36 @@ fn leftovers_are_named_with_their_remedy() {
     let report = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
     assert!(find(&report, "paw-gone")["detail"].as_str().unwrap().contains("/no/such/repository is gone"));
     assert!(find(&report, "paw-dead")["detail"].as_str().unwrap().contains("tmux does not know the session"));
+    let remedy = find(&report, "paw-dead")["remedy"].as_str().unwrap().to_owned();
+    assert!(
+        remedy.contains("git paw start in [SANDBOX]/app brings it back") && !remedy.contains("rm "),
+        "{remedy}"
+    );
+    assert!(find(&report, "paw-gone")["remedy"].as_str().unwrap().contains("rm [SANDBOX]"));
     assert!(find(&report, "paw-cut")["detail"].as_str().unwrap().contains("is damaged"));
     assert!(find(&report, "paw-cut")["remedy"].as_str().unwrap().contains("rm [SANDBOX]/home/.local"));
     assert!(find(&report, "worktree")["detail"].as_str().unwrap().contains("[SANDBOX]/lost"));
     assert!(!report["checks"].as_array().unwrap().iter().any(|check| check["name"] == "paw-kept"));
     assert_eq!(report["status"], "warn");
+}
+
+#[test]
+fn a_session_on_a_tmux_server_of_its_own_is_looked_for_there() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let socket = format!("paw-doctor-{}", std::process::id());
+    let text = format!(
+        r#"{{"session_name":"paw-app","repo_path":"{}","status":"active","tmux_socket":"{socket}"}}"#,
+        repo.root.display()
+    );
+    sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", &text);
+    let dead = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
+    assert_eq!(find(&dead, "paw-app")["status"], "warn");
+    let begun = sandbox.run(&repo.root, "tmux", ["-L", &socket, "new-session", "-d", "-s", "paw-app", "cat"]);
+    assert_eq!(begun.code, 0, "{begun}");
+    let alive = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
+    sandbox.run(&repo.root, "tmux", ["-L", &socket, "kill-server"]);
+    assert!(!alive["checks"].as_array().unwrap().iter().any(|check| check["name"] == "paw-app"), "{alive}");
 }
 
 #[test]

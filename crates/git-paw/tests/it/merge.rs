@@ -132,7 +132,7 @@ fn what_is_not_verified_at_its_tip_is_not_merged_unless_it_is_named() {
     assert!(ran.code == 1 && ran.stderr.contains("not verified at the current tip: feat/b"), "{ran}");
     assert!(ran.stderr.contains("git paw verify feat/b"), "{ran}");
     assert_eq!(team.tip("main"), before);
-    assert_eq!(outcomes(&team.merge(&["--only", "feat/b"])), [("feat/b", "merged")]);
+    assert_eq!(outcomes(&team.merge(&["feat/b"])), [("feat/b", "merged")]);
     assert_eq!(team.tip("main"), team.tip("feat/b"));
 }
 

@@ -3,6 +3,7 @@
 mod delivery;
 mod dry_run;
 mod launch;
+mod logs;
 mod recover;
 mod specs;
 mod trust;

@@ -1,5 +1,6 @@
 //! The tower over a session: what hooks tell, what screens show, and what is done about it.
 
+mod codex;
 mod hook;
 mod keys;
 mod sweep;

@@ -222,6 +222,20 @@ fn what_is_verified_is_merged_when_that_is_wanted() {
 }
 
 #[test]
+fn a_merge_that_cannot_be_made_does_not_hide_what_became_of_the_agents() {
+    let world = World::new();
+    // Where the merge would test.
+    std::fs::create_dir(world.sandbox.root().join("app-paw-merge")).unwrap();
+    let running = world.start("feat/x", &["--merge"]);
+    world.is_briefed();
+    world.commit("feat/x", "x.txt");
+    let ran = running.finish();
+    let summary = document(&ran);
+    assert_eq!((ran.code, results(&summary)), (1, pairs(&[("feat/x", "verified")])), "{ran}");
+    assert!(summary["merge_error"].as_str().unwrap().contains("app-paw-merge"), "{ran}");
+}
+
+#[test]
 fn when_the_time_is_over_it_says_who_was_still_at_work() {
     let world = World::new();
     let running = world.start("feat/x", &["--time-limit", "6s"]);
@@ -326,4 +340,44 @@ fn its_flags_belong_to_it_and_nobody_else_supervises() {
     let ran = world.paw(&["start", "--unattended", "--time-limit", "soon"]);
     assert!(ran.code == 2 && ran.stderr.contains("90m"), "{ran}");
     assert!(!world.has_session());
+}
+
+#[test]
+fn agents_that_were_left_alone_are_guarded_again_when_their_session_is_built_again() {
+    let world = World::new();
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    running.interrupt();
+    running.finish();
+    world.sandbox.tmux(["kill-server"]);
+    wait_until("the tmux server is gone", || (!world.has_session()).then_some(()));
+    let ran = world.paw(&["start"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let added = world.paw(&["add", "feat/y"]);
+    assert_eq!(added.code, 0, "{added}");
+    for branch in ["feat/x", "feat/y"] {
+        let dir = world.worktree(branch);
+        let ran =
+            world.sandbox.run(&dir, "git", ["switch", "--quiet", "--create", &format!("other/{branch}")]);
+        assert_eq!(ran.code, 0, "{ran}");
+        let ran =
+            world.sandbox.run(&dir, "git", ["commit", "--quiet", "--allow-empty", "--message", "astray"]);
+        assert!(ran.code != 0 && ran.stderr.contains(branch), "{ran}");
+    }
+}
+
+#[test]
+fn an_agent_added_to_a_session_that_was_left_alone_is_started_like_the_others() {
+    let world = World::new();
+    world.sandbox.install_agent("codex", AgentLook::Claude, "");
+    let running = world.start("feat/x", &[]);
+    world.is_briefed();
+    running.interrupt();
+    running.finish();
+    let ran = world.paw(&["add", "feat/y", "--cli", "codex"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let file = world.sandbox.home().join(".local/share/git-paw/sessions/paw-app.json");
+    let receipt: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let command = receipt["worktrees"][1]["command"].as_str().unwrap();
+    assert!(command.contains("workspace-write"), "{command}");
 }

@@ -2,6 +2,7 @@
 //! used.
 
 use std::net::IpAddr;
+use std::path::{Component, Path};
 
 use toml::{Table, Value};
 
@@ -16,10 +17,21 @@ pub struct TrustItem {
     pub value: String,
 }
 
+impl TrustItem {
+    /// How much it lets agents do unasked, if that is what it is about.
+    pub fn approval(&self) -> Option<Approval> {
+        let is_asked_for = |level: &&Approval| self.value == exact(&Value::from(level.as_str()));
+        let is_level = matches!(self.key.as_str(), "supervisor.agent_approval" | "supervisor.approval");
+        Approval::ALL.iter().find(is_asked_for).filter(|_| is_level).copied()
+    }
+}
+
 impl Layer {
-    /// The keys of this layer that run programs, grant permissions or open the broker, sorted by key.
+    /// The keys of this layer that run programs, grant permissions, open the broker or write outside of the repository,
+    /// sorted by key.
     ///
-    /// Values that cannot do harm, such as an empty list or a loopback address, are not among them.
+    /// Values that cannot do harm, such as an empty list or a loopback address, are not among them. An approval is, unless
+    /// it is the strictest: whether it is more than the user's own is not known here.
     pub fn needs_trust(&self) -> Vec<TrustItem> {
         let mut items: Vec<_> = self.items().into_iter().map(|(_, item)| item).collect();
         items.sort();
@@ -85,16 +97,26 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         | ["worktree", "setup_commands"]
         | ["supervisor", "auto_approve", "safe_commands"]
         | ["supervisor", "common_dev_allowlist", "extra"] => true,
-        ["supervisor", "agent_approval" | "approval"] => value.as_str() == Some(Approval::FullAuto.as_str()),
+        ["supervisor", "agent_approval" | "approval"] => value.as_str() != Some(Approval::Manual.as_str()),
         ["supervisor" | "autopilot", key] => key.ends_with("_command"),
         ["broker", "auth"] => value.as_str() == Some(BrokerAuth::None.as_str()),
         ["broker", "bind"] => !value.as_str().is_some_and(is_loopback),
+        ["logging", "log_dir"] => !value.as_str().is_some_and(stays_inside),
         _ => false,
     }
 }
 
 fn is_loopback(bind: &str) -> bool {
     bind == "localhost" || bind.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether a path of a repository's file stays among that repository's own files.
+fn stays_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| match part {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        Component::CurDir => true,
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
+    })
 }
 
 /// The value in one line. Unequal values stay unequal, and nothing in it can disturb a terminal.

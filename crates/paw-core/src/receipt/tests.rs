@@ -37,6 +37,7 @@ fn saved_session_round_trips_with_all_fields_intact() {
         pending_boot_prompt: Some("begin".into()),
         boot_prompt_problem: Some("it never became ready".into()),
     });
+    full.unattended = true;
     full.mouse = false;
     full.borders = false;
     full.worktrees[0].settings_path = Some(".my-agent/settings.json".into());

@@ -6,7 +6,6 @@ use paw_broker::hooks::{self, HookSetup};
 use paw_broker::identity::Keyring;
 use paw_broker::log::SqliteLog;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStatus};
-use paw_host::files;
 use paw_host::sqlite::Durability;
 use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::WorktreeCreation;
@@ -18,8 +17,10 @@ use crate::delivery;
 use crate::launch::undo::{Step, Undo};
 use crate::launch::{self, Briefs, Doors, Progress, Wishes, setup};
 use crate::layout::{Layout, Top};
+use crate::logs;
 use crate::panes::{self, Conversation, Making};
 use crate::plan::Plan;
+use crate::specs;
 
 /// An agent that has joined a session.
 #[derive(Debug)]
@@ -97,7 +98,7 @@ impl Session {
         let now = receipt.session_name.clone();
         undo.add(Step::ReceiptBefore { before: Box::new(self.receipt.clone()), now });
         self.change(|receipt| receipt.worktrees.push(agent.clone()))?;
-        self.open_pane(doors, &receipt, &agent, &id, seen)?;
+        notes.extend(self.open_pane(doors, &receipt, &agent, &id, seen)?);
         self.arrange();
         Ok(Added { agent, id, notes })
     }
@@ -129,8 +130,11 @@ impl Session {
         wishes: Wishes<'_>,
         receipt: &mut Receipt,
     ) -> Result<Vec<String>, LifecycleError> {
+        let others = specs::find_assigned(&self.receipt, &self.repo.root, wishes.config);
         let spec = |branch: &BranchName| {
-            plan.agents.iter().find(|agent| agent.branch == *branch).and_then(|agent| agent.spec.clone())
+            let new = plan.agents.iter().find(|agent| agent.branch == *branch);
+            let other = || others.iter().find(|spec| spec.branch == *branch).cloned();
+            new.map_or_else(other, |agent| agent.spec.clone())
         };
         let briefs =
             Briefs { repo: &self.repo, config: wishes.config, config_dir: wishes.config_dir, spec: &spec };
@@ -142,7 +146,7 @@ impl Session {
         Ok(briefed.warnings)
     }
 
-    /// Makes the pane behind the last one, which is where the last agent belongs.
+    /// Makes the pane behind the last one, which is where the last agent belongs. Returns what was odd.
     fn open_pane(
         &self,
         doors: Doors<'_>,
@@ -150,18 +154,16 @@ impl Session {
         agent: &AgentReceipt,
         id: &AgentId,
         seen: &Seen,
-    ) -> Result<(), LifecycleError> {
+    ) -> Result<Vec<String>, LifecycleError> {
         let Some(last) = seen.panes.iter().rfind(|pane| pane.mark.is_some()) else {
             return Err(PawError::TmuxError("no pane of the session is left".to_owned()).into());
         };
-        if let Some(logs) = &receipt.log_dir {
-            files::create_dir(&logs.join(receipt.session_name.as_str()))?;
-        }
         let token = if receipt.has_broker() { Some(self.mint(id)?) } else { None };
         let token = |_: &AgentId| token.clone();
         let making =
             Making { program: doors.program, token: &token, conversation: Conversation::New, fresh: &[] };
-        let pane = making.agent(receipt, agent, id);
+        let mut pane = making.agent(receipt, agent, id);
+        let notes = logs::make_way(receipt, [&mut pane.log])?;
         let target = last.next_place();
         let mut batch = Batch::default();
         let mut push = |command| batch.push(command);
@@ -176,7 +178,8 @@ impl Session {
         {
             push(deliver);
         }
-        Ok(self.tmux.run_batch(&batch).map(drop)?)
+        self.tmux.run_batch(&batch)?;
+        Ok(notes)
     }
 
     /// A token for the new agent alone; those of the others stay good.

@@ -122,6 +122,9 @@ impl Session {
         if self.moved_from.is_some() {
             forget_elsewhere(worktrees, path);
         }
+        if let Err(error) = self.take_briefing_out(path) {
+            say(Progress::Warning(error.to_string()));
+        }
         match worktrees.remove_worktree(&self.repo.root, path, force) {
             Ok(removed) => {
                 say(Progress::Removed { took: watch.elapsed(), removed: &removed });

@@ -1,6 +1,7 @@
 //! One agent less, while the others go on.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
@@ -15,15 +16,17 @@ use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::{Removed, Worktrees};
 
 use super::{LifecycleError, Session};
-use crate::cli_hooks;
 use crate::panes::SUPERVISOR;
+use crate::{briefing, cli_hooks};
 
 /// How much goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RemoveAgent {
+pub struct RemoveAgent<'a> {
     pub keep_worktree: bool,
     /// Also with uncommitted changes, which are stored first.
     pub force: bool,
+    /// The pane this process runs in: when it is the agent's, it ends last.
+    pub own_pane: Option<&'a str>,
 }
 
 /// What was done.
@@ -40,7 +43,7 @@ impl Session {
         &self,
         worktrees: &Worktrees,
         branch: &str,
-        options: RemoveAgent,
+        options: RemoveAgent<'_>,
     ) -> Result<RemovedAgent, LifecycleError> {
         let (agent, id) = self.require_agent(branch)?;
         if self.receipt.worktrees.len() == 1 {
@@ -52,24 +55,50 @@ impl Session {
             require_clean(path)?;
         }
         let seen = self.look()?;
-        if let Some(pane) = seen.as_ref().and_then(|seen| seen.find(id.as_str())) {
-            let kill = TmuxCommand::new("kill-pane").args(["-t", &pane.id]);
-            self.tmux.run_batch(&Batch::from_iter([kill]))?;
+        let pane = seen.as_ref().and_then(|seen| seen.find(id.as_str())).map(|pane| pane.id.as_str());
+        let own = pane.filter(|pane| options.own_pane == Some(*pane));
+        if let Some(pane) = pane.filter(|_| own.is_none()) {
+            self.kill_pane(pane)?;
         }
         hooks::uninstall(&self.repo.common_dir, path)?;
         cli_hooks::remove(&self.repo, &agent);
         self.revoke(&id)?;
         let worktree = if goes {
             process::end(&process::living_in(path));
-            Some(worktrees.remove_worktree(&self.repo.root, path, options.force)?)
+            let force = self.take_briefing_out(path)? || options.force;
+            Some(worktrees.remove_worktree(&self.repo.root, path, force)?)
         } else {
             None
         };
         self.change(|receipt| receipt.worktrees.retain(|one| one.branch != agent.branch))?;
+        if let Some(own) = own {
+            // Out of the way first, so that the others can be arranged while we still live.
+            let _ = self.tmux.run(&TmuxCommand::new("break-pane").args(["-d", "-s", own]));
+        }
         if seen.is_some() {
             self.arrange();
         }
+        own.map_or(Ok(()), |own| self.kill_pane(own))?;
         Ok(RemovedAgent { agent, worktree })
+    }
+
+    /// What is ours is nobody's loss. What somebody has written beside it has to be seen by git, although our rules hide
+    /// the name: then it is kept like any other work. Says whether there was something.
+    pub(super) fn take_briefing_out(&self, worktree: &Path) -> Result<bool, LifecycleError> {
+        let files = briefing::remove(&self.repo, worktree)?.files;
+        let left: Vec<_> =
+            files.into_iter().filter(|file| file.exists()).map(PathBuf::into_os_string).collect();
+        if left.is_empty() {
+            return Ok(false);
+        }
+        Git::at(worktree)
+            .plumb(None, ["add", "--force", "--"].map(OsString::from).into_iter().chain(left))?;
+        Ok(true)
+    }
+
+    fn kill_pane(&self, pane: &str) -> Result<(), LifecycleError> {
+        let kill = TmuxCommand::new("kill-pane").args(["-t", pane]);
+        Ok(self.tmux.run_batch(&Batch::from_iter([kill])).map(drop)?)
     }
 
     /// The agent of a branch, and its id.

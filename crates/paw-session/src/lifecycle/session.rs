@@ -40,6 +40,12 @@ impl Session {
         }))
     }
 
+    /// The same session as it is by now, for whoever has waited for an answer or a lock. Nothing if it is gone.
+    pub fn reload(&self) -> Result<Option<Self>, LifecycleError> {
+        let found = Self::find(&self.repo, &self.receipts)?;
+        Ok(found.filter(|found| found.receipt.session_id() == self.receipt.session_id()))
+    }
+
     /// The session of the repository around a directory, found by looking at files alone. Nothing means only that git has
     /// to be asked, which takes longer than everything else.
     pub fn find_at_a_glance(dir: &Path, receipts: &Receipts) -> Result<Option<Self>, LifecycleError> {

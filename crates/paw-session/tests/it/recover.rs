@@ -194,3 +194,20 @@ fn a_dashboard_whose_pane_is_gone_gets_a_new_one_in_its_place() {
         world.wait_for(&started.session_name, "dashboard", "dashboard in");
     }
 }
+
+#[test]
+fn a_supervisor_begins_anew_and_is_told_its_task_again() {
+    let world = World::new("supervisor");
+    let mut started = world.start(&["feat/a"], true);
+    world.tmux.kill_session(&started.session_name).unwrap();
+    let supervisor = started.supervisor.as_mut().unwrap();
+    supervisor.cli = "claude".into();
+    supervisor.pending_boot_prompt = None;
+    world.receipts.save(&started).unwrap();
+    let recovered = world.recover(&started).unwrap().receipt;
+    let supervisor = recovered.supervisor.unwrap();
+    assert!(supervisor.boot_prompt.is_some());
+    assert_eq!(supervisor.pending_boot_prompt, supervisor.boot_prompt);
+    // What it is started with is shown with a mark at its end.
+    world.wait_for(&recovered.session_name, "supervisor", "app with .");
+}

@@ -19,13 +19,13 @@ const GROUP: &str = "State";
 
 pub(super) fn check(config: &PawConfig, repo_root: Option<&Path>, dirs: &Dirs) -> Vec<Check> {
     let mut checks = vec![check_data_dir(dirs), check_port(config)];
-    let tmux = Tmux::on_socket(config.tmux.socket.clone());
     checks.extend(load_receipts(&dirs.sessions_dir()).into_iter().filter_map(|(file, receipt)| {
-        let stale = match receipt {
-            Ok(receipt) => receipt.why_stale(&tmux)?,
-            Err(error) => error,
+        let (why, remedy) = match receipt {
+            Ok(receipt) => receipt.why_stale(&file)?,
+            Err(error) => (error, forget(&file)),
         };
-        Some(check_receipt(&file, stale))
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Some(Check::ok(GROUP, name, why).warn(remedy))
     }));
     checks.extend(repo_root.map(check_worktrees).unwrap_or_default());
     checks
@@ -63,16 +63,25 @@ struct Receipt {
     session_name: SessionName,
     repo_path: PathBuf,
     status: String,
+    #[serde(default)]
+    tmux_socket: Option<String>,
 }
 
 impl Receipt {
-    fn why_stale(&self, tmux: &Tmux) -> Option<String> {
+    /// Why it is no session that runs or was stopped, and what to do about it.
+    fn why_stale(&self, file: &Path) -> Option<(String, String)> {
+        let repo = self.repo_path.display();
         if !self.repo_path.exists() {
-            return Some(format!("its repository {} is gone", self.repo_path.display()));
+            return Some((format!("its repository {repo} is gone"), forget(file)));
         }
+        let tmux = Tmux::on_socket(self.tmux_socket.clone());
         let alive = tmux.has_session(&self.session_name).unwrap_or(true);
-        (self.status == "active" && !alive)
-            .then(|| "it says active, but tmux does not know the session".to_owned())
+        (self.status != "stopped" && !alive).then(|| {
+            (
+                format!("it says {}, but tmux does not know the session", self.status),
+                format!("git paw start in {repo} brings it back, git paw purge there removes it"),
+            )
+        })
     }
 }
 
@@ -90,13 +99,8 @@ fn load_receipts(dir: &Path) -> Vec<(PathBuf, Result<Receipt, String>)> {
     files.into_iter().map(load).collect()
 }
 
-fn check_receipt(file: &Path, why: String) -> Check {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let forget = format!(
-        "the worktrees stay as they are; to forget the session: rm {}",
-        shell_quote(file.as_os_str())
-    );
-    Check::ok(GROUP, name, why).warn(forget)
+fn forget(file: &Path) -> String {
+    format!("the worktrees stay as they are; to forget the session: rm {}", shell_quote(file.as_os_str()))
 }
 
 fn check_worktrees(root: &Path) -> Vec<Check> {

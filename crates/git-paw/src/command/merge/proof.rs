@@ -76,7 +76,7 @@ mod tests {
             repo: &repo,
             context: &context,
             steps: Vec::new(),
-            limit: Duration::from_secs(60),
+            limit: Duration::from_mins(1),
             ready: Ready::default(),
         };
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());

@@ -3,11 +3,10 @@
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode, SessionStatus, SupervisorReceipt};
 use paw_host::clock;
-use paw_host::git::Repo;
 use paw_session::launch::{Briefs, Doors};
 use paw_session::lifecycle::Session;
 use paw_session::recover::{self, Circumstances, Living};
-use paw_session::specs::{self, SpecEntry};
+use paw_session::specs;
 
 use super::show::State;
 use super::{Surroundings, trusted};
@@ -54,14 +53,14 @@ fn build_again(
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = &trusted::config(&site.layers, &site.repo, site.asking, context)?;
-    let specs = find_specs(&receipt, &site.repo, config);
+    let specs = specs::find_assigned(&receipt, &site.repo.root, config);
     let spec = |branch: &BranchName| specs.iter().find(|spec| spec.branch == *branch).cloned();
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let around = Circumstances {
         repo: &site.repo,
         broker: &config.broker,
         placement: config.worktree_placement(),
-        guard: receipt.mode == SessionMode::Supervisor && supervisor.strict_branch_guard,
+        guard: receipt.is_looked_after() && supervisor.strict_branch_guard,
         briefs: Briefs { repo: &site.repo, config, config_dir: context.dirs.config_dir(), spec: &spec },
         living,
         now: clock::now(),
@@ -81,15 +80,4 @@ fn with_supervisor(mut receipt: Receipt, config: &PawConfig) -> Receipt {
         receipt.supervisor = Some(SupervisorReceipt { cli, ..SupervisorReceipt::default() });
     }
     receipt
-}
-
-/// The specs that the agents work on, as far as they are still there.
-fn find_specs(receipt: &Receipt, repo: &Repo, config: &PawConfig) -> Vec<SpecEntry> {
-    let wanted =
-        |spec: &SpecEntry| receipt.worktrees.iter().any(|agent| agent.spec.as_ref() == Some(&spec.id));
-    if receipt.worktrees.iter().all(|agent| agent.spec.is_none()) {
-        return Vec::new();
-    }
-    let scan = specs::scan(&repo.root, config.specs.as_ref(), None, &config.branch_prefix());
-    scan.map(|scan| scan.entries.into_iter().filter(wanted).collect()).unwrap_or_default()
 }

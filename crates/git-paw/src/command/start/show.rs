@@ -1,48 +1,12 @@
-//! What a start says: its plan, or where the session is.
+//! What a start says: where the session is.
 
-use std::path::Path;
+use std::io::{self, IsTerminal as _};
 
-use paw_core::{AgentId, PawError, Receipt, SessionMode};
-use paw_host::clock;
+use paw_core::{PawError, Receipt, SessionMode};
 use paw_host::tmux::Tmux;
-use paw_session::panes::{Conversation, Making, REDACTED, Window};
-use paw_session::plan::Plan;
 
 use crate::context::Context;
-use crate::prompt::{Prompter as _, TerminalPrompter};
-
-/// The plan and the tmux commands, tokens left out. Nothing was touched for them.
-pub(super) fn dry_run(plan: &Plan, from_specs: bool, context: &Context) -> Result<(), PawError> {
-    let say = |line: &str| context.output.say(line);
-    say(match (plan.mode(), from_specs) {
-        (SessionMode::Supervisor, _) => "Dry run — supervisor session plan:",
-        (SessionMode::Bare, true) => "Dry run — session plan (from specs):",
-        (SessionMode::Bare, false) => "Dry run — session plan:",
-    })?;
-    say(&format!("  session {}", plan.session))?;
-    if let Some(supervisor) = &plan.supervisor {
-        say(&format!("  supervisor → {}", supervisor.cli))?;
-    }
-    for agent in &plan.agents {
-        let dir = below_parent(&agent.dir, &plan.repo.root);
-        say(&format!("  {} → {} ({dir})", agent.branch, agent.cli))?;
-    }
-    say("")?;
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
-    let token = |_: &AgentId| plan.broker.as_ref().map(|_| REDACTED.to_owned());
-    let making = Making { program: &program, token: &token, conversation: Conversation::New, fresh: &[] };
-    let window = Window::of(&plan.receipt(clock::now()), making)?;
-    window.batch().commands().iter().try_for_each(|command| say(&format!("  {command}")))
-}
-
-/// As seen from the repository: `../app-feat-a`, or the path inside it.
-fn below_parent(dir: &Path, root: &Path) -> String {
-    match (dir.strip_prefix(root), root.parent().map(|parent| dir.strip_prefix(parent))) {
-        (Ok(inside), _) => inside.display().to_string(),
-        (_, Some(Ok(beside))) => format!("../{}", beside.display()),
-        _ => dir.display().to_string(),
-    }
-}
+use crate::session::attach_command;
 
 /// How a session came to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +32,8 @@ pub(super) fn session(
             .output
             .say(&format!("Supervisor session '{name}' launched with {agents} coding agent(s)."))?;
     }
-    if TerminalPrompter.is_interactive() {
+    // What is said may go elsewhere.
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(tmux.attach(name)?);
     }
     let what = match state {
@@ -81,10 +46,5 @@ pub(super) fn session(
     if supervised {
         context.output.say("Supervisor mode requires an interactive terminal: attach to talk to it.")?;
     }
-    say_how_to_attach(receipt, context)
-}
-
-fn say_how_to_attach(receipt: &Receipt, context: &Context) -> Result<(), PawError> {
-    let socket = receipt.tmux_socket.as_ref().map(|socket| format!(" -L {socket}")).unwrap_or_default();
-    context.output.say(&format!("Attach with: tmux{socket} attach -t {}", receipt.session_name))
+    context.output.say(&format!("Attach with: {}", attach_command(receipt)))
 }

@@ -1,7 +1,7 @@
 //! The configuration as far as it may be followed: what a repository wants to run or to loosen needs a yes.
 
 use paw_core::PawError;
-use paw_core::config::{PawConfig, TrustItem};
+use paw_core::config::{Approval, PawConfig, TrustItem};
 use paw_host::config::Layers;
 use paw_host::git::Repo;
 use paw_host::trust::Subject;
@@ -19,7 +19,8 @@ pub(crate) enum Asking {
     About(Consent),
 }
 
-/// A repository may not open the broker to others, or to everybody, behind its user's back.
+/// A repository may not open the broker to others, or to everybody, nor have logs written elsewhere, behind its user's
+/// back.
 pub(crate) fn without_loosening(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
     for item in layers.repo.needs_trust().iter().filter(|item| loosens(item)) {
         context.output.warn(&format!(
@@ -30,16 +31,30 @@ pub(crate) fn without_loosening(layers: &Layers, context: &Context) -> Result<Pa
     layers.without(loosens).resolve()
 }
 
-fn loosens(item: &TrustItem) -> bool {
-    item.key.starts_with("broker.")
+pub(crate) fn loosens(item: &TrustItem) -> bool {
+    item.key.starts_with("broker.") || item.key == "logging.log_dir"
 }
 
-/// What decides how agents are started: their programs, and how much they may do unasked.
-fn starts_agents(item: &TrustItem) -> bool {
-    let supervisor = item.key.strip_prefix("supervisor.");
-    item.key.starts_with("clis.")
-        || supervisor.is_some_and(|key| matches!(key, "agent_approval" | "approval"))
-        || (supervisor.is_some_and(|key| key.ends_with("_command")) && !is_gate(item))
+/// How much agents, and a supervisor, may do unasked if the user alone is heard.
+struct Own {
+    agents: Approval,
+    supervisor: Approval,
+}
+
+impl Own {
+    fn of(layers: &Layers) -> Result<Self, PawError> {
+        let config = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+        Ok(Self { agents: config.agent_approval, supervisor: config.approval() })
+    }
+
+    /// What decides how agents are started: their programs, and how much more they may do unasked than their user lets them.
+    fn needs_a_yes_for(&self, item: &TrustItem) -> bool {
+        if let Some(level) = item.approval() {
+            return level > if item.key.ends_with(".approval") { self.supervisor } else { self.agents };
+        }
+        let is_command = item.key.starts_with("supervisor.") && item.key.ends_with("_command");
+        item.key.starts_with("clis.") || (is_command && !is_gate(item))
+    }
 }
 
 /// A command that agents are told to run, and that proves their work: approved once, for both.
@@ -55,10 +70,12 @@ pub(crate) fn config(
     context: &Context,
 ) -> Result<PawConfig, PawError> {
     let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
-    let agents = (WANTS, wanted(layers), starts_agents as fn(&TrustItem) -> bool);
+    let own = Own::of(layers)?;
+    let starts_agents = |item: &TrustItem| own.needs_a_yes_for(item);
+    let agents = (WANTS, wanted(layers)?, &starts_agents as &dyn Fn(&TrustItem) -> bool);
     let mut followed = layers.clone();
     let mut ignored = Vec::new();
-    for (wants, subject, is_of_it) in [agents, (approval::WANTS_GATES, gates.subject().cloned(), is_gate)] {
+    for (wants, subject, is_of_it) in [agents, (approval::WANTS_GATES, gates.subject().cloned(), &is_gate)] {
         let Some(subject) = subject else { continue };
         let approved = match asking {
             Asking::Never => approval::is_approved(&subject, repo, context)?,
@@ -81,10 +98,11 @@ pub(crate) fn config(
 }
 
 /// What the repository's own file wants agents to be started with, as something to approve.
-pub(crate) fn wanted(layers: &Layers) -> Option<Subject> {
-    let items = layers.repo.needs_trust().into_iter().filter(starts_agents);
+pub(crate) fn wanted(layers: &Layers) -> Result<Option<Subject>, PawError> {
+    let own = Own::of(layers)?;
+    let items = layers.repo.needs_trust().into_iter().filter(|item| own.needs_a_yes_for(item));
     let subject = items.fold(Subject::new("agents"), |subject, item| subject.with(item.key, item.value));
-    (!subject.is_empty()).then_some(subject)
+    Ok((!subject.is_empty()).then_some(subject))
 }
 
 pub(crate) const WANTS: &str = "this repository wants to start agents with:";

@@ -118,8 +118,9 @@ pub(super) fn with_broker(mut config: PawConfig) -> PawConfig {
 }
 
 /// Agents that are looked after may do what they may in a supervised session.
-pub(super) fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
+pub(crate) fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
     let supervisor = config.supervisor.clone().unwrap_or_default();
+    plan.unattended = true;
     plan.guard = supervisor.strict_branch_guard;
     for agent in &mut plan.agents {
         if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
@@ -162,9 +163,13 @@ fn follow(
         if agents == 1 { "it" } else { "them" },
     ));
     let end = until_the_end(&mut watch, &mut crew, &signs)?;
-    let merged = match end {
-        End::Complete if args.merge => crew.merge(&watch, &signs)?,
-        End::Complete | End::TimeOver | End::Interrupted | End::SessionGone => None,
+    // What became of the agents is told even where the merge could not be made.
+    let (merged, merge_error) = match end {
+        End::Complete if args.merge => match crew.merge(&watch, &signs) {
+            Ok(merged) => (merged, None),
+            Err(error) => (None, Some(error.to_string())),
+        },
+        End::Complete | End::TimeOver | End::Interrupted | End::SessionGone => (None, None),
     };
     drop(charge);
     let end = if signs.stop().is_raised() { End::Interrupted } else { end };
@@ -175,6 +180,7 @@ fn follow(
         outcomes: watch.outcomes(clock::now()),
         questions: watch.questions(),
         merged,
+        merge_error,
         wanted_merge: args.merge,
     };
     summary.show(context)?;

@@ -183,6 +183,16 @@ fn one_branch_is_not_asked_for_a_mode() {
 }
 
 #[test]
+fn the_only_cli_is_not_asked_for() {
+    let mut world = World::new();
+    world.clis.truncate(1);
+    let script = Script::new([Answer::Many(vec![0, 1])]);
+    let selection = run_selection(&script, &world.choice());
+    assert_eq!(mapped(selection), pairs(&[("feature/auth", "alpha"), ("fix/api", "alpha")]));
+    assert_eq!(script.asked.borrow().len(), 1);
+}
+
+#[test]
 fn new_branches_are_named_beside_those_that_are_there() {
     let world = World::new();
     let choice = Choice { cli_flag: Some("alpha"), ..world.choice() };

@@ -132,6 +132,27 @@ fn add_from_spec_takes_branch_and_cli_from_it() {
 }
 
 #[test]
+fn everybody_keeps_their_specs_when_somebody_joins() {
+    let world = World::empty();
+    world.repo.write("specs/add-auth/tasks.md", "---\nfiles: [src/auth.rs]\n---\n- [ ] Log in\n");
+    world.repo.git(["add", "specs"]);
+    world.repo.git(["commit", "--quiet", "--message", "spec"]);
+    let args = ["start", "--supervisor", "--cli", "claude", "--from-all-specs"];
+    let ran = world.paw(&args);
+    assert_eq!(ran.code, 0, "{ran}");
+    let supervisor = world.repo.root.join(".git-paw/AGENTS.local.md");
+    let before = fs::read_to_string(&supervisor).unwrap();
+    assert!(before.contains("add-auth"), "{before}");
+    let ran = world.paw(&["add", "feat/c"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let after = fs::read_to_string(&supervisor).unwrap();
+    for line in before.lines() {
+        assert!(after.lines().any(|kept| kept == line), "lost: {line}\n{after}");
+    }
+    assert!(after.contains("feat/c"), "{after}");
+}
+
+#[test]
 fn an_agent_added_to_a_paused_session_is_there_after_it() {
     let world = World::with_broker();
     world.paw(&["pause"]);

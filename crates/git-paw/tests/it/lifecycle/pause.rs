@@ -1,5 +1,7 @@
 //! `git paw pause`, and the start that follows it.
 
+use std::fs;
+
 use paw_testkit::wait_until;
 use serde_json::json;
 
@@ -45,6 +47,26 @@ fn paused_and_dead_downgrades_to_stopped() {
     let status = world.status();
     assert_eq!((&status["status"], &status["recorded"]), (&json!("stopped"), &json!("paused")));
     assert_eq!(world.paw(&["pause"]).stdout, "No active session for this repo.\n");
+}
+
+#[test]
+fn a_session_of_an_older_version_is_still_the_same_one_after_a_pause() {
+    let world = World::new();
+    let mut receipt = world.receipt();
+    receipt.as_object_mut().unwrap().remove("format");
+    fs::write(world.receipt_path(), receipt.to_string()).unwrap();
+    world.tmux(&["set-option", "-u", "-t", "=paw-app:", "@paw_session"]);
+    let panes = world.panes();
+    let ran = world.paw(&["pause"]);
+    assert!(ran.stdout.contains("paused"), "{ran}");
+    assert_eq!(world.paw(&["start"]).code, 0);
+    assert_eq!(world.tmux(&["list-sessions", "-F", "#{session_name}"]), "paw-app");
+    assert_eq!((world.status()["status"].clone(), world.panes()), (json!("active"), panes));
+    // Built anew it says which one it is, and so does its receipt.
+    world.kill_tmux();
+    assert_eq!(world.paw(&["start"]).code, 0);
+    assert_eq!(world.receipt()["format"], json!(1));
+    assert_eq!(world.status()["status"], json!("active"));
 }
 
 #[test]

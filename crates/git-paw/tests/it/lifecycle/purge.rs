@@ -21,6 +21,21 @@ fn purge_removes_the_session_its_worktrees_and_the_branches_it_made_for_nothing(
 }
 
 #[test]
+fn what_we_have_written_for_an_agent_is_not_told_as_lost_and_what_somebody_added_to_it_is_kept() {
+    let world = World::new();
+    let briefing = world.worktree("feat/a").join("AGENTS.md");
+    let text = fs::read_to_string(&briefing).unwrap();
+    fs::write(&briefing, format!("my own rule\n{text}")).unwrap();
+    let ran = world.paw(&["purge", "--force"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(!ran.stderr.contains("ignored files"), "{ran}");
+    let kept = world.paw(&["undo", "--json"]).stdout;
+    let id = serde_json::from_str::<serde_json::Value>(&kept).unwrap()["rescues"][0]["id"].clone();
+    let shown = world.paw(&["undo", "show", id.as_str().unwrap()]);
+    assert!(shown.stdout.contains("AGENTS.md"), "{shown}");
+}
+
+#[test]
 fn purge_without_a_terminal_needs_force() {
     let world = World::new();
     let ran = world.paw(&["purge"]);
@@ -74,6 +89,30 @@ fn purge_without_unmerged_commits_asks_the_other_question() {
     assert!(!terminal.shown().contains("unmerged"));
     terminal.send("y\r");
     terminal.wait_for("'paw-app'.");
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn an_agent_that_joins_during_the_question_is_purged_with_the_others() {
+    let world = World::new();
+    let mut terminal = world.typed(&["purge"]);
+    terminal.wait_for("y/N");
+    assert_eq!(world.paw(&["add", "feat/c"]).code, 0);
+    terminal.send("y\r");
+    terminal.wait_for("'paw-app'.");
+    assert_eq!(terminal.finish(), 0);
+    assert!(!world.worktree("feat/c").exists() && !world.has_branch("feat/c"));
+    assert_eq!(world.repo.git(["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_session_that_is_purged_during_the_question_is_not_purged_twice() {
+    let world = World::new();
+    let mut terminal = world.typed(&["purge"]);
+    terminal.wait_for("y/N");
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    terminal.send("y\r");
+    terminal.wait_for("No session to purge");
     assert_eq!(terminal.finish(), 0);
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use paw_testkit::wait_until;
 use serde_json::json;
 
 use super::World;
@@ -33,6 +34,19 @@ fn remove_refuses_uncommitted_work_before_it_touches_anything() {
     let ran = world.paw(&["remove", "feat/a", "--force"]);
     assert!(ran.code == 0 && ran.stderr.contains("git paw undo restore"), "{ran}");
     assert!(!world.worktree("feat/a").exists());
+}
+
+#[test]
+fn what_somebody_has_written_into_a_briefing_is_kept() {
+    let world = World::new();
+    let briefing = world.worktree("feat/a").join("AGENTS.md");
+    let text = fs::read_to_string(&briefing).unwrap();
+    fs::write(&briefing, format!("my own rule\n{text}")).unwrap();
+    let ran = world.paw(&["remove", "feat/a"]);
+    assert!(ran.code == 0 && ran.stderr.contains("git paw undo restore"), "{ran}");
+    let rescues = world.repo.git(["for-each-ref", "--format=%(refname)", "refs/paw/rescue"]);
+    let kept = world.repo.git(["show", &format!("{}:AGENTS.md", rescues.lines().next().unwrap())]);
+    assert_eq!(kept.trim(), "my own rule");
 }
 
 #[test]
@@ -71,4 +85,18 @@ fn a_stopped_session_loses_an_agent_as_well() {
     world.paw(&["stop"]);
     assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
     assert!(!world.worktree("feat/a").exists());
+}
+
+#[test]
+fn an_agent_removed_from_its_own_pane_is_removed_whole() {
+    let world = World::new();
+    let pane = world.pane("feat-a").unwrap();
+    world.tmux(&["send-keys", "-t", &pane, "C-c"]);
+    world.tmux(&["send-keys", "-t", &pane, &format!("{} remove feat/a", crate::paw::PROGRAM), "Enter"]);
+    wait_until("its pane is gone", || world.pane("feat-a").is_none().then_some(()));
+    assert!(!world.worktree("feat/a").exists() && world.has_branch("feat/a"));
+    let agents = world.receipt()["worktrees"].clone();
+    assert_eq!(agents.as_array().unwrap().len(), 1, "{agents}");
+    let windows = world.tmux(&["list-windows", "-t", "=paw-app:", "-F", "#{window_panes}"]);
+    assert_eq!(windows, "1", "nothing is left of it beside the others");
 }

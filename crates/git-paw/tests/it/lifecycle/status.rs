@@ -125,3 +125,12 @@ fn a_session_of_the_same_name_that_somebody_else_made_is_not_taken_for_ours() {
     assert_eq!(world.paw(&["purge", "--force"]).code, 0);
     assert!(world.is_alive(), "somebody else's session was killed");
 }
+
+#[test]
+fn a_session_is_known_to_run_in_a_locale_without_utf_8() {
+    let mut world = World::new();
+    world.sandbox.set("LANG", "C");
+    let status = world.status();
+    assert_eq!(status["status"], json!("active"));
+    assert_eq!(status["worktrees"][0]["state"], json!("running"));
+}

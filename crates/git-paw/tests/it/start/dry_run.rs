@@ -38,6 +38,26 @@ fn dry_run_of_a_supervised_session_shows_environment_and_logging_but_no_token() 
 }
 
 #[test]
+fn a_dry_run_says_what_would_become_of_the_session_that_is_there() {
+    let world = World::new();
+    world.start(&["--cli", "agent", "--branches", "feat/a"]);
+    for (command, said) in [
+        (None, "is running: a start would attach to it"),
+        (Some("pause"), "is paused: a start would resume it"),
+        (Some("stop"), "is stopped: a start would build it again"),
+    ] {
+        if let Some(command) = command {
+            assert_eq!(world.paw(&[command]).code, 0);
+        }
+        let ran = world.start(&["--dry-run"]);
+        assert!(ran.stdout.contains(&format!("session 'paw-app' {said}.\n  feat/a → agent\n")), "{ran}");
+    }
+    let ran = world.start(&["--dry-run", "--cli", "agent", "--branches", "feat/b"]);
+    assert!(ran.stderr.contains("there is a session already, 'paw-app': flags are for a new one"), "{ran}");
+    assert_eq!(world.worktrees(), ["app-feat-a"]);
+}
+
+#[test]
 fn a_dry_run_shows_what_would_be_refused() {
     let world = World::new();
     let ran = world.paw(&["start", "--dry-run", "--cli", "nobody", "--branches", "feat/a"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_testkit::Terminal;
+use paw_testkit::{Terminal, wait_until};
 
 use super::World;
 use crate::paw::PROGRAM;
@@ -186,6 +186,8 @@ fn inside_tmux_the_client_is_switched_to_the_session() {
 #[test]
 fn without_flags_a_person_is_asked_for_everything() {
     let world = World::new();
+    // With one CLI alone there would be nothing to choose.
+    world.sandbox.install_program("claude", "#!/bin/sh\nexec sleep 600\n");
     world.repo.git(["branch", "feat/one"]);
     let mut terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &[]);
     terminal.wait_for("supervisor mode?");
@@ -264,4 +266,29 @@ fn a_key_that_comes_to_nothing_is_said_and_stops_nobody() {
     for key in ["supervisor.auto_revert", "supervisor.tell.inventory_max_age_seconds"] {
         assert!(ran.stderr.contains(&format!("{key} has no effect: ")), "{ran}");
     }
+}
+
+#[test]
+fn a_start_whose_messages_go_to_a_file_attaches_all_the_same() {
+    let world = World::new();
+    let start = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a 2> log");
+    let terminal = Terminal::run(&world.sandbox, &world.repo.root, "sh", &["-c", &start]);
+    terminal.wait_for("agent feat-a in");
+    wait_until("somebody is attached", || {
+        let clients = world.sandbox.tmux(["list-clients", "-t", "=paw-app:"]).stdout;
+        (!clients.is_empty()).then_some(())
+    });
+    world.sandbox.tmux(["detach-client", "-s", "=paw-app:"]);
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn who_cannot_attach_here_is_told_the_whole_command() {
+    let world = World::new();
+    let socket = format!("paw-attach-{}", std::process::id());
+    world.configure(&format!("[tmux]\nsocket = \"{socket}\"\n"));
+    world.start(&["--cli", "agent", "--branches", "feat/a"]);
+    let ran = world.paw(&["attach"]);
+    world.sandbox.run(&world.repo.root, "tmux", ["-L", &socket, "kill-server"]);
+    assert!(ran.stderr.contains(&format!("hint: tmux -L {socket} attach -t paw-app")), "{ran}");
 }

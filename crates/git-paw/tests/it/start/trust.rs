@@ -50,3 +50,31 @@ fn full_auto_of_a_repository_is_ignored_until_it_is_approved() {
     assert!(!ran.stdout.contains("skip-permissions"), "{ran}");
     assert!(ran.stderr.contains("supervisor.agent_approval"), "{ran}");
 }
+
+#[test]
+fn a_repository_does_not_lift_what_the_user_keeps_manual() {
+    let world = World::new();
+    world.sandbox.install_program("codex", "#!/bin/sh\nexec sleep 600\n");
+    world.repo.write(".git-paw/config.toml", "[supervisor]\nagent_approval = \"auto\"\n");
+    let args = ["--dry-run", "--supervisor", "--cli", "codex", "--branches", "feat/a"];
+    world.configure("[supervisor]\nagent_approval = \"manual\"\n");
+    let ran = world.start(&args);
+    assert!(ran.stderr.contains("this repository's own supervisor.agent_approval is ignored"), "{ran}");
+    assert!(!ran.stdout.contains("workspace-write"), "{ran}");
+
+    world.configure("");
+    let ran = world.start(&args);
+    assert!(!ran.stderr.contains("agent_approval"), "it is no more than what holds anyway: {ran}");
+    assert!(ran.stdout.contains("workspace-write"), "{ran}");
+}
+
+#[test]
+fn a_supervisor_is_not_let_do_more_than_the_user_lets_agents_do() {
+    let world = World::new();
+    world.sandbox.install_program("codex", "#!/bin/sh\nexec sleep 600\n");
+    world.repo.write(".git-paw/config.toml", "[supervisor]\napproval = \"auto\"\n");
+    world.configure("[supervisor]\nagent_approval = \"manual\"\n");
+    let ran = world.start(&["--dry-run", "--supervisor", "--cli", "codex", "--branches", "feat/a"]);
+    assert!(ran.stderr.contains("supervisor.approval is ignored"), "{ran}");
+    assert!(!ran.stdout.contains("workspace-write"), "{ran}");
+}

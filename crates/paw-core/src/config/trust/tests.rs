@@ -1,4 +1,4 @@
-use crate::config::{PawConfig, Shape, SupervisorConfig, parse};
+use crate::config::{Approval, PawConfig, Shape, SupervisorConfig, parse};
 
 fn items(text: &str) -> Vec<String> {
     let layer = parse(text, "config.toml").unwrap();
@@ -22,6 +22,8 @@ extra = ["nox"]
 [broker]
 bind = "0.0.0.0"
 auth = "none"
+[logging]
+log_dir = "/anywhere"
 [clis.claude]
 command = "/tmp/claude"
 display_name = "Claude"
@@ -39,6 +41,7 @@ command = "a\tb"
     clis."my agent".command = "a\tb"
     clis.claude.command = "/tmp/claude"
     clis.claude.settings_path = "/etc/x"
+    logging.log_dir = "/anywhere"
     supervisor.agent_approval = "full-auto"
     supervisor.approval = "full-auto"
     supervisor.auto_approve.safe_commands = ["just check"]
@@ -74,6 +77,33 @@ cli = "claude"
     assert_eq!(items("broker.bind = \"::1\""), [""; 0]);
     assert_eq!(items("broker.bind = \"localhost\""), [""; 0]);
     assert_eq!(items("broker.bind = \"localhost.example.com\"").len(), 1);
+}
+
+#[test]
+fn an_approval_is_asked_for_by_its_level() {
+    let level = |text: &str| {
+        let items = parse(text, "config.toml").unwrap().needs_trust();
+        items.into_iter().map(|item| item.approval()).collect::<Vec<_>>()
+    };
+    assert_eq!(level("supervisor.agent_approval = \"auto\""), [Some(Approval::Auto)]);
+    assert_eq!(level("supervisor.approval = \"full-auto\""), [Some(Approval::FullAuto)]);
+    assert_eq!(level("supervisor.agent_approval = \"manual\""), []);
+    assert_eq!(level("supervisor.test_command = \"auto\""), [None]);
+}
+
+#[test]
+fn logs_of_a_repository_stay_inside_of_it() {
+    for (dir, stays) in [
+        (".git-paw/logs", true),
+        ("./a/./b", true),
+        ("..", false),
+        ("a/../../b", false),
+        ("/var/log", false),
+        (".git/refs/heads", false),
+        ("a/.GIT", false),
+    ] {
+        assert_eq!(items(&format!("logging.log_dir = {dir:?}")).is_empty(), stays, "{dir}");
+    }
 }
 
 #[test]
@@ -116,6 +146,7 @@ fn the_keys_named_here_exist_in_the_schema() {
         "supervisor.approval",
         "broker.auth",
         "broker.bind",
+        "logging.log_dir",
         "clis.x.display_name",
         "clis.x.submit_delay_ms",
     ] {

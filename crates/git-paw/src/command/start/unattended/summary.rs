@@ -40,6 +40,8 @@ pub(super) struct Summary {
     pub(super) outcomes: Vec<(AgentId, BranchName, Outcome)>,
     pub(super) questions: Vec<(AgentId, String)>,
     pub(super) merged: Option<merge::Report>,
+    /// Why there is no merge, or not a whole one.
+    pub(super) merge_error: Option<String>,
     pub(super) wanted_merge: bool,
 }
 
@@ -76,6 +78,9 @@ impl Summary {
         if let Some(merged) = &self.merged {
             merged.notes.iter().for_each(|note| output.note(note));
             output.say(&merged.summary())?;
+        }
+        if let Some(error) = &self.merge_error {
+            output.say(&format!("not merged: {error}"))?;
         }
         let style = if self.is_good() { Style::Good } else { Style::Doubtful };
         let counted =
@@ -142,6 +147,7 @@ impl Summary {
             "agents": self.outcomes.iter().map(agent).collect::<Vec<_>>(),
             "questions": self.questions.iter().map(question).collect::<Vec<_>>(),
             "merge": self.merged.as_ref().map(show::document),
+            "merge_error": self.merge_error,
         })
     }
 }
