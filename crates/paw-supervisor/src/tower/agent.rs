@@ -22,7 +22,16 @@ pub(super) struct Agent {
     repeats: Repeats,
     /// Since when somebody looks at its pane, if its CLI was never seen there.
     awaited: Option<Timestamp>,
+    /// Since when its CLI is not in front.
+    away: Option<Timestamp>,
 }
+
+/// What a new pane runs for a moment, before its shell: tmux itself.
+const NOT_YET: &str = "tmux";
+
+/// An end is told some seconds after it was seen. Until then every look has to be a new one: what starts without drawing
+/// anything is not noticed otherwise.
+const UNSURE: SignedDuration = SignedDuration::from_secs(15);
 
 /// How long a CLI may take to appear in its pane. Until then the shell that is to start it is no sign of an end.
 const APPEARS: SignedDuration = SignedDuration::from_secs(20);
@@ -54,7 +63,13 @@ impl Agent {
             room: None,
             repeats: Repeats::default(),
             awaited: Some(now),
+            away: None,
         }
+    }
+
+    /// Whether the last look is not enough to go by.
+    pub(super) fn is_unsure(&self, now: Timestamp) -> bool {
+        self.away.is_some_and(|since| now.duration_since(since) < UNSURE)
     }
 
     pub(super) fn cli(&self) -> &str {
@@ -113,8 +128,12 @@ impl Agent {
     pub(super) fn see(&mut self, look: &Look, now: Timestamp) {
         self.life = look.life();
         if self.life == Life::Running {
-            self.awaited = None;
+            self.away = None;
+            if look.program != NOT_YET {
+                self.awaited = None;
+            }
         } else {
+            self.away.get_or_insert(now);
             // Whatever is started there next is another start.
             self.tracker = Tracker::default();
             self.sight = None;
@@ -232,6 +251,26 @@ mod tests {
         assert_eq!(state(&mut agent, 31), "idle");
         agent.see(&look("bash", "$"), at(32));
         assert_eq!(state(&mut agent, 32), "exited");
+    }
+
+    #[test]
+    fn tmux_itself_in_a_new_pane_is_not_the_cli_yet() {
+        let mut agent = Agent::new("claude", at(0));
+        agent.see(&look("tmux", ""), at(0));
+        agent.see(&look("sh", ""), at(1));
+        assert_eq!(state(&mut agent, 12), "starting");
+    }
+
+    #[test]
+    fn an_end_is_looked_at_again_until_it_was_told() {
+        let mut agent = Agent::new("claude", at(0));
+        agent.see(&idle(), at(1));
+        assert!(!agent.is_unsure(at(2)));
+        agent.see(&look("bash", "$"), at(3));
+        agent.see(&look("bash", "$"), at(9));
+        assert!(agent.is_unsure(at(14)) && !agent.is_unsure(at(18)));
+        agent.see(&idle(), at(20));
+        assert!(!agent.is_unsure(at(20)));
     }
 
     #[test]

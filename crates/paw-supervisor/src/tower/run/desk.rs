@@ -106,6 +106,8 @@ impl Desk {
         let drawn = due || self.sheets.values().any(|sheet| sheet.pane.is_none());
         if drawn {
             self.looked = now.as_second();
+        }
+        if drawn || self.sheets.values().any(|sheet| sheet.agent.is_unsure(now)) {
             self.take_in(&tmux, &glance, now);
         }
         for id in self.sheets.keys().cloned().collect::<Vec<_>>() {
