@@ -17,3 +17,4 @@ pub mod run;
 pub mod source;
 pub mod terminal;
 pub mod text;
+mod typed;

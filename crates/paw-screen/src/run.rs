@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream};
+use crossterm::event::Event as Input;
 use jiff::Timestamp;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
@@ -15,6 +15,7 @@ use tokio_stream::{Stream, StreamExt as _};
 
 use crate::dashboard::{Answer, Effect, Event, Feed, Options, State, draw};
 use crate::terminal::{Screen, TerminalError, asked_to_end};
+use crate::typed::Typed;
 
 /// Paintings follow each other no faster than this, however fast news come.
 const FRAME: Duration = Duration::from_millis(33);
@@ -56,7 +57,7 @@ pub async fn on_terminal(
             Ok(()) = asked_to_end() => {}
         }
     };
-    let end = run(&mut screen.terminal, state, EventStream::new(), wires, stop, paw_host::clock::now).await?;
+    let end = run(&mut screen.terminal, state, Typed::new(), wires, stop, paw_host::clock::now).await?;
     Ok(end)
 }
 

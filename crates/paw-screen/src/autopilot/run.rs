@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crossterm::event::{Event as Input, EventStream};
+use crossterm::event::Event as Input;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc;
@@ -10,6 +10,7 @@ use tokio_stream::{Stream, StreamExt as _};
 
 use super::{Effect, Event, Order, State, draw};
 use crate::terminal::{Screen, TerminalError, asked_to_end};
+use crate::typed::Typed;
 
 /// Why the view was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,12 +33,12 @@ pub struct Wires {
 #[derive(Debug)]
 pub struct Stage {
     screen: Screen,
-    keys: EventStream,
+    keys: Typed,
 }
 
 impl Stage {
     pub fn open() -> Result<Self, TerminalError> {
-        Ok(Self { screen: Screen::open()?, keys: EventStream::new() })
+        Ok(Self { screen: Screen::open()?, keys: Typed::new() })
     }
 
     /// Shows the navigator until it is closed, the terminal is gone or a signal asks the process to end.
