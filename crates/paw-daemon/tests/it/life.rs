@@ -152,11 +152,21 @@ async fn a_command_asks_how_the_daemon_is_and_stops_it() {
     assert_eq!(ask(&options).await.unwrap().unwrap(), None);
 }
 
+/// Whether every thread of a process is stopped, as far as the system tells.
+fn stands_still(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    threads.filter_map(Result::ok).all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_that_hangs_is_named() {
     let world = World::new();
     let daemon = world.daemon().await;
     daemon.signal("-STOP");
+    wait_until("all of it stands still", || stands_still(daemon.process.id()).then_some(()));
     let options = world.options();
     let error = tokio::task::spawn_blocking(move || control::status(&options)).await.unwrap().unwrap_err();
     assert!(
