@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 3;
 type Measured = (bool, String);
 
 fn main() -> ExitCode {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = paw_testkit::bench_dir();
     let root = dir.path().canonicalize().expect("a real path");
     let worktrees = build(&root);
     let watch = Stopwatch::start();

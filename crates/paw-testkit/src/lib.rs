@@ -18,7 +18,7 @@ mod terminal;
 mod wait;
 
 pub use agent::{AgentLook, FakeAgent};
-pub use budget::record_budget;
+pub use budget::{bench_dir, record_budget};
 pub use repo::{TestRepo, git};
 pub use sandbox::{Ran, Sandbox};
 pub use terminal::Terminal;
