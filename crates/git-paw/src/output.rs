@@ -87,7 +87,7 @@ impl Output {
         let all: Vec<_> = [titles.map(str::to_owned)].into_iter().chain(rows).collect();
         let mut lines = columns(&all);
         lines[0] = self.paint(Style::Bold, &lines[0]);
-        lines.iter().try_for_each(|line| self.say(line))
+        self.say(&lines.join("\n"))
     }
 
     /// A path as the answer, byte for byte.

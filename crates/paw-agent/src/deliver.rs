@@ -22,6 +22,8 @@ use ready::{Readiness, is_text, judge};
 use taken::Taking;
 
 const GLANCE: Duration = Duration::from_millis(150);
+/// The longest time between two looks.
+const NAP: Duration = Duration::from_secs(1);
 /// Pastes and Enters that may go unanswered before we give up.
 const ATTEMPTS: u32 = 3;
 
@@ -214,7 +216,7 @@ impl Delivery<'_> {
             if watch.remaining(limit).is_zero() {
                 return Ok(Err(last));
             }
-            thread::sleep(GLANCE);
+            thread::sleep(until_next_look(since.elapsed()));
             let now = self.look()?;
             if now != last {
                 since = Stopwatch::start();
@@ -239,6 +241,12 @@ impl Delivery<'_> {
     }
 }
 
+/// The longer a screen has been the same, the rarer it is looked at, and nobody waits an eighth longer for that: 25 CLIs that
+/// start side by side need the machine for themselves.
+fn until_next_look(settled: Duration) -> Duration {
+    (settled / 8).clamp(GLANCE, NAP)
+}
+
 /// `[Pasted text #1 +12 lines]` and the like.
 fn pasted_notes(look: &Look) -> usize {
     look.screen.rows().iter().map(|row| row.text().matches("[Pasted ").count()).sum()
@@ -246,4 +254,23 @@ fn pasted_notes(look: &Look) -> usize {
 
 fn seen(look: &Look) -> String {
     look.screen.tail(12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_that_stays_the_same_is_looked_at_ever_more_rarely_and_never_much_too_late() {
+        let mut settled = Duration::ZERO;
+        let mut looks = 0;
+        while settled < Patience::default().ready {
+            let rest = until_next_look(settled);
+            assert!(rest >= GLANCE && rest <= NAP);
+            assert!(rest <= GLANCE.max(settled / 8), "{rest:?} after {settled:?}");
+            settled += rest;
+            looks += 1;
+        }
+        assert!(looks < 120, "{looks} looks at one pane");
+    }
 }

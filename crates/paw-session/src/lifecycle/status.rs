@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use jiff::{SignedDuration, Timestamp};
-use paw_core::{AgentReceipt, BranchName, SessionMode, SessionName, SessionStatus};
+use paw_core::{AgentId, AgentReceipt, BranchName, SessionMode, SessionName, SessionStatus};
 use paw_host::clock;
 use paw_host::git::admin_dir_named_in;
 use serde::Serialize;
@@ -116,11 +116,15 @@ impl std::fmt::Display for WorktreeState {
 impl Session {
     pub fn overview(&self) -> Result<Overview, LifecycleError> {
         let receipt = &self.receipt;
-        // tmux and the broker are asked at the same time.
+        // While tmux answers, the worktrees are looked at and the broker is asked.
+        let mut worktrees = Vec::new();
         let (state, answering) = thread::scope(|scope| {
-            let asked = receipt.has_broker().then(|| scope.spawn(|| broker::find_answering(&self.repo)));
-            let state = self.state();
-            (state, asked.and_then(|asked| asked.join().ok().flatten()))
+            let beside = scope.spawn(|| {
+                let state = |agent: &AgentReceipt| worktree_state(&agent.worktree_path, &agent.branch);
+                worktrees.extend(receipt.worktrees.iter().map(state));
+                if receipt.has_broker() { broker::find_answering(&self.repo) } else { None }
+            });
+            (self.state(), beside.join().ok().flatten())
         });
         let (status, seen) = state?;
         let pane = |mark: &str| seen.as_ref().and_then(|seen| seen.find(mark)).map(|pane| pane.id.clone());
@@ -136,13 +140,13 @@ impl Session {
             state: cli_state(seen.as_ref(), SUPERVISOR),
             prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
         });
-        let agent = |(agent, id): (&AgentReceipt, paw_core::AgentId)| AgentView {
+        let agent = |((agent, id), worktree): ((&AgentReceipt, AgentId), WorktreeState)| AgentView {
             pane: pane(id.as_str()),
             state: cli_state(seen.as_ref(), id.as_str()),
             agent_id: id.into(),
             branch: agent.branch.clone(),
             cli: agent.cli.clone(),
-            worktree: worktree_state(&agent.worktree_path, &agent.branch),
+            worktree,
             worktree_path: agent.worktree_path.clone(),
             prompt: prompt(agent.pending_boot_prompt.as_ref(), agent.boot_prompt_problem.as_ref()),
             spec: agent.spec.clone(),
@@ -157,7 +161,7 @@ impl Session {
             created_at: receipt.created_at,
             broker,
             supervisor,
-            worktrees: receipt.worktrees.iter().zip(receipt.agent_ids()).map(agent).collect(),
+            worktrees: receipt.worktrees.iter().zip(receipt.agent_ids()).zip(worktrees).map(agent).collect(),
         })
     }
 }
