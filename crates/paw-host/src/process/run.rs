@@ -1,19 +1,18 @@
-//! Starting a program and following it to its end: one loop over what its pipes say and when it ends.
+//! Starting a program and following it to its end.
 #![expect(clippy::disallowed_methods, reason = "this is the door through which programs are started")]
 
+mod ears;
 mod follow;
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-
+use ears::{Ears, Heard};
 pub use follow::{Followed, Running, Stopper};
 
 use super::{Command, Environment, Exit, Input, ProcessError, is_harmless_variable, tree};
@@ -25,8 +24,6 @@ const DRAIN: Duration = Duration::from_millis(500);
 const GRACE: Duration = Duration::from_secs(2);
 /// The longest line of [`stream`] in one piece.
 const LONGEST_LINE: usize = 64 * 1024;
-/// How many pieces of output may wait for their reader.
-const WAITING: usize = 16;
 
 /// Which of a program's two outputs a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,45 +40,23 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
-/// What happens to a program while it runs.
-#[derive(Debug)]
-enum Event {
-    Said(Stream, Vec<u8>),
-    Closed,
-    Ended(io::Result<()>),
-    /// Somebody wants it to stop.
-    Wake,
-}
-
-/// The wire over which we hear of a program.
-#[derive(Debug)]
-struct Wire {
-    events: SyncSender<Event>,
-    inbox: Receiver<Event>,
-    /// Outputs that are not closed yet.
-    open: usize,
-}
-
-/// Gives the program its input, and listens to it. No more is read than is taken from the wire.
-fn listen(child: &mut Child, input: &Input) -> Wire {
-    let (events, inbox) = mpsc::sync_channel(WAITING);
-    let mut open = 0;
-    for (stream, pipe) in [
-        (Stream::Out, child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)),
-        (Stream::Err, child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>)),
-    ] {
-        if let Some(pipe) = pipe {
-            open += 1;
-            let events = events.clone();
-            thread::spawn(move || read_to_end(stream, pipe, &events));
+/// Gives the program its input, and listens to it. One that cannot be heard does not run.
+fn listen(child: &mut Child, command: &Command) -> Result<Ears, ProcessError> {
+    match Ears::of(child) {
+        Ok(ears) => {
+            feed(child, &command.input);
+            Ok(ears)
+        }
+        Err(source) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(lost(command, source))
         }
     }
-    feed(child, input);
-    let (pid, ends) = (child.id(), events.clone());
-    thread::spawn(move || {
-        let _ = ends.send(Event::Ended(wait_without_reaping(pid)));
-    });
-    Wire { events, inbox, open }
+}
+
+fn lost(command: &Command, source: io::Error) -> ProcessError {
+    ProcessError::Wait { command: command.to_string(), source }
 }
 
 /// Runs it to its end and keeps everything it says.
@@ -117,33 +92,24 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     let watch = Stopwatch::start();
     let cookie = command.limit.map(|_| tree::Cookie::new());
     let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
-    let mut wire = listen(&mut child, &command.input);
+    let mut ears = listen(&mut child, command)?;
     let mut deadline = Deadline::after(command.limit);
     let mut timed_out = None;
     let mut members = BTreeSet::new();
-    let mut ended = false;
-    while !ended || wire.open > 0 {
-        match deadline.next(&wire.inbox) {
-            Ok(Event::Said(stream, bytes)) => on_bytes(stream, &bytes),
-            Ok(Event::Closed) => wire.open -= 1,
-            Ok(Event::Wake) => {}
-            Ok(Event::Ended(Ok(()))) => {
-                ended = true;
-                deadline = Deadline::after(Some(DRAIN));
-            }
-            Ok(Event::Ended(Err(source))) => {
-                return Err(ProcessError::Wait { command: command.to_string(), source });
-            }
+    while !ears.is_done() {
+        let had_ended = ears.has_ended();
+        match ears.hear(deadline.left(), &mut on_bytes).map_err(|source| lost(command, source))? {
+            Heard::Something if ears.has_ended() && !had_ended => deadline = Deadline::after(Some(DRAIN)),
+            Heard::Something => {}
             // The program has ended; whoever still holds its output open is not waited for.
-            Err(RecvTimeoutError::Timeout) if ended => break,
-            Err(RecvTimeoutError::Timeout) => {
+            Heard::Nothing if had_ended => break,
+            Heard::Nothing => {
                 let first = timed_out.is_none();
                 timed_out = command.limit;
                 members.extend(tree::members(child.id(), cookie.as_ref()));
                 tree::signal(&members, if first { tree::Signal::End } else { tree::Signal::Kill });
                 deadline = Deadline::after(Some(GRACE));
             }
-            Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     if timed_out.is_some() {
@@ -152,8 +118,7 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     if let Some(cookie) = cookie {
         cookie.forget();
     }
-    let status =
-        child.wait().map_err(|source| ProcessError::Wait { command: command.to_string(), source })?;
+    let status = child.wait().map_err(|source| lost(command, source))?;
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });
     trace(command, exit, &watch);
     Ok(exit)
@@ -162,8 +127,7 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
 pub(super) fn inherit(command: &Command) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
     let mut child = spawn(command, Terminal::Shared, None)?;
-    let status =
-        child.wait().map_err(|source| ProcessError::Wait { command: command.to_string(), source })?;
+    let status = child.wait().map_err(|source| lost(command, source))?;
     let exit = exit_of(status);
     trace(command, exit, &watch);
     Ok(exit)
@@ -229,41 +193,11 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-fn read_to_end(stream: Stream, mut pipe: impl Read, events: &SyncSender<Event>) {
-    let mut buffer = vec![0; 32 * 1024];
-    loop {
-        match pipe.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                if events.send(Event::Said(stream, buffer[..n].to_vec())).is_err() {
-                    return;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    let _ = events.send(Event::Closed);
-}
-
 fn feed(child: &mut Child, input: &Input) {
     if let (Input::Bytes(bytes), Some(mut pipe)) = (input, child.stdin.take()) {
         let bytes = bytes.clone();
         // A program may end without reading everything; that is its business.
         thread::spawn(move || drop(pipe.write_all(&bytes)));
-    }
-}
-
-/// Waits for the end of a child but leaves it unreaped, so that its process id cannot become somebody else's while we
-/// may still want to signal it.
-fn wait_without_reaping(pid: u32) -> io::Result<()> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-    loop {
-        match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
     }
 }
 
@@ -274,13 +208,9 @@ impl Deadline {
         Self(limit.map(|limit| (Stopwatch::start(), limit)))
     }
 
-    fn next(&self, inbox: &Receiver<Event>) -> Result<Event, RecvTimeoutError> {
-        match &self.0 {
-            // Whoever talks without end has no more time than anybody else.
-            Some((watch, limit)) if watch.remaining(*limit).is_zero() => Err(RecvTimeoutError::Timeout),
-            Some((watch, limit)) => inbox.recv_timeout(watch.remaining(*limit)),
-            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        }
+    /// How much time there is; any amount if nothing is said.
+    fn left(&self) -> Option<Duration> {
+        self.0.as_ref().map(|(watch, limit)| watch.remaining(*limit))
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Nothing it says is kept, and no more is read than its reader takes: a program may run for hours.
 
-use std::io;
+use std::io::{self, PipeWriter, Write as _};
 use std::ops::ControlFlow;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender};
+use std::time::Duration;
 
-use super::{DRAIN, Event, GRACE, Line, Stream, Terminal, Wire, exit_of, listen, spawn, trace};
+use super::{DRAIN, Ears, GRACE, Heard, Line, Stream, Terminal, exit_of, listen, lost, spawn, trace};
 use crate::clock::Stopwatch;
 use crate::process::{Command, Exit, ProcessError, tree};
 
@@ -22,10 +22,11 @@ impl Command {
     pub fn start(&self, mark: &str) -> Result<Running, ProcessError> {
         let watch = Stopwatch::start();
         let cookie = tree::Cookie::named(mark);
+        let (bell, rope) = io::pipe().map_err(|source| lost(self, source))?;
         let mut child = spawn(self, Terminal::Hidden, Some(&cookie))?;
-        let wire = listen(&mut child, &self.input);
-        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), wake: wire.events.clone() };
-        Ok(Running { command: self.clone(), child, cookie, wire, stopper, watch, over: false })
+        let ears = listen(&mut child, self)?.with_bell(bell);
+        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), rope: Arc::new(rope) };
+        Ok(Running { command: self.clone(), child, cookie, ears, stopper, watch, over: false })
     }
 }
 
@@ -33,14 +34,15 @@ impl Command {
 #[derive(Debug, Clone)]
 pub struct Stopper {
     wanted: Arc<AtomicBool>,
-    wake: SyncSender<Event>,
+    rope: Arc<PipeWriter>,
 }
 
 impl Stopper {
     pub fn stop(&self) {
-        self.wanted.store(true, Ordering::SeqCst);
-        // A full channel wakes its reader as well.
-        let _ = self.wake.try_send(Event::Wake);
+        // One letter always fits into the pipe.
+        if !self.wanted.swap(true, Ordering::SeqCst) {
+            let _ = (&*self.rope).write_all(b"!");
+        }
     }
 
     fn is_wanted(&self) -> bool {
@@ -62,7 +64,7 @@ pub struct Running {
     command: Command,
     child: Child,
     cookie: tree::Cookie,
-    wire: Wire,
+    ears: Ears,
     stopper: Stopper,
     watch: Stopwatch,
     over: bool,
@@ -86,35 +88,34 @@ impl Running {
         let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
         let mut phase = Phase::Running;
         let mut ended: Option<Stopwatch> = None;
-        while ended.is_none() || self.wire.open > 0 {
+        while !self.ears.is_done() {
             if matches!(phase, Phase::Running) && ended.is_none() && self.stopper.is_wanted() {
                 let members = tree::members(self.child.id(), Some(&self.cookie));
                 tree::signal(&members, tree::Signal::End);
                 phase = Phase::Ending { since: Stopwatch::start(), members };
             }
-            match self.next(&phase, ended.as_ref()) {
-                Ok(Event::Said(stream, bytes)) => {
-                    let line = if stream == Stream::Out { &mut out } else { &mut err };
-                    if matches!(phase, Phase::Running)
-                        && line.push(&bytes, |text| on_line(stream, text)).is_break()
-                    {
-                        self.stopper.stop();
-                    }
+            let heard = self.ears.hear(left(&phase, ended.as_ref()), |stream, bytes| {
+                let line = if stream == Stream::Out { &mut out } else { &mut err };
+                if matches!(phase, Phase::Running)
+                    && line.push(bytes, |text| on_line(stream, text)).is_break()
+                {
+                    self.stopper.stop();
                 }
-                Ok(Event::Closed) => self.wire.open -= 1,
-                Ok(Event::Wake) => {}
-                Ok(Event::Ended(Ok(()))) => ended = Some(Stopwatch::start()),
-                Ok(Event::Ended(Err(source))) => return Err(self.lost(source)),
+            });
+            match heard.map_err(|source| lost(&self.command, source))? {
+                Heard::Something if ended.is_none() && self.ears.has_ended() => {
+                    ended = Some(Stopwatch::start());
+                }
+                Heard::Something => {}
                 // Whoever still holds its output open is not waited for.
-                Err(RecvTimeoutError::Timeout) if ended.is_some() => break,
-                Err(RecvTimeoutError::Timeout) => {
+                Heard::Nothing if ended.is_some() => break,
+                Heard::Nothing => {
                     if let Phase::Ending { since, members } = &mut phase {
                         members.extend(tree::members(self.child.id(), Some(&self.cookie)));
                         tree::signal(members, tree::Signal::Kill);
                         *since = Stopwatch::start();
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let stopped = match phase {
@@ -129,24 +130,20 @@ impl Running {
                 true
             }
         };
-        let exit = self.child.wait().map(exit_of).map_err(|source| self.lost(source))?;
+        let exit = self.child.wait().map(exit_of).map_err(|source| lost(&self.command, source))?;
         self.over = true;
         trace(&self.command, exit, &self.watch);
         Ok(Followed { exit, stopped })
     }
+}
 
-    fn next(&self, phase: &Phase, ended: Option<&Stopwatch>) -> Result<Event, RecvTimeoutError> {
-        match (phase, ended) {
-            // Somebody it left behind may talk on for ever.
-            (_, Some(since)) if since.remaining(DRAIN).is_zero() => Err(RecvTimeoutError::Timeout),
-            (_, Some(since)) => self.wire.inbox.recv_timeout(since.remaining(DRAIN)),
-            (Phase::Ending { since, .. }, None) => self.wire.inbox.recv_timeout(since.remaining(GRACE)),
-            (Phase::Running, None) => self.wire.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        }
-    }
-
-    fn lost(&self, source: io::Error) -> ProcessError {
-        ProcessError::Wait { command: self.command.to_string(), source }
+/// How long to wait for the next thing.
+fn left(phase: &Phase, ended: Option<&Stopwatch>) -> Option<Duration> {
+    match (phase, ended) {
+        // Somebody it left behind may talk on for ever.
+        (_, Some(since)) => Some(since.remaining(DRAIN)),
+        (Phase::Ending { since, .. }, None) => Some(since.remaining(GRACE)),
+        (Phase::Running, None) => None,
     }
 }
 
