@@ -22,8 +22,10 @@ pub(super) struct Agent {
     repeats: Repeats,
     /// Since when somebody looks at its pane, if its CLI was never seen there.
     awaited: Option<Timestamp>,
-    /// Since when its CLI is not in front.
-    away: Option<Timestamp>,
+    /// When its CLI was first and last seen not to be in front.
+    away: Option<(Timestamp, Timestamp)>,
+    /// Its CLI has shown something of its own. Until then its pane shows what was there before.
+    drawn: bool,
 }
 
 /// What a new pane runs for a moment, before its shell: tmux itself.
@@ -64,12 +66,13 @@ impl Agent {
             repeats: Repeats::default(),
             awaited: Some(now),
             away: None,
+            drawn: false,
         }
     }
 
     /// Whether the last look is not enough to go by.
-    pub(super) fn is_unsure(&self, now: Timestamp) -> bool {
-        self.away.is_some_and(|since| now.duration_since(since) < UNSURE)
+    pub(super) fn is_unsure(&self) -> bool {
+        self.away.is_some_and(|(first, last)| last.duration_since(first) < UNSURE)
     }
 
     pub(super) fn cli(&self) -> &str {
@@ -133,7 +136,8 @@ impl Agent {
                 self.awaited = None;
             }
         } else {
-            self.away.get_or_insert(now);
+            self.away = Some((self.away.map_or(now, |(first, _)| first), now));
+            self.drawn = false;
             // Whatever is started there next is another start.
             self.tracker = Tracker::default();
             self.sight = None;
@@ -145,12 +149,24 @@ impl Agent {
             self.progress = now;
         }
         self.room = look.screen.rows().iter().rev().take(4).find_map(|row| room(row.text()));
-        let reading = look.read(&self.cli);
+        let reading = self.read(look);
         let since = match &self.sight {
             Some(before) if before.reading.state == reading.state => before.since,
             _ => now,
         };
         self.sight = Some(Sight { reading, since });
+    }
+
+    /// A prompt of the shell that has started the CLI is no sign of its end, as long as the CLI draws nothing.
+    fn read(&mut self, look: &Look) -> Reading {
+        let reading = look.read(&self.cli);
+        if reading.state != State::Exited {
+            self.drawn |= !look.screen.letters().is_empty();
+        } else if !self.drawn {
+            let reason = "its CLI has drawn nothing yet".to_owned();
+            return Reading { state: State::Unknown, reason, ..reading };
+        }
+        reading
     }
 
     /// What it is doing now. Says whether that is another state than before, one that is known.
@@ -265,12 +281,27 @@ mod tests {
     fn an_end_is_looked_at_again_until_it_was_told() {
         let mut agent = Agent::new("claude", at(0));
         agent.see(&idle(), at(1));
-        assert!(!agent.is_unsure(at(2)));
+        assert!(!agent.is_unsure());
         agent.see(&look("bash", "$"), at(3));
         agent.see(&look("bash", "$"), at(9));
-        assert!(agent.is_unsure(at(14)) && !agent.is_unsure(at(18)));
+        assert!(agent.is_unsure(), "however late it is now");
+        agent.see(&look("bash", "$"), at(18));
+        assert!(!agent.is_unsure());
         agent.see(&idle(), at(20));
-        assert!(!agent.is_unsure(at(20)));
+        assert!(!agent.is_unsure());
+    }
+
+    #[test]
+    fn the_prompt_that_stood_there_before_a_cli_is_no_end_of_it() {
+        let mut agent = Agent::new("worker", at(0));
+        agent.see(&look("worker", "user@host:~/app$"), at(1));
+        assert_eq!(state(&mut agent, 1), "unknown");
+        agent.see(&look("worker", "welcome to worker"), at(2));
+        agent.see(&look("worker", "welcome to worker\nuser@host:~/app$"), at(3));
+        assert_eq!(state(&mut agent, 3), "exited", "a shell inside of what is in front");
+        agent.see(&look("bash", "user@host:~/app$"), at(4));
+        agent.see(&look("worker", "user@host:~/app$"), at(5));
+        assert_eq!(state(&mut agent, 5), "unknown", "started again, and silent");
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Desk {
         if drawn {
             self.looked = now.as_second();
         }
-        if drawn || self.sheets.values().any(|sheet| sheet.agent.is_unsure(now)) {
+        if drawn || self.sheets.values().any(|sheet| sheet.agent.is_unsure()) {
             self.take_in(&tmux, &glance, now);
         }
         for id in self.sheets.keys().cloned().collect::<Vec<_>>() {
