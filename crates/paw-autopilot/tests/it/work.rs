@@ -68,6 +68,15 @@ impl World {
         Work::begin(site, &plan, wishes(), &yes).unwrap()
     }
 
+    /// As far as the commit: the test was seen to fail, and the code to pass.
+    fn prove(&self) {
+        let mut work = self.begin();
+        self.repo.write("test_new.py", TEST);
+        work.complete().unwrap();
+        self.repo.write("metrics.py", CODE);
+        work.complete().unwrap();
+    }
+
     fn load(&self) -> Work {
         Work::load(site(&self.repo.root), &yes).unwrap()
     }
@@ -127,12 +136,7 @@ fn nothing_written_is_no_proof_and_after_the_last_attempt_the_run_pauses() {
 #[test]
 fn a_proof_that_is_spoilt_before_its_commit_is_none() {
     let Some(world) = world() else { return };
-    let mut work = world.begin();
-    world.repo.write("test_new.py", TEST);
-    work.complete().unwrap();
-    world.repo.write("metrics.py", CODE);
-    work.complete().unwrap();
-    drop(work);
+    world.prove();
     world.repo.write("metrics.py", "def subtract(a, b):\n    return 7\n");
     let before = world.repo.git(["rev-parse", "HEAD"]);
     let refused = world.load().commit(None).unwrap_err();
@@ -144,12 +148,7 @@ fn a_proof_that_is_spoilt_before_its_commit_is_none() {
 #[test]
 fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
     let Some(world) = world() else { return };
-    let mut work = world.begin();
-    world.repo.write("test_new.py", TEST);
-    work.complete().unwrap();
-    world.repo.write("metrics.py", CODE);
-    work.complete().unwrap();
-    drop(work);
+    world.prove();
     let before = world.repo.git(["rev-parse", "HEAD"]);
     let mut work = world.load();
     let coverage = Some("echo '# later' >> metrics.py".to_owned());
@@ -196,12 +195,7 @@ fn the_script_that_runs_the_tests_stays_what_it_is_while_code_is_written() {
 #[test]
 fn a_commit_made_by_hand_with_our_trailer_is_no_proof_even_after_one() {
     let Some(world) = world() else { return };
-    let mut work = world.begin();
-    world.repo.write("test_new.py", TEST);
-    work.complete().unwrap();
-    world.repo.write("metrics.py", CODE);
-    work.complete().unwrap();
-    drop(work);
+    world.prove();
     world.repo.write("metrics.py", "broken(");
     world.repo.git(["add", "--all"]);
     world.repo.git(["commit", "--quiet", "--message", "x", "--message", "Subtask: 42.1"]);

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use paw_host::clock;
 use paw_host::process::{self, Command};
-use paw_testkit::{git, wait_until};
+use paw_testkit::{TestRepo, git, wait_until};
 use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
 use paw_worktree::{
     ConversationStatus, CreateRequest, RemoveOptions, Removed, Status, Worktree, WorktreeError,
@@ -262,14 +263,29 @@ fn a_worktree_inside_another_is_not_deleted_with_it() {
     assert!(!outer.path.exists());
 }
 
+/// A worktree with the clone of another repository in a directory that is ignored.
+struct WithClone {
+    world: World,
+    row: Worktree,
+    library: TestRepo,
+    clone: PathBuf,
+}
+
+impl WithClone {
+    fn at(place: &str) -> Self {
+        let world = World::new();
+        let row = world.create("feature/auth").unwrap().worktree;
+        fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
+        let library = world.sandbox.repo("library");
+        let clone = row.path.join(place);
+        world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+        Self { world, row, library, clone }
+    }
+}
+
 #[test]
 fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
-    let world = World::new();
-    let row = world.create("feature/auth").unwrap().worktree;
-    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
-    let library = world.sandbox.repo("library");
-    let clone = row.path.join("deps/deep/library");
-    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    let WithClone { world, row, clone, .. } = WithClone::at("deps/deep/library");
     fs::create_dir_all(row.path.join("deps/package")).unwrap();
     fs::write(row.path.join("deps/package/.git"), "gitdir: ../nowhere\n").unwrap();
     git(&clone, ["commit", "--quiet", "--allow-empty", "--message", "nowhere else"]);
@@ -286,24 +302,14 @@ fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
 
 #[test]
 fn a_clone_in_an_ignored_directory_that_nobody_has_touched_does_not_stop_a_removal() {
-    let world = World::new();
-    let row = world.create("feature/auth").unwrap().worktree;
-    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
-    let library = world.sandbox.repo("library");
-    let clone = row.path.join("deps/library");
-    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    let WithClone { world, row, .. } = WithClone::at("deps/library");
     assert_eq!(remove(&world, &row, RemoveOptions::default()).unwrap().rescue, None);
     assert!(!row.path.exists());
 }
 
 #[test]
 fn settings_of_a_repository_in_an_ignored_directory_run_nothing() {
-    let world = World::new();
-    let row = world.create("feature/auth").unwrap().worktree;
-    fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
-    let library = world.sandbox.repo("library");
-    let clone = row.path.join("deps/library");
-    world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
+    let WithClone { world, row, library, clone } = WithClone::at("deps/library");
     let ran = world.sandbox.root().join("ran");
     git(&clone, ["config", "filter.evil.clean", &format!("touch '{}'; cat", ran.display())]);
     fs::write(clone.join(".git/info/attributes"), "* filter=evil\n").unwrap();
