@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 
 const PROGRAM = "@PROGRAM@";
 const PATIENCE = 10000;
+const SOON = 1000;
 const TOLD = new Set([
   "session.created",
   "session.status",
@@ -25,6 +26,7 @@ export const GitPaw = async ({ client, directory }) => {
 
   const last = new Map();
   const places = new Map();
+  const awaited = new Map();
   let queue = Promise.resolve();
 
   const hook = (record) =>
@@ -49,10 +51,20 @@ export const GitPaw = async ({ client, directory }) => {
     await client.postSessionIdPermissionsPermissionId({ path, body: { response: "once" } });
   };
 
+  // Where a command would run. Its call may be told a moment after the question about it.
+  const placeOf = (call) => {
+    if (!call || places.has(call)) return places.get(call);
+    return new Promise((found) => {
+      awaited.set(call, found);
+      setTimeout(found, SOON);
+    });
+  };
+
   // In their order, and nobody waits for them.
-  const tell = (record) => {
+  const tell = (record, place = () => undefined) => {
     queue = queue
-      .then(() => hook(record))
+      .then(place)
+      .then((place) => hook({ ...record, cwd: place && resolve(directory, place) }))
       .then((said) => (record.type === "permission.asked" ? answer(record.properties, said) : undefined))
       .catch(() => {});
   };
@@ -63,7 +75,10 @@ export const GitPaw = async ({ client, directory }) => {
   const tool = (facts) => {
     const { tool, callID, state } = facts.part;
     const { command, filePath, workdir } = state?.input ?? {};
-    if (state?.status === "running") places.set(callID, workdir ?? ".");
+    if (state?.status === "running") {
+      places.set(callID, workdir ?? ".");
+      awaited.get(callID)?.(workdir ?? ".");
+    }
     const part = { tool, state: { status: state?.status, input: { command, filePath } } };
     const known = ["running", "completed", "error"].includes(state?.status);
     return known && isNews(callID, state.status) ? { sessionID: facts.sessionID, part } : undefined;
@@ -82,9 +97,9 @@ export const GitPaw = async ({ client, directory }) => {
       if (type === "session.status" && !isNews(facts.sessionID, JSON.stringify(facts.status))) return;
       const { diff: _, ...metadata } = facts.metadata ?? {};
       // Where a command would run has to be known; anything else is at home here.
-      const place = places.get(facts.tool?.callID) ?? (facts.permission === "bash" ? undefined : ".");
-      const cwd = place && resolve(directory, place);
-      tell({ type, cwd, properties: { ...facts, metadata } });
+      const call = facts.tool?.callID;
+      const place = () => (facts.permission === "bash" ? placeOf(call) : (places.get(call) ?? "."));
+      tell({ type, properties: { ...facts, metadata } }, place);
     },
   };
 };

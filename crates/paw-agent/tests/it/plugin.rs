@@ -87,6 +87,19 @@ fn where_a_command_would_run_is_told_only_when_it_is_known() {
 }
 
 #[test]
+fn a_call_that_is_told_after_its_question_is_waited_for() {
+    let events = json!([
+        asked("bash", "call-1"),
+        running("other", &json!({"command": "make", "workdir": "elsewhere"})),
+        running("call-1", &json!({"command": "make", "workdir": "sub"})),
+    ]);
+    let Some(ran) = hand_over(None, &events) else { return };
+    let kinds: Vec<_> = ran.told.iter().map(|record| record["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["permission.asked", "message.part.updated", "message.part.updated"]);
+    assert_eq!(ran.told[0]["cwd"], "[TREE]/sub");
+}
+
+#[test]
 fn only_what_we_find_harmless_is_answered_and_by_its_own_number() {
     let mut harmless = asked("bash", "call-1");
     harmless["properties"]["id"] = json!("harmless-7");
