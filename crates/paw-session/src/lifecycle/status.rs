@@ -1,6 +1,7 @@
 //! What a session is doing: the receipt, held against tmux, the disk and the broker. No git is asked.
 
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -117,14 +118,16 @@ impl Session {
     pub fn overview(&self) -> Result<Overview, LifecycleError> {
         let receipt = &self.receipt;
         // While tmux answers, the worktrees are looked at and the broker is asked.
-        let mut worktrees = Vec::new();
-        let (state, answering) = thread::scope(|scope| {
+        let (state, worktrees, answering) = thread::scope(|scope| {
             let beside = scope.spawn(|| {
                 let state = |agent: &AgentReceipt| worktree_state(&agent.worktree_path, &agent.branch);
-                worktrees.extend(receipt.worktrees.iter().map(state));
-                if receipt.has_broker() { broker::find_answering(&self.repo) } else { None }
+                let worktrees: Vec<_> = receipt.worktrees.iter().map(state).collect();
+                let asked = receipt.has_broker().then(|| broker::find_answering(&self.repo));
+                (worktrees, asked.flatten())
             });
-            (self.state(), beside.join().ok().flatten())
+            let state = self.state();
+            let (worktrees, answering) = beside.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (state, worktrees, answering)
         });
         let (status, seen) = state?;
         let pane = |mark: &str| seen.as_ref().and_then(|seen| seen.find(mark)).map(|pane| pane.id.clone());

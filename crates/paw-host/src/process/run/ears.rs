@@ -98,7 +98,8 @@ fn wait_for<const N: usize>(
     let mut polled: Vec<_> =
         fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     // Rounded up, so that nobody wakes a moment too early again and again.
-    let limit = limit.and_then(|limit| Timespec::try_from(limit + Duration::from_millis(1)).ok());
+    let limit =
+        limit.and_then(|limit| Timespec::try_from(limit.saturating_add(Duration::from_millis(1))).ok());
     match poll(&mut polled, limit.as_ref()) {
         Ok(0) => return Ok(None),
         Ok(_) => {}
@@ -196,8 +197,9 @@ mod tests {
         let short = Some(Duration::from_millis(20));
         assert_eq!(ears.hear(Some(Duration::ZERO), |_, _| {}).unwrap(), Heard::Nothing);
         assert_eq!(ears.hear(short, |_, _| {}).unwrap(), Heard::Nothing);
+        // The longest limit there is is none.
         io::Write::write_all(&mut rope, b"!").unwrap();
-        assert_eq!(ears.hear(None, |_, _| {}).unwrap(), Heard::Something);
+        assert_eq!(ears.hear(Some(Duration::MAX), |_, _| {}).unwrap(), Heard::Something);
         assert_eq!(ears.hear(short, |_, _| {}).unwrap(), Heard::Nothing);
         child.kill().unwrap();
         everything(&mut ears);
