@@ -161,7 +161,7 @@ impl Agent {
     fn read(&mut self, look: &Look) -> Reading {
         let reading = look.read(&self.cli);
         if reading.state != State::Exited {
-            self.drawn |= !look.screen.letters().is_empty();
+            self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
         } else if !self.drawn {
             let reason = "its CLI has drawn nothing yet".to_owned();
             return Reading { state: State::Unknown, reason, ..reading };
@@ -294,7 +294,8 @@ mod tests {
     #[test]
     fn the_prompt_that_stood_there_before_a_cli_is_no_end_of_it() {
         let mut agent = Agent::new("worker", at(0));
-        agent.see(&look("worker", "user@host:~/app$"), at(1));
+        agent.see(&look("tmux", "cd app && worker"), at(0));
+        agent.see(&look("worker", "cd app && worker\nuser@host:~/app$"), at(1));
         assert_eq!(state(&mut agent, 1), "unknown");
         agent.see(&look("worker", "welcome to worker"), at(2));
         agent.see(&look("worker", "welcome to worker\nuser@host:~/app$"), at(3));
