@@ -7,7 +7,7 @@ use paw_core::config::PawConfig;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_supervisor::gates::{self, Gate, Ready, Step};
+use paw_supervisor::gates::{self, Gate, GateStep, Ready};
 use paw_worktree::setup::{self, SetupPlan, Trust};
 
 use crate::context::Context;
@@ -39,7 +39,7 @@ pub(crate) fn decide(
 /// What commits are checked with, approved.
 #[derive(Debug, Clone)]
 pub(crate) struct Checks {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<GateStep>,
     /// What a checkout needs for them.
     pub(crate) ready: Ready,
     pub(crate) config: PawConfig,

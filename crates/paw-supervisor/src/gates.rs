@@ -1,4 +1,4 @@
-//! Proof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
+//! GateProof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
 //!
 //! - [`plan`]: which checks are configured, and whether somebody must approve them first
 //! - [`verify`]: runs them and says what they prove; [`check`]: the same in a checkout of somebody else's
@@ -23,10 +23,10 @@ mod run;
 mod stop;
 mod verify;
 
-pub use outcome::{Finding, Proof, Status};
+pub use outcome::{Finding, GateProof, Status};
 pub use place::kept_checkouts;
-pub use plan::{Gate, GatePlan, Step, plan};
+pub use plan::{Gate, GatePlan, GateStep, plan};
 pub use ready::Ready;
 pub use run::check;
 pub use stop::Stop;
-pub use verify::{GateError, Order, Report, verify};
+pub use verify::{GateError, GateReport, GateRequest, verify};

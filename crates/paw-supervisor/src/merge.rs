@@ -30,7 +30,7 @@ use paw_core::{AgentId, BranchName};
 pub use bench::REASON as BENCH_REASON;
 pub use error::MergeError;
 pub use open::Merge;
-pub use outcome::{Outcome, Proof, Skip};
+pub use outcome::{Outcome, Skip, TestResult};
 pub use plan::{Entry, Move};
 pub use run::Hands;
 pub use team::{Member, choose, members_of};
@@ -38,7 +38,7 @@ pub use testimony::Testimony;
 
 /// A commit that is to be proven, checked out with nothing else beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checkout<'a> {
+pub struct TestedCommit<'a> {
     pub dir: &'a Path,
     pub commit: &'a str,
     /// Whose work it is.
@@ -47,7 +47,7 @@ pub struct Checkout<'a> {
 
 /// How far a merge has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum MergeStep {
     /// The plan is written down.
     Planned,
     Testing,
@@ -66,7 +66,7 @@ pub enum Step {
 
 /// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct MergeReport {
     pub base: BranchName,
     /// Where it was before, and where it is.
     pub before: String,
@@ -79,7 +79,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl MergeReport {
     /// Whether main has everything that was to be merged.
     pub fn is_complete(&self) -> bool {
         self.entries.iter().all(|entry| entry.outcome().is_some_and(Outcome::is_in))

@@ -16,7 +16,7 @@ use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
 use paw_supervisor::gates::Stop;
-use paw_supervisor::merge::{self, Hands, Merge, MergeError, Report, Step, Testimony};
+use paw_supervisor::merge::{self, Hands, Merge, MergeError, MergeReport, MergeStep, Testimony};
 
 use crate::context::Context;
 use crate::interrupt::stop_on_signals;
@@ -93,10 +93,10 @@ pub(super) fn carry_out(
     client: &Client,
     stop: &Stop,
     context: &Context,
-) -> Result<Report, PawError> {
+) -> Result<MergeReport, PawError> {
     let output = context.output;
-    let mut on_step = |step: Step, branch: Option<&BranchName>| {
-        if let (Step::Testing, Some(branch)) = (step, branch) {
+    let mut on_step = |step: MergeStep, branch: Option<&BranchName>| {
+        if let (MergeStep::Testing, Some(branch)) = (step, branch) {
             output.progress(&format!("testing {branch} …"));
         }
     };

@@ -11,7 +11,9 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_screen::text::Text;
-use paw_supervisor::gates::{self, Gate, Order, Proof, Report, Status, Stop, governance, message};
+use paw_supervisor::gates::{
+    self, Gate, GateProof, GateReport, GateRequest, Status, Stop, governance, message,
+};
 use paw_supervisor::merge::members_of;
 use serde::Serialize;
 use serde_json::Value;
@@ -53,7 +55,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a GateReport,
     published: bool,
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
     } else {
         show(&report, context)?;
     }
-    Ok(if report.proof == Proof::Verified { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+    Ok(if report.proof == GateProof::Verified { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 
 /// The answer for programs.
@@ -80,21 +82,21 @@ fn prove(
     args: &VerifyArgs,
     stop: impl FnOnce() -> Result<Stop, PawError>,
     context: &Context,
-) -> Result<(Report, bool), PawError> {
+) -> Result<(GateReport, bool), PawError> {
     let order = gather(args, context)?;
-    let order = Order { stop: stop()?, ..order };
+    let order = GateRequest { stop: stop()?, ..order };
     let report = gates::verify(&order, clock::now(), &mut |line| context.output.progress(line))?;
     let published = publish(&report, context)?;
     Ok((report, published))
 }
 
-fn gather(args: &VerifyArgs, context: &Context) -> Result<Order, PawError> {
+fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError> {
     let branch = BranchName::new(&args.branch)?;
     let repo = context.require_repo()?;
     let consent = if args.trust { Consent::Given } else { Consent::Ask };
     let checks = approval::checks(&repo, None, consent, context)?;
     let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
-    Ok(Order { only, ..order(&repo, branch, checks, Duration::from_secs(args.timeout), context)? })
+    Ok(GateRequest { only, ..order(&repo, branch, checks, Duration::from_secs(args.timeout), context)? })
 }
 
 /// Everything that proves a branch.
@@ -104,8 +106,8 @@ pub(super) fn order(
     checks: Checks,
     limit: Duration,
     context: &Context,
-) -> Result<Order, PawError> {
-    Ok(Order {
+) -> Result<GateRequest, PawError> {
+    Ok(GateRequest {
         branch,
         steps: checks.steps,
         only: Vec::new(),
@@ -119,7 +121,7 @@ pub(super) fn order(
 }
 
 /// Tells the session, if there is one, and says whether it did.
-pub(super) fn publish(report: &Report, context: &Context) -> Result<bool, PawError> {
+pub(super) fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
     let client = context.broker_client()?;
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
     let member = members.into_iter().find(|member| member.branch == report.branch);
@@ -135,7 +137,7 @@ pub(super) fn publish(report: &Report, context: &Context) -> Result<bool, PawErr
     }
 }
 
-fn show(report: &Report, context: &Context) -> Result<(), PawError> {
+fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     let row = |finding: &gates::Finding| {
         [
@@ -159,7 +161,7 @@ fn show(report: &Report, context: &Context) -> Result<(), PawError> {
         }
         output.note(&format!("  all of it: {}", finding.log));
     }
-    let style = if report.proof == Proof::Verified { Style::Good } else { Style::Bad };
+    let style = if report.proof == GateProof::Verified { Style::Good } else { Style::Bad };
     let word = output.paint(style, report.proof.as_str());
     let why = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let commit = report.commit.get(..10).unwrap_or(&report.commit);

@@ -6,15 +6,15 @@ use paw_host::files;
 
 use super::compare;
 use super::outcome::{Finding, Status};
-use super::plan::Step;
+use super::plan::GateStep;
 use super::record::{Record, Records};
 use super::run::{Ran, Site};
-use super::verify::{GateError, Order};
+use super::verify::{GateError, GateRequest};
 
 /// Marks failures that the main branch has as well, and returns what is known about its commit, where it was asked.
 /// A check that was run there before is not run again.
 pub(super) fn compare(
-    order: &Order,
+    order: &GateRequest,
     tip: &str,
     records: &Records,
     ran: &mut [Ran],
@@ -31,7 +31,7 @@ pub(super) fn compare(
         return Ok(None);
     }
     let mut record = records.load(&base)?.unwrap_or_else(|| Record::new(&base, main.as_str(), now));
-    let missing: Vec<Step> =
+    let missing: Vec<GateStep> =
         failed.iter().map(|ran| ran.finding.step()).filter(|step| record.find(step).is_none()).collect();
     if !missing.is_empty() {
         on_line(&format!("the same on {main}, where {} left it:", order.branch));
@@ -60,7 +60,7 @@ pub(super) fn compare(
 }
 
 /// The main branch and the commit at which the branch left it. The main branch itself is compared with nothing.
-fn find_base(order: &Order, tip: &str) -> Result<Option<(BranchName, String)>, GateError> {
+fn find_base(order: &GateRequest, tip: &str) -> Result<Option<(BranchName, String)>, GateError> {
     let git = order.repo.git();
     let Some(main) = git.find_default_branch()?.filter(|main| *main != order.branch) else { return Ok(None) };
     let base = git.find(["merge-base", &main.full_ref(), tip])?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Gate, Step};
+use super::plan::{Gate, GateStep};
 use super::record::Record;
 
 /// How one check went.
@@ -43,15 +43,15 @@ pub struct Finding {
 
 impl Finding {
     /// What was run.
-    pub(super) fn step(&self) -> Step {
-        Step { gate: self.gate, command: self.command.clone() }
+    pub(super) fn step(&self) -> GateStep {
+        GateStep { gate: self.gate, command: self.command.clone() }
     }
 }
 
 /// What is proven about a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Proof {
+pub enum GateProof {
     Verified,
     Failed,
     /// Nothing speaks against it, and nothing for it.
@@ -60,7 +60,7 @@ pub enum Proof {
     Void,
 }
 
-impl Proof {
+impl GateProof {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -73,29 +73,29 @@ impl Proof {
 
 /// The proof that these findings give, and why where it is not a plain yes. `steps` are all configured checks: one
 /// without a finding leaves the commit unproven.
-pub(super) fn weigh(steps: &[Step], findings: &[Finding]) -> (Proof, Option<String>) {
-    let of = |step: &Step| {
+pub(super) fn weigh(steps: &[GateStep], findings: &[Finding]) -> (GateProof, Option<String>) {
+    let of = |step: &GateStep| {
         findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
     };
     let failed = |finding: &Finding| matches!(finding.status, Status::Failed | Status::TimedOut);
     if steps.iter().filter_map(of).any(failed) {
-        return (Proof::Failed, None);
+        return (GateProof::Failed, None);
     }
     if steps.is_empty() {
         return (
-            Proof::Unproven,
+            GateProof::Unproven,
             Some("no gate is configured ([supervisor] test_command and others)".to_owned()),
         );
     }
     let missing: Vec<_> =
         steps.iter().filter(|step| of(step).is_none()).map(|step| step.gate.as_str()).collect();
     if !missing.is_empty() {
-        return (Proof::Unproven, Some(format!("not run on this commit yet: {}", missing.join(", "))));
+        return (GateProof::Unproven, Some(format!("not run on this commit yet: {}", missing.join(", "))));
     }
     if steps.iter().filter_map(of).any(|finding| finding.status == Status::Passed) {
-        (Proof::Verified, None)
+        (GateProof::Verified, None)
     } else {
-        (Proof::Unproven, Some("every gate fails on the main branch as well".to_owned()))
+        (GateProof::Unproven, Some("every gate fails on the main branch as well".to_owned()))
     }
 }
 
@@ -129,8 +129,8 @@ pub(super) fn errors(findings: &[Finding], main: Option<&Record>) -> Vec<String>
 mod tests {
     use super::*;
 
-    fn step(gate: Gate) -> Step {
-        Step { gate, command: gate.to_string() }
+    fn step(gate: Gate) -> GateStep {
+        GateStep { gate, command: gate.to_string() }
     }
 
     fn finding(gate: Gate, status: Status) -> Finding {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn nothing_configured_proves_nothing() {
-        assert_eq!(weigh(&[], &[]).0, Proof::Unproven);
+        assert_eq!(weigh(&[], &[]).0, GateProof::Unproven);
     }
 
     #[test]
@@ -149,22 +149,25 @@ mod tests {
         let steps = [step(Gate::Lint), step(Gate::Test)];
         let lint = finding(Gate::Lint, Status::Passed);
         let (proof, why) = weigh(&steps, std::slice::from_ref(&lint));
-        assert_eq!((proof, why.unwrap().as_str()), (Proof::Unproven, "not run on this commit yet: test"));
-        assert_eq!(weigh(&steps, &[lint.clone(), finding(Gate::Test, Status::Passed)]).0, Proof::Verified);
+        assert_eq!((proof, why.unwrap().as_str()), (GateProof::Unproven, "not run on this commit yet: test"));
+        assert_eq!(
+            weigh(&steps, &[lint.clone(), finding(Gate::Test, Status::Passed)]).0,
+            GateProof::Verified
+        );
         for bad in [Status::Failed, Status::TimedOut] {
-            assert_eq!(weigh(&steps, &[lint.clone(), finding(Gate::Test, bad)]).0, Proof::Failed);
+            assert_eq!(weigh(&steps, &[lint.clone(), finding(Gate::Test, bad)]).0, GateProof::Failed);
         }
         let other = Finding { command: "weaker".to_owned(), ..finding(Gate::Test, Status::Passed) };
-        assert_eq!(weigh(&steps, &[lint, other]).0, Proof::Unproven);
+        assert_eq!(weigh(&steps, &[lint, other]).0, GateProof::Unproven);
     }
 
     #[test]
     fn an_old_failure_is_not_the_agents_but_proves_nothing_by_itself() {
         let steps = [step(Gate::Lint), step(Gate::Test)];
         let old = [finding(Gate::Lint, Status::FailedBefore), finding(Gate::Test, Status::Passed)];
-        assert_eq!(weigh(&steps, &old).0, Proof::Verified);
+        assert_eq!(weigh(&steps, &old).0, GateProof::Verified);
         let all = [Gate::Lint, Gate::Test].map(|gate| finding(gate, Status::FailedBefore));
-        assert_eq!(weigh(&steps, &all).0, Proof::Unproven);
+        assert_eq!(weigh(&steps, &all).0, GateProof::Unproven);
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl fmt::Display for Gate {
 
 /// A check with its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct GateStep {
     pub gate: Gate,
     /// A line for `sh`.
     pub command: String,
@@ -105,7 +105,7 @@ pub struct Step {
 /// Every check that is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GatePlan {
-    pub steps: Vec<Step>,
+    pub steps: Vec<GateStep>,
     subject: Option<Subject>,
 }
 
@@ -118,7 +118,8 @@ impl GatePlan {
 
 /// The checks of a configuration. `repository` is the layer that comes from the repository's own file.
 pub fn plan(config: &SupervisorConfig, repository: &Layer) -> GatePlan {
-    let step = |gate: Gate| gate.command(config).map(|command| Step { gate, command: command.to_owned() });
+    let step =
+        |gate: Gate| gate.command(config).map(|command| GateStep { gate, command: command.to_owned() });
     let steps: Vec<_> = Gate::ALL.into_iter().filter_map(step).collect();
     let keys: Vec<_> = repository.needs_trust().into_iter().map(|item| item.key).collect();
     let own = steps.iter().filter(|step| keys.iter().any(|key| key == step.gate.key()));

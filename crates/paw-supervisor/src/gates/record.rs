@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use paw_host::files::{self, Access, FileError};
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Finding, Proof};
-use super::plan::{Gate, Step};
+use super::outcome::{Finding, GateProof};
+use super::plan::{Gate, GateStep};
 
 /// The layout of the file that this program writes, and the newest it reads.
 const FORMAT: u32 = 1;
@@ -19,7 +19,7 @@ pub struct Record {
     pub commit: String,
     pub branch: String,
     pub at: Timestamp,
-    pub proof: Proof,
+    pub proof: GateProof,
     pub findings: Vec<Finding>,
 }
 
@@ -30,7 +30,7 @@ impl Record {
             commit: commit.to_owned(),
             branch: branch.to_owned(),
             at,
-            proof: Proof::Unproven,
+            proof: GateProof::Unproven,
             findings: Vec::new(),
         }
     }
@@ -43,7 +43,7 @@ impl Record {
     }
 
     /// What exactly this check found.
-    pub(super) fn find(&self, step: &Step) -> Option<&Finding> {
+    pub(super) fn find(&self, step: &GateStep) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
     }
 }

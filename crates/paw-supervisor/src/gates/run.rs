@@ -8,7 +8,7 @@ use paw_host::files::{self, Access};
 use paw_host::process::{Command, Exit, Stream};
 
 use super::outcome::{Finding, Status};
-use super::plan::Step;
+use super::plan::GateStep;
 use super::record::Records;
 use super::stop::Stop;
 use super::verify::GateError;
@@ -40,11 +40,15 @@ pub(super) struct Site<'a> {
 
 impl Site<'_> {
     /// Runs checks one after the other, whatever comes of them, and keeps what they print.
-    pub(super) fn run(&self, steps: &[Step], on_line: &mut dyn FnMut(&str)) -> Result<Vec<Ran>, GateError> {
+    pub(super) fn run(
+        &self,
+        steps: &[GateStep],
+        on_line: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Ran>, GateError> {
         steps.iter().map(|step| self.run_one(step, on_line)).collect()
     }
 
-    fn run_one(&self, step: &Step, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
+    fn run_one(&self, step: &GateStep, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
         self.require_wish()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
@@ -86,7 +90,7 @@ impl Site<'_> {
 /// Runs checks in a checkout that somebody else has made of `commit`, each for at most `limit`.
 pub fn check(
     (dir, commit): (&Path, &str),
-    steps: &[Step],
+    steps: &[GateStep],
     limit: Duration,
     records: &Records,
     stop: &Stop,
@@ -134,8 +138,8 @@ mod tests {
     use super::*;
     use crate::gates::Gate;
 
-    fn step(command: &str) -> Step {
-        Step { gate: Gate::Test, command: command.to_owned() }
+    fn step(command: &str) -> GateStep {
+        GateStep { gate: Gate::Test, command: command.to_owned() }
     }
 
     fn ran(command: &str, limit: Duration) -> (Ran, tempfile::TempDir) {

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use super::baseline;
 use super::governance::Document;
-use super::outcome::{self, Finding, Proof};
+use super::outcome::{self, Finding, GateProof};
 use super::place::{self, Checkout};
-use super::plan::{Gate, Step};
+use super::plan::{Gate, GateStep};
 use super::prune;
 use super::ready::Ready;
 use super::record::{Record, Records};
@@ -60,11 +60,11 @@ impl From<GateError> for PawError {
 
 /// What is to be verified, and how.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct GateRequest {
     pub repo: Repo,
     pub branch: BranchName,
     /// All configured checks, approved.
-    pub steps: Vec<Step>,
+    pub steps: Vec<GateStep>,
     /// Only these of them; all if empty.
     pub only: Vec<Gate>,
     /// How long one check may take.
@@ -78,7 +78,7 @@ pub struct Order {
     pub stop: Stop,
 }
 
-impl Order {
+impl GateRequest {
     /// A kept checkout of a commit, made ready.
     pub(super) fn checkout(
         &self,
@@ -98,11 +98,11 @@ impl Order {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct GateReport {
     pub branch: BranchName,
     pub commit: String,
     #[serde(rename = "verdict")]
-    pub proof: Proof,
+    pub proof: GateProof,
     /// Why, where it is no plain yes or no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -118,7 +118,11 @@ pub struct Report {
 }
 
 /// Runs the checks of a branch on its tip, compares failures with the main branch, and writes down what was found.
-pub fn verify(order: &Order, now: Timestamp, on_line: &mut dyn FnMut(&str)) -> Result<Report, GateError> {
+pub fn verify(
+    order: &GateRequest,
+    now: Timestamp,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<GateReport, GateError> {
     let git = order.repo.git();
     let tip = git.find_object(&order.branch.full_ref(), "commit")?;
     let tip = tip.ok_or_else(|| GateError::NoBranch(order.branch.clone()))?;
@@ -135,20 +139,20 @@ pub fn verify(order: &Order, now: Timestamp, on_line: &mut dyn FnMut(&str)) -> R
     };
     record.add(ran.into_iter().map(|ran| ran.finding).collect());
     let (proof, reason) = match moved {
-        Some(reason) => (Proof::Void, Some(reason)),
+        Some(reason) => (GateProof::Void, Some(reason)),
         None => outcome::weigh(&order.steps, &record.findings),
     };
     record.proof = proof;
-    if proof != Proof::Void {
+    if proof != GateProof::Void {
         records.save(&record)?;
     }
     let base = main.as_ref().map_or(tip.as_str(), |main| main.commit.as_str());
     prune::prune(&records, &order.keep_in, &[&tip, base], now);
     let errors = match proof {
-        Proof::Failed => outcome::errors(&record.findings, main.as_ref()),
-        Proof::Verified | Proof::Unproven | Proof::Void => Vec::new(),
+        GateProof::Failed => outcome::errors(&record.findings, main.as_ref()),
+        GateProof::Verified | GateProof::Unproven | GateProof::Void => Vec::new(),
     };
-    Ok(Report {
+    Ok(GateReport {
         branch: order.branch.clone(),
         record: records.file(&tip),
         commit: tip,
@@ -163,12 +167,12 @@ pub fn verify(order: &Order, now: Timestamp, on_line: &mut dyn FnMut(&str)) -> R
 
 /// The wanted checks on a clean checkout of the tip, and why they are about nothing that still is, if so.
 fn run_on_tip(
-    order: &Order,
+    order: &GateRequest,
     tip: &str,
     records: &Records,
     on_line: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Ran>, Option<String>), GateError> {
-    let is_wanted = |step: &&Step| order.only.is_empty() || order.only.contains(&step.gate);
+    let is_wanted = |step: &&GateStep| order.only.is_empty() || order.only.contains(&step.gate);
     let wanted: Vec<_> = order.steps.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
         return Ok((Vec::new(), None));
@@ -191,7 +195,7 @@ fn run_on_tip(
 }
 
 /// What a check finds in its environment beside the harmless variables.
-fn variables(order: &Order, records: &Records, tip: &str) -> Result<Vec<(String, String)>, GateError> {
+fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(String, String)>, GateError> {
     let mut variables = vec![
         ("GIT_PAW_BRANCH".to_owned(), order.branch.to_string()),
         ("GIT_PAW_COMMIT".to_owned(), tip.to_owned()),
@@ -206,7 +210,7 @@ fn variables(order: &Order, records: &Records, tip: &str) -> Result<Vec<(String,
 }
 
 /// Why the findings are about nothing that still is, if so.
-fn what_moved(order: &Order, tip: &str, checkout: &Checkout) -> Result<Option<String>, GateError> {
+fn what_moved(order: &GateRequest, tip: &str, checkout: &Checkout) -> Result<Option<String>, GateError> {
     let now = order.repo.git().find_object(&order.branch.full_ref(), "commit")?;
     if now.as_deref() != Some(tip) {
         return Ok(Some(format!("{} moved while its gates ran", order.branch)));

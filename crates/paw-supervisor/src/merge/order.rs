@@ -13,7 +13,7 @@ pub struct Edge {
 
 /// The agents, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Order {
+pub struct MergeOrder {
     /// Everybody who is in no cycle, each after those it depends on. Where nothing decides, as they were given.
     pub sequence: Vec<AgentId>,
     /// Those who wait for each other, each group once.
@@ -21,7 +21,7 @@ pub struct Order {
 }
 
 /// Sorts the agents by what they waited for. Edges from or to somebody who is not among them say nothing.
-pub fn order(agents: &[AgentId], edges: &[Edge]) -> Order {
+pub fn order(agents: &[AgentId], edges: &[Edge]) -> MergeOrder {
     let graph = Graph::new(agents, edges);
     let reached: Vec<BTreeSet<usize>> =
         (0..graph.needs.len()).map(|agent| graph.reached_from(agent)).collect();
@@ -46,7 +46,7 @@ pub fn order(agents: &[AgentId], edges: &[Edge]) -> Order {
         left.remove(&next);
         sequence.push(name(&next));
     }
-    Order { sequence, cycles }
+    MergeOrder { sequence, cycles }
 }
 
 /// Agents by number.
@@ -146,7 +146,7 @@ mod tests {
             let agents: Vec<_> = (0..count).map(|number| id(&format!("a{number}"))).collect();
             let edge = |(one, other): &(usize, usize)| Edge { dependent: id(&format!("a{one}")), on: id(&format!("a{other}")) };
             let edges: Vec<_> = pairs.iter().map(edge).collect();
-            let Order { sequence, cycles } = order(&agents, &edges);
+            let MergeOrder { sequence, cycles } = order(&agents, &edges);
             let mut all: Vec<_> = sequence.iter().chain(cycles.iter().flatten()).cloned().collect();
             all.sort();
             let mut expected = agents.clone();

@@ -9,7 +9,7 @@ use crate::gates::{Finding, Status};
 
 /// What a commit was found to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proof {
+pub enum TestResult {
     Passed,
     /// What is wrong, for whoever has to mend it.
     Failed {
@@ -21,7 +21,7 @@ pub enum Proof {
     },
 }
 
-impl Proof {
+impl TestResult {
     /// What the project's tests have found. Without tests nothing is proven.
     pub fn of_tests(findings: &[Finding]) -> Self {
         let failed: Vec<_> = findings.iter().filter(|finding| finding.status != Status::Passed).collect();
@@ -187,16 +187,19 @@ mod tests {
 
     #[test]
     fn only_tests_that_ran_and_passed_prove_something() {
-        assert!(matches!(Proof::of_tests(&[]), Proof::Unproven { .. }));
-        assert_eq!(Proof::of_tests(&[finding(Status::Passed)]), Proof::Passed);
+        assert!(matches!(TestResult::of_tests(&[]), TestResult::Unproven { .. }));
+        assert_eq!(TestResult::of_tests(&[finding(Status::Passed)]), TestResult::Passed);
         for status in [Status::Failed, Status::TimedOut, Status::FailedBefore] {
-            assert!(matches!(Proof::of_tests(&[finding(status)]), Proof::Failed { .. }), "{status:?}");
+            assert!(
+                matches!(TestResult::of_tests(&[finding(status)]), TestResult::Failed { .. }),
+                "{status:?}"
+            );
         }
     }
 
     #[test]
     fn a_failure_is_told_with_its_command_and_the_end_of_what_it_printed() {
-        let Proof::Failed { errors } = Proof::of_tests(&[finding(Status::Failed)]) else {
+        let TestResult::Failed { errors } = TestResult::of_tests(&[finding(Status::Failed)]) else {
             panic!("it failed")
         };
         assert_eq!(errors, ["`make test` exited with code 2", "last", "words"]);

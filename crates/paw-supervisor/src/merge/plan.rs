@@ -3,8 +3,8 @@
 use paw_core::{AgentId, BranchName};
 use serde::{Deserialize, Serialize};
 
-use super::order::{self, Order};
-use super::outcome::{Ground, Outcome, Proof, Skip};
+use super::order::{self, MergeOrder};
+use super::outcome::{Ground, Outcome, Skip, TestResult};
 use super::team::Member;
 use super::testimony::Testimony;
 
@@ -56,7 +56,7 @@ pub struct Candidate {
 
 /// The entries in the order in which they are merged; those in a cycle come last and are over already. What an
 /// interrupted merge has done with the same tip is not done again.
-pub fn plan(candidates: &[Candidate], testimony: &Testimony, done: &[Entry]) -> (Vec<Entry>, Order) {
+pub fn plan(candidates: &[Candidate], testimony: &Testimony, done: &[Entry]) -> (Vec<Entry>, MergeOrder) {
     let agents: Vec<AgentId> = candidates.iter().map(|candidate| candidate.member.agent.clone()).collect();
     let order = order::order(&agents, &testimony.edges);
     let entry = |agent: &AgentId, stage: Stage| {
@@ -163,12 +163,12 @@ pub enum Verdict {
 }
 
 /// Main moves only to what was tested, or to exactly what somebody in charge has checked.
-pub fn judge(proof: Proof, is_verified: bool) -> Verdict {
+pub fn judge(proof: TestResult, is_verified: bool) -> Verdict {
     match proof {
-        Proof::Passed => Verdict::Advance(Ground::Tested),
-        Proof::Failed { errors } => Verdict::Reject(errors),
-        Proof::Unproven { .. } if is_verified => Verdict::Advance(Ground::Verified),
-        Proof::Unproven { why } => Verdict::Skip(Skip::Unproven { why }),
+        TestResult::Passed => Verdict::Advance(Ground::Tested),
+        TestResult::Failed { errors } => Verdict::Reject(errors),
+        TestResult::Unproven { .. } if is_verified => Verdict::Advance(Ground::Verified),
+        TestResult::Unproven { why } => Verdict::Skip(Skip::Unproven { why }),
     }
 }
 

@@ -8,10 +8,10 @@ use paw_worktree::rescue;
 use super::advance::{self, Advanced, tip};
 use super::bench::{self, Bench};
 use super::open::{Merge, relation, require_base};
-use super::outcome::{Outcome, Proof, Skip, short};
+use super::outcome::{Outcome, Skip, TestResult, short};
 use super::plan::{self, Entry, Move, Stage, Verdict};
 use super::words::{Marked, Speaker};
-use super::{Checkout, MergeError, Report, Step};
+use super::{MergeError, MergeReport, MergeStep, TestedCommit};
 
 /// How often a branch is looked at anew because others moved main meanwhile.
 const TRIES: usize = 3;
@@ -19,11 +19,11 @@ const TRIES: usize = 3;
 /// What a merge needs of whoever runs it.
 pub struct Hands<'a> {
     /// Puts a commit to the proof. Only this decides whether main may move to it.
-    pub prove: &'a mut dyn FnMut(&Checkout<'_>) -> Result<Proof, PawError>,
+    pub prove: &'a mut dyn FnMut(&TestedCommit<'_>) -> Result<TestResult, PawError>,
     /// Sends a message.
     pub tell: &'a mut dyn FnMut(&Message) -> Result<(), PawError>,
     /// Hears how far it has come, and about which branch.
-    pub on_step: &'a mut dyn FnMut(Step, Option<&BranchName>),
+    pub on_step: &'a mut dyn FnMut(MergeStep, Option<&BranchName>),
     /// In whose name messages are sent.
     pub me: &'a AgentId,
     pub now: &'a dyn Fn() -> Timestamp,
@@ -38,22 +38,22 @@ impl std::fmt::Debug for Hands<'_> {
 impl Merge {
     /// Merges. Whatever ends it early, main is where it was or at a commit that was proven, and the next merge goes on
     /// from there.
-    pub fn run(mut self, rebase: bool, hands: &mut Hands<'_>) -> Result<Report, MergeError> {
+    pub fn run(mut self, rebase: bool, hands: &mut Hands<'_>) -> Result<MergeReport, MergeError> {
         bench::clear_left(&self.repo)?;
-        self.save(Step::Planned, None, hands)?;
+        self.save(MergeStep::Planned, None, hands)?;
         let mut bench = None;
         for index in 0..self.run.entries.len() {
             if self.run.entries[index].outcome().is_none() {
                 let outcome = self.attempt(index, rebase, &mut bench, hands)?;
                 self.run.entries[index].stage = Stage::Over(outcome);
-                self.save(Step::Recorded, Some(index), hands)?;
+                self.save(MergeStep::Recorded, Some(index), hands)?;
             }
             self.bring_up(index, hands)?;
             let merged_at = (hands.now)().to_string();
             let message = self.speaker(hands.me).about(&self.run.entries[index], &merged_at);
             if let Some(message) = message {
                 self.tell(&message, hands);
-                (hands.on_step)(Step::Told, Some(&self.run.entries[index].branch));
+                (hands.on_step)(MergeStep::Told, Some(&self.run.entries[index].branch));
             }
         }
         drop(bench);
@@ -63,11 +63,19 @@ impl Merge {
         }
         let summary = self.speaker(hands.me).summary(&self.run.entries);
         self.tell(&summary, hands);
-        (hands.on_step)(Step::Summarised, None);
+        (hands.on_step)(MergeStep::Summarised, None);
         let after = require_base(&self.repo.git(), &self.run.base)?;
         let Self { journal, run, cycles, resumed, notes, .. } = self;
         journal.close()?;
-        Ok(Report { base: run.base, before: run.before, after, resumed, entries: run.entries, cycles, notes })
+        Ok(MergeReport {
+            base: run.base,
+            before: run.before,
+            after,
+            resumed,
+            entries: run.entries,
+            cycles,
+            notes,
+        })
     }
 
     /// One branch, up to and including main's move.
@@ -108,11 +116,11 @@ impl Merge {
             } else {
                 entry.tip.clone()
             };
-            (hands.on_step)(Step::Testing, Some(&entry.branch));
+            (hands.on_step)(MergeStep::Testing, Some(&entry.branch));
             bench.check_out(&commit)?;
-            let checkout = Checkout { dir: bench.dir(), commit: &commit, branch: &entry.branch };
+            let checkout = TestedCommit { dir: bench.dir(), commit: &commit, branch: &entry.branch };
             let proof = (hands.prove)(&checkout).map_err(MergeError::Proof)?;
-            (hands.on_step)(Step::Proven, Some(&entry.branch));
+            (hands.on_step)(MergeStep::Proven, Some(&entry.branch));
             let ground = match plan::judge(proof, entry.verified && commit == entry.tip) {
                 Verdict::Advance(ground) => ground,
                 Verdict::Skip(why) => return skipped(why),
@@ -125,11 +133,11 @@ impl Merge {
             };
             self.run.entries[index].stage =
                 Stage::Advancing { from: main.clone(), to: commit.clone(), ground };
-            self.save(Step::Advancing, Some(index), hands)?;
+            self.save(MergeStep::Advancing, Some(index), hands)?;
             let why = format!("git paw merge {}", entry.branch);
             match advance::fast_forward(&self.repo, &self.run.base, (&main, &commit), &why)? {
                 Advanced::Done => {
-                    (hands.on_step)(Step::Advanced, Some(&entry.branch));
+                    (hands.on_step)(MergeStep::Advanced, Some(&entry.branch));
                     let rebased_from = (commit != entry.tip).then(|| entry.tip.clone());
                     return Ok(Outcome::Merged { from: main, commit, ground, rebased_from });
                 }
@@ -148,9 +156,9 @@ impl Merge {
             return Ok(*fails);
         }
         bench.check_out(main)?;
-        let checkout = Checkout { dir: bench.dir(), commit: main, branch: &self.run.base };
+        let checkout = TestedCommit { dir: bench.dir(), commit: main, branch: &self.run.base };
         let proof = (hands.prove)(&checkout).map_err(MergeError::Proof)?;
-        let fails = matches!(proof, Proof::Failed { .. });
+        let fails = matches!(proof, TestResult::Failed { .. });
         self.baseline = Some((main.to_owned(), fails));
         Ok(fails)
     }
@@ -173,7 +181,7 @@ impl Merge {
             Advanced::Moved => format!("{branch} has moved on: it was not rebased, though main has its work"),
             Advanced::Refused(why) => format!("{branch} stays where it is, though main has its work: {why}"),
         };
-        (hands.on_step)(Step::BroughtUp, Some(branch));
+        (hands.on_step)(MergeStep::BroughtUp, Some(branch));
         self.notes.push(note);
         Ok(())
     }
@@ -188,7 +196,7 @@ impl Merge {
         }
     }
 
-    fn save(&self, step: Step, index: Option<usize>, hands: &mut Hands<'_>) -> Result<(), MergeError> {
+    fn save(&self, step: MergeStep, index: Option<usize>, hands: &mut Hands<'_>) -> Result<(), MergeError> {
         self.journal.save(&self.run)?;
         (hands.on_step)(step, index.map(|index| &self.run.entries[index].branch));
         Ok(())

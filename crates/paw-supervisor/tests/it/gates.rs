@@ -10,7 +10,9 @@ use paw_core::BranchName;
 use paw_core::config::{self, Layer};
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
-use paw_supervisor::gates::{self, Gate, GateError, Order, Proof, Ready, Report, Status, Step, Stop};
+use paw_supervisor::gates::{
+    self, Gate, GateError, GateProof, GateReport, GateRequest, GateStep, Ready, Status, Stop,
+};
 use paw_testkit::{TestRepo, git};
 use paw_worktree::setup;
 
@@ -45,9 +47,9 @@ impl Project {
         self.dir.path().canonicalize().unwrap().join("kept")
     }
 
-    fn order(&self, steps: &[(Gate, &str)]) -> Order {
-        let step = |(gate, command): &(Gate, &str)| Step { gate: *gate, command: (*command).to_owned() };
-        Order {
+    fn order(&self, steps: &[(Gate, &str)]) -> GateRequest {
+        let step = |(gate, command): &(Gate, &str)| GateStep { gate: *gate, command: (*command).to_owned() };
+        GateRequest {
             repo: Repo::discover(&self.repo.root).unwrap(),
             branch: BranchName::new("feat/x").unwrap(),
             steps: steps.iter().map(step).collect(),
@@ -60,16 +62,16 @@ impl Project {
         }
     }
 
-    fn verify(&self, steps: &[(Gate, &str)]) -> Report {
+    fn verify(&self, steps: &[(Gate, &str)]) -> GateReport {
         run(&self.order(steps))
     }
 }
 
-fn run(order: &Order) -> Report {
+fn run(order: &GateRequest) -> GateReport {
     gates::verify(order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap()
 }
 
-fn printed(report: &Report, gate: Gate) -> String {
+fn printed(report: &GateReport, gate: Gate) -> String {
     let finding = report.findings.iter().find(|finding| finding.gate == gate).unwrap();
     fs::read_to_string(&finding.log).unwrap()
 }
@@ -82,10 +84,10 @@ fn lines_in(path: &Path) -> usize {
 fn a_branch_whose_gates_pass_is_verified_and_the_record_is_bound_to_its_commit() {
     let project = Project::new();
     let report = project.verify(&[(Gate::Lint, "true"), (Gate::Test, "test -f work.txt")]);
-    assert_eq!((report.proof, report.errors.len()), (Proof::Verified, 0));
+    assert_eq!((report.proof, report.errors.len()), (GateProof::Verified, 0));
     assert_eq!(report.commit, git(&project.tree, ["rev-parse", "HEAD"]));
     let records = Records::of(&project.repo.root.join(".git"));
-    assert_eq!(records.load(&report.commit).unwrap().unwrap().proof, Proof::Verified);
+    assert_eq!(records.load(&report.commit).unwrap().unwrap().proof, GateProof::Verified);
     let next = project.commit("more.txt", "more\n");
     assert_eq!(records.load(&next).unwrap(), None);
 }
@@ -106,11 +108,11 @@ fn uncommitted_files_cannot_help() {
     let project = Project::new();
     fs::write(project.tree.join("fix.txt"), "uncommitted\n").unwrap();
     let report = project.verify(&[(Gate::Test, "pwd; test -f fix.txt")]);
-    assert_eq!(report.proof, Proof::Failed);
+    assert_eq!(report.proof, GateProof::Failed);
     assert!(printed(&report, Gate::Test).starts_with(&project.kept().display().to_string()));
     assert_eq!(fs::read_to_string(project.tree.join("fix.txt")).unwrap(), "uncommitted\n");
     project.commit("fix.txt", "committed\n");
-    assert_eq!(project.verify(&[(Gate::Test, "test -f fix.txt")]).proof, Proof::Verified);
+    assert_eq!(project.verify(&[(Gate::Test, "test -f fix.txt")]).proof, GateProof::Verified);
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn no_hook_of_the_repository_runs_for_the_kept_checkout() {
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).unwrap();
     fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(project.verify(&[(Gate::Test, "true")]).proof, Proof::Verified);
+    assert_eq!(project.verify(&[(Gate::Test, "true")]).proof, GateProof::Verified);
     assert!(!ran.exists());
 }
 
@@ -156,7 +158,7 @@ fn a_tip_that_moves_while_gates_run_voids_the_verdict() {
     let project = Project::new();
     let command = "git commit --quiet --allow-empty -m sneaky";
     let report = project.verify(&[(Gate::Test, command)]);
-    assert_eq!(report.proof, Proof::Void);
+    assert_eq!(report.proof, GateProof::Void);
     assert!(report.reason.unwrap().contains("moved"));
     assert!(!report.record.exists());
 }
@@ -165,16 +167,16 @@ fn a_tip_that_moves_while_gates_run_voids_the_verdict() {
 fn a_file_that_changes_in_the_agents_worktree_while_gates_run_voids_the_verdict() {
     let project = Project::new();
     let report = project.verify(&[(Gate::Test, "echo more >> work.txt")]);
-    assert_eq!(report.proof, Proof::Void);
+    assert_eq!(report.proof, GateProof::Void);
     assert!(report.reason.unwrap().contains("work.txt"));
-    assert_eq!(project.verify(&[(Gate::Test, "echo more >> work.txt")]).proof, Proof::Verified);
+    assert_eq!(project.verify(&[(Gate::Test, "echo more >> work.txt")]).proof, GateProof::Verified);
 }
 
 #[test]
 fn nothing_configured_is_unproven_and_runs_nothing() {
     let project = Project::new();
     let report = project.verify(&[]);
-    assert_eq!((report.proof, report.findings.len()), (Proof::Unproven, 0));
+    assert_eq!((report.proof, report.findings.len()), (GateProof::Unproven, 0));
     assert!(report.reason.unwrap().contains("no gate is configured"));
 }
 
@@ -186,7 +188,7 @@ fn failures_are_told_with_the_tags_of_their_gates_and_a_regression_is_called_one
         (Gate::Doc, "! test -f work.txt"),
         (Gate::Security, "! test -f work.txt"),
     ]);
-    assert_eq!(report.proof, Proof::Failed);
+    assert_eq!(report.proof, GateProof::Failed);
     let tags: Vec<_> = report.errors.iter().map(|error| error.split(' ').next().unwrap()).collect();
     assert_eq!(tags, ["[testing]", "[regression]", "[doc", "[security"]);
     assert!(report.errors[0].contains("test a ... FAILED"), "{:?}", report.errors);
@@ -201,11 +203,11 @@ fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
         format!("echo x >> '{}'; echo 'test old ... FAILED'; cat new 2>/dev/null; exit 1", runs.display());
     let steps = [(Gate::Lint, "true"), (Gate::Test, failing.as_str())];
     let report = project.verify(&steps);
-    assert_eq!((report.proof, report.findings[1].status), (Proof::Verified, Status::FailedBefore));
+    assert_eq!((report.proof, report.findings[1].status), (GateProof::Verified, Status::FailedBefore));
     assert_eq!(lines_in(&runs), 2);
     project.commit("new", "test new ... FAILED\n");
     let report = project.verify(&steps);
-    assert_eq!((report.proof, report.findings[1].status), (Proof::Failed, Status::Failed));
+    assert_eq!((report.proof, report.findings[1].status), (GateProof::Failed, Status::Failed));
     assert_eq!(lines_in(&runs), 3, "the recorded baseline is used again");
 }
 
@@ -214,9 +216,9 @@ fn a_branch_without_a_commit_of_its_own_is_not_blamed_for_what_main_fails() {
     let project = Project::new();
     project.repo.git(["branch", "feat/fresh", "main"]);
     let steps = [(Gate::Test, "echo 'test old ... FAILED'; exit 1")];
-    let fresh = Order { branch: BranchName::new("feat/fresh").unwrap(), ..project.order(&steps) };
+    let fresh = GateRequest { branch: BranchName::new("feat/fresh").unwrap(), ..project.order(&steps) };
     let report = run(&fresh);
-    assert_eq!((report.proof, report.findings[0].status), (Proof::Unproven, Status::FailedBefore));
+    assert_eq!((report.proof, report.findings[0].status), (GateProof::Unproven, Status::FailedBefore));
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     assert_eq!(
         project.verify(&steps).findings[0].status,
@@ -231,12 +233,12 @@ fn some_gates_alone_prove_nothing_until_the_others_have_run_on_the_same_commit()
     let mut order = project.order(&[(Gate::Lint, "true"), (Gate::Test, "true")]);
     order.only = vec![Gate::Lint];
     let report = run(&order);
-    assert_eq!(report.proof, Proof::Unproven);
+    assert_eq!(report.proof, GateProof::Unproven);
     assert_eq!(report.reason.as_deref(), Some("not run on this commit yet: test"));
     order.only = vec![Gate::Test];
-    assert_eq!(run(&order).proof, Proof::Verified);
+    assert_eq!(run(&order).proof, GateProof::Verified);
     project.commit("more.txt", "more\n");
-    assert_eq!(run(&order).proof, Proof::Unproven);
+    assert_eq!(run(&order).proof, GateProof::Unproven);
 }
 
 #[test]
@@ -245,14 +247,16 @@ fn a_gate_that_takes_too_long_fails() {
     let mut order = project.order(&[(Gate::Test, "sleep 600")]);
     order.limit = Duration::from_millis(300);
     let report = run(&order);
-    assert_eq!((report.proof, report.findings[0].status), (Proof::Failed, Status::TimedOut));
+    assert_eq!((report.proof, report.findings[0].status), (GateProof::Failed, Status::TimedOut));
 }
 
 #[test]
 fn a_branch_that_does_not_exist_is_an_error_that_names_it() {
     let project = Project::new();
-    let order =
-        Order { branch: BranchName::new("feat/none").unwrap(), ..project.order(&[(Gate::Test, "true")]) };
+    let order = GateRequest {
+        branch: BranchName::new("feat/none").unwrap(),
+        ..project.order(&[(Gate::Test, "true")])
+    };
     let error = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap_err();
     assert!(matches!(error, GateError::NoBranch(_)) && error.to_string().contains("feat/none"), "{error}");
 }
@@ -261,7 +265,7 @@ fn a_branch_that_does_not_exist_is_an_error_that_names_it() {
 fn a_branch_without_a_worktree_is_verified_in_the_kept_checkout() {
     let project = Project::new();
     project.repo.git(["worktree", "remove", "--force", project.tree.to_str().unwrap()]);
-    assert_eq!(project.verify(&[(Gate::Test, "test -f work.txt")]).proof, Proof::Verified);
+    assert_eq!(project.verify(&[(Gate::Test, "test -f work.txt")]).proof, GateProof::Verified);
 }
 
 #[test]
@@ -277,9 +281,9 @@ fn a_kept_checkout_is_made_ready_like_any_worktree() {
         Ready { copy: config.worktree.copy, setup }
     };
     let order =
-        Order { ready: ready("echo made > made"), ..project.order(&[(Gate::Test, "cat cache made")]) };
+        GateRequest { ready: ready("echo made > made"), ..project.order(&[(Gate::Test, "cat cache made")]) };
     assert_eq!(printed(&run(&order), Gate::Test), "brought along\nmade\n");
-    let order = Order { ready: ready("exit 3"), ..order };
+    let order = GateRequest { ready: ready("exit 3"), ..order };
     let error = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, GateError::NotReady(why) if why.contains("exit 3")), "{error}");
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
-use paw_supervisor::gates::{self, Gate, Ready, Step, Stop};
-use paw_supervisor::merge::{Checkout, Proof};
+use paw_supervisor::gates::{self, Gate, GateStep, Ready, Stop};
+use paw_supervisor::merge::{TestResult, TestedCommit};
 
 use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
@@ -17,7 +17,7 @@ pub(in crate::command) struct Tests<'a> {
     repo: &'a Repo,
     context: &'a Context,
     /// The test command, or nothing.
-    steps: Vec<Step>,
+    steps: Vec<GateStep>,
     limit: Duration,
     ready: Ready,
 }
@@ -34,14 +34,14 @@ impl<'a> Tests<'a> {
         Ok(Self { repo, context, steps, limit, ready })
     }
 
-    pub(super) fn prove(&self, checkout: &Checkout<'_>, stop: &Stop) -> Result<Proof, PawError> {
+    pub(super) fn prove(&self, checkout: &TestedCommit<'_>, stop: &Stop) -> Result<TestResult, PawError> {
         // Even what needs no test is not merged after somebody has asked to end.
         if stop.is_raised() {
             return Err(PawError::UserCancelled);
         }
         let output = self.context.output;
         let mut on_line = |line: &str| output.progress(line);
-        let Checkout { dir, commit, branch } = *checkout;
+        let TestedCommit { dir, commit, branch } = *checkout;
         if !self.steps.is_empty() {
             let made = self.ready.make(self.repo, dir, branch, &mut on_line);
             if stop.is_raised() {
@@ -54,7 +54,7 @@ impl<'a> Tests<'a> {
         if stop.is_raised() {
             return Err(PawError::UserCancelled);
         }
-        Ok(Proof::of_tests(&findings))
+        Ok(TestResult::of_tests(&findings))
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
             ready: Ready::default(),
         };
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
-        let checkout = Checkout { dir: &here.root, commit: commit.trim(), branch: &branch };
+        let checkout = TestedCommit { dir: &here.root, commit: commit.trim(), branch: &branch };
         let stop = Stop::default();
         assert!(tests.prove(&checkout, &stop).is_ok());
         stop.raise();

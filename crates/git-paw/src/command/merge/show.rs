@@ -1,7 +1,7 @@
 //! A merge, for people and for programs.
 
 use paw_core::PawError;
-use paw_supervisor::merge::{Entry, Merge, Move, Outcome, Report, Skip};
+use paw_supervisor::merge::{Entry, Merge, MergeReport, Move, Outcome, Skip};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -52,7 +52,7 @@ fn why(next: &Move) -> String {
 }
 
 /// What was done.
-pub(super) fn report(report: &Report, context: &Context) -> Result<(), PawError> {
+pub(super) fn report(report: &MergeReport, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() {
         return output.document(&document(report));
@@ -80,7 +80,7 @@ pub(super) fn report(report: &Report, context: &Context) -> Result<(), PawError>
 }
 
 /// What was done, as a document.
-pub(in crate::command) fn document(report: &Report) -> Value {
+pub(in crate::command) fn document(report: &MergeReport) -> Value {
     let branch = |entry: &Entry| {
         let mut value = serde_json::to_value(entry).unwrap_or_default();
         if let Some(map) = value.as_object_mut() {

@@ -113,11 +113,11 @@ fn a_branch_waits_until_what_it_depends_on_is_in() {
 
 #[test]
 fn main_moves_only_to_what_was_tested_or_to_exactly_what_was_checked() {
-    let unproven = || Proof::Unproven { why: "no tests".into() };
-    assert_eq!(judge(Proof::Passed, false), Verdict::Advance(Ground::Tested));
+    let unproven = || TestResult::Unproven { why: "no tests".into() };
+    assert_eq!(judge(TestResult::Passed, false), Verdict::Advance(Ground::Tested));
     assert_eq!(judge(unproven(), true), Verdict::Advance(Ground::Verified));
     assert_eq!(judge(unproven(), false), Verdict::Skip(Skip::Unproven { why: "no tests".into() }));
-    let failed = Proof::Failed { errors: vec!["e".into()] };
+    let failed = TestResult::Failed { errors: vec!["e".into()] };
     assert_eq!(judge(failed, true), Verdict::Reject(vec!["e".into()]));
 }
 

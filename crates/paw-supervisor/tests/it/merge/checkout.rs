@@ -7,7 +7,7 @@ use paw_testkit::git;
 
 use super::world::{World, outcome, outcomes, prove, read, write};
 
-fn refusal(report: &paw_supervisor::merge::Report, name: &str) -> String {
+fn refusal(report: &paw_supervisor::merge::MergeReport, name: &str) -> String {
     let Outcome::Skipped { why: Skip::Refused { why } } = outcome(report, name) else { panic!("{report:?}") };
     why.clone()
 }

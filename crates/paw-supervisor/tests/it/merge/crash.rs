@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use paw_core::BranchName;
 use paw_host::process::{Command, Exit};
-use paw_supervisor::merge::{Merge, Step};
+use paw_supervisor::merge::{Merge, MergeStep};
 use paw_testkit::git;
 
 use super::world::{World, outcomes, prove};
@@ -12,7 +12,7 @@ use super::world::{World, outcomes, prove};
 const ABORTED: Exit = Exit::Signal(6);
 
 /// Where the child dies: at a step, of one branch if it says so.
-fn is_named(step: Step, branch: Option<&BranchName>) -> bool {
+fn is_named(step: MergeStep, branch: Option<&BranchName>) -> bool {
     let of = branch.map_or_else(|| format!("{step:?}"), |branch| format!("{step:?} {branch}"));
     std::env::var("PAW_TEST_DIE_AT").is_ok_and(|moment| moment == of)
 }
@@ -22,7 +22,7 @@ fn is_named(step: Step, branch: Option<&BranchName>) -> bool {
 #[ignore = "run by other tests"]
 fn child() {
     let world = World::at(PathBuf::from(std::env::var_os("PAW_TEST_ROOT").unwrap()), &["a", "b", "c"]);
-    let mut die = |step: Step, branch: Option<&BranchName>| {
+    let mut die = |step: MergeStep, branch: Option<&BranchName>| {
         if is_named(step, branch) {
             std::process::abort();
         }

@@ -128,7 +128,8 @@ fn a_verification_of_the_old_tip_says_nothing_about_the_rebased_one() {
     let world = diverged();
     world.verify("a");
     world.verify("b");
-    let report = world.merge_by(|_| paw_supervisor::merge::Proof::Unproven { why: "no tests".to_owned() });
+    let report =
+        world.merge_by(|_| paw_supervisor::merge::TestResult::Unproven { why: "no tests".to_owned() });
     assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "skipped")]);
 }
 

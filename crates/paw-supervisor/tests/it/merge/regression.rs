@@ -1,7 +1,7 @@
 //! What fails never reaches main.
 
 use paw_core::PawError;
-use paw_supervisor::merge::{MergeError, Outcome, Proof, Skip, Step};
+use paw_supervisor::merge::{MergeError, MergeStep, Outcome, Skip, TestResult};
 
 use super::world::{World, outcome, outcomes, prove};
 
@@ -72,7 +72,7 @@ fn where_main_fails_as_well_the_agent_is_told_and_main_is_tested_once() {
     let mut tested = Vec::new();
     let report = world.merge_by(|checkout| {
         tested.push(checkout.branch.to_string());
-        Proof::Failed { errors: vec!["red".to_owned()] }
+        TestResult::Failed { errors: vec!["red".to_owned()] }
     });
     assert_eq!(tested, ["feat/a", "main", "feat/b"]);
     assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "regression")]);
@@ -101,7 +101,7 @@ fn what_cannot_be_tested_moves_main_only_if_exactly_it_was_verified() {
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
     world.verify("b");
-    let report = world.merge_by(|_| Proof::Unproven { why: "no test_command".to_owned() });
+    let report = world.merge_by(|_| TestResult::Unproven { why: "no test_command".to_owned() });
     let why = Skip::Unproven { why: "no test_command".to_owned() };
     assert_eq!(outcome(&report, "feat/a"), &Outcome::Skipped { why });
     assert_eq!(outcome(&report, "feat/b").word(), "merged");
@@ -118,7 +118,7 @@ fn what_a_branch_left_uncommitted_and_what_tests_left_behind_help_nobody() {
         let found = checkout.dir.join("helper").exists() || checkout.dir.join("left").exists();
         super::world::write(checkout.dir, "left", "x\n");
         super::world::write(checkout.dir, "shared.txt", "changed by a test\n");
-        if found { Proof::Failed { errors: vec!["found".to_owned()] } } else { Proof::Passed }
+        if found { TestResult::Failed { errors: vec!["found".to_owned()] } } else { TestResult::Passed }
     });
     assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "merged")]);
     assert!(!world.repo.root.join("left").exists());
@@ -137,9 +137,9 @@ fn what_only_the_branch_before_ignored_helps_nobody() {
         super::world::write(checkout.dir, "generated", "x\n");
         // Only the first of them is merged, so the second knows nothing of its rules.
         if checkout.dir.join(".gitignore").exists() {
-            Proof::Failed { errors: Vec::new() }
+            TestResult::Failed { errors: Vec::new() }
         } else {
-            Proof::Passed
+            TestResult::Passed
         }
     });
     assert_eq!(
@@ -165,7 +165,7 @@ fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
 
 #[test]
 fn steps_are_told_as_they_happen() {
-    use Step::{Advanced, Advancing, Planned, Proven, Recorded, Summarised, Testing, Told};
+    use MergeStep::{Advanced, Advancing, Planned, Proven, Recorded, Summarised, Testing, Told};
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");
     let mut steps = Vec::new();

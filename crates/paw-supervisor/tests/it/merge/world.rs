@@ -11,7 +11,7 @@ use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
 use paw_supervisor::merge::{
-    Checkout, Hands, Member, Merge, MergeError, Outcome, Proof, Report, Step, Testimony,
+    Hands, Member, Merge, MergeError, MergeReport, MergeStep, Outcome, TestResult, TestedCommit, Testimony,
 };
 use paw_testkit::{Sandbox, TestRepo, git, wait_until};
 use serde_json::{Value, json};
@@ -33,13 +33,13 @@ pub(crate) fn id(name: &str) -> AgentId {
 }
 
 /// Green unless a file says otherwise. What is checked out must be the commit and nothing else.
-pub(crate) fn prove(checkout: &Checkout<'_>) -> Proof {
+pub(crate) fn prove(checkout: &TestedCommit<'_>) -> TestResult {
     assert_eq!(git(checkout.dir, ["rev-parse", "HEAD"]), checkout.commit);
     assert_eq!(git(checkout.dir, ["status", "--porcelain"]), "");
     if checkout.dir.join("broken").exists() {
-        Proof::Failed { errors: vec!["broken is there".to_owned()] }
+        TestResult::Failed { errors: vec!["broken is there".to_owned()] }
     } else {
-        Proof::Passed
+        TestResult::Passed
     }
 }
 
@@ -169,20 +169,20 @@ impl World {
         Merge::open(&repo, &branch("main"), members, testimony, clock::now())
     }
 
-    pub(crate) fn merge(&self) -> Report {
+    pub(crate) fn merge(&self) -> MergeReport {
         self.merge_by(prove)
     }
 
     /// A merge with another proof.
-    pub(crate) fn merge_by(&self, mut prove: impl FnMut(&Checkout<'_>) -> Proof) -> Report {
+    pub(crate) fn merge_by(&self, mut prove: impl FnMut(&TestedCommit<'_>) -> TestResult) -> MergeReport {
         self.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |_, _| {}).unwrap()
     }
 
     pub(crate) fn merge_with(
         &self,
-        prove: &mut dyn FnMut(&Checkout<'_>) -> Result<Proof, PawError>,
-        on_step: &mut dyn FnMut(Step, Option<&BranchName>),
-    ) -> Result<Report, MergeError> {
+        prove: &mut dyn FnMut(&TestedCommit<'_>) -> Result<TestResult, PawError>,
+        on_step: &mut dyn FnMut(MergeStep, Option<&BranchName>),
+    ) -> Result<MergeReport, MergeError> {
         let mut tell = |message: &Message| {
             self.store(message.clone());
             Ok(())
@@ -211,12 +211,12 @@ pub(crate) fn session() -> SessionId {
 }
 
 /// The outcome of one branch.
-pub(crate) fn outcome<'a>(report: &'a Report, name: &str) -> &'a Outcome {
+pub(crate) fn outcome<'a>(report: &'a MergeReport, name: &str) -> &'a Outcome {
     let entry = report.entries.iter().find(|entry| entry.branch.as_str() == name);
     entry.unwrap_or_else(|| panic!("no {name} in {report:?}")).outcome().unwrap()
 }
 
-pub(crate) fn outcomes(report: &Report) -> Vec<(&str, &str)> {
+pub(crate) fn outcomes(report: &MergeReport) -> Vec<(&str, &str)> {
     report.entries.iter().map(|entry| (entry.branch.as_str(), entry.outcome().unwrap().word())).collect()
 }
 

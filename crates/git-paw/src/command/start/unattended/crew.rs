@@ -9,7 +9,7 @@ use paw_broker::{Message, SessionId, Stored};
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::{self, GateError, Order, Report};
+use paw_supervisor::gates::{self, GateError, GateReport, GateRequest};
 use paw_supervisor::merge::{self, Member, Testimony};
 use paw_supervisor::sweep;
 use paw_supervisor::unattended::order::mergeable;
@@ -140,7 +140,7 @@ impl<'a> Crew<'a> {
         }
         let limit = GATE_LIMIT.min(signs.remaining());
         let order = verify::order(&self.session.repo, branch, self.checks.clone(), limit, self.context)?;
-        let order = Order { stop: signs.stop().clone(), ..order };
+        let order = GateRequest { stop: signs.stop().clone(), ..order };
         let sender = signs.sender();
         thread::spawn(move || {
             let report = has_work
@@ -165,7 +165,7 @@ impl<'a> Crew<'a> {
         &mut self,
         watch: &mut Watch,
         agent: &AgentId,
-        outcome: &Result<Option<Report>, GateError>,
+        outcome: &Result<Option<GateReport>, GateError>,
         signs: &Signs,
     ) -> Result<(), PawError> {
         // They were ended: what they have found is nothing.
@@ -233,7 +233,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Merges what is verified and waits for nothing that is not. Nothing if there is nothing, or it was interrupted.
-    pub(super) fn merge(&self, watch: &Watch, signs: &Signs) -> Result<Option<merge::Report>, PawError> {
+    pub(super) fn merge(&self, watch: &Watch, signs: &Signs) -> Result<Option<merge::MergeReport>, PawError> {
         let verified: Vec<_> = watch.verified().map(|(agent, _, _)| agent.clone()).collect();
         let repo = &self.session.repo;
         let id = SessionId::new(&self.session.receipt.session_id());

@@ -14,7 +14,7 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
 use paw_screen::terminal::EndSignals;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::{GateError, Report, Stop};
+use paw_supervisor::gates::{GateError, GateReport, Stop};
 use paw_supervisor::unattended::refs;
 
 use crate::interrupt::end_checks;
@@ -33,7 +33,7 @@ pub(super) enum Sign {
     /// Gates have run; nothing if there was nothing to run them on.
     Checked {
         agent: AgentId,
-        outcome: Box<Result<Option<Report>, GateError>>,
+        outcome: Box<Result<Option<GateReport>, GateError>>,
     },
     Interrupted,
     TimeOver,

@@ -1,19 +1,19 @@
 //! How what happens is put into a line.
 
-use paw_supervisor::gates::{Proof, Report};
+use paw_supervisor::gates::{GateProof, GateReport};
 use paw_supervisor::unattended::Judgement;
 
 use crate::output::Style;
 
 /// What a report of the gates says about an agent's work.
-pub(super) fn judgement(report: &Report) -> Judgement {
+pub(super) fn judgement(report: &GateReport) -> Judgement {
     let commit = report.commit.clone();
     let why = report.reason.clone().unwrap_or_default();
     match report.proof {
-        Proof::Verified => Judgement::Verified { commit },
-        Proof::Failed => Judgement::Failed { commit, errors: report.errors.clone() },
-        Proof::Unproven => Judgement::Unproven { commit, why },
-        Proof::Void => Judgement::Void,
+        GateProof::Verified => Judgement::Verified { commit },
+        GateProof::Failed => Judgement::Failed { commit, errors: report.errors.clone() },
+        GateProof::Unproven => Judgement::Unproven { commit, why },
+        GateProof::Void => Judgement::Void,
     }
 }
 

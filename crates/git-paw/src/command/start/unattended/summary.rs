@@ -39,7 +39,7 @@ pub(super) struct Summary {
     pub(super) took: Duration,
     pub(super) outcomes: Vec<(AgentId, BranchName, Outcome)>,
     pub(super) questions: Vec<(AgentId, String)>,
-    pub(super) merged: Option<merge::Report>,
+    pub(super) merged: Option<merge::MergeReport>,
     /// Why there is no merge, or not a whole one.
     pub(super) merge_error: Option<String>,
     pub(super) wanted_merge: bool,
@@ -53,7 +53,7 @@ impl Summary {
     /// Everything is verified, and merged where that was wanted.
     pub(super) fn is_good(&self) -> bool {
         let all = self.verified() == self.outcomes.len();
-        let merged = self.merged.as_ref().is_some_and(merge::Report::is_complete);
+        let merged = self.merged.as_ref().is_some_and(merge::MergeReport::is_complete);
         all && (merged || !self.wanted_merge)
     }
 
