@@ -7,7 +7,8 @@ use paw_core::config::PawConfig;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_supervisor::gates::{self, Gate, GateStep, Ready};
+use paw_supervisor::gates::{self, Gate, GateStep};
+use paw_worktree::Preparation;
 use paw_worktree::setup::{self, SetupPlan, Trust};
 
 use crate::context::Context;
@@ -41,7 +42,7 @@ pub(crate) fn decide(
 pub(crate) struct Checks {
     pub(crate) steps: Vec<GateStep>,
     /// What a checkout needs for them.
-    pub(crate) ready: Ready,
+    pub(crate) preparation: Preparation,
     pub(crate) config: PawConfig,
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn checks(
     if let Trust::NeedsApproval(subject) = setup.trust() {
         return Err(refused(subject));
     }
-    Ok(Checks { steps, ready: Ready { copy: config.worktree.copy.clone(), setup }, config })
+    Ok(Checks { steps, preparation: Preparation { copy: config.worktree.copy.clone(), setup }, config })
 }
 
 fn refused(subject: &Subject) -> PawError {

@@ -2,7 +2,7 @@
 //!
 //! - [`plan`]: which checks are configured, and whether somebody must approve them first
 //! - [`verify`]: runs them and says what they prove; [`check`]: the same in a checkout of somebody else's
-//! - `place`: the checkout they run in; [`Ready`]: what it needs beside the files of its commit
+//! - `checkout`: the checkout they run in; [`prepare`]: what it needs besides the files of its commit
 //! - `outcome`: what single checks and all of them together mean, held against the main branch; pure
 //! - `baseline`, `compare`: failures held against the main branch; the second is pure
 //! - [`record`]: results on disk, bound to the commit; `prune`: which of them go, with which checkouts
@@ -10,23 +10,21 @@
 //! - [`governance`]: the documents that work is held against, with their checklists
 
 mod baseline;
+mod checkout;
 mod compare;
 pub mod governance;
 pub mod message;
 mod outcome;
-mod place;
 mod plan;
 mod prune;
-mod ready;
 pub mod record;
 mod run;
 mod stop;
 mod verify;
 
+pub use checkout::{kept_checkouts, prepare};
 pub use outcome::{Finding, GateProof, Status};
-pub use place::kept_checkouts;
 pub use plan::{Gate, GatePlan, GateStep, plan};
-pub use ready::Ready;
 pub use run::check;
 pub use stop::Stop;
 pub use verify::{GateError, GateReport, GateRequest, verify};

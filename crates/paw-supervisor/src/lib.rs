@@ -6,6 +6,7 @@
 //! - [`role`]: OpenSpec commands that are not an agent's job
 //! - [`stall`]: agents that do not get on, and what can be done
 //! - [`sweep`]: one look at every agent
+//! - `test_checkout`: detached worktrees in which gates and merges test commits
 //! - [`tower`]: what every agent is doing, and what is done about it
 //! - [`unanswered`]: questions that have waited for too long
 //! - [`unattended`]: a session that nobody watches, followed to its end
@@ -16,6 +17,7 @@ pub mod merge;
 pub mod role;
 pub mod stall;
 pub mod sweep;
+mod test_checkout;
 pub mod tower;
 pub mod unanswered;
 pub mod unattended;

@@ -8,10 +8,9 @@
 //! - [`order`], [`plan`]: who comes first, and what is done with each. Pure
 //! - [`outcome`]: what became of a branch; `words`: what is said about it
 //! - [`open`]: a merge that is planned; [`run`]: a merge that happens
-//! - `bench`: the temporary worktree; `advance`: moving branches; `journal`: what a merge writes down about itself
+//! - `test_worktree`: the temporary worktree; `advance`: moving branches; `journal`: what a merge writes down about itself
 
 mod advance;
-mod bench;
 mod error;
 mod journal;
 pub mod open;
@@ -20,6 +19,7 @@ pub mod outcome;
 pub mod plan;
 pub mod run;
 pub mod team;
+mod test_worktree;
 pub mod testimony;
 mod words;
 
@@ -27,13 +27,13 @@ use std::path::Path;
 
 use paw_core::{AgentId, BranchName};
 
-pub use bench::REASON as BENCH_REASON;
 pub use error::MergeError;
 pub use open::Merge;
 pub use outcome::{Outcome, Skip, TestResult};
 pub use plan::{Entry, Move};
 pub use run::Hands;
 pub use team::{Member, choose, members_of};
+pub use test_worktree::LOCK_REASON;
 pub use testimony::Testimony;
 
 /// A commit that is to be proven, checked out with nothing else beside it.

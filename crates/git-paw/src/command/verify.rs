@@ -113,7 +113,7 @@ pub(super) fn order(
         only: Vec::new(),
         limit,
         keep_in: gates::kept_checkouts(&context.dirs, repo),
-        ready: checks.ready,
+        preparation: checks.preparation,
         governance: governance::load(&checks.config.governance, &repo.root)?,
         repo: repo.clone(),
         stop: Stop::default(),

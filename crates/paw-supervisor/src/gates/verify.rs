@@ -9,16 +9,16 @@ use paw_host::files;
 use paw_host::files::{Access, FileError};
 use paw_host::git::{GitError, Repo};
 use paw_host::process::ProcessError;
+use paw_worktree::Preparation;
 use paw_worktree::copy::CopyError;
 use serde::Serialize;
 
 use super::baseline;
+use super::checkout::{self, GateCheckout};
 use super::governance::Document;
 use super::outcome::{self, Finding, GateProof};
-use super::place::{self, Checkout};
 use super::plan::{Gate, GateStep};
 use super::prune;
-use super::ready::Ready;
 use super::record::{Record, Records};
 use super::run::{Ran, Site};
 use super::stop::Stop;
@@ -30,7 +30,7 @@ pub enum GateError {
     NoBranch(BranchName),
     #[error("{} is in the way of a checkout for verification\nhint: move it away", .0.display())]
     InTheWay(PathBuf),
-    #[error("nothing was checked, because the checkout could not be made ready: {0}")]
+    #[error("nothing was checked, because the checkout could not be made preparation: {0}")]
     NotReady(String),
     #[error("interrupted: nothing was proven")]
     Interrupted,
@@ -71,7 +71,8 @@ pub struct GateRequest {
     pub limit: Duration,
     /// A directory for checkouts that are kept between runs.
     pub keep_in: PathBuf,
-    pub ready: Ready,
+    /// What a kept checkout needs besides the files of its commit, approved.
+    pub preparation: Preparation,
     /// What the check of the specs is given.
     pub governance: Vec<Document>,
     /// Once it is raised nothing more is begun, and what checks say that were ended counts for nothing.
@@ -86,9 +87,9 @@ impl GateRequest {
         commit: &str,
         branch: &BranchName,
         on_line: &mut dyn FnMut(&str),
-    ) -> Result<Checkout, GateError> {
-        let kept = Checkout::keep(&self.repo, &self.keep_in.join(name), commit)?;
-        let made = self.ready.make(&self.repo, &kept.dir, branch, on_line);
+    ) -> Result<GateCheckout, GateError> {
+        let kept = GateCheckout::keep(&self.repo, &self.keep_in.join(name), commit)?;
+        let made = checkout::prepare(&self.preparation, &self.repo, &kept.dir, branch, on_line);
         if self.stop.is_raised() {
             return Err(GateError::Interrupted);
         }
@@ -177,7 +178,7 @@ fn run_on_tip(
     if wanted.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let checkout = match Checkout::find_own(&order.repo, &order.branch, tip)? {
+    let checkout = match GateCheckout::find_own(&order.repo, &order.branch, tip)? {
         Some(own) => own,
         None => order.checkout("branch", tip, &order.branch, on_line)?,
     };
@@ -210,12 +211,12 @@ fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(S
 }
 
 /// Why the findings are about nothing that still is, if so.
-fn what_moved(order: &GateRequest, tip: &str, checkout: &Checkout) -> Result<Option<String>, GateError> {
+fn what_moved(order: &GateRequest, tip: &str, checkout: &GateCheckout) -> Result<Option<String>, GateError> {
     let now = order.repo.git().find_object(&order.branch.full_ref(), "commit")?;
     if now.as_deref() != Some(tip) {
         return Ok(Some(format!("{} moved while its gates ran", order.branch)));
     }
-    let changed = if checkout.shared { place::changes(&checkout.dir)? } else { Vec::new() };
+    let changed = if checkout.shared { checkout::changes(&checkout.dir)? } else { Vec::new() };
     Ok(changed.first().map(|entry| {
         let path = entry.path.display().to_string();
         format!(

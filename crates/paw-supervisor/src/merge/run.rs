@@ -6,10 +6,10 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_worktree::rescue;
 
 use super::advance::{self, Advanced, tip};
-use super::bench::{self, Bench};
 use super::open::{Merge, relation, require_base};
 use super::outcome::{Outcome, Skip, TestResult, short};
 use super::plan::{self, Entry, Move, Stage, Verdict};
+use super::test_worktree::{self, TestWorktree};
 use super::words::{Marked, Speaker};
 use super::{MergeError, MergeReport, MergeStep, TestedCommit};
 
@@ -39,12 +39,12 @@ impl Merge {
     /// Merges. Whatever ends it early, main is where it was or at a commit that was proven, and the next merge goes on
     /// from there.
     pub fn run(mut self, rebase: bool, hands: &mut Hands<'_>) -> Result<MergeReport, MergeError> {
-        bench::clear_left(&self.repo)?;
+        test_worktree::clear_left(&self.repo)?;
         self.save(MergeStep::Planned, None, hands)?;
-        let mut bench = None;
+        let mut worktree = None;
         for index in 0..self.run.entries.len() {
             if self.run.entries[index].outcome().is_none() {
-                let outcome = self.attempt(index, rebase, &mut bench, hands)?;
+                let outcome = self.attempt(index, rebase, &mut worktree, hands)?;
                 self.run.entries[index].stage = Stage::Over(outcome);
                 self.save(MergeStep::Recorded, Some(index), hands)?;
             }
@@ -56,7 +56,7 @@ impl Merge {
                 (hands.on_step)(MergeStep::Told, Some(&self.run.entries[index].branch));
             }
         }
-        drop(bench);
+        drop(worktree);
         for cycle in self.cycles.clone() {
             let question = self.speaker(hands.me).about_cycle(&cycle);
             self.tell(&question, hands);
@@ -83,7 +83,7 @@ impl Merge {
         &mut self,
         index: usize,
         rebase: bool,
-        bench: &mut Option<Bench>,
+        worktree: &mut Option<TestWorktree>,
         hands: &mut Hands<'_>,
     ) -> Result<Outcome, MergeError> {
         let git = self.repo.git();
@@ -103,12 +103,12 @@ impl Merge {
                     }
                 }
             }
-            let bench = match bench {
-                Some(bench) => bench,
-                None => bench.insert(Bench::open(&self.repo, &main)?),
+            let worktree = match worktree {
+                Some(worktree) => worktree,
+                None => worktree.insert(TestWorktree::open(&self.repo, &main)?),
             };
             let commit = if next == Move::Rebase {
-                match bench.rebase(&entry.tip, &main)? {
+                match worktree.rebase(&entry.tip, &main)? {
                     Ok(commit) if commit == main => return Ok(Outcome::UpToDate),
                     Ok(commit) => commit,
                     Err(said) => return skipped(Skip::Conflicts { said }),
@@ -117,8 +117,8 @@ impl Merge {
                 entry.tip.clone()
             };
             (hands.on_step)(MergeStep::Testing, Some(&entry.branch));
-            bench.check_out(&commit)?;
-            let checkout = TestedCommit { dir: bench.dir(), commit: &commit, branch: &entry.branch };
+            worktree.check_out(&commit)?;
+            let checkout = TestedCommit { dir: worktree.dir(), commit: &commit, branch: &entry.branch };
             let proof = (hands.prove)(&checkout).map_err(MergeError::Proof)?;
             (hands.on_step)(MergeStep::Proven, Some(&entry.branch));
             let ground = match plan::judge(proof, entry.verified && commit == entry.tip) {
@@ -126,8 +126,8 @@ impl Merge {
                 Verdict::Skip(why) => return skipped(why),
                 Verdict::Reject(errors) => {
                     let reason = format!("merge: tests fail on top of {}", self.run.base);
-                    let rescue = bench.keep(&entry.branch, &commit, &reason)?;
-                    let main_fails = self.main_fails(bench, &main, hands)?;
+                    let rescue = worktree.keep(&entry.branch, &commit, &reason)?;
+                    let main_fails = self.main_fails(worktree, &main, hands)?;
                     return Ok(Outcome::Regression { commit, errors, rescue, main_fails });
                 }
             };
@@ -149,14 +149,19 @@ impl Merge {
     }
 
     /// Whether main fails its tests without the branch. Found out once for each commit of main.
-    fn main_fails(&mut self, bench: &Bench, main: &str, hands: &mut Hands<'_>) -> Result<bool, MergeError> {
+    fn main_fails(
+        &mut self,
+        worktree: &TestWorktree,
+        main: &str,
+        hands: &mut Hands<'_>,
+    ) -> Result<bool, MergeError> {
         if let Some((commit, fails)) = &self.baseline
             && commit == main
         {
             return Ok(*fails);
         }
-        bench.check_out(main)?;
-        let checkout = TestedCommit { dir: bench.dir(), commit: main, branch: &self.run.base };
+        worktree.check_out(main)?;
+        let checkout = TestedCommit { dir: worktree.dir(), commit: main, branch: &self.run.base };
         let proof = (hands.prove)(&checkout).map_err(MergeError::Proof)?;
         let fails = matches!(proof, TestResult::Failed { .. });
         self.baseline = Some((main.to_owned(), fails));

@@ -11,10 +11,10 @@ use paw_core::config::{self, Layer};
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
 use paw_supervisor::gates::{
-    self, Gate, GateError, GateProof, GateReport, GateRequest, GateStep, Ready, Status, Stop,
+    self, Gate, GateError, GateProof, GateReport, GateRequest, GateStep, Status, Stop,
 };
 use paw_testkit::{TestRepo, git};
-use paw_worktree::setup;
+use paw_worktree::{Preparation, setup};
 
 /// A repository whose branch `feat/x` has a worktree of its own, one commit ahead of `main`.
 struct Project {
@@ -56,7 +56,7 @@ impl Project {
             only: Vec::new(),
             limit: Duration::from_mins(1),
             keep_in: self.kept(),
-            ready: Ready::default(),
+            preparation: Preparation::default(),
             governance: Vec::new(),
             stop: Stop::default(),
         }
@@ -273,17 +273,19 @@ fn a_kept_checkout_is_made_ready_like_any_worktree() {
     let project = Project::new();
     fs::write(project.repo.root.join("cache"), "brought along\n").unwrap();
     fs::write(project.tree.join("dirty"), "x").unwrap();
-    let ready = |setup_command: &str| {
+    let preparation = |setup_command: &str| {
         let text = format!("[worktree]\nsetup_commands = [\"{setup_command}\"]\ncopy = [\"cache\"]\n");
         let user = config::parse(&text, "config.toml").unwrap();
         let config = config::resolve(user, Layer::default(), |_| false).unwrap();
         let setup = setup::plan(&config, &Layer::default(), &project.repo.root);
-        Ready { copy: config.worktree.copy, setup }
+        Preparation { copy: config.worktree.copy, setup }
     };
-    let order =
-        GateRequest { ready: ready("echo made > made"), ..project.order(&[(Gate::Test, "cat cache made")]) };
+    let order = GateRequest {
+        preparation: preparation("echo made > made"),
+        ..project.order(&[(Gate::Test, "cat cache made")])
+    };
     assert_eq!(printed(&run(&order), Gate::Test), "brought along\nmade\n");
-    let order = GateRequest { ready: ready("exit 3"), ..order };
+    let order = GateRequest { preparation: preparation("exit 3"), ..order };
     let error = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, GateError::NotReady(why) if why.contains("exit 3")), "{error}");
 }

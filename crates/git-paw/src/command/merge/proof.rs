@@ -5,8 +5,9 @@ use std::time::Duration;
 use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::Records;
-use paw_supervisor::gates::{self, Gate, GateStep, Ready, Stop};
+use paw_supervisor::gates::{self, Gate, GateStep, Stop};
 use paw_supervisor::merge::{TestResult, TestedCommit};
+use paw_worktree::Preparation;
 
 use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
@@ -19,7 +20,7 @@ pub(in crate::command) struct Tests<'a> {
     /// The test command, or nothing.
     steps: Vec<GateStep>,
     limit: Duration,
-    ready: Ready,
+    preparation: Preparation,
 }
 
 impl<'a> Tests<'a> {
@@ -30,8 +31,8 @@ impl<'a> Tests<'a> {
         context: &'a Context,
     ) -> Result<Self, PawError> {
         let consent = if trust { Consent::Given } else { Consent::Ask };
-        let Checks { steps, ready, .. } = approval::checks(repo, Some(Gate::Test), consent, context)?;
-        Ok(Self { repo, context, steps, limit, ready })
+        let Checks { steps, preparation, .. } = approval::checks(repo, Some(Gate::Test), consent, context)?;
+        Ok(Self { repo, context, steps, limit, preparation })
     }
 
     pub(super) fn prove(&self, checkout: &TestedCommit<'_>, stop: &Stop) -> Result<TestResult, PawError> {
@@ -43,7 +44,7 @@ impl<'a> Tests<'a> {
         let mut on_line = |line: &str| output.progress(line);
         let TestedCommit { dir, commit, branch } = *checkout;
         if !self.steps.is_empty() {
-            let made = self.ready.make(self.repo, dir, branch, &mut on_line);
+            let made = gates::prepare(&self.preparation, self.repo, dir, branch, &mut on_line);
             if stop.is_raised() {
                 return Err(PawError::UserCancelled);
             }
@@ -77,7 +78,7 @@ mod tests {
             context: &context,
             steps: Vec::new(),
             limit: Duration::from_mins(1),
-            ready: Ready::default(),
+            preparation: Preparation::default(),
         };
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
         let checkout = TestedCommit { dir: &here.root, commit: commit.trim(), branch: &branch };

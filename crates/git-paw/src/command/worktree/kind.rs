@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paw_supervisor::merge::BENCH_REASON;
+use paw_supervisor::merge::LOCK_REASON;
 use paw_worktree::list::Unmanaged;
 
 use crate::context::Context;
@@ -25,7 +25,7 @@ impl Kind {
 
     fn find(path: &Path, locked: Option<&str>, kept: &Path) -> Self {
         match locked {
-            Some(BENCH_REASON) => Self::Merge,
+            Some(LOCK_REASON) => Self::Merge,
             _ if path.starts_with(kept) => Self::Verify,
             _ => Self::Worktree,
         }
@@ -49,7 +49,7 @@ mod tests {
     fn what_we_test_in_is_told_from_what_is_somebodys_own() {
         let kind = |path: &str, locked| Kind::find(Path::new(path), locked, Path::new("/data/verify"));
         assert_eq!(kind("/data/verify/app-1/0", None), Kind::Verify);
-        assert_eq!(kind("/code/app-paw-merge", Some(BENCH_REASON)), Kind::Merge);
+        assert_eq!(kind("/code/app-paw-merge", Some(LOCK_REASON)), Kind::Merge);
         assert_eq!(kind("/code/app-paw-merge", Some("mine")), Kind::Worktree);
         assert_eq!(kind("/data/verify-not/x", None), Kind::Worktree);
     }

@@ -1,29 +1,31 @@
 //! The checkout that checks run in: the branch's own worktree while it is clean, else one that is kept for this.
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::{BranchName, ProjectName};
 use paw_host::files::{self, Dirs, FileError, Lock};
-use paw_host::git::{Git, GitError, Repo, StatusEntry, fill_submodules};
+use paw_host::git::{Git, GitError, Repo, StatusEntry};
 use paw_host::trust::Subject;
+use paw_worktree::setup::{self, SetupStatus};
+use paw_worktree::{Preparation, copy};
 
 use super::verify::GateError;
+use crate::test_checkout::{self, TestCheckout};
 
 /// What we put into worktrees ourselves never makes them dirty.
 const OURS: [&str; 2] = [".git-paw", ".claude/settings.local.json"];
 
-/// A checkout of one commit, ours until it is dropped.
+/// Where the checks of a commit run, ours until it is dropped.
 #[derive(Debug)]
-pub(super) struct Checkout {
+pub(super) struct GateCheckout {
     pub(super) dir: PathBuf,
-    /// It is the branch's own worktree, so somebody may be at work in it.
+    /// It is the branch's own worktree, so its agent may be working in it.
     pub(super) shared: bool,
     _lock: Option<Lock>,
 }
 
-impl Checkout {
+impl GateCheckout {
     /// The worktree of the branch, if it is at `commit` and nothing in it is uncommitted.
     pub(super) fn find_own(repo: &Repo, branch: &BranchName, commit: &str) -> Result<Option<Self>, GitError> {
         let own = repo.git().worktrees()?.into_iter().find(|tree| tree.branch() == Some(branch));
@@ -35,24 +37,36 @@ impl Checkout {
         Ok(clean.then_some(Self { dir: own.path, shared: true, _lock: None }))
     }
 
-    /// A kept checkout with this commit in it. Ignored files stay, so that builds need not begin anew.
+    /// The kept checkout at `dir`, made if it is missing, with this commit in it.
     pub(super) fn keep(repo: &Repo, dir: &Path, commit: &str) -> Result<Self, GateError> {
         let lock = Lock::wait(&dir.with_extension("lock"))?;
-        if !is_ours(repo, dir) {
-            make(repo, dir, commit)?;
-        }
-        let git = Git::at(dir);
-        git.plumb(None, ["reset", "--hard", "--quiet"])?;
-        git.plumb(None, ["clean", "-ffd", "--quiet"])?;
-        git.plumb(
-            None,
-            ["checkout", "--quiet", "--force", "--detach", "--no-recurse-submodules", commit, "--"],
-        )?;
-        git.plumb(None, ["clean", "-ffd", "--quiet"])?;
-        for problem in fill_submodules(&repo.root, dir)? {
-            tracing::warn!(target: "paw::gates", "submodule not filled: {problem}");
-        }
+        let checkout = match TestCheckout::find(repo, dir) {
+            Some(checkout) => checkout,
+            None => make(repo, dir, commit)?,
+        };
+        checkout.check_out(commit)?;
         Ok(Self { dir: dir.to_path_buf(), shared: false, _lock: Some(lock) })
+    }
+}
+
+/// Prepares a checkout like any new worktree: copies ignored files, then runs the setup. Every commit may need another
+/// setup, so this is done for each.
+pub fn prepare(
+    preparation: &Preparation,
+    repo: &Repo,
+    dir: &Path,
+    branch: &BranchName,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<(), GateError> {
+    if !repo.bare {
+        copy::copy_along(&preparation.copy, &repo.root, dir)?;
+    }
+    let made = setup::run(&preparation.setup, dir, branch, |line| on_line(line));
+    match made.status {
+        SetupStatus::None | SetupStatus::Success => Ok(()),
+        SetupStatus::Failed | SetupStatus::Timeout | SetupStatus::Untrusted => {
+            Err(GateError::NotReady(made.error.unwrap_or_default()))
+        }
     }
 }
 
@@ -72,15 +86,7 @@ pub(super) fn changes(worktree: &Path) -> Result<Vec<StatusEntry>, GitError> {
     Ok(entries)
 }
 
-/// Whether a worktree of this very repository is there.
-fn is_ours(repo: &Repo, dir: &Path) -> bool {
-    let found = dir.is_dir().then(|| Repo::discover(dir).ok()).flatten();
-    found.is_some_and(|found| {
-        found.common_dir == repo.common_dir && found.worktree.as_deref() == dir.canonicalize().ok().as_deref()
-    })
-}
-
-fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<(), GateError> {
+fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<TestCheckout, GateError> {
     if let Ok(mut entries) = std::fs::read_dir(dir)
         && entries.next().is_some()
     {
@@ -89,13 +95,10 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<(), GateError> {
     if let Some(above) = dir.parent() {
         files::create_dir(above)?;
     }
-    // Git cannot register two worktrees at a time; whoever makes one waits for this lock.
-    let _lock = Lock::wait(&repo.common_dir.join("paw/worktrees.lock"))?;
+    let lock = test_checkout::registration(repo)?;
     // A checkout whose directory was deleted is still registered.
     repo.git().prune_worktrees()?;
-    let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--force", "--"];
-    let place: [OsString; 2] = [dir.into(), commit.into()];
-    Ok(repo.git().plumb(None, add.into_iter().map(Into::into).chain(place)).map(drop)?)
+    Ok(TestCheckout::add(repo, dir, commit, &["--force"], &lock)?)
 }
 
 impl From<FileError> for GateError {

@@ -1,0 +1,116 @@
+//! The temporary worktree in which a merge tests commits, beside the repository.
+
+use std::path::{Path, PathBuf};
+
+use paw_core::BranchName;
+use paw_host::git::{self, GitError, Repo};
+use paw_host::process;
+use paw_worktree::check;
+use paw_worktree::rescue::{self, RescueRequest};
+
+use super::MergeError;
+use crate::test_checkout::{self, TestCheckout};
+
+/// The reason for which git keeps the worktree locked; a later merge recognizes by it what an earlier one has left.
+pub const LOCK_REASON: &str = "git paw merge tests here";
+
+/// A worktree on no branch. It is removed when it is dropped; what was built in it lasts until then.
+#[derive(Debug)]
+pub(super) struct TestWorktree(TestCheckout);
+
+impl TestWorktree {
+    /// Makes the worktree, unless something that is not ours has its place.
+    pub(super) fn open(repo: &Repo, commit: &str) -> Result<Self, MergeError> {
+        let dir = place(repo);
+        let lock = test_checkout::registration(repo)?;
+        if dir.symlink_metadata().is_ok() {
+            return Err(MergeError::InTheWay(dir));
+        }
+        let options = ["--lock", "--reason", LOCK_REASON];
+        Ok(Self(TestCheckout::add(repo, &dir, commit, &options, &lock)?))
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.0.dir()
+    }
+
+    /// Leaves nothing but the files of `commit` and what git ignores, and no process of an earlier test.
+    pub(super) fn check_out(&self, commit: &str) -> Result<(), MergeError> {
+        process::end(&process::living_in(self.dir()));
+        Ok(self.0.check_out(commit)?)
+    }
+
+    /// `tip` on top of `onto`, on no branch; or what git says against it.
+    pub(super) fn rebase(&self, tip: &str, onto: &str) -> Result<Result<String, String>, MergeError> {
+        self.check_out(tip)?;
+        let settings = [
+            "rebase.autoStash=false",
+            "rebase.autoSquash=false",
+            "rebase.updateRefs=false",
+            "advice.mergeConflict=false",
+        ];
+        let options = settings.into_iter().flat_map(|setting| ["-c", setting]);
+        let command = self.0.git().plumbing(None, options.chain(["rebase", "--quiet", onto]));
+        let output = command.capture().map_err(GitError::from)?;
+        if output.exit.success() {
+            let commit = self.0.git().line(["rev-parse", "--verify", "HEAD"])?;
+            return Ok(Ok(commit));
+        }
+        let conflicts = self.0.git().line(["diff", "--name-only", "--diff-filter=U"])?;
+        let said = if conflicts.is_empty() {
+            String::from_utf8_lossy(&output.stderr).trim().to_owned()
+        } else {
+            format!("conflicts in {}", conflicts.lines().collect::<Vec<_>>().join(", "))
+        };
+        let _ = self.0.git().plumbing(None, ["rebase", "--abort"]).capture().map_err(GitError::from)?;
+        Ok(Err(said))
+    }
+
+    /// Keeps the commit that is checked out here, which may be on no branch. Returns the ref.
+    pub(super) fn keep(&self, branch: &BranchName, commit: &str, reason: &str) -> Result<String, MergeError> {
+        // What the tests left behind is not the agent's work.
+        self.check_out(commit)?;
+        let request = RescueRequest {
+            repo: self.0.repo(),
+            worktree: self.dir(),
+            branch: Some(branch),
+            reason,
+            include_ignored: false,
+            branch_goes_too: false,
+        };
+        let kept = match rescue::store_if_needed(&request)? {
+            Some(kept) => kept,
+            None => rescue::store_tip(self.0.repo(), branch, reason)?,
+        };
+        Ok(kept.reference)
+    }
+}
+
+impl Drop for TestWorktree {
+    fn drop(&mut self) {
+        let _lock = test_checkout::registration(self.0.repo());
+        clear(self.0.repo(), self.dir());
+    }
+}
+
+/// Removes the worktree that an interrupted merge has left. What a merge did not make is not touched.
+pub(super) fn clear_left(repo: &Repo) -> Result<(), MergeError> {
+    let dir = place(repo);
+    let is_ours = |tree: &git::Worktree| tree.path == dir && tree.locked.as_deref() == Some(LOCK_REASON);
+    if repo.git().worktrees()?.iter().any(is_ours) {
+        let _lock = test_checkout::registration(repo)?;
+        clear(repo, &dir);
+    }
+    Ok(())
+}
+
+fn place(repo: &Repo) -> PathBuf {
+    check::directory(repo, "paw-merge")
+}
+
+fn clear(repo: &Repo, dir: &Path) {
+    process::end(&process::living_in(dir));
+    if let Err(error) = repo.git().remove_worktree(dir) {
+        tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", dir.display());
+    }
+}

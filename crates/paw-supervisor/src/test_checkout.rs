@@ -1,0 +1,75 @@
+//! Detached worktrees in which commits are tested: the files of one commit, and what git ignores.
+//!
+//! Gates keep theirs between runs (`gates::checkout`), a merge removes its own at its end (`merge::test_worktree`).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use paw_host::files::{FileError, Lock};
+use paw_host::git::{Git, GitError, Repo, fill_submodules};
+
+/// A worktree on no branch, which holds nothing but what is tested.
+#[derive(Debug)]
+pub(crate) struct TestCheckout {
+    repo: Repo,
+    dir: PathBuf,
+}
+
+impl TestCheckout {
+    /// The checkout at `dir`, if a worktree of this very repository is there.
+    pub(crate) fn find(repo: &Repo, dir: &Path) -> Option<Self> {
+        let found = dir.is_dir().then(|| Repo::discover(dir).ok()).flatten()?;
+        let is_ours = found.common_dir == repo.common_dir
+            && found.worktree.as_deref() == dir.canonicalize().ok().as_deref();
+        is_ours.then(|| Self { repo: repo.clone(), dir: dir.to_path_buf() })
+    }
+
+    /// Registers a worktree, still without files. `options` are git's own; the lock is that of [`registration`].
+    pub(crate) fn add(
+        repo: &Repo,
+        dir: &Path,
+        commit: &str,
+        options: &[&str],
+        _lock: &Lock,
+    ) -> Result<Self, GitError> {
+        let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach"];
+        let args = add.iter().chain(options).chain(&["--"]).map(OsString::from);
+        repo.git().plumb(None, args.chain([dir.into(), commit.into()]))?;
+        Ok(Self { repo: repo.clone(), dir: dir.to_path_buf() })
+    }
+
+    pub(crate) fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn git(&self) -> Git {
+        Git::at(&self.dir)
+    }
+
+    /// Leaves nothing but the files of `commit`, and what git ignores, so that builds stay warm.
+    pub(crate) fn check_out(&self, commit: &str) -> Result<(), GitError> {
+        let git = self.git();
+        let clean = || git.plumb(None, ["clean", "-ffd", "--quiet"]);
+        git.plumb(None, ["reset", "--hard", "--quiet"])?;
+        clean()?;
+        git.plumb(
+            None,
+            ["checkout", "--quiet", "--force", "--detach", "--no-recurse-submodules", commit, "--"],
+        )?;
+        // A file that the previous commit ignored may be untracked in this one.
+        clean()?;
+        for problem in fill_submodules(&self.repo.root, &self.dir)? {
+            tracing::warn!(target: "paw::tests", "submodule not filled: {problem}");
+        }
+        Ok(())
+    }
+}
+
+/// Git cannot register or remove two worktrees at a time; every process that does waits for this lock.
+pub(crate) fn registration(repo: &Repo) -> Result<Lock, FileError> {
+    Lock::wait(&repo.common_dir.join("paw/worktrees.lock"))
+}
