@@ -87,12 +87,12 @@ pub fn drive(
             heeded => heeded?,
         }
         let done = match work.run.action() {
-            Action::WriteTests { .. } | Action::WriteCode { .. } => ask_executor::turn(work, hands, audience),
-            Action::RunTests { .. } => test(work, audience),
-            Action::Commit { .. } => commit(work, audience),
+            Action::WriteTests { .. } | Action::WriteCode => ask_executor::turn(work, hands, audience),
+            Action::RunTests => test(work, audience),
+            Action::Commit => commit(work, audience),
             Action::Finalize => finalize(work, commands, audience),
-            Action::Push { .. } => push(work, audience),
-            Action::OpenPullRequest { .. } => pull_request(work, audience),
+            Action::Push => push(work, audience),
+            Action::OpenPullRequest => pull_request(work, audience),
             Action::Wait(time) => {
                 work.pause.sleep(time);
                 Ok(())

@@ -65,43 +65,26 @@ pub enum Event {
     Abort,
 }
 
-/// What comes next. There is always exactly one thing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What comes next. There is always exactly one thing; the run's stage says about which subtask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Preflight,
     MakeBranch,
-    /// Somebody writes failing tests. `insist`: the last ones passed at once.
+    /// Write failing tests. `insist`: the last ones passed at once.
     WriteTests {
-        step: usize,
-        attempt: u32,
         insist: bool,
-        objections: Vec<Objection>,
     },
-    /// Somebody writes the code they ask for.
-    WriteCode {
-        step: usize,
-        attempt: u32,
-        objections: Vec<Objection>,
-    },
-    /// The tests are run as things are.
-    RunTests {
-        step: usize,
-    },
-    Commit {
-        step: usize,
-        branch: BranchName,
-        proof: GreenProof,
-    },
+    /// Write the code that makes them pass.
+    WriteCode,
+    /// Run the tests on the files as they are.
+    RunTests,
+    Commit,
     Finalize,
-    Push {
-        branch: BranchName,
-    },
-    OpenPullRequest {
-        branch: BranchName,
-    },
-    /// Then ask again what to do.
+    Push,
+    OpenPullRequest,
+    /// Wait, then ask again what to do.
     Wait(Duration),
-    /// Nothing, until somebody resumes the run.
+    /// Nothing, until the run is resumed.
     Stop,
 }
 

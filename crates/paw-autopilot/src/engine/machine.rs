@@ -81,36 +81,24 @@ impl Run {
 
     /// What is to be done now, without anything having happened.
     pub fn action(&self) -> Action {
-        self.action_after(Vec::new())
-    }
-
-    fn action_after(&self, objections: Vec<Objection>) -> Action {
         match &self.stage {
             Stage::Preflight => Action::Preflight,
             Stage::Branch => Action::MakeBranch,
-            Stage::Red { step, attempt: 0, .. } | Stage::Green { step, attempt: 0, .. } => {
-                Action::RunTests { step: *step }
-            }
-            Stage::Red { step, attempt, passed_at_once } => {
-                Action::WriteTests { step: *step, attempt: *attempt, insist: *passed_at_once, objections }
-            }
-            Stage::Green { step, attempt, .. } => {
-                Action::WriteCode { step: *step, attempt: *attempt, objections }
-            }
+            Stage::Red { attempt: 0, .. } | Stage::Green { attempt: 0, .. } => Action::RunTests,
+            Stage::Red { passed_at_once, .. } => Action::WriteTests { insist: *passed_at_once },
+            Stage::Green { .. } => Action::WriteCode,
             Stage::Finalize => Action::Finalize,
-            Stage::Commit { step, green, .. } => {
-                self.on_branch(|branch| Action::Commit { step: *step, branch, proof: green.clone() })
-            }
-            Stage::Push => self.on_branch(|branch| Action::Push { branch }),
-            Stage::PullRequest => self.on_branch(|branch| Action::OpenPullRequest { branch }),
+            // Nothing reaches git without a branch of its own.
+            Stage::Commit { .. } | Stage::Push | Stage::PullRequest if !self.has_own_branch() => Action::Stop,
+            Stage::Commit { .. } => Action::Commit,
+            Stage::Push => Action::Push,
+            Stage::PullRequest => Action::OpenPullRequest,
             Stage::Done { .. } | Stage::Paused { .. } | Stage::Aborted => Action::Stop,
         }
     }
 
-    /// Nothing reaches git without a branch of its own.
-    fn on_branch(&self, action: impl FnOnce(paw_core::BranchName) -> Action) -> Action {
-        let own = self.branch.clone().filter(|branch| Some(branch) != self.order.default_branch.as_ref());
-        own.map_or(Action::Stop, action)
+    fn has_own_branch(&self) -> bool {
+        self.branch.is_some() && self.branch != self.order.default_branch
     }
 
     fn enter(&mut self, stage: Stage) -> Action {
@@ -152,9 +140,8 @@ impl Run {
             Red::AlreadyGreen => {
                 self.enter(Stage::Red { step, attempt: attempt.max(1), passed_at_once: true })
             }
-            Red::Refused(objections) if attempt < self.order.max_attempts => {
-                self.stage = Stage::Red { step, attempt: attempt + 1, passed_at_once };
-                self.action_after(objections)
+            Red::Refused(_) if attempt < self.order.max_attempts => {
+                self.enter(Stage::Red { step, attempt: attempt + 1, passed_at_once })
             }
             Red::Refused(objections) => self.pause(Pause::MaxAttempts { objections }),
         }
@@ -170,9 +157,8 @@ impl Run {
         self.failures = 0;
         match judged {
             Ok(green) => self.enter(Stage::Commit { step, red, green }),
-            Err(objections) if attempt < self.order.max_attempts => {
-                self.stage = Stage::Green { step, attempt: attempt + 1, red };
-                self.action_after(objections)
+            Err(_) if attempt < self.order.max_attempts => {
+                self.enter(Stage::Green { step, attempt: attempt + 1, red })
             }
             Err(objections) => self.pause(Pause::MaxAttempts { objections }),
         }

@@ -3,7 +3,6 @@
 use paw_core::BranchName;
 
 use super::budget::Spent;
-use super::event::Action;
 use super::state::{Run, Stage, StepOutcome};
 use crate::tasks::ItemId;
 
@@ -39,7 +38,7 @@ fn shown(branch: Option<&BranchName>) -> String {
 
 /// Takes up a run that was paused or killed. Attempts and spending count afresh, and before anybody writes anything the
 /// tests are run: somebody may have fixed it by hand.
-pub fn resume(stored: &Run, found: &Found) -> Result<(Run, Action), ResumeRefused> {
+pub fn resume(stored: &Run, found: &Found) -> Result<Run, ResumeRefused> {
     let mut run = stored.checkpoint();
     if run.is_over() {
         return Err(ResumeRefused::Over);
@@ -68,8 +67,7 @@ pub fn resume(stored: &Run, found: &Found) -> Result<(Run, Action), ResumeRefuse
         Stage::Green { step, red, .. } => Stage::Green { step, attempt: 0, red },
         other => other,
     };
-    let action = run.action();
-    Ok((run, action))
+    Ok(run)
 }
 
 /// A crash between the commit and its checkpoint: the commit is ours, as was seen.

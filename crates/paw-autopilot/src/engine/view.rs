@@ -106,11 +106,11 @@ pub struct WorkUnit {
 pub fn work_unit(run: &Run, action: &Action) -> Option<WorkUnit> {
     let step = run.current()?;
     let (phase, words) = match action {
-        Action::WriteTests { insist: true, .. } => ("RED", "Write a test that fails until this is done: "),
+        Action::WriteTests { insist: true } => ("RED", "Write a test that fails until this is done: "),
         Action::WriteTests { .. } => ("RED", "Generate failing tests for "),
-        Action::WriteCode { .. } => ("GREEN", "Implement code to pass the tests of "),
-        Action::Commit { .. } => ("COMMIT", "Commit "),
-        Action::RunTests { .. } => (tdd_phase(&run.stage)?, "Run the tests of "),
+        Action::WriteCode => ("GREEN", "Implement code to pass the tests of "),
+        Action::Commit => ("COMMIT", "Commit "),
+        Action::RunTests => (tdd_phase(&run.stage)?, "Run the tests of "),
         _ => return None,
     };
     Some(WorkUnit { phase, subtask: step.id.clone(), action: format!("{words}{}", step.title) })

@@ -6,7 +6,7 @@ use super::measure::Measured;
 use super::record::last_error;
 use super::seen::Seen;
 use super::{Work, WorkError};
-use crate::engine::{Action, Event, Pause, Stage};
+use crate::engine::{Event, Pause, Stage};
 use crate::evidence::{FileChange, Kind, Objection, Red, judge_green, judge_red};
 use crate::runners::{Case, Outcome, TestRun};
 use crate::tasks::{ItemId, Status};
@@ -38,7 +38,6 @@ pub struct Judged {
     pub tests: TestRun,
     /// Why nobody knows whether the tests run what was written. Said once in a run.
     pub unmeasured: Option<String>,
-    pub next: Action,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,9 +79,8 @@ impl Work {
             self.save()?;
         }
         self.log_pause()?;
-        let next = self.run.action();
         let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.told_unmeasured, true));
-        Ok(Judged { phase, subtask, attempt, judgement, files, tests, unmeasured, next })
+        Ok(Judged { phase, subtask, attempt, judgement, files, tests, unmeasured })
     }
 
     /// Runs the tests, and once more where something changed under them. What changed then too is no proof's subject.

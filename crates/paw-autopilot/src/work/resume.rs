@@ -53,7 +53,7 @@ impl Work {
         let found = work.found()?;
         let known =
             work.run.steps.iter().filter(|step| step.outcome != crate::engine::StepOutcome::Open).count();
-        let (run, _) = resume(&work.run, &found)?;
+        let run = resume(&work.run, &found)?;
         let taken =
             run.steps.iter().filter(|step| step.outcome != crate::engine::StepOutcome::Open).count() > known;
         work.run = run;

@@ -118,18 +118,18 @@ pub fn next_steps(work: &Work) -> String {
     let command = work.tester().name();
     match work.run.action() {
         _ if work.action_name() == "commit_changes" => "The tests prove it. Commit it with the commit step; do not commit by hand.".into(),
-        Action::WriteTests { insist: true, .. } => {
+        Action::WriteTests { insist: true } => {
             "The tests passed at once. Write one that fails until the subtask is done, or complete the phase again if it is done already.".into()
         }
         Action::WriteTests { .. } => {
             format!("Write failing tests for this subtask and nothing else. Then complete the phase: `{command}` is run for you.")
         }
-        Action::WriteCode { .. } => {
+        Action::WriteCode => {
             format!("Write the least code that makes the failing tests pass, without touching them. Then complete the phase: `{command}` is run for you.")
         }
-        Action::RunTests { .. } => "Complete the phase: the tests are run as things are.".into(),
-        Action::Commit { .. } => "Commit it with the commit step.".into(),
-        Action::Finalize | Action::Push { .. } | Action::OpenPullRequest { .. } => "All subtasks are done. Finalize the run.".into(),
+        Action::RunTests => "Complete the phase: the tests are run as things are.".into(),
+        Action::Commit => "Commit it with the commit step.".into(),
+        Action::Finalize | Action::Push | Action::OpenPullRequest => "All subtasks are done. Finalize the run.".into(),
         Action::Preflight | Action::MakeBranch => "Resume the run: it has not begun yet.".into(),
         Action::Wait(_) | Action::Stop => "Nothing: the run is over.".into(),
     }
