@@ -157,11 +157,6 @@ impl TrustStore {
         self.keep(|approval| approval.repository != repository)
     }
 
-    /// Forgets every approval of every repository.
-    pub fn revoke_all(&self) -> Result<usize, TrustError> {
-        self.keep(|_| false)
-    }
-
     /// Every approval, in the order in which they were given.
     pub fn list(&self) -> Result<Vec<Approval>, TrustError> {
         #[derive(Deserialize)]

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
     let Some(session) = session.reload()? else {
         return context.output.say("No active session for this repo.");
     };
-    for warning in session.stop(own_pane().as_deref())?.warnings {
+    for warning in session.stop(own_pane().as_deref())? {
         context.output.warn(&warning);
     }
     context.output.say("Session stopped. Worktrees and state preserved.")

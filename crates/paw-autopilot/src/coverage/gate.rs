@@ -43,10 +43,3 @@ pub fn judge(coverage: &Coverage, thresholds: &Thresholds) -> Vec<Judged> {
     });
     judged.collect()
 }
-
-/// Whether nothing that was measured is missing. A gate where nothing was measured is not passed.
-pub fn is_passed(judged: &[Judged]) -> bool {
-    let missed = judged.iter().any(|judged| judged.standing == Standing::Missed);
-    let measured = judged.iter().any(|judged| judged.standing == Standing::Met);
-    !missed && (measured || judged.is_empty())
-}

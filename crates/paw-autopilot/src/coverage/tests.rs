@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::changed::{Changes, changed_lines};
-use super::gate::{Standing, is_passed, judge};
+use super::gate::{Standing, judge};
 use super::*;
 use crate::tasks::settings::Thresholds;
 
@@ -88,7 +88,6 @@ fn a_metric_nobody_measured_is_neither_met_nor_missed() {
         standings,
         [("lines", Standing::Met), ("branches", Standing::Missed), ("statements", Standing::NotMeasured)]
     );
-    assert!(!is_passed(&judged) && is_passed(&judged[..1]) && !is_passed(&judged[2..]) && is_passed(&[]));
 }
 
 #[test]

@@ -102,10 +102,10 @@ pub struct WorkUnit {
     pub action: String,
 }
 
-/// The work behind an action, where it is about a subtask.
-pub fn work_unit(run: &Run, action: &Action) -> Option<WorkUnit> {
+/// What is to be done now, where it is about a subtask.
+pub fn work_unit(run: &Run) -> Option<WorkUnit> {
     let step = run.current()?;
-    let (phase, words) = match action {
+    let (phase, words) = match run.action() {
         Action::WriteTests { insist: true } => ("RED", "Write a test that fails until this is done: "),
         Action::WriteTests { .. } => ("RED", "Generate failing tests for "),
         Action::WriteCode => ("GREEN", "Implement code to pass the tests of "),
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_work_unit_names_phase_subtask_and_what_to_do() {
         let run = begun(1);
-        let unit = work_unit(&run, &run.action()).unwrap();
+        let unit = work_unit(&run).unwrap();
         assert_eq!((unit.phase, unit.action.as_str()), ("RED", "Generate failing tests for Part 1"));
     }
 }

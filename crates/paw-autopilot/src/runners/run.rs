@@ -81,17 +81,8 @@ pub struct TestRun {
     pub output: String,
 }
 
-/// Runs tests once.
+/// Runs tests once. Everything that is started carries `mark`, so that it can be found after we have died.
 pub fn run(
-    adapter: &dyn Adapter,
-    root: &Path,
-    which: &Selection,
-    limits: Limits,
-) -> Result<TestRun, RunError> {
-    run_as(None, adapter, root, which, limits)
-}
-
-fn run_as(
     mark: Option<&str>,
     adapter: &dyn Adapter,
     root: &Path,
@@ -114,28 +105,18 @@ fn run_as(
 
 /// Runs tests, and once more those that failed. One that then passes counts as passed and is named.
 pub fn run_twice(
-    adapter: &dyn Adapter,
-    root: &Path,
-    which: &Selection,
-    limits: Limits,
-) -> Result<TestRun, RunError> {
-    run_twice_as(None, adapter, root, which, limits)
-}
-
-/// The same, where everything that is started carries `mark`, so that it can be found after we have died.
-pub fn run_twice_as(
     mark: Option<&str>,
     adapter: &dyn Adapter,
     root: &Path,
     which: &Selection,
     limits: Limits,
 ) -> Result<TestRun, RunError> {
-    let first = run_as(mark, adapter, root, which, limits)?;
+    let first = run(mark, adapter, root, which, limits)?;
     if first.verdict != Verdict::Failures {
         return Ok(first);
     }
     let failed = first.report.failed().cloned().collect();
-    let again = run_as(mark, adapter, root, &Selection::Tests(failed), limits)?;
+    let again = run(mark, adapter, root, &Selection::Tests(failed), limits)?;
     let (report, flaky) = settle(first.report, &again.report);
     let left = report.count(Outcome::Failed) > 0;
     let verdict = if left || flaky.is_empty() { first.verdict } else { again.verdict };

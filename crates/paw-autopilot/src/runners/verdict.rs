@@ -43,12 +43,6 @@ fn says_none_ran(exit: Exit, report: &Report, code: Option<i32>) -> bool {
     exit.success() || report.nothing_to_run || code.is_some_and(|code| exit == Exit::Code(code))
 }
 
-impl Verdict {
-    pub fn is_green(self) -> bool {
-        self == Self::Passed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

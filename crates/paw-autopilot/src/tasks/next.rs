@@ -42,35 +42,6 @@ fn met(dependencies: &[ItemId], done: &BTreeSet<ItemId>) -> bool {
     dependencies.iter().all(|dependency| done.contains(dependency))
 }
 
-/// The subtask of a task to work on next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NextSubtask<'a> {
-    Ready(&'a SubtaskId),
-    /// Some are open, and the first of them waits for these.
-    Blocked {
-        first: &'a SubtaskId,
-        waits_for: Vec<ItemId>,
-    },
-    /// No subtask is open.
-    Finished,
-}
-
-/// The first open subtask, in the order of the file, whose dependencies are done.
-pub fn next_subtask<'a>(task: &'a Task, tasks: &[Task]) -> NextSubtask<'a> {
-    let done = done(tasks);
-    let open = || task.subtasks.iter().filter(|subtask| subtask.status.is_open());
-    if let Some(ready) = open().find(|subtask| met(&subtask.dependencies, &done)) {
-        return NextSubtask::Ready(&ready.id);
-    }
-    match open().next() {
-        None => NextSubtask::Finished,
-        Some(first) => {
-            let unmet = first.dependencies.iter().filter(|dependency| !done.contains(dependency));
-            NextSubtask::Blocked { first: &first.id, waits_for: unmet.cloned().collect() }
-        }
-    }
-}
-
 /// A task's open subtasks in the order they would be done, and those that never become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtaskPlan<'a> {
@@ -78,7 +49,7 @@ pub struct SubtaskPlan<'a> {
     pub stuck: Vec<&'a SubtaskId>,
 }
 
-/// What [`next_subtask`] would answer, again and again, if each one succeeded.
+/// The order in which each subtask is ready when its turn comes: by dependencies, then as in the file.
 pub fn plan_subtasks<'a>(task: &'a Task, tasks: &[Task]) -> SubtaskPlan<'a> {
     let mut done = done(tasks);
     let mut left: Vec<&Subtask> = task.subtasks.iter().filter(|subtask| subtask.status.is_open()).collect();
@@ -162,16 +133,6 @@ mod tests {
         let plan = plan_subtasks(&tasks[0], &tasks);
         assert_eq!(plan.order.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["3", "1"]);
         assert_eq!(plan.stuck.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["4"]);
-        assert_eq!(next_subtask(&tasks[0], &tasks), NextSubtask::Ready(plan.order[0]));
-    }
-
-    #[test]
-    fn a_subtask_that_waits_says_for_what() {
-        let tasks = tasks(
-            &json!([{"id": 1, "title": "a", "subtasks": [{"id": 1, "title": "x", "dependencies": ["2.1"]}]}]),
-        );
-        let NextSubtask::Blocked { waits_for, .. } = next_subtask(&tasks[0], &tasks) else { panic!() };
-        assert_eq!(waits_for[0].to_string(), "2.1");
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use paw_host::trust::Subject;
 use super::{Approves, WorkError};
 use crate::evidence::Rules;
 use crate::runners::detect::{Detected, detect, gather};
-use crate::runners::run::run_twice_as;
+use crate::runners::run::run_twice;
 use crate::runners::{Adapter, Limits, Selection, TestRun};
 use crate::tasks::{Settings, TagName, TaskProject};
 
@@ -129,7 +129,7 @@ impl Tester {
     /// The whole suite, and once more what failed.
     pub fn run(&self) -> Result<TestRun, WorkError> {
         let mark = self.mark.as_deref();
-        Ok(run_twice_as(mark, self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
+        Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
     }
 }
 

@@ -27,7 +27,7 @@ impl Work {
     /// The next unit of work; nothing when all subtasks are done, or the run stands still.
     pub fn next(&self) -> Result<Option<Unit>, WorkError> {
         let commit = self.notes.proven && matches!(self.run.stage, Stage::Green { .. });
-        let Some(mut unit) = work_unit(&self.run, &self.run.action()) else { return Ok(None) };
+        let Some(mut unit) = work_unit(&self.run) else { return Ok(None) };
         if commit {
             unit.phase = "COMMIT";
             unit.action =

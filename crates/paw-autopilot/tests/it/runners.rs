@@ -35,7 +35,7 @@ fn project(sandbox: &Sandbox, files: &[(&str, &str)]) -> PathBuf {
 
 fn run_in(root: &Path, wish: Option<&str>, which: &Selection) -> TestRun {
     let detected = detect(&gather(root, &search_path(), wish), root, wish).unwrap();
-    run(detected.adapter.as_ref(), root, which, LIMITS).unwrap()
+    run(None, detected.adapter.as_ref(), root, which, LIMITS).unwrap()
 }
 
 fn all(root: &Path, wish: Option<&str>) -> TestRun {

@@ -45,21 +45,6 @@ impl Git {
         Ok(parse(&self.run(["worktree", "list", "--porcelain", "-z"])?))
     }
 
-    /// Makes a worktree with a new branch at `start`.
-    pub fn add_worktree(&self, dir: &Path, branch: &BranchName, start: &str) -> Result<(), GitError> {
-        let args: [OsString; 8] = [
-            "worktree".into(),
-            "add".into(),
-            "--quiet".into(),
-            "-b".into(),
-            branch.as_str().into(),
-            "--".into(),
-            dir.into(),
-            start.into(),
-        ];
-        self.run(args).map(drop)
-    }
-
     /// Deletes a worktree with everything in it, locked or not, and forgets it.
     pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
         let args: [OsString; 6] =

@@ -107,8 +107,8 @@ fn a_revoked_approval_is_gone_and_the_other_repositories_keep_theirs() {
     assert_eq!(scene.store.revoke(&app).unwrap(), 2);
     assert!(!scene.store.is_approved(&app, &setup(&["a"])).unwrap());
     assert!(scene.store.is_approved(&other, &setup(&["a"])).unwrap());
-    assert_eq!(scene.store.revoke_all().unwrap(), 1);
-    assert_eq!(scene.store.revoke_all().unwrap(), 0);
+    assert_eq!(scene.store.revoke(&other).unwrap(), 1);
+    assert_eq!(scene.store.revoke(&other).unwrap(), 0);
     assert_eq!(scene.store.list().unwrap(), []);
 }
 
@@ -136,7 +136,7 @@ fn a_file_that_is_damaged_or_newer_approves_nothing_and_is_left_alone() {
         let error = scene.store.is_approved(&app, &setup(&["a"])).unwrap_err();
         assert!(matches!(error, TrustError::Damaged { .. }), "{text}: {error}");
         assert!(scene.store.approve(&user(), &app, &setup(&["a"])).is_err(), "{text}");
-        assert!(scene.store.revoke_all().is_err(), "{text}");
+        assert!(scene.store.revoke(&app).is_err(), "{text}");
         assert_eq!(fs::read_to_string(scene.store.path()).unwrap(), text);
     }
     scene.put(&entry(&"0".repeat(64)));

@@ -94,7 +94,8 @@ fn a_path_with_spaces_quotes_newlines_bytes_and_a_leading_dash_is_found() {
     for name in odd {
         let repo = TestRepo::init(sandbox.root().join(OsStr::from_bytes(name)));
         let linked = sandbox.root().join(OsStr::from_bytes(&[name, b"-linked"].concat()));
-        Git::at(&repo.root).add_worktree(&linked, &branch("x"), "HEAD").unwrap();
+        let add = ["worktree", "add", "--quiet", "-b", "x", "--"].map(OsStr::new);
+        Git::at(&repo.root).run(add.into_iter().chain([linked.as_os_str()])).unwrap();
         assert_eq!(Repo::discover(&repo.root).unwrap().root, repo.root);
         assert_eq!(Repo::discover(&linked).unwrap().root, repo.root);
         let listed = Git::at(&linked).worktrees().unwrap();

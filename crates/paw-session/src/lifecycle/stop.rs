@@ -8,25 +8,16 @@ use super::{LifecycleError, Session, broker};
 use crate::briefing;
 use crate::conversations;
 
-/// What a stop has done.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stopped {
-    /// Nothing ran any more.
-    pub was_running: bool,
-    /// What the user should know.
-    pub warnings: Vec<String>,
-}
-
 impl Session {
     /// Ends the session. `own_pane` is the pane this process runs in: when it is one of the session's, it ends last.
-    pub fn stop(&self, own_pane: Option<&str>) -> Result<Stopped, LifecycleError> {
+    /// Returns warnings for the user.
+    pub fn stop(&self, own_pane: Option<&str>) -> Result<Vec<String>, LifecycleError> {
         let seen = self.look()?;
-        let mut stopped = Stopped { was_running: seen.is_some(), warnings: Vec::new() };
         let inside = seen.as_ref().is_some_and(|seen| seen.holds(own_pane));
         if let Some(seen) = &seen {
             self.end_panes(seen, own_pane)?;
         }
-        stopped.warnings.extend(self.strip_briefing()?);
+        let warnings = self.strip_briefing()?;
         self.change(|receipt| {
             conversations::keep(&self.repo.common_dir, receipt);
             receipt.status = SessionStatus::Stopped;
@@ -34,7 +25,7 @@ impl Session {
         if inside {
             self.tmux.kill_session(&self.receipt.session_name)?;
         }
-        Ok(stopped)
+        Ok(warnings)
     }
 
     /// Ends the broker, then everything in the panes. From inside, the own pane is left for later.

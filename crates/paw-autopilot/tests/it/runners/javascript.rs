@@ -151,7 +151,7 @@ fn a_test_that_never_ends_is_ended_with_its_workers() {
         }
         let detected = detect(&gather(&root, &search_path(), None), &root, None).unwrap();
         let limits = Limits { time: Duration::from_secs(3), output: 1 << 20 };
-        let ran = run(detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
+        let ran = run(None, detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
         assert_eq!(ran.verdict, Verdict::TimedOut, "{runner}");
         let here = root.display().to_string();
         paw_testkit::wait_until("nobody works there any more", || (!works_in(&here)).then_some(()));

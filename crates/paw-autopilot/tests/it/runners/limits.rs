@@ -28,7 +28,7 @@ fn a_suite_that_hangs_is_ended_with_everything_it_has_started() {
     let line = "sleep 600 & echo $! > pid; wait";
     let detected = detect(&gather(&root, &search_path(), Some(line)), &root, Some(line)).unwrap();
     let limits = Limits { time: Duration::from_millis(500), output: 1 << 20 };
-    let ran = run(detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
+    let ran = run(None, detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
     assert_eq!(ran.verdict, Verdict::TimedOut);
     let pid = fs::read_to_string(root.join("pid")).unwrap();
     let alive =
@@ -47,7 +47,7 @@ fn a_suite_that_floods_its_output_is_ended_and_proves_nothing() {
     )
     .unwrap();
     let limits = Limits { time: Duration::from_mins(2), output: 1 << 20 };
-    let ran = run(detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
+    let ran = run(None, detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
     assert_eq!(ran.verdict, Verdict::Crashed);
     assert!(ran.output.len() <= 20_000);
 }
@@ -61,7 +61,7 @@ fn a_test_that_fails_once_is_named_flaky_and_one_that_fails_twice_is_not() {
     let test = "import os\nimport unittest\n\nclass A(unittest.TestCase):\n    def test_flaky(self):\n        first = not os.path.exists('seen')\n        open('seen', 'w').close()\n        self.assertFalse(first)\n    def test_bad(self):\n        self.fail()\n";
     let root = project(&sandbox, &[("test_a.py", test)]);
     let detected = detect(&gather(&root, &search_path(), Some("unittest")), &root, Some("unittest")).unwrap();
-    let ran = run_twice(detected.adapter.as_ref(), &root, &Selection::All, LIMITS).unwrap();
+    let ran = run_twice(None, detected.adapter.as_ref(), &root, &Selection::All, LIMITS).unwrap();
     assert_eq!(ran.flaky.iter().map(String::as_str).collect::<Vec<_>>(), ["test_a.A.test_flaky"]);
     assert_eq!(shown(&ran), "Failures\nFailed test_a.A.test_bad\nPassed test_a.A.test_flaky");
 }

@@ -98,7 +98,7 @@ pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
         let detected = detect(&gather(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap();
         let file = record.as_ref().map(|place| fixtures().join(place).join(format!("{}.json", project.name)));
         let adapter = Recorder { adapter: detected.adapter, file };
-        let ran = run(&adapter, &root, &Selection::All, LIMITS).unwrap();
+        let ran = run(None, &adapter, &root, &Selection::All, LIMITS).unwrap();
         told(ran.verdict, &ran.report)
     });
     if record.is_some() {
