@@ -6,30 +6,24 @@
 //! - [`find_uncommitted`]: those that a new worktree would not have
 //! - [`find_assigned`]: those that a session's agents work on
 //!
-//! Inside: `source` decides which format is read and where, `folder` is the door to the files, and every format has
-//! a file of its own.
+//! Inside: `folder` reads the files, `text` takes apart what is in them, and every format has a file of its own.
 
-mod assigned;
-mod distinct;
 mod error;
 mod folder;
 mod markdown;
 mod openspec;
-mod owned;
 mod resolve;
-mod slug;
-mod source;
 mod speckit;
 mod superpowers;
+mod text;
 mod uncommitted;
 mod unit;
 
 use std::path::{Path, PathBuf};
 
-use paw_core::BranchName;
-use paw_core::config::{BranchPrefix, SpecsConfig};
+use paw_core::config::{BranchPrefix, PawConfig, SpecsConfig};
+use paw_core::{BranchName, Receipt};
 
-pub use assigned::find_assigned;
 pub use error::SpecError;
 pub use paw_core::config::SpecType as SpecFormat;
 pub use resolve::{resolve, take_all, take_units};
@@ -37,7 +31,6 @@ pub use uncommitted::find_uncommitted;
 pub use unit::{Unit, units};
 
 use folder::Folder;
-use source::Source;
 
 /// What one agent is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +71,7 @@ pub fn scan(
     format: Option<SpecFormat>,
     prefix: &BranchPrefix,
 ) -> Result<Scan, SpecError> {
-    let Source { format, dir } = source::choose(format, config, |dir| repo_root.join(dir).is_dir());
+    let (format, dir) = choose_source(format, config, |dir| repo_root.join(dir).is_dir());
     let mut folder = Folder::open(repo_root, &dir, format)?;
     let entries = match format {
         SpecFormat::Openspec => openspec::scan(&mut folder, prefix),
@@ -87,4 +80,71 @@ pub fn scan(
         SpecFormat::Superpowers => superpowers::scan(&mut folder),
     }?;
     Ok(Scan { entries, warnings: folder.into_warnings(), format, dir })
+}
+
+/// Which format is read, and where. The command line decides, then `[specs]`, then what the repository looks like. A directory that is configured holds
+/// for every kind.
+fn choose_source(
+    flag: Option<SpecFormat>,
+    config: Option<&SpecsConfig>,
+    is_dir: impl Fn(&Path) -> bool,
+) -> (SpecFormat, PathBuf) {
+    let detect = || {
+        if is_dir(SpecFormat::Speckit.default_dir()) { SpecFormat::Speckit } else { SpecFormat::Openspec }
+    };
+    let format = flag.or(config.map(|config| config.spec_type)).unwrap_or_else(detect);
+    let dir = config.and_then(|config| config.dir.clone()).unwrap_or_else(|| format.default_dir().into());
+    (format, dir)
+}
+
+/// The specs that the agents of a session work on and that can still be read.
+pub fn find_assigned(receipt: &Receipt, repo_root: &Path, config: &PawConfig) -> Vec<SpecEntry> {
+    let is_assigned =
+        |spec: &SpecEntry| receipt.worktrees.iter().any(|agent| agent.spec.as_ref() == Some(&spec.id));
+    if receipt.worktrees.iter().all(|agent| agent.spec.is_none()) {
+        return Vec::new();
+    }
+    let scan = scan(repo_root, config.specs.as_ref(), None, &config.branch_prefix());
+    scan.map(|scan| scan.entries.into_iter().filter(is_assigned).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(
+        flag: Option<SpecFormat>,
+        config: Option<(&str, Option<&str>)>,
+        speckit: bool,
+    ) -> (String, String) {
+        let config = config.map(|(kind, dir)| SpecsConfig {
+            spec_type: *SpecFormat::ALL.iter().find(|format| format.as_str() == kind).unwrap(),
+            dir: dir.map(Into::into),
+        });
+        let (format, dir) =
+            choose_source(flag, config.as_ref(), |dir| speckit && dir == Path::new(".specify/specs"));
+        (format.to_string(), dir.display().to_string())
+    }
+
+    fn is(format: &str, dir: &str) -> (String, String) {
+        (format.to_owned(), dir.to_owned())
+    }
+
+    #[test]
+    fn the_flag_beats_the_configuration_and_that_beats_what_is_there() {
+        let flag = Some(SpecFormat::Markdown);
+        let config = Some(("openspec", None));
+        assert_eq!(chosen(flag, config, true), is("markdown", "specs"));
+        assert_eq!(chosen(None, config, true), is("openspec", "specs"));
+        assert_eq!(chosen(None, None, true), is("speckit", ".specify/specs"));
+        assert_eq!(chosen(None, None, false), is("openspec", "specs"));
+        assert_eq!(chosen(Some(SpecFormat::Speckit), None, false), is("speckit", ".specify/specs"));
+    }
+
+    #[test]
+    fn a_configured_directory_holds_for_every_format() {
+        let config = Some(("openspec", Some("work/changes")));
+        assert_eq!(chosen(None, config, true), is("openspec", "work/changes"));
+        assert_eq!(chosen(Some(SpecFormat::Speckit), config, true), is("speckit", "work/changes"));
+    }
 }

@@ -1,30 +1,28 @@
-//! GateProof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
+//! Proof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
 //!
-//! - [`plan`]: which checks are configured, and whether somebody must approve them first
-//! - [`verify`]: runs them and says what they prove; [`check`]: the same in a checkout of somebody else's
+//! - [`plan`]: which checks are configured, and whether the user must approve them first
+//! - [`verify`]: runs them and says what they prove; [`check`]: the same in a checkout of the caller
+//! - [`GateReport`]: what they have shown, and the message about it
 //! - `checkout`: the checkout they run in; [`prepare`]: what it needs besides the files of its commit
-//! - `outcome`: what single checks and all of them together mean, held against the main branch; pure
-//! - `baseline`, `compare`: failures held against the main branch; the second is pure
+//! - `outcome`: what single checks and all of them together mean; pure
+//! - `baseline`: failures compared with those of the main branch
 //! - [`record`]: results on disk, bound to the commit; `prune`: which of them go, with which checkouts
-//! - [`message`]: what is published
 //! - [`governance`]: the documents that work is held against, with their checklists
 
 mod baseline;
 mod checkout;
-mod compare;
 pub mod governance;
-pub mod message;
 mod outcome;
 mod plan;
 mod prune;
 pub mod record;
+mod report;
 mod run;
-mod stop;
 mod verify;
 
 pub use checkout::{kept_checkouts, prepare};
 pub use outcome::{Finding, GateProof, Status};
 pub use plan::{Gate, GatePlan, GateStep, plan};
-pub use run::check;
-pub use stop::Stop;
-pub use verify::{GateError, GateReport, GateRequest, verify};
+pub use report::GateReport;
+pub use run::{Stop, check};
+pub use verify::{GateError, GateRequest, verify};

@@ -11,9 +11,7 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_screen::text::Text;
-use paw_supervisor::gates::{
-    self, Gate, GateProof, GateReport, GateRequest, Status, Stop, governance, message,
-};
+use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, Status, Stop, governance};
 use paw_supervisor::merge::members_of;
 use serde::Serialize;
 use serde_json::Value;
@@ -126,7 +124,7 @@ pub(super) fn publish(report: &GateReport, context: &Context) -> Result<bool, Pa
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
     let member = members.into_iter().find(|member| member.branch == report.branch);
     let agent = member.map_or_else(|| AgentId::slug(&report.branch), |member| member.agent);
-    let message = message::compose(report, agent, client.agent().clone());
+    let message = report.message(agent, client.agent().clone());
     match message.map(|message| client.say(&message, clock::now())) {
         None | Some(Err(ClientError::NoSession)) => Ok(false),
         Some(Ok(_)) => Ok(true),

@@ -3,7 +3,7 @@
 use paw_core::config::BranchPrefix;
 
 use super::folder::{Draft, Folder, Item};
-use super::owned::owned_files;
+use super::text::owned_files;
 use super::{SpecEntry, SpecError};
 
 pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<SpecEntry>, SpecError> {

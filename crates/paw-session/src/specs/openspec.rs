@@ -3,7 +3,7 @@
 use paw_core::config::BranchPrefix;
 
 use super::folder::{Draft, Folder, Item};
-use super::owned::owned_files;
+use super::text::owned_files;
 use super::{SpecEntry, SpecError};
 
 /// Where changes go that are done.

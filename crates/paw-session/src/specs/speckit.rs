@@ -4,7 +4,7 @@
 mod tasks;
 
 use super::folder::{Draft, Folder, Item};
-use super::slug::slug;
+use super::text::slug;
 use super::{SpecEntry, SpecError};
 use tasks::{Phase, Task};
 

@@ -1,8 +1,7 @@
 //! Superpowers: every plan with a `### Task` and an open check box.
 
 use super::folder::{Draft, Folder, Item};
-use super::owned::owned_files;
-use super::slug::slug;
+use super::text::{owned_files, slug};
 use super::{SpecEntry, SpecError};
 
 pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {

@@ -1,6 +1,8 @@
 //! Checks, each run to its end.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use paw_host::clock::Stopwatch;
@@ -10,7 +12,6 @@ use paw_host::process::{Command, Exit, Stream};
 use super::outcome::{Finding, Status};
 use super::plan::GateStep;
 use super::record::Records;
-use super::stop::Stop;
 use super::verify::GateError;
 
 /// How much of what a check prints is kept: its end.
@@ -18,6 +19,20 @@ const MOST_BYTES: usize = 4 << 20;
 /// How many of its last lines are told.
 const TAIL: usize = 12;
 const LONGEST_LINE: usize = 300;
+
+/// A request to end checks early. All clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
 
 /// What a check printed, both streams in one.
 pub(super) struct Ran {
@@ -39,7 +54,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Runs checks one after the other, whatever comes of them, and keeps what they print.
+    /// Runs checks one after the other, also after a failure, and keeps what they print.
     pub(super) fn run(
         &self,
         steps: &[GateStep],
@@ -49,7 +64,7 @@ impl Site<'_> {
     }
 
     fn run_one(&self, step: &GateStep, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
-        self.require_wish()?;
+        self.require_running()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
         let command =
@@ -65,7 +80,7 @@ impl Site<'_> {
             on_line(&plain(&String::from_utf8_lossy(line)));
         })?;
         // It was ended, and says nothing about the commit.
-        self.require_wish()?;
+        self.require_running()?;
         let output =
             String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
         let log = self.records.log(self.commit, step.gate);
@@ -82,12 +97,12 @@ impl Site<'_> {
         Ok(Ran { finding, output })
     }
 
-    fn require_wish(&self) -> Result<(), GateError> {
+    fn require_running(&self) -> Result<(), GateError> {
         if self.stop.is_raised() { Err(GateError::Interrupted) } else { Ok(()) }
     }
 }
 
-/// Runs checks in a checkout that somebody else has made of `commit`, each for at most `limit`.
+/// Runs checks in a checkout of `commit` that the caller has made, each for at most `limit`.
 pub fn check(
     (dir, commit): (&Path, &str),
     steps: &[GateStep],

@@ -11,19 +11,18 @@ use paw_host::git::{GitError, Repo};
 use paw_host::process::ProcessError;
 use paw_worktree::Preparation;
 use paw_worktree::copy::CopyError;
-use serde::Serialize;
 
 use super::baseline;
 use super::checkout::{self, GateCheckout};
 use super::governance::Document;
-use super::outcome::{self, Finding, GateProof};
+use super::outcome::{self, GateProof};
 use super::plan::{Gate, GateStep};
 use super::prune;
 use super::record::{Record, Records};
-use super::run::{Ran, Site};
-use super::stop::Stop;
+use super::report::GateReport;
+use super::run::{Ran, Site, Stop};
 
-/// Checks that could not be run. A check that ran and failed is a [`Finding`].
+/// Checks that could not be run. A check that ran and failed is a [`super::Finding`].
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     #[error("no such branch: {0}\nhint: git branch --list")]
@@ -95,27 +94,6 @@ impl GateRequest {
         }
         made.map(|()| kept)
     }
-}
-
-/// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GateReport {
-    pub branch: BranchName,
-    pub commit: String,
-    #[serde(rename = "verdict")]
-    pub proof: GateProof,
-    /// Why, where it is no plain yes or no.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The commit of the main branch that failures were held against.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<String>,
-    #[serde(rename = "gates")]
-    pub findings: Vec<Finding>,
-    /// What the agent has to mend, with the tags of the gates.
-    pub errors: Vec<String>,
-    pub record: PathBuf,
-    pub governance: Vec<Document>,
 }
 
 /// Runs the checks of a branch on its tip, compares failures with the main branch, and writes down what was found.

@@ -1,0 +1,52 @@
+//! What a run of the gates reports, and the message about it.
+
+use std::path::PathBuf;
+
+use paw_broker::message::{Feedback, Message, Verified};
+use paw_core::{AgentId, BranchName};
+use serde::Serialize;
+
+use super::governance::Document;
+use super::outcome::{Finding, GateProof};
+
+/// What the checks of a branch have shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GateReport {
+    pub branch: BranchName,
+    pub commit: String,
+    #[serde(rename = "verdict")]
+    pub proof: GateProof,
+    /// Why, unless it is a plain yes or no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The commit of the main branch that failures were compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    #[serde(rename = "gates")]
+    pub findings: Vec<Finding>,
+    /// What the agent has to fix, with the tags of the gates.
+    pub errors: Vec<String>,
+    pub record: PathBuf,
+    pub governance: Vec<Document>,
+}
+
+impl GateReport {
+    /// The message to publish, from `me` about the work of `agent`. An unproven or void result is not published.
+    pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
+        match self.proof {
+            GateProof::Verified => {
+                let mut said = Verified::new(agent, me);
+                let gates: Vec<_> = self.findings.iter().map(|finding| finding.gate.as_str()).collect();
+                said.message = Some(format!("passed: {}", gates.join(", ")));
+                said.commit = Some(self.commit.clone());
+                Some(said.into())
+            }
+            GateProof::Failed => {
+                let mut said = Feedback::new(agent, me, self.errors.clone());
+                said.extra.payload.insert("commit".to_owned(), self.commit.clone().into());
+                Some(said.into())
+            }
+            GateProof::Unproven | GateProof::Void => None,
+        }
+    }
+}
