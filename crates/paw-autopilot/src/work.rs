@@ -1,11 +1,11 @@
-//! A run step by step: begun, asked for the next thing to do, told that it was done, committed, finished. Whoever writes the
-//! tests and the code, an executor we drive or an agent that asks, the steps are these, and the tests are run here.
+//! A run step by step: begin, ask for the next thing to do, complete it, commit, finish. The steps are the same for an
+//! executor we drive and for an agent that asks, and the tests are run here.
 //!
 //! - [`site`]: the project a run works in; [`wishes`]: what a run was asked to be
 //! - [`plan`]: what a run would do and what is in its way; [`begin`](Work::begin): doing the first of it
 //! - [`unit`]: the next thing to do; [`complete`](Work::complete): what became of it, by our own tests
 //! - [`seen`]: what differs from how a subtask began; [`commit`](Work::commit): one commit for one subtask
-//! - [`pause`]: a wish that it stands still, from whoever watches
+//! - [`head`]: where HEAD is, and whether the run left it there; [`pause`]: a request to pause
 //! - [`mod@update_base`]: the base branch brought up to its remote, before a run
 //! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](Work::resume): going on after a pause
 
@@ -14,21 +14,19 @@ mod commands;
 mod commit;
 mod complete;
 mod error;
-pub(crate) mod files_named;
 pub mod finish;
+pub mod head;
 mod measure;
 pub mod notes;
 pub mod pause;
-mod pending;
 pub mod plan;
 pub mod publish;
 mod record;
 mod resume;
 pub mod seen;
 pub mod site;
-mod test_place;
+pub(crate) mod task_files;
 pub mod unit;
-mod untouched;
 pub mod update_base;
 pub mod wishes;
 
@@ -80,6 +78,32 @@ pub struct Work {
 }
 
 impl Work {
+    /// A run in `dir` and what it needs. The baseline is the suite as the subtask at hand began.
+    fn new(
+        site: Site,
+        dir: RunDir,
+        (run, notes): (Run, Notes),
+        mut tester: Tester,
+        lock: Lock,
+        baseline: Report,
+    ) -> Self {
+        tester.set_mark(notes.tests_mark());
+        let pause = PauseWish::of(&site.project);
+        Self {
+            site,
+            dir,
+            run,
+            notes,
+            pause,
+            measuring: None,
+            tester,
+            baseline,
+            tested: None,
+            written: None,
+            _lock: lock,
+        }
+    }
+
     pub fn tester(&self) -> &Tester {
         &self.tester
     }
@@ -120,11 +144,6 @@ impl Work {
         Ok(action)
     }
 
-    /// A line in the run's log.
-    pub fn write_log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
-        self.log(phase, fields)
-    }
-
     /// Time and money spent. What follows right after is written down anyway; only a pause is not put off.
     pub fn spend(&mut self, spent: Spent) -> Result<(), WorkError> {
         self.run.step(Event::Spent(spent))?;
@@ -135,7 +154,8 @@ impl Work {
         Ok(())
     }
 
-    fn log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
+    /// A line in the run's log.
+    pub(crate) fn log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
         Ok(self.dir.log(clock::now(), phase, fields)?)
     }
 

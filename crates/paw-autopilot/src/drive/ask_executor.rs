@@ -133,6 +133,6 @@ fn ask(
     if turned.left > 0 {
         fields["leftRunning"] = json!(turned.left);
     }
-    work.write_log(&phase.as_str().to_lowercase(), fields)?;
+    work.log(&phase.as_str().to_lowercase(), fields)?;
     Ok(turned)
 }

@@ -7,7 +7,7 @@ use super::FleetError;
 use crate::tasks::file::Tag;
 use crate::tasks::{ItemId, Status, Task, TaskError, TaskId};
 use crate::work::WorkError;
-use crate::work::files_named::files_of;
+use crate::work::task_files::files_of;
 
 /// A task of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]

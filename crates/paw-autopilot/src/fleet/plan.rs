@@ -12,7 +12,7 @@ use crate::artifacts::run_dir::find_latest;
 use crate::branch::pick;
 use crate::tasks::project::require_tag;
 use crate::tasks::{Settings, Status, TagName, TaskFile, TaskId, TaskProject};
-use crate::work::seen::head;
+use crate::work::head::head;
 use crate::work::{Site, WorkError};
 
 #[derive(Debug, Clone)]

@@ -6,7 +6,8 @@ use paw_host::clock;
 use paw_host::files::Lock;
 use serde_json::json;
 
-use super::seen::{Seen, head, keep_out_of_git};
+use super::head::head;
+use super::seen::{Seen, keep_out_of_git};
 use super::wishes::{Relaxation, Wishes};
 use super::{Approves, Notes, PauseWish, Plan, Site, Work, WorkError};
 use crate::artifacts::RunDir;
@@ -29,12 +30,11 @@ impl Work {
         if !problems.is_empty() {
             return Err(WorkError::NotReady(problems));
         }
-        let mut tester = site.tester(wishes.runner.as_deref(), approves)?;
+        let tester = site.tester(wishes.runner.as_deref(), approves)?;
         site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
         let lock = take_lock(&site)?;
         give_up_unfinished(&site, &wishes)?;
-        let pause = PauseWish::of(&site.project);
-        pause.forget();
+        PauseWish::of(&site.project).forget();
         let run = Run::new(order(plan, &wishes, &site), steps(plan))?;
         let began = clock::now();
         let dir = RunDir::create(&site.project, began)?;
@@ -43,34 +43,11 @@ impl Work {
             began,
             mark: mark(&site, dir.id.as_str()),
             base: head(&site.git)?.1,
-            before: Seen::default(),
-            proven: false,
-            green: None,
-            committing: None,
-            pushed: false,
-            objections: Vec::new(),
-            failing: Vec::new(),
-            last_result: None,
-            last_error: None,
-            coverage: None,
-            told_unmeasured: false,
             relaxed: relaxed(&site, &wishes)?,
             wishes,
+            ..Notes::default()
         };
-        tester.set_mark(notes.tests_mark());
-        let mut work = Self {
-            site,
-            dir,
-            run,
-            notes,
-            pause,
-            measuring: None,
-            tester,
-            baseline: Report::default(),
-            tested: None,
-            written: None,
-            _lock: lock,
-        };
+        let mut work = Self::new(site, dir, (run, notes), tester, lock, Report::default());
         work.save()?;
         work.preflight()?;
         if work.run.stage == Stage::Branch {

@@ -1,13 +1,15 @@
 //! One commit for one subtask: what was proven, with the subtask's own status, on the run's own branch.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use paw_host::git::Git;
+use paw_host::git::{Git, GitError};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::pending::Pending;
-use super::seen::{Seen, head, is_report};
+use super::head::head;
+use super::seen::{Seen, is_report};
 use super::{Work, WorkError};
 use crate::engine::{Event, Stage};
 use crate::evidence::FileChange;
@@ -230,4 +232,55 @@ fn run(git: &Git, args: &[&str], paths: &[PathBuf]) -> Result<(), String> {
         [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
     let words = words.into_iter().find(|words| !words.is_empty());
     Err(words.unwrap_or_else(|| format!("git {} {}", args[0], output.exit)))
+}
+
+/// What is about to be committed, stored before it is: mode, object and path of each file. A commit that was not
+/// recorded afterwards is ours only if it is exactly that; anyone can copy its message.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Pending(BTreeSet<String>);
+
+impl Pending {
+    /// What the index has of these paths and the last commit has not.
+    pub(super) fn of_index(git: &Git, paths: &[PathBuf]) -> Result<Self, GitError> {
+        let options = ["--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD"];
+        let listing = git.plumb(None, ["diff-index"].into_iter().chain(options))?;
+        Ok(parse_listing(&listing, |path| paths.iter().any(|known| known == path)))
+    }
+
+    /// What the last commit has and its parent has not.
+    pub(super) fn of_last_commit(git: &Git) -> Result<Self, GitError> {
+        let options = ["-r", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD^", "HEAD"];
+        let listing = git.plumb(None, ["diff-tree"].into_iter().chain(options))?;
+        Ok(parse_listing(&listing, |_| true))
+    }
+}
+
+/// `:oldmode newmode oldoid newoid letter`, then the path.
+fn parse_listing(listing: &[u8], wanted: impl Fn(&Path) -> bool) -> Pending {
+    let mut fields = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let mut files = BTreeSet::new();
+    while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+        let mut words = facts.split(' ');
+        if let (Some(mode), Some(oid)) = (words.nth(1), words.nth(1))
+            && wanted(Path::new(path.as_ref()))
+        {
+            files.insert(format!("{mode} {oid} {path}"));
+        }
+    }
+    Pending(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_is_read_with_spaces_in_its_paths_and_without_what_is_not_asked_for() {
+        let listing = b":100644 100755 aa bb M\0a b\0:000000 100644 00 cc A\0c\0:100644 000000 dd 00 D\0d\0";
+        let all = parse_listing(listing, |_| true);
+        let lines = ["000000 00 d", "100644 cc c", "100755 bb a b"];
+        assert_eq!(all.0.iter().map(String::as_str).collect::<Vec<_>>(), lines);
+        assert_eq!(parse_listing(listing, |path| path == Path::new("c")).0.len(), 1);
+        assert_eq!(parse_listing(b"", |_| true), Pending::default());
+    }
 }

@@ -1,4 +1,4 @@
-//! What became of a piece of work, by our own tests. What anybody reports about them is not asked for.
+//! What became of a piece of work, by our own tests. Reported numbers do not count.
 
 use std::path::PathBuf;
 
@@ -40,6 +40,17 @@ pub struct Judged {
     pub unmeasured: Option<String>,
 }
 
+/// One attempt at a phase, with the tests that were run on it.
+pub(super) struct Attempt {
+    pub(super) phase: Phase,
+    pub(super) subtask: ItemId,
+    pub(super) number: u32,
+    pub(super) tests: TestRun,
+    changes: Vec<FileChange>,
+    /// What changed while the tests ran, which makes them worthless.
+    disturbed: Option<Objection>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     Proven,
@@ -53,7 +64,7 @@ pub enum Judgement {
 impl Work {
     /// Runs the tests and says what they prove. HEAD and branch must be where we left them, else the run pauses.
     pub fn complete(&mut self) -> Result<Judged, WorkError> {
-        let (step, attempt, phase) = match &self.run.stage {
+        let (step, number, phase) = match &self.run.stage {
             Stage::Red { step, attempt, .. } => (*step, *attempt, Phase::Red),
             Stage::Green { step, attempt, .. } => (*step, *attempt, Phase::Green),
             Stage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
@@ -64,10 +75,12 @@ impl Work {
         let (tests, seen, disturbed) = self.run_tests()?;
         let changes = self.notes.before.until(&seen);
         self.tested = Some(seen);
+        let attempt = Attempt { phase, subtask, number, tests, changes, disturbed };
         let (judgement, unmeasured) = match phase {
-            Phase::Red => (self.judge_red(&subtask, attempt, &changes, &tests, disturbed)?, None),
-            Phase::Green => self.judge_green(&subtask, attempt, &changes, &tests, disturbed)?,
+            Phase::Red => (self.judge_red(&attempt)?, None),
+            Phase::Green => self.judge_green(&attempt)?,
         };
+        let Attempt { subtask, tests, changes, .. } = attempt;
         let files = written(self, &changes, phase);
         if judgement == (Judgement::AlreadyGreen { settled: true }) {
             // Its tests stay where they are and go along with the next commit.
@@ -80,7 +93,7 @@ impl Work {
         }
         self.log_pause()?;
         let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.told_unmeasured, true));
-        Ok(Judged { phase, subtask, attempt, judgement, files, tests, unmeasured })
+        Ok(Judged { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
     }
 
     /// Runs the tests, and once more where something changed under them. What changed then too is no proof's subject.
@@ -111,45 +124,32 @@ impl Work {
         Ok(self.notes.before.until(&Seen::look(&self.site)?))
     }
 
-    fn judge_red(
-        &mut self,
-        subtask: &ItemId,
-        attempt: u32,
-        changes: &[FileChange],
-        tests: &TestRun,
-        disturbed: Option<Objection>,
-    ) -> Result<Judgement, WorkError> {
+    fn judge_red(&mut self, attempt: &Attempt) -> Result<Judgement, WorkError> {
         let Stage::Red { passed_at_once, .. } = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge tests", stage: self.run.stage.name() });
         };
-        let red = match disturbed {
-            Some(objection) => Red::Refused(vec![objection]),
-            None => judge_red(&self.site.rules, &self.baseline, changes, tests),
+        let red = match &attempt.disturbed {
+            Some(objection) => Red::Refused(vec![objection.clone()]),
+            None => judge_red(&self.site.rules, &self.baseline, &attempt.changes, &attempt.tests),
         };
         let judgement = match &red {
             Red::Proven(_) => Judgement::Proven,
             Red::AlreadyGreen => Judgement::AlreadyGreen { settled: passed_at_once },
             Red::Refused(objections) => Judgement::Refused(objections.clone()),
         };
-        self.remember(&judgement, tests, false);
-        self.record(Phase::Red, subtask, attempt, &judgement, tests, None)?;
+        self.remember(&judgement, &attempt.tests, false);
+        self.record(attempt, &judgement, None)?;
         self.step(Event::RedJudged(red))?;
         Ok(judgement)
     }
 
-    fn judge_green(
-        &mut self,
-        subtask: &ItemId,
-        attempt: u32,
-        changes: &[FileChange],
-        tests: &TestRun,
-        disturbed: Option<Objection>,
-    ) -> Result<(Judgement, Option<String>), WorkError> {
+    fn judge_green(&mut self, attempt: &Attempt) -> Result<(Judgement, Option<String>), WorkError> {
+        let Attempt { tests, changes, .. } = attempt;
         let Stage::Green { red, .. } = &self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
         };
-        let mut judged = match disturbed {
-            Some(objection) => Err(vec![objection]),
+        let mut judged = match &attempt.disturbed {
+            Some(objection) => Err(vec![objection.clone()]),
             None => judge_green(&self.site.rules, &self.baseline, red, changes, tests),
         };
         let measured = if judged.is_ok() { self.measure_subtask(changes)? } else { Measured::default() };
@@ -170,7 +170,7 @@ impl Work {
         if judged.is_ok() {
             self.notes.green = Some(tests.report.clone());
         }
-        self.record(Phase::Green, subtask, attempt, &judgement, tests, measured.coverage.as_ref())?;
+        self.record(attempt, &judgement, measured.coverage.as_ref())?;
         self.step(Event::GreenJudged(judged))?;
         Ok((judgement, measured.unknown))
     }

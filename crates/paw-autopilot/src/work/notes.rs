@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use paw_host::process::end_marked;
 use serde::{Deserialize, Serialize};
 
-use super::pending::Pending;
+use super::commit::Pending;
 use super::seen::Seen;
 use super::wishes::Wishes;
 use crate::artifacts::manifest::Percents;
 use crate::evidence::Objection;
 use crate::runners::{Case, Report};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
     pub began: Timestamp,
     pub wishes: Wishes,

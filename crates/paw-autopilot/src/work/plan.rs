@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use checks::Checks;
 
-use super::files_named::files_of;
-use super::seen::{Seen, head};
-use super::test_place::tests_for;
+use super::head::head;
+use super::seen::Seen;
+use super::task_files::{files_of, tests_for};
 use super::wishes::{Relaxation, Wishes};
 use super::{Site, WorkError};
 use crate::branch::pick;

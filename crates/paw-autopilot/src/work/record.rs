@@ -5,25 +5,24 @@ use std::path::Path;
 use paw_host::clock;
 use serde_json::json;
 
+use super::complete::Attempt;
 use super::{Judgement, Phase, Work, WorkError};
 use crate::artifacts::log::counts;
 use crate::artifacts::results::{Occasion, TestResult};
 use crate::coverage::Coverage;
 use crate::evidence::Objection;
 use crate::runners::{Outcome, TestRun};
-use crate::tasks::ItemId;
 
 impl Work {
     /// The result of a run of tests, and a line about it.
     pub(super) fn record(
         &mut self,
-        phase: Phase,
-        subtask: &ItemId,
-        attempt: u32,
+        attempt: &Attempt,
         judgement: &Judgement,
-        tests: &TestRun,
         coverage: Option<&Coverage>,
     ) -> Result<(), WorkError> {
+        let Attempt { phase, subtask, number, tests, .. } = attempt;
+        let attempt = *number;
         let proven = !matches!(judgement, Judgement::Refused(_));
         let occasion = match phase {
             Phase::Red => Occasion::Red { subtask, attempt, proven },

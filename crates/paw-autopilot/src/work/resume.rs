@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use super::begin::take_lock;
-use super::pending::Pending;
+use super::commit::Pending;
+use super::head::head;
 use super::plan::plan;
-use super::seen::{Seen, head};
+use super::seen::Seen;
 use super::wishes::{Relaxation, Wishes};
-use super::{Approves, PauseWish, Site, Work, WorkError};
+use super::{Approves, Site, Work, WorkError};
 use crate::artifacts::run_dir::find_latest;
 use crate::engine::resume::{Found, resume};
 use crate::engine::{Event, Run, Stage};
@@ -23,25 +24,10 @@ impl Work {
         if stored.run.is_over() {
             return Err(WorkError::NoRun);
         }
-        let mut tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
+        let tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
         site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
-        tester.set_mark(stored.notes.tests_mark());
-        let pause = PauseWish::of(&site.project);
         let baseline = dir.load_baseline()?.unwrap_or_default();
-        let (run, notes) = (stored.run, stored.notes);
-        Ok(Self {
-            site,
-            dir,
-            run,
-            notes,
-            pause,
-            measuring: None,
-            tester,
-            baseline,
-            tested: None,
-            written: None,
-            _lock: lock,
-        })
+        Ok(Self::new(site, dir, (stored.run, stored.notes), tester, lock, baseline))
     }
 
     /// Takes up a run that was paused or killed: ends what is left of it, checks that branch, HEAD and task are

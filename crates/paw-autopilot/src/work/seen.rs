@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use paw_core::BranchName;
 use paw_host::files::{self, Access};
-use paw_host::git::Git;
 use serde::{Deserialize, Serialize};
 
 use super::{Site, WorkError};
@@ -100,21 +98,7 @@ pub fn is_report(path: &Path) -> bool {
     parts.windows(2).any(|pair| pair[0] == ".taskmaster" && (pair[1] == "reports" || pair[1] == "state"))
 }
 
-/// Where HEAD is: its branch, and its commit. A repository without a commit has none.
-pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
-    let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    let mut lines = text.lines();
-    match (said.exit.success(), lines.next(), lines.next()) {
-        (true, Some(commit), Some(name)) => {
-            let branch = name.strip_prefix("refs/heads/").and_then(|name| BranchName::new(name).ok());
-            Ok((branch, commit.to_owned()))
-        }
-        _ => Ok((git.find_current_branch()?, git.find_object("HEAD", "commit")?.unwrap_or_default())),
-    }
-}
-
-/// What runs write is nobody's business in `git status`; a file of its own says so, and hides itself too.
+/// Keeps what runs write out of `git status`, by a `.gitignore` that ignores itself too.
 pub fn keep_out_of_git(site: &Site) -> Result<(), WorkError> {
     for dir in [".taskmaster/state", ".taskmaster/reports/runs"] {
         let ignore = site.project.root.join(dir).join(".gitignore");

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::files_named::files_of;
-use super::test_place::tests_for;
+use super::task_files::{files_of, tests_for};
 use super::{Work, WorkError};
 use crate::engine::pause::headline;
 use crate::engine::view::{Status as RunStatus, status, work_unit};

@@ -1,6 +1,6 @@
 //! `--update-base`: the base branch as its remote has it, before anything begins at it.
 
-use paw_autopilot::work::seen::head;
+use paw_autopilot::work::head::head;
 use paw_autopilot::work::{Site, Updated, update_base};
 use paw_core::{BranchName, PawError};
 

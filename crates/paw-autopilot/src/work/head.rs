@@ -1,11 +1,27 @@
-//! Whether the branch is where we left it. Whoever works for us may change files, and nothing else.
+//! Where HEAD is, and whether it is where the run left it. An executor may change files, and nothing else.
 
-use super::seen::head;
+use paw_core::BranchName;
+use paw_host::git::Git;
+
 use super::{Work, WorkError};
 use crate::engine::Event;
 
+/// Where HEAD is: its branch, and its commit. A repository without a commit has none.
+pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
+    let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let mut lines = text.lines();
+    match (said.exit.success(), lines.next(), lines.next()) {
+        (true, Some(commit), Some(name)) => {
+            let branch = name.strip_prefix("refs/heads/").and_then(|name| BranchName::new(name).ok());
+            Ok((branch, commit.to_owned()))
+        }
+        _ => Ok((git.find_current_branch()?, git.find_object("HEAD", "commit")?.unwrap_or_default())),
+    }
+}
+
 impl Work {
-    /// Only we commit, and nobody changes the branch or pushes it meanwhile. Otherwise the run pauses where it is.
+    /// Only we commit, and nothing else moves the branch or pushes it meanwhile. Otherwise the run pauses.
     pub fn require_untouched_head(&mut self) -> Result<(), WorkError> {
         let (branch, commit) = head(&self.site.git)?;
         let what = if branch != self.run.branch {
@@ -17,7 +33,7 @@ impl Work {
             format!(
                 "somebody committed: {then} was the last commit of this run (git log {then}..HEAD shows what came; git reset --soft {then} takes it back and keeps the files)"
             )
-        } else if let Some(remote) = self.pushed_by_somebody(&commit)? {
+        } else if let Some(remote) = self.find_foreign_push(&commit)? {
             format!("somebody pushed the branch to {remote}")
         } else {
             return Ok(());
@@ -27,7 +43,7 @@ impl Work {
     }
 
     /// A commit of ours that a remote knows before we have pushed it.
-    fn pushed_by_somebody(&self, commit: &str) -> Result<Option<String>, WorkError> {
+    fn find_foreign_push(&self, commit: &str) -> Result<Option<String>, WorkError> {
         if commit == self.notes.base || self.notes.pushed {
             return Ok(None);
         }
