@@ -284,10 +284,10 @@ pub(crate) fn rebase(
     branch: &BranchName,
     onto: &BranchName,
 ) -> Result<Option<String>, WorktreeError> {
-    if git.find(["merge-base", "--is-ancestor", &onto.full_ref(), &branch.full_ref()])?.is_some() {
+    if git.is_ancestor(&onto.full_ref(), &branch.full_ref())? {
         return Ok(None);
     }
-    let forward = git.find(["merge-base", "--is-ancestor", &branch.full_ref(), &onto.full_ref()])?.is_some();
+    let forward = git.is_ancestor(&branch.full_ref(), &onto.full_ref())?;
     let kept = if forward { None } else { Some(rescue::store_tip(repo, branch, "before rebase")?) };
     match git.rebase_onto(onto) {
         Ok(()) => {

@@ -56,10 +56,10 @@ pub fn update_base(site: &Site) -> Result<Updated, WorkError> {
         return Err(NoUpdate::Fetch { base, remote, why: said(error) }.into());
     }
     let Some(before) = git.find_object(&local, "commit")? else { return Ok(Updated::Already { base }) };
-    if git.find(["merge-base", "--is-ancestor", &there, &local])?.is_some() {
+    if git.is_ancestor(&there, &local)? {
         return Ok(Updated::Already { base });
     }
-    if git.find(["merge-base", "--is-ancestor", &local, &there])?.is_none() {
+    if !git.is_ancestor(&local, &there)? {
         return Err(NoUpdate::Diverged { base, remote }.into());
     }
     let commits =

@@ -11,7 +11,7 @@ impl Git {
         else {
             return Ok(false);
         };
-        if self.find(["merge-base", "--is-ancestor", &tip, &into])?.is_some() {
+        if self.is_ancestor(&tip, &into)? {
             return Ok(true);
         }
         let Some(base) = self.find(["merge-base", &into, &tip])? else { return Ok(false) };

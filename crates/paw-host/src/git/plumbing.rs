@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use paw_core::BranchName;
+
 use super::{Git, GitError, failed, run, text};
 use crate::process::Command;
 
@@ -161,6 +163,16 @@ impl Git {
     pub fn find_object(&self, name: &str, kind: &str) -> Result<Option<String>, GitError> {
         let object = format!("{name}^{{{kind}}}");
         self.find(["rev-parse", "--quiet", "--verify", "--end-of-options", &object])
+    }
+
+    /// The commit that a local branch is at.
+    pub fn find_tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
+        self.find_object(&branch.full_ref(), "commit")
+    }
+
+    /// Whether `newer` has everything that `older` has.
+    pub fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
+        Ok(self.find(["merge-base", "--is-ancestor", older, newer])?.is_some())
     }
 
     /// The contents of many objects, in the same order. Everything is held in memory.

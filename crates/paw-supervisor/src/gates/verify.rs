@@ -103,7 +103,7 @@ pub fn verify(
     on_line: &mut dyn FnMut(&str),
 ) -> Result<GateReport, GateError> {
     let git = order.repo.git();
-    let tip = git.find_object(&order.branch.full_ref(), "commit")?;
+    let tip = git.find_tip(&order.branch)?;
     let tip = tip.ok_or_else(|| GateError::NoBranch(order.branch.clone()))?;
     let records = Records::of(&order.repo.common_dir);
     let (mut ran, moved) = run_on_tip(order, &tip, &records, on_line)?;
@@ -190,7 +190,7 @@ fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(S
 
 /// Why the findings are about nothing that still is, if so.
 fn what_moved(order: &GateRequest, tip: &str, checkout: &GateCheckout) -> Result<Option<String>, GateError> {
-    let now = order.repo.git().find_object(&order.branch.full_ref(), "commit")?;
+    let now = order.repo.git().find_tip(&order.branch)?;
     if now.as_deref() != Some(tip) {
         return Ok(Some(format!("{} moved while its gates ran", order.branch)));
     }

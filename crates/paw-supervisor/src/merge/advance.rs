@@ -63,11 +63,11 @@ fn relocate(
         Holder::At(dir) => dir,
     };
     let git = Git::at(&dir);
-    if tip(&git, branch)?.as_deref() != Some(from) {
+    if git.find_tip(branch)?.as_deref() != Some(from) {
         return Ok(Advanced::Moved);
     }
     let output = git.command(in_checkout.iter().copied()).env("GIT_REFLOG_ACTION", why).capture()?;
-    Ok(match tip(&git, branch)?.as_deref() {
+    Ok(match git.find_tip(branch)?.as_deref() {
         Some(now) if now == to => Advanced::Done,
         Some(now) if now == from => {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -94,15 +94,11 @@ fn is_changed(git: &Git) -> Result<bool, GitError> {
     Ok(git.status()?.iter().any(|entry| !matches!(entry.change, Change::Untracked | Change::Ignored)))
 }
 
-pub(super) fn tip(git: &Git, branch: &BranchName) -> Result<Option<String>, GitError> {
-    git.find_object(&branch.full_ref(), "commit")
-}
-
 /// Compare and swap.
 fn swap(git: &Git, branch: &BranchName, (from, to): (&str, &str), why: &str) -> Result<Advanced, GitError> {
     match git.plumb(None, ["update-ref", "-m", why, &branch.full_ref(), to, from]) {
         Ok(_) => Ok(Advanced::Done),
-        Err(_) if tip(git, branch)?.as_deref() != Some(from) => Ok(Advanced::Moved),
+        Err(_) if git.find_tip(branch)?.as_deref() != Some(from) => Ok(Advanced::Moved),
         Err(error) => Err(error),
     }
 }

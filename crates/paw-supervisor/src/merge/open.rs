@@ -5,7 +5,6 @@ use paw_core::{AgentId, BranchName};
 use paw_host::git::{Git, GitError, Repo};
 
 use super::MergeError;
-use super::advance::tip;
 use super::journal::{Journal, Run};
 use super::outcome::Outcome;
 use super::plan::{self, Candidate, Entry, Move, Relation, Stage};
@@ -44,7 +43,7 @@ impl Merge {
         let mut run = left.unwrap_or_else(|| Run::new(now, base.clone(), main.clone()));
         for entry in &mut run.entries {
             let has = match &entry.stage {
-                Stage::Advancing { to, .. } => is_ancestor(&git, to, &main)?,
+                Stage::Advancing { to, .. } => git.is_ancestor(to, &main)?,
                 Stage::Waiting | Stage::Over(_) => false,
             };
             plan::settle(entry, has);
@@ -52,7 +51,7 @@ impl Merge {
         let mut notes = Vec::new();
         let mut candidates = Vec::new();
         for member in members {
-            match tip(&git, &member.branch)? {
+            match git.find_tip(&member.branch)? {
                 Some(tip) => candidates.push(Candidate { member: member.clone(), tip }),
                 None => notes.push(format!("{} does not exist any more", member.branch)),
             }
@@ -101,7 +100,7 @@ impl Merge {
         let mut found = Vec::new();
         for entry in self.run.entries.iter().filter(|entry| !entry.verified && entry.stage == Stage::Waiting)
         {
-            if !is_ancestor(&git, &entry.tip, &self.run.base.full_ref())? {
+            if !git.is_ancestor(&entry.tip, &self.run.base.full_ref())? {
                 found.push(entry);
             }
         }
@@ -142,21 +141,17 @@ impl Merge {
 
 /// The commit `base` is at.
 pub(super) fn require_base(git: &Git, base: &BranchName) -> Result<String, MergeError> {
-    tip(git, base)?.ok_or_else(|| MergeError::NoBase(Some(base.clone())))
+    git.find_tip(base)?.ok_or_else(|| MergeError::NoBase(Some(base.clone())))
 }
 
 pub(super) fn relation(git: &Git, tip: &str, main: &str) -> Result<Relation, GitError> {
-    Ok(if is_ancestor(git, tip, main)? {
+    Ok(if git.is_ancestor(tip, main)? {
         Relation::Contained
-    } else if is_ancestor(git, main, tip)? {
+    } else if git.is_ancestor(main, tip)? {
         Relation::Ahead
     } else {
         Relation::Diverged
     })
-}
-
-fn is_ancestor(git: &Git, older: &str, newer: &str) -> Result<bool, GitError> {
-    Ok(git.find(["merge-base", "--is-ancestor", older, newer])?.is_some())
 }
 
 fn is_an_agent(id: &AgentId) -> bool {

@@ -5,7 +5,7 @@ use paw_broker::Message;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_worktree::rescue;
 
-use super::advance::{self, Advanced, tip};
+use super::advance::{self, Advanced};
 use super::open::{Merge, relation, require_base};
 use super::outcome::{Outcome, Skip, TestResult, short};
 use super::plan::{self, Entry, Move, Stage, Verdict};
@@ -174,7 +174,7 @@ impl Merge {
         let Stage::Over(Outcome::Merged { commit, rebased_from: Some(old), .. }) = stage else {
             return Ok(());
         };
-        if tip(&self.repo.git(), branch)?.as_ref() != Some(old) {
+        if self.repo.git().find_tip(branch)?.as_ref() != Some(old) {
             return Ok(());
         }
         let why = format!("git paw merge: rebased onto {}", self.run.base);

@@ -87,9 +87,7 @@ pub(super) fn bring_back(
     except: Option<&Path>,
 ) -> Result<BranchOutcome, GitError> {
     let (now, at) = match &header.branch {
-        Some(branch) => {
-            (git.find_object(&branch.full_ref(), "commit")?, checked_out_at(git, branch, except)?)
-        }
+        Some(branch) => (git.find_tip(branch)?, checked_out_at(git, branch, except)?),
         None => (None, None),
     };
     let outcome = decide(header, now, at);

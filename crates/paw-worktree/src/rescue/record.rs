@@ -59,7 +59,7 @@ pub fn store_record(
     let branch = branch.cloned().or_else(|| current.clone());
     let mut header = Header::new(RescueKind::Record, reason, clock::now());
     header.tip = match &branch {
-        Some(branch) => site.git.find_object(&branch.full_ref(), "commit")?,
+        Some(branch) => site.git.find_tip(branch)?,
         None => None,
     };
     header.on_branch = current.is_some() && current == branch;

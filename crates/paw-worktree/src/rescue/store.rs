@@ -28,7 +28,7 @@ pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, Re
     let current = site.git.find_current_branch()?;
     let branch = request.branch.cloned().or_else(|| current.clone());
     let tip = match &branch {
-        Some(branch) => site.git.find_object(&branch.full_ref(), "commit")?,
+        Some(branch) => site.git.find_tip(branch)?,
         None => None,
     };
     let survey = survey(&site, request.include_ignored)?;
@@ -50,9 +50,7 @@ pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, Re
 /// Keeps where a branch points, before a rebase moves it or a deletion takes it away.
 pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescue, RescueError> {
     let git = repo.git();
-    let tip = git
-        .find_object(&branch.full_ref(), "commit")?
-        .ok_or_else(|| RescueError::NoBranch(branch.to_string()))?;
+    let tip = git.find_tip(branch)?.ok_or_else(|| RescueError::NoBranch(branch.to_string()))?;
     let tree = git.line(["rev-parse", &format!("{tip}^{{tree}}")])?;
     let mut header = Header::new(RescueKind::Tip, reason, clock::now());
     header.branch = Some(branch.clone());
