@@ -67,6 +67,13 @@ impl TestRepo {
         self.git(["commit", "--quiet", "--message", message]);
         self.git(["rev-parse", "HEAD"])
     }
+
+    /// Commits another repository as a submodule at `path`.
+    pub fn add_submodule(&self, other: &Path, path: &str) {
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"].map(OsStr::new);
+        self.git(add.into_iter().chain([other.as_os_str(), OsStr::new(path)]));
+        self.git(["commit", "--quiet", "--message", "submodule"]);
+    }
 }
 
 /// Runs git in a directory; it must succeed. Returns what it printed, without the last newline.

@@ -119,6 +119,19 @@ impl Sandbox {
         path
     }
 
+    /// Puts this machine's `python3` on the sandbox's PATH. Without one, says that the test is skipped.
+    #[must_use]
+    pub fn install_python(&self) -> bool {
+        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        let Some(found) = asked.ok().filter(|asked| asked.status.success()) else {
+            eprintln!("skipped: this machine has no python3");
+            return false;
+        };
+        let program = String::from_utf8_lossy(&found.stdout);
+        self.install_program("python3", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.trim()));
+        true
+    }
+
     /// Takes a tool off the sandbox's PATH, as on a machine that does not have it.
     pub fn uninstall_tool(&self, name: &str) {
         fs::remove_file(self.root().join("tools").join(name)).expect("a tool that is there");

@@ -2,7 +2,6 @@
 #![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::fs;
-use std::process::Command;
 
 use paw_testkit::{Sandbox, Terminal, TestRepo, wait_until};
 
@@ -48,14 +47,10 @@ impl World {
 
     /// One that can do task 42. Nothing where this machine has no Python.
     fn with_executor() -> Option<Self> {
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        let Some(python) = asked.ok().filter(|asked| asked.status.success()) else {
-            eprintln!("skipped: this machine has no python3");
-            return None;
-        };
-        let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
         let world = Self::new();
-        world.sandbox.install_program("python3", &format!("#!/bin/sh\nexec '{python}' \"$@\"\n"));
+        if !world.sandbox.install_python() {
+            return None;
+        }
         for (path, text) in
             [("app/__init__.py", ""), ("tests/__init__.py", ""), ("tests/test_old.py", OLD_TEST)]
         {

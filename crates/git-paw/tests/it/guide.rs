@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::symlink;
 
 use paw_testkit::{Ran, Sandbox, TestRepo};
 use serde_json::{Value, json};
@@ -18,14 +17,10 @@ pub(crate) struct Project {
 impl Project {
     /// Nothing where this machine has no Python.
     pub(crate) fn find() -> Option<Self> {
-        let mut python = std::process::Command::new("python3");
-        let Ok(found) = python.args(["-c", "import sys; print(sys.executable)"]).output() else {
-            skip("this machine has no python3");
-            return None;
-        };
         let sandbox = Sandbox::new();
-        let program = String::from_utf8(found.stdout).unwrap();
-        symlink(program.trim(), sandbox.root().join("bin/python3")).unwrap();
+        if !sandbox.install_python() {
+            return None;
+        }
         let repo = sandbox.repo("app");
         repo.write(".gitignore", "__pycache__/\n");
         repo.write("metrics.py", "def add(a, b):\n    return a + b\n");

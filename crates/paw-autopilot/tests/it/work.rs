@@ -24,11 +24,10 @@ struct World {
 }
 
 fn world() -> Option<World> {
-    if std::process::Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("skipped: this machine has no python3");
+    let sandbox = Sandbox::new();
+    if !sandbox.install_python() {
         return None;
     }
-    let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.commit_file("metrics.py", "", "code");
     repo.commit_file(

@@ -69,15 +69,7 @@ fn bare_repositories_their_worktrees_and_submodules_are_told_apart() {
     let found = Repo::discover(&linked).unwrap();
     assert_eq!((found.bare, &found.root, found.worktree), (true, &bare, Some(linked)));
 
-    repo.git([
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        bare.to_str().unwrap(),
-        "sub",
-    ]);
+    repo.add_submodule(&bare, "sub");
     let sub = repo.root.join("sub");
     let inside = sandbox.root().join("of-sub");
     paw_testkit::git(&sub, ["worktree", "add", "--quiet", "-b", "x", inside.to_str().unwrap()]);

@@ -303,9 +303,7 @@ fn specs_in_a_submodule_are_not_in_a_new_worktree() {
     let plans = sandbox.repo("plans");
     plans.commit_file("a/tasks.md", "x\n", "plans");
     let repo = sandbox.repo("app");
-    let from = plans.root.to_str().unwrap();
-    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "specs"]);
-    repo.git(["commit", "--quiet", "--message", "with plans"]);
+    repo.add_submodule(&plans.root, "specs");
     let scan = specs::scan(&repo.root, None, None, &BranchPrefix::from("spec")).unwrap();
     assert_eq!(specs::find_uncommitted(&repo.root, &scan.entries).unwrap(), ["a"]);
 }

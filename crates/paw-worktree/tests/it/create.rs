@@ -303,21 +303,9 @@ fn submodules_arrive_without_a_network_when_the_main_checkout_has_them() {
     let world = World::new();
     let inner = world.sandbox.repo("inner");
     let library = world.sandbox.repo("library");
-    let add = |repo: &TestRepo, from: &TestRepo, at: &str| {
-        repo.git([
-            "-c",
-            "protocol.file.allow=always",
-            "submodule",
-            "--quiet",
-            "add",
-            from.root.to_str().unwrap(),
-            at,
-        ]);
-        repo.git(["commit", "--quiet", "--message", "submodule"]);
-    };
-    add(&library, &inner, "deep/inner");
-    add(&world.repo, &library, "lib");
-    add(&world.repo, &inner, "unused");
+    library.add_submodule(&inner.root, "deep/inner");
+    world.repo.add_submodule(&library.root, "lib");
+    world.repo.add_submodule(&inner.root, "unused");
     world.repo.git([
         "-c",
         "protocol.file.allow=always",

@@ -227,9 +227,7 @@ fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
 fn a_worktree_with_submodules_is_removed_when_it_is_clean_and_kept_when_a_submodule_is_not() {
     let world = World::new();
     let library = world.sandbox.repo("library");
-    let url = library.root.to_str().unwrap();
-    world.repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
-    world.repo.git(["commit", "--quiet", "--message", "submodule"]);
+    world.repo.add_submodule(&library.root, "lib");
     world.repo.git(["branch", "--force", "develop", "main"]);
     // Configuration that hides a dirty submodule must not make it safe to delete.
     world.repo.git(["config", "submodule.lib.ignore", "all"]);

@@ -1,7 +1,6 @@
 //! A Python project with tasks of one subtask each, and an executor that is a shell script.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use paw_testkit::{Ran, Sandbox, TestRepo, git};
 use serde_json::{Value, json};
@@ -36,14 +35,10 @@ pub(super) fn task(id: u32, after: &[u32]) -> Value {
 
 impl World {
     pub(super) fn find(tasks: &[Value]) -> Option<Self> {
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        let Some(python) = asked.ok().filter(|asked| asked.status.success()) else {
-            eprintln!("skipped: this machine has no python3");
-            return None;
-        };
-        let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
         let sandbox = Sandbox::new();
-        sandbox.install_program("python3", &format!("#!/bin/sh\nexec '{python}' \"$@\"\n"));
+        if !sandbox.install_python() {
+            return None;
+        }
         let repo = sandbox.repo("app");
         repo.commit_file("app/__init__.py", "", "package");
         repo.commit_file("tests/__init__.py", "", "tests");

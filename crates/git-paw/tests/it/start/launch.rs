@@ -235,16 +235,7 @@ fn a_repository_with_submodules_gives_agents_filled_ones() {
     let mut world = World::new();
     let library = world.sandbox.repo("library");
     world.sandbox.set("GIT_ALLOW_PROTOCOL", "file");
-    world.repo.git([
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        library.root.to_str().unwrap(),
-        "lib",
-    ]);
-    world.repo.git(["commit", "--quiet", "--message", "with a submodule"]);
+    world.repo.add_submodule(&library.root, "lib");
     world.start(&["--branches", "feat/a"]);
     assert!(world.sandbox.root().join("app-feat-a/lib/README.md").exists());
 }

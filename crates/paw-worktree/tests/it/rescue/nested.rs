@@ -46,9 +46,7 @@ fn with_submodule() -> Scene {
     let scene = Scene::new();
     let library = scene.sandbox.repo("library");
     let allow = ["-c", "protocol.file.allow=always", "submodule"];
-    let add = allow.into_iter().chain(["add", "--quiet", library.root.to_str().unwrap(), "lib"]);
-    scene.main.git(add);
-    scene.main.git(["commit", "--quiet", "--message", "submodule"]);
+    scene.main.add_submodule(&library.root, "lib");
     scene.git(&["merge", "--quiet", "main"]);
     git(&scene.worktree, allow.into_iter().chain(["update", "--quiet", "--init", "--recursive"]));
     scene
@@ -129,10 +127,8 @@ fn a_submodule_inside_a_submodule_survives() {
     let allow = ["-c", "protocol.file.allow=always", "submodule"];
     let deep = scene.sandbox.repo("deep");
     let library = scene.sandbox.repo("library");
-    library.git(allow.into_iter().chain(["add", "--quiet", deep.root.to_str().unwrap(), "deep"]));
-    library.git(["commit", "--quiet", "--message", "deep"]);
-    scene.main.git(allow.into_iter().chain(["add", "--quiet", library.root.to_str().unwrap(), "lib"]));
-    scene.main.git(["commit", "--quiet", "--message", "submodule"]);
+    library.add_submodule(&deep.root, "deep");
+    scene.main.add_submodule(&library.root, "lib");
     scene.git(&["merge", "--quiet", "main"]);
     git(&scene.worktree, allow.into_iter().chain(["update", "--quiet", "--init", "--recursive"]));
 

@@ -129,8 +129,7 @@ fn a_submodule_of_a_returned_directory_works_again() {
     let scene = Scene::new();
     let library = scene.sandbox.repo("library");
     let allow = ["-c", "protocol.file.allow=always", "submodule"];
-    scene.main.git(allow.into_iter().chain(["add", "--quiet", library.root.to_str().unwrap(), "lib"]));
-    scene.main.git(["commit", "--quiet", "--message", "submodule"]);
+    scene.main.add_submodule(&library.root, "lib");
     scene.git(&["merge", "--quiet", "main"]);
     git(&scene.worktree, allow.into_iter().chain(["update", "--quiet", "--init"]));
     write(&scene.worktree, "lib/new", "x");

@@ -135,10 +135,15 @@ fn a_staged_change_that_was_undone_on_disk_survives() {
     scene.survives();
 }
 
-fn conflict(scene: &Scene) {
+/// Both branches change the same line.
+fn diverge(scene: &Scene) {
     scene.write("a.txt", "ours\n");
     scene.git(&["commit", "--quiet", "--all", "--message", "ours"]);
     scene.main.commit_file("a.txt", "theirs\n", "theirs");
+}
+
+fn conflict(scene: &Scene) {
+    diverge(scene);
     let merged = Git::at(&scene.worktree).output(["merge", "--no-edit", "main"]).unwrap();
     assert!(!merged.exit.success());
 }
@@ -160,9 +165,7 @@ fn a_conflict_survives_with_all_its_sides_and_the_merge_can_be_finished() {
 #[test]
 fn a_rebase_in_progress_survives_and_can_be_continued() {
     let scene = Scene::new();
-    scene.write("a.txt", "ours\n");
-    scene.git(&["commit", "--quiet", "--all", "--message", "ours"]);
-    scene.main.commit_file("a.txt", "theirs\n", "theirs");
+    diverge(&scene);
     assert!(!Git::at(&scene.worktree).output(["rebase", "main"]).unwrap().exit.success());
     scene.survives();
     write(&scene.back(), "a.txt", "solved\n");
