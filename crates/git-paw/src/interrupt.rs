@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use paw_core::PawError;
 use paw_host::process::end_limited;
-use paw_screen::terminal::EndSignals;
+use paw_host::signals::EndSignals;
 use paw_supervisor::gates::Stop;
 
 /// One check may begin at the very moment at which all are ended.

@@ -7,7 +7,7 @@ use paw_autopilot::work::finish::FinalCommands;
 use paw_autopilot::work::{Work, WorkError};
 use paw_core::PawError;
 use paw_host::process::end_children;
-use paw_screen::terminal::EndSignals;
+use paw_host::signals::EndSignals;
 
 use super::pane::{ExecutorPane, Place};
 use super::paused;

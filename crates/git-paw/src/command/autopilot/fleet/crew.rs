@@ -8,7 +8,7 @@ use paw_autopilot::fleet::{FleetPlan, PlannedTask, Schedule, Standing, find_unfi
 use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::{Relaxation, Site};
 use paw_core::PawError;
-use paw_screen::terminal::EndSignals;
+use paw_host::signals::EndSignals;
 
 use super::super::AutopilotArgs;
 use super::super::words::{count, line_kept};

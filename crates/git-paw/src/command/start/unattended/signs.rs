@@ -12,7 +12,7 @@ use paw_broker::{SessionId, Stored};
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
-use paw_screen::terminal::EndSignals;
+use paw_host::signals::EndSignals;
 use paw_session::lifecycle::Session;
 use paw_supervisor::gates::{GateError, Report, Stop};
 use paw_supervisor::unattended::refs;
