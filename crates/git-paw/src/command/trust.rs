@@ -5,14 +5,14 @@ use paw_core::PawError;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
+use paw_session::trust as session_trust;
 use paw_supervisor::approval as rules;
-use paw_supervisor::gates;
+use paw_supervisor::gates::{self, Gate};
 use paw_worktree::setup;
 use serde_json::json;
 
 use crate::approval::{self, Consent};
 use crate::command::autopilot;
-use crate::command::start::trusted;
 use crate::context::Context;
 use crate::output::count;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
         }
     }
     Approver::from_env()?;
-    let consent = if args.yes { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.yes);
     for (wants, subject) in &wishes {
         if !approval::consents(subject, wants, &repo, consent, context)? {
             return Err(PawError::ConfigError(
@@ -87,15 +87,15 @@ fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
-    let wishes = [
-        ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
-        (trusted::WANTS, trusted::wanted(&layers)?),
-        (approval::WANTS_GATES, gates.subject().cloned()),
+    let agents = session_trust::agents(&layers, Gate::is_command)?;
+    let requests = agents.into_iter().chain(gates.request().cloned());
+    let requests = requests.map(|request| (request.question, Some(request.subject)));
+    let wishes = [(approval::SETUP_QUESTION, setup.subject().cloned())].into_iter().chain(requests).chain([
         ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
         ("this repository wants autopilot to run:", autopilot::subject(&layers)),
         ("this project wants its tests to be run by:", autopilot::test_command(repo, context)),
-    ];
-    Ok(wishes.into_iter().filter_map(|(wants, subject)| Some((wants, subject?))).collect())
+    ]);
+    Ok(wishes.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
 }
 
 fn list(store: &TrustStore, context: &Context) -> Result<(), PawError> {

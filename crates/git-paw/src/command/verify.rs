@@ -91,7 +91,7 @@ fn prove(
 fn gather(args: &VerifyArgs, context: &Context) -> Result<Order, PawError> {
     let branch = BranchName::new(&args.branch)?;
     let repo = context.require_repo()?;
-    let consent = if args.trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, None, consent, context)?;
     let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
     Ok(Order { only, ..order(&repo, branch, checks, Duration::from_secs(args.timeout), context)? })

@@ -140,7 +140,7 @@ impl AutopilotArgs {
     }
 
     fn consent(&self) -> Consent {
-        if self.trust { Consent::Given } else { Consent::Ask }
+        Consent::of_flag(self.trust)
     }
 
     fn wishes(&self, site: &Site) -> Wishes {

@@ -25,7 +25,7 @@ pub(crate) struct FinalizeArgs {
 
 impl FinalizeArgs {
     pub(super) fn consent(&self) -> Consent {
-        if self.trust { Consent::Given } else { Consent::Ask }
+        Consent::of_flag(self.trust)
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct ResumeArgs {
 
 impl ResumeArgs {
     pub(super) fn consent(&self) -> Consent {
-        if self.trust { Consent::Given } else { Consent::Ask }
+        Consent::of_flag(self.trust)
     }
 }
 

@@ -68,7 +68,7 @@ impl StartArgs {
     }
 
     pub(super) fn consent(&self) -> Consent {
-        if self.trust { Consent::Given } else { Consent::Ask }
+        Consent::of_flag(self.trust)
     }
 }
 

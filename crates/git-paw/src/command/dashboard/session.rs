@@ -24,7 +24,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::{patrol, questions, tower};
-use crate::command::start::without_loosening;
+use crate::approval::guarded_config;
 use crate::context::Context;
 
 /// A session's process. [`Session::stop`] ends it in order.
@@ -45,7 +45,7 @@ impl Session {
     pub(crate) fn start(context: &Context) -> Result<Self, PawError> {
         let repo = context.require_repo()?;
         let layers = context.load_config()?;
-        let mut config = without_loosening(&layers, context)?;
+        let mut config = guarded_config(&layers, context)?;
         let receipts = Receipts::at(context.dirs.sessions_dir());
         let receipt = receipts.find_for_repo(&repo.root)?;
         let id = match &receipt {

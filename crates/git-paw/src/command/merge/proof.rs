@@ -29,7 +29,7 @@ impl<'a> Tests<'a> {
         limit: Duration,
         context: &'a Context,
     ) -> Result<Self, PawError> {
-        let consent = if trust { Consent::Given } else { Consent::Ask };
+        let consent = Consent::of_flag(trust);
         let Checks { steps, ready, .. } = approval::checks(repo, Some(Gate::Test), consent, context)?;
         Ok(Self { repo, context, steps, limit, ready })
     }

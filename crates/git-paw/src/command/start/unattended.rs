@@ -99,7 +99,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
 /// What has to be there before anything is started: gates that somebody has approved.
 fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, PawError> {
     Approver::from_env()?;
-    let consent = if trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(trust);
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(

@@ -49,7 +49,7 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
     };
     let (_, tag) = find_project(&args.common, context)?;
     let site = Site::find(context.require_repo()?, &context.cwd, &context.search_path)?;
-    let consent = if args.trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.trust);
     let executor = executor(args.executor.as_deref(), &site, consent, context)?;
     context.output.progress(&format!("{} is asked for subtasks of task {id}", executor.name));
     let proposed = propose(&site, &executor, &tag, &id, &mut |_| ())?;

@@ -16,8 +16,7 @@ use paw_worktree::{Created, Preparation, SessionWorktree, Worktrees};
 
 use super::super::words::line;
 use super::ending::{Ending, State};
-use crate::approval::Consent;
-use crate::command::start::trusted::{self, Asking};
+use crate::approval::{self, Consent};
 use crate::context::Context;
 
 /// Where worktrees are made, and what makes them ready.
@@ -51,11 +50,10 @@ impl<'a> Places<'a> {
     pub(super) fn open(consent: Consent, site: &'a Site, context: &Context) -> Result<Self, PawError> {
         let layers = config::load_layers(Some(&site.repo.root), None)?;
         let config = layers.resolve()?;
-        let asking = Asking::About(consent);
         Ok(Self {
             inside: site.project.root.strip_prefix(&site.top).unwrap_or(Path::new("")).to_path_buf(),
             placement: config.worktree_placement(),
-            preparation: trusted::preparation(&layers, &config, &site.repo, asking, context)?,
+            preparation: approval::preparation(&layers, &config, &site.repo, consent, context)?,
             worktrees: Worktrees::open(context.dirs.data_dir())?,
             site,
         })
