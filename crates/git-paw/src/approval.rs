@@ -8,7 +8,7 @@ use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
 use paw_session::trust::{self, Followed};
-use paw_supervisor::gates::{self, Gate, Ready, Step};
+use paw_supervisor::gates::{self, Checks, Gate, Ready};
 use paw_worktree::Preparation;
 use paw_worktree::setup::{SetupPlan, Trust};
 
@@ -93,15 +93,6 @@ pub(crate) fn preparation(
     };
     let Preparation { copy, setup } = checked;
     Ok(Preparation { copy, setup: if approved { setup.approved() } else { setup } })
-}
-
-/// What commits are checked with, approved.
-#[derive(Debug, Clone)]
-pub(crate) struct Checks {
-    pub(crate) steps: Vec<Step>,
-    /// What a checkout needs for them.
-    pub(crate) ready: Ready,
-    pub(crate) config: PawConfig,
 }
 
 /// The project's gates, or one of them, from the configuration of the main checkout, so that no branch chooses its own.

@@ -14,7 +14,6 @@ mod cli;
 mod command;
 mod context;
 mod failure;
-mod interrupt;
 mod output;
 mod prompt;
 mod session;

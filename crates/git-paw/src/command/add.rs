@@ -12,10 +12,10 @@ use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::Added;
 use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
 use paw_session::specs::{self, SpecEntry};
+use paw_supervisor::unattended;
 use paw_worktree::Worktrees;
 
 use crate::approval::{self, Consent};
-use crate::command::start::unattended;
 use crate::context::Context;
 
 /// Add an agent to the running session

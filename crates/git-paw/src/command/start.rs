@@ -4,7 +4,7 @@ mod agents;
 mod dry_run;
 mod existing;
 mod show;
-pub(crate) mod unattended;
+mod unattended;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -238,7 +238,7 @@ fn make_plan(
     let taken = |name: &_| living.has_name(name) || listing.has_name(name);
     let mut plan = plan::plan(&request, &site, taken, Path::exists)?;
     if args.alone.is_wanted() {
-        unattended::loosen(&mut plan, config, &found.clis);
+        paw_supervisor::unattended::loosen(&mut plan, config, &found.clis);
     }
     Ok(plan)
 }

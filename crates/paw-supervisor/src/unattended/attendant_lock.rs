@@ -1,4 +1,4 @@
-//! Who stands in for a supervisor: a process that holds a lock, for as long as it lives.
+//! The lock that a process holds while it stands in for a session's supervisor.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,14 +11,14 @@ use paw_host::files::{FileError, Lock};
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 
-/// Somebody is in charge of the session until this is dropped.
+/// This process attends to the session until this is dropped.
 #[derive(Debug)]
-pub struct Charge {
+pub struct AttendantLock {
     _lock: Lock,
 }
 
-impl Charge {
-    /// Nothing if another process is in charge already.
+impl AttendantLock {
+    /// Nothing if another process holds it already.
     pub fn take(common_dir: &Path) -> Result<Option<Self>, FileError> {
         for _ in 0..TRIES {
             if let Some(lock) = Lock::try_take(&file(common_dir))? {
@@ -30,13 +30,13 @@ impl Charge {
     }
 }
 
-/// Whether a process is in charge now.
+/// Whether a process holds it now.
 pub fn is_taken(common_dir: &Path) -> bool {
     let file = file(common_dir);
     file.exists() && Lock::try_take(&file).is_ok_and(|lock| lock.is_none())
 }
 
-/// Whether somebody looks after the agents of a session: a supervisor of its own, or a process in its place.
+/// Whether a session is supervised: by a supervisor of its own, or by a process in its place.
 pub fn is_supervised(receipt: &Receipt, common_dir: &Path) -> bool {
     receipt.mode == SessionMode::Supervisor || is_taken(common_dir)
 }
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_in_charge_until_it_is_gone() {
+    fn only_one_process_attends_to_a_session_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         assert!(!is_taken(dir.path()));
-        let charge = Charge::take(dir.path()).unwrap().unwrap();
+        let lock = AttendantLock::take(dir.path()).unwrap().unwrap();
         assert!(is_taken(dir.path()));
-        assert!(Charge::take(dir.path()).unwrap().is_none());
-        drop(charge);
+        assert!(AttendantLock::take(dir.path()).unwrap().is_none());
+        drop(lock);
         assert!(!is_taken(dir.path()));
-        assert!(Charge::take(dir.path()).unwrap().is_some());
+        assert!(AttendantLock::take(dir.path()).unwrap().is_some());
     }
 }

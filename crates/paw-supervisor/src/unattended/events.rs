@@ -14,17 +14,16 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
 use paw_host::signals::EndSignals;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::{GateError, Report, Stop};
-use paw_supervisor::unattended::refs;
 
-use crate::interrupt::end_checks;
+use super::refs;
+use crate::gates::{GateError, Report, Stop};
 
 /// How long gates may take to end when the time is over.
-const FAREWELL: Duration = Duration::from_secs(10);
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) enum Sign {
+pub(super) enum Event {
     Said(Box<Stored>),
     /// Nothing was said for a while.
     Quiet,
@@ -41,9 +40,9 @@ pub(super) enum Sign {
 
 /// The queue, and how much time is left.
 #[derive(Debug)]
-pub(super) struct Signs {
-    sender: Sender<Sign>,
-    receiver: Receiver<Sign>,
+pub(super) struct Events {
+    sender: Sender<Event>,
+    receiver: Receiver<Event>,
     stop: Stop,
     watch: Stopwatch,
     limit: Duration,
@@ -52,19 +51,23 @@ pub(super) struct Signs {
     _watcher: Option<notify::RecommendedWatcher>,
 }
 
-impl Signs {
+impl Events {
     /// Listens to a session, and to signals, from now on.
-    pub(super) fn catch(session: &Session, config: &BrokerConfig, limit: Duration) -> Result<Self, PawError> {
+    pub(super) fn listen(
+        session: &Session,
+        config: &BrokerConfig,
+        limit: Duration,
+    ) -> Result<Self, PawError> {
         let (sender, receiver) = mpsc::channel();
         let stop = Stop::default();
         catch_signals(sender.clone(), stop.clone())?;
         let common_dir = &session.repo.common_dir;
         let (moving, moves) = (Arc::new(AtomicBool::new(false)), sender.clone());
         let is_moving = Arc::clone(&moving);
-        // git touches several files for one commit: one sign of it is enough until somebody looks.
+        // git touches several files for one commit: one event is enough until the branches are looked at.
         let watcher = refs::watch(common_dir, move || {
             if !is_moving.swap(true, Ordering::SeqCst) {
-                let _ = moves.send(Sign::Moved);
+                let _ = moves.send(Event::Moved);
             }
         });
         let id = SessionId::new(&session.receipt.session_id());
@@ -72,11 +75,11 @@ impl Signs {
         let said = sender.clone();
         thread::spawn(move || {
             let each = |heard: Heard<'_>| {
-                let sign = match heard {
-                    Heard::Said(stored) => Sign::Said(Box::new(stored.clone())),
-                    Heard::Nothing => Sign::Quiet,
+                let event = match heard {
+                    Heard::Said(stored) => Event::Said(Box::new(stored.clone())),
+                    Heard::Nothing => Event::Quiet,
                 };
-                if said.send(sign).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if said.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             if let Err(error) = client.listen(0, each) {
                 tracing::warn!(target: "paw::unattended", "the session cannot be heard any more: {error}");
@@ -85,29 +88,29 @@ impl Signs {
         Ok(Self { sender, receiver, stop, watch: Stopwatch::start(), limit, moving, _watcher: watcher })
     }
 
-    /// For whoever works aside and has something to tell at its end.
-    pub(super) fn sender(&self) -> Sender<Sign> {
+    /// For a thread that has something to report when it ends.
+    pub(super) fn sender(&self) -> Sender<Event> {
         self.sender.clone()
     }
 
-    /// The next sign, or nothing after `pause`.
-    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<Sign> {
+    /// The next event, or nothing after `pause`.
+    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<Event> {
         let left = self.watch.remaining(self.limit);
         if left.is_zero() {
-            return Some(Sign::TimeOver);
+            return Some(Event::TimeOver);
         }
-        let sign = self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok();
-        if matches!(sign, Some(Sign::Moved)) {
+        let event = self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok();
+        if matches!(event, Some(Event::Moved)) {
             self.moving.store(false, Ordering::SeqCst);
         }
-        sign
+        event
     }
 
     /// Gates that are under way end with the time, or were ended; they are waited for, so that nothing of them is left.
     pub(super) fn wait_for_gates(&self) {
         let watch = Stopwatch::start();
-        while !watch.remaining(FAREWELL).is_zero() {
-            if let Ok(Sign::Checked { .. }) = self.receiver.recv_timeout(watch.remaining(FAREWELL)) {
+        while !watch.remaining(LAST_WAIT).is_zero() {
+            if let Ok(Event::Checked { .. }) = self.receiver.recv_timeout(watch.remaining(LAST_WAIT)) {
                 return;
             }
         }
@@ -118,7 +121,7 @@ impl Signs {
         self.watch.remaining(self.limit)
     }
 
-    /// Raised once somebody wants us to end.
+    /// Raised once a signal asks this process to end.
     pub(super) fn stop(&self) -> &Stop {
         &self.stop
     }
@@ -128,12 +131,12 @@ impl Signs {
     }
 }
 
-/// From here on Ctrl+C is a sign like others, and ends what checks are under way.
-fn catch_signals(signs: Sender<Sign>, stop: Stop) -> Result<(), PawError> {
+/// From here on Ctrl+C is an event like others, and ends the checks that run.
+fn catch_signals(events: Sender<Event>, stop: Stop) -> Result<(), PawError> {
     let interrupt = move || {
         stop.raise();
-        let _ = signs.send(Sign::Interrupted);
-        end_checks(&stop);
+        let _ = events.send(Event::Interrupted);
+        stop.end_checks();
     };
     EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
 }
