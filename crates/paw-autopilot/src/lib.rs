@@ -10,6 +10,7 @@
 //! - [`work`]: a run step by step, on a real repository with its real tests
 //! - [`drive`]: a run from its beginning to its end, with an [`executor`] who is told by a [`prompt`]
 //! - [`fleet`]: several tasks at once
+//! - [`pane`]: an executor that works in a window of the session
 //! - [`expand`]: a task divided into subtasks
 //! - [`json_text`]: JSON files changed as text
 
@@ -26,6 +27,7 @@ pub mod fleet;
 pub mod json_text;
 mod limit;
 pub mod message;
+pub mod pane;
 pub mod prompt;
 pub mod runners;
 pub mod scope;

@@ -1,11 +1,11 @@
 //! The beginning of a run, and of one that goes on.
 
 use paw_autopilot::executor::Executor;
+use paw_autopilot::pane::PaneSession;
 use paw_autopilot::work::{self, Plan, Site, Wishes, Work};
 use paw_core::PawError;
 
-use super::pane::{self, Place};
-use super::{AutopilotArgs, gather};
+use super::{AutopilotArgs, gather, pane};
 use crate::command::tasks::expand::agree_and_write;
 use crate::context::Context;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
@@ -73,10 +73,10 @@ fn ask_to_begin(plan: &Plan) -> Result<(), PawError> {
 
 /// Where the executor works: where it was said, else where it worked before, as far as that is still there.
 pub(super) fn find_place(
-    place: Option<Place>,
+    place: Option<PaneSession>,
     work: &Work,
     context: &Context,
-) -> Result<Option<Place>, PawError> {
+) -> Result<Option<PaneSession>, PawError> {
     if place.is_some() || !work.notes.wishes.pane {
         return Ok(place);
     }

@@ -27,7 +27,7 @@ use crate::context::Context;
 use crate::prompt::{Prompter as _, TerminalPrompter};
 
 pub(crate) use gather::{executor, final_commands, known_commands, subject, test_command};
-pub(crate) use pane::worker::{ExecutorPaneArgs, run as run_in_pane};
+pub(crate) use pane::{ExecutorPaneArgs, run as run_in_pane};
 use show::Screen;
 
 /// Do a task test-first, on its own: failing tests, code, proof, commit; then push and pull request

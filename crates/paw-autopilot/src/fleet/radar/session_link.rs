@@ -1,11 +1,10 @@
-//! The tasks as agents of the session that is running here: what they are about to change, what they change, and how it
-//! ended; and what the session's own radar says about them.
+//! The tasks as agents of the running session: it is told what they are about to change, what they change and how they
+//! ended, and what its radar says about them is read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use paw_autopilot::fleet::PlannedTask;
 use paw_broker::client::{Client, Who};
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
@@ -18,18 +17,19 @@ use paw_core::{AgentId, PawError};
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
 use paw_host::{clock, config};
+use paw_session::lifecycle::Session;
 use serde_json::Map;
 
-use super::super::ending::{Ending, State};
-use super::Sailor;
-use super::words::{Collision, Fits};
-use crate::context::Context;
+use super::TaskAgent;
+use super::collision::{Collision, Fits};
+use crate::fleet::PlannedTask;
+use crate::fleet::ending::{Ending, TaskState};
 
 /// How long what a task is about to change is reserved for it, unless it ends before.
 const RESERVED: u64 = 4 * 60 * 60;
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct SessionLink {
     repo: Repo,
     config: BrokerConfig,
     session: SessionId,
@@ -39,29 +39,28 @@ pub(super) struct Desk {
     clients: BTreeMap<AgentId, Client>,
 }
 
-/// Nothing where no session with a broker is running.
-pub(super) fn open(context: &Context) -> Result<Option<Desk>, PawError> {
-    let Some(session) = context.find_session()? else { return Ok(None) };
-    if !session.receipt.has_broker() || session.look()?.is_none() {
-        return Ok(None);
+impl SessionLink {
+    /// Nothing unless the session is running with a broker.
+    pub(super) fn open(session: &Session) -> Result<Option<Self>, PawError> {
+        if !session.receipt.has_broker() || session.look()?.is_none() {
+            return Ok(None);
+        }
+        let repo = session.repo.clone();
+        let dir = PawDir::of(&repo.common_dir);
+        let log = SqliteLog::open(&dir.log(), Durability::Process)
+            .map_err(|error| PawError::SessionError(error.to_string()))?;
+        let config = config::load_layers(Some(&repo.root), None)?.resolve()?.broker;
+        let id = SessionId::new(&session.receipt.session_id());
+        Ok(Some(Self {
+            keyring: Keyring::new(&log, dir.path()),
+            repo,
+            config,
+            session: id,
+            members: session.receipt.agent_ids(),
+            clients: BTreeMap::new(),
+        }))
     }
-    let repo = session.repo.clone();
-    let dir = PawDir::of(&repo.common_dir);
-    let log = SqliteLog::open(&dir.log(), Durability::Process)
-        .map_err(|error| PawError::SessionError(error.to_string()))?;
-    let config = config::load_layers(Some(&repo.root), None)?.resolve()?.broker;
-    let id = SessionId::new(&session.receipt.session_id());
-    Ok(Some(Desk {
-        keyring: Keyring::new(&log, dir.path()),
-        repo,
-        config,
-        session: id,
-        members: session.receipt.agent_ids(),
-        clients: BTreeMap::new(),
-    }))
-}
 
-impl Desk {
     pub(super) fn members(&self) -> &[AgentId] {
         &self.members
     }
@@ -108,9 +107,9 @@ impl Desk {
 
     pub(super) fn end(&self, agent: &AgentId, ending: &Ending) -> Result<(), PawError> {
         let word = match ending.state {
-            State::Done => "done",
-            State::Paused | State::Skipped | State::Interrupted => "idle",
-            State::Failed => "failed",
+            TaskState::Done => "done",
+            TaskState::Paused | TaskState::Skipped | TaskState::Interrupted => "idle",
+            TaskState::Failed => "failed",
         };
         let said = match &ending.reason {
             Some(reason) => format!("autopilot: {}: {reason}", ending.state.as_str()),
@@ -119,24 +118,24 @@ impl Desk {
         self.say(agent, &status(agent, word, Some(said)))
     }
 
-    /// What the session's radar has told the tasks about the session's agents. Nobody speaks for them any more then.
-    pub(super) fn close(&mut self, crew: &[Sailor]) -> Vec<Collision> {
+    /// What the session's radar has told the tasks about the session's agents. Their tokens are revoked.
+    pub(super) fn close(&mut self, agents: &[TaskAgent]) -> Vec<Collision> {
         let mut standing: BTreeMap<(String, String, String), Facts> = BTreeMap::new();
-        for sailor in crew {
-            let Some(client) = self.clients.remove(&sailor.agent) else { continue };
+        for task in agents {
+            let Some(client) = self.clients.remove(&task.agent) else { continue };
             let told = client.inbox(0, Duration::ZERO).map(|inbox| inbox.messages).unwrap_or_default();
             for facts in told.iter().filter_map(|stored| Facts::find(&stored.message)) {
-                let known = |agent: &AgentId| crew.iter().any(|other| other.agent == *agent);
-                if facts.kind == Kind::Forward || facts.you != sailor.agent || known(&facts.other) {
+                let known = |agent: &AgentId| agents.iter().any(|other| other.agent == *agent);
+                if facts.kind == Kind::Forward || facts.you != task.agent || known(&facts.other) {
                     continue;
                 }
                 for file in &facts.files {
-                    let key = (sailor.task.to_string(), facts.other.to_string(), file.path.clone());
+                    let key = (task.task.to_string(), facts.other.to_string(), file.path.clone());
                     standing.insert(key, facts.clone());
                 }
             }
-            // One that stays good is good for nothing but its own words.
-            let _ = self.keyring.revoke(&self.session, &sailor.agent);
+            // A token that stays valid can only send the task's own messages.
+            let _ = self.keyring.revoke(&self.session, &task.agent);
         }
         standing
             .into_iter()

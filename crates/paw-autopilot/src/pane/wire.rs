@@ -3,16 +3,17 @@
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 
-use paw_autopilot::executor::{Assignment, Executor, Turned};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::executor::{Assignment, Executor, Turned};
 
 /// From the run to its pane.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     /// One attempt.
     Work { executor: Executor, assignment: Box<Assignment> },
-    /// The last words; the pane is kept for somebody to read.
+    /// The last words; the pane stays to be read.
     End { words: String },
 }
 
@@ -32,7 +33,7 @@ pub(super) fn send(mut stream: &UnixStream, document: &impl Serialize) -> io::Re
     stream.write_all(&line)
 }
 
-/// Hands over what comes, until the other side is gone, says what nobody understands, or `heard` has enough.
+/// Hands over what comes, until the other side is gone, sends something unreadable, or `heard` has enough.
 pub(super) fn hear<T: DeserializeOwned>(stream: UnixStream, mut heard: impl FnMut(T) -> bool) {
     for line in BufReader::new(stream).split(b'\n') {
         let document = line.ok().and_then(|line| serde_json::from_slice(&line).ok());

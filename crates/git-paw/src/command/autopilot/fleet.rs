@@ -1,36 +1,30 @@
-//! `git paw autopilot 42 43 44`: several tasks, each in its own worktree and done by a process of its own, so that one that
-//! stands still or dies takes nobody with it.
-//!
-//! - `place`: the worktree of a task, begun where what it depends on has ended
-//! - `child`: the process that does it; `flags`: what it is told; `ending`: what became of it
-//! - `crew`: who is at work, and Ctrl+C
-//! - `radar`: who changes what another one changes
-//! - `show`: the plan and the summary
+//! `git paw autopilot 42 43 44`: several tasks, each in its own worktree and done by a process of its own.
 
-mod child;
-mod crew;
-mod ending;
 mod flags;
-mod place;
-mod radar;
 mod show;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use paw_autopilot::fleet::ending::TaskState;
+use paw_autopilot::fleet::place::{Places, directories};
+use paw_autopilot::fleet::radar::Radar;
+use paw_autopilot::fleet::run::{Finished, Fleet, FleetNotice, FleetNotify};
 use paw_autopilot::fleet::{self, FleetPlan};
 use paw_autopilot::tasks::TaskId;
-use paw_autopilot::work::Site;
+use paw_autopilot::work::{Relaxation, Site};
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
+use paw_host::config;
+use paw_worktree::Worktrees;
 
-use super::{AutopilotArgs, gather, require_somebody};
+use super::words::{count, line, line_kept};
+use super::{AutopilotArgs, gather, pane, require_somebody};
+use crate::approval;
 use crate::context::Context;
+use crate::output::Output;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
-use crew::{Crew, Finished};
-use ending::State;
-use place::Places;
-use radar::Radar;
 
 pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
     if args.preview {
@@ -46,34 +40,57 @@ pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Resul
             plan.base
         ));
     }
+    let layers = config::load_layers(Some(&site.repo.root), None)?;
+    let config = layers.resolve()?;
+    let placement = config.worktree_placement();
     if args.dry_run {
-        show::plan(args, &plan, &place::directories(site, &plan)?, context)?;
+        show::plan(args, &plan, &directories(site, &plan, placement), context)?;
         return Ok(ExitCode::SUCCESS);
     }
     require_somebody(args, context)?;
     if args.pane {
-        super::pane::require(context)?;
+        pane::require(context)?;
     }
     if !args.no_confirm {
         ask(args, &plan)?;
     }
     approve(args, site, context)?;
-    let places = Places::open(args.consent(), site, context)?;
-    let radar = Radar::start(&plan, site, context)?;
-    let crew = Crew { args, plan: &plan, places, radar: &radar, output: context.output };
-    let finished = crew.work()?;
+    let preparation = approval::preparation(&layers, &config, &site.repo, args.consent(), context)?;
+    let worktrees = Worktrees::open(context.dirs.data_dir())?;
+    let notify = notify(context.output);
+    let radar = Radar::start(&plan, site, context.find_session()?.as_ref(), notify.clone())?;
+    let fleet = Fleet {
+        plan: &plan,
+        places: Places::new(site, placement, preparation, worktrees),
+        radar: &radar,
+        notify,
+        parallel: args.parallel,
+        executor: args.executor.as_deref(),
+        gives_up: args.force.contains(&Relaxation::Run),
+        arguments: &|begin| flags::flags(args, begin),
+    };
+    let finished = fleet.work()?;
     let worktrees: Vec<(TaskId, PathBuf)> = finished.iter().filter_map(worktree).collect();
     let collisions = radar.finish(&worktrees);
     show::summary(args, &plan, &finished, &collisions, context)?;
-    let all_done = finished.iter().all(|finished| finished.ending.state == State::Done);
+    let all_done = finished.iter().all(|finished| finished.ending.state == TaskState::Done);
     Ok(if all_done { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+}
+
+/// Notices as lines that cannot steer a terminal.
+fn notify(output: Output) -> FleetNotify {
+    Arc::new(move |notice| match notice {
+        FleetNotice::Task { task, line } => output.note(&format!("[{task}] {}", line_kept(line))),
+        FleetNotice::Note(text) => output.note(&line(text)),
+        FleetNotice::Warning(text) => output.warn(&line(text)),
+    })
 }
 
 fn worktree(finished: &Finished<'_>) -> Option<(TaskId, PathBuf)> {
     Some((finished.task.member.task.clone(), finished.worktree.clone()?))
 }
 
-/// One question for all of them: whoever works aside cannot ask.
+/// One question for all of them: the processes of the tasks cannot ask.
 fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
     let open = plan.tasks.iter().filter(|task| !task.standing.is_done()).count();
     let then = match (args.no_push, args.no_pr) {
@@ -81,7 +98,7 @@ fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
         (false, true) => ", and push the branches",
         (false, false) => ", push the branches and open pull requests",
     };
-    let tasks = super::words::count(open, "task");
+    let tasks = count(open, "task");
     let text = format!("Do {tasks} in worktrees of their own, from {}{then}?", plan.base);
     if TerminalPrompter.confirm(&Question { text: &text, instead: "--no-confirm" }, true)? {
         Ok(())
@@ -90,7 +107,7 @@ fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
     }
 }
 
-/// What the project's own files want to run is approved now, while somebody can be asked.
+/// What the project's own files want to run is approved now: the processes of the tasks cannot ask.
 fn approve(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<(), PawError> {
     gather::executor(args.executor.as_deref(), site, args.consent(), context)?;
     let approves = gather::approves(site, args.consent(), context);

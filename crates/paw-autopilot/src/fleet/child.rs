@@ -16,7 +16,7 @@ use super::ending::{Ending, read};
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 const OUTPUT: &str = ".taskmaster/state/output.log";
 
-/// Ends everybody who is at work, and everybody who is about to begin.
+/// Ends the processes that run, and those that are about to start.
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     wanted: AtomicBool,
@@ -43,7 +43,7 @@ impl Stops {
     }
 }
 
-/// Runs it to its end. What it says beside its answer is handed over line by line, and kept.
+/// Runs it to its end. Its standard error is handed over line by line, and kept in a file.
 pub(super) fn run(
     flags: &[String],
     project: &Path,
@@ -58,7 +58,7 @@ pub(super) fn run(
         .open(&kept)
         .map_err(|error| PawError::IoError(format!("cannot write {}: {error}", kept.display())))?;
     let no_contact = |error: ProcessError| PawError::IoError(error.to_string());
-    // Whoever has the mark is ended with it, so nobody else's process may.
+    // A process with the mark is ended with it, so no other process may have it.
     let mark = format!("autopilot-{}-{}", std::process::id(), project.display());
     let running = Command::new(program).args(flags).dir(project).start(&mark).map_err(no_contact)?;
     stops.add(running.stopper());

@@ -1,14 +1,13 @@
-//! A collision in words.
+//! A file that two tasks, or a task and an agent of the session, have changed.
 
 use paw_broker::radar::{FileFacts, Level, LineRange};
 use serde_json::{Value, json};
 
-use super::super::super::words::line;
-use super::Sailor;
+use super::TaskAgent;
 
-/// A file that two have changed.
+/// A file that two have changed. Its path is as it is in the repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) struct Collision {
+pub struct Collision {
     pub(super) task: String,
     /// Another task, or an agent of the session.
     pub(super) other: String,
@@ -28,12 +27,12 @@ pub(super) enum Fits {
 }
 
 impl Collision {
-    pub(in super::super) fn shown(&self) -> String {
-        let (task, other, path) = (&self.task, &self.other, line(&self.path));
+    pub fn shown(&self) -> String {
+        let (task, other, path) = (&self.task, &self.other, &self.path);
         format!("{path}: task {task} and {other} change it, {}", self.fits.shown())
     }
 
-    pub(in super::super) fn document(&self) -> Value {
+    pub fn document(&self) -> Value {
         let (own, others) = match &self.fits {
             Fits::No { own, others } => (own.as_slice(), others.as_slice()),
             Fits::Unknown | Fits::Yes => (&[][..], &[][..]),
@@ -71,8 +70,13 @@ fn lines(ranges: &[LineRange]) -> Option<String> {
 }
 
 /// While they work. What merges is no news where both build on the same work.
-pub(super) fn in_flight(one: &Sailor, other: &Sailor, level: Level, file: &FileFacts) -> Option<String> {
-    let (task, path) = (&one.task, line(&file.path));
+pub(super) fn in_flight(
+    one: &TaskAgent,
+    other: &TaskAgent,
+    level: Level,
+    file: &FileFacts,
+) -> Option<String> {
+    let (task, path) = (&one.task, &file.path);
     let fits = match level {
         Level::Cleared => {
             return Some(format!("[{task}] {path}: no longer collides with task {}", other.task));
@@ -87,7 +91,7 @@ pub(super) fn in_flight(one: &Sailor, other: &Sailor, level: Level, file: &FileF
 }
 
 /// Whether one builds on the other, or both on a third.
-pub(super) fn are_related(one: &Sailor, other: &Sailor) -> bool {
+pub(super) fn are_related(one: &TaskAgent, other: &TaskAgent) -> bool {
     one.after.contains(&other.task)
         || other.after.contains(&one.task)
         || one.after.intersection(&other.after).next().is_some()
@@ -95,22 +99,22 @@ pub(super) fn are_related(one: &Sailor, other: &Sailor) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use paw_autopilot::tasks::TaskId;
     use paw_core::AgentId;
 
     use super::*;
+    use crate::tasks::TaskId;
 
-    fn sailor(task: &str, after: &[&str]) -> Sailor {
+    fn agent(task: &str, after: &[&str]) -> TaskAgent {
         let id = |task: &str| TaskId::new(task).unwrap();
         let after = after.iter().map(|task| id(task)).collect();
-        Sailor { task: id(task), agent: AgentId::new(format!("task-{task}")).unwrap(), after }
+        TaskAgent { task: id(task), agent: AgentId::new(format!("task-{task}")).unwrap(), after }
     }
 
     #[test]
     fn a_collision_says_who_where_and_whether_it_merges() {
-        let mut file = FileFacts::path("a\u{1b}[31m.py");
+        let mut file = FileFacts::path("a.py");
         (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
-        let said = |level| in_flight(&sailor("1", &[]), &sailor("2", &[]), level, &file);
+        let said = |level| in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
         let conflict = "[1] a.py: task 2 changes it too, and line 1 and lines 2-4, 9 do not merge";
         assert_eq!(said(Level::Conflict).as_deref(), Some(conflict));
         assert_eq!(
@@ -120,7 +124,7 @@ mod tests {
         assert_eq!(said(Level::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
         assert_eq!(said(Level::Escalated), None);
         for (one, other) in [(&[][..], &["1"][..]), (&["3"], &["3"])] {
-            assert_eq!(in_flight(&sailor("1", one), &sailor("2", other), Level::Additive, &file), None);
+            assert_eq!(in_flight(&agent("1", one), &agent("2", other), Level::Additive, &file), None);
         }
     }
 }

@@ -2,25 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_autopilot::fleet::{BuiltOn, FleetPlan, PlannedTask, Standing, build_on};
-use paw_autopilot::work::Site;
-use paw_autopilot::work::seen::keep_out_of_git;
 use paw_core::config::WorktreePlacement;
 use paw_core::{BranchName, PawError};
-use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::process::shell_quote;
 use paw_worktree::session::directory;
 use paw_worktree::setup::SetupStatus;
 use paw_worktree::{Created, Preparation, SessionWorktree, Worktrees};
 
-use super::super::words::line;
-use super::ending::{Ending, State};
-use crate::approval::{self, Consent};
-use crate::context::Context;
+use super::ending::{Ending, TaskState};
+use super::{BuiltOn, FleetPlan, PlannedTask, Standing, build_on};
+use crate::work::Site;
+use crate::work::seen::keep_out_of_git;
 
 /// Where worktrees are made, and what makes them ready.
-pub(super) struct Places<'a> {
+#[derive(Debug)]
+pub struct Places<'a> {
     site: &'a Site,
     /// The project, seen from a worktree's root.
     inside: PathBuf,
@@ -30,8 +27,7 @@ pub(super) struct Places<'a> {
 }
 
 /// Where each task would be done. One that is done already has no place.
-pub(super) fn directories(site: &Site, plan: &FleetPlan) -> Result<Vec<Option<PathBuf>>, PawError> {
-    let placement = config::load_layers(Some(&site.repo.root), None)?.resolve()?.worktree_placement();
+pub fn directories(site: &Site, plan: &FleetPlan, placement: WorktreePlacement) -> Vec<Option<PathBuf>> {
     let of = |task: &PlannedTask| match &task.standing {
         Standing::Done => None,
         Standing::Finished { worktree } => worktree.clone(),
@@ -42,24 +38,21 @@ pub(super) fn directories(site: &Site, plan: &FleetPlan) -> Result<Vec<Option<Pa
             Some(directory(&site.repo, &task.branch, placement))
         }
     };
-    Ok(plan.tasks.iter().map(of).collect())
+    plan.tasks.iter().map(of).collect()
 }
 
 impl<'a> Places<'a> {
-    /// What the repository wants to run in new worktrees is approved here, while somebody can be asked.
-    pub(super) fn open(consent: Consent, site: &'a Site, context: &Context) -> Result<Self, PawError> {
-        let layers = config::load_layers(Some(&site.repo.root), None)?;
-        let config = layers.resolve()?;
-        Ok(Self {
-            inside: site.project.root.strip_prefix(&site.top).unwrap_or(Path::new("")).to_path_buf(),
-            placement: config.worktree_placement(),
-            preparation: approval::preparation(&layers, &config, &site.repo, consent, context)?,
-            worktrees: Worktrees::open(context.dirs.data_dir())?,
-            site,
-        })
+    pub fn new(
+        site: &'a Site,
+        placement: WorktreePlacement,
+        preparation: Preparation,
+        worktrees: Worktrees,
+    ) -> Self {
+        let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new("")).to_path_buf();
+        Self { site, inside, placement, preparation, worktrees }
     }
 
-    /// The root of the task's worktree. `say` is told what is worth knowing.
+    /// The root of the task's worktree, found or made. `say` is told what is worth knowing.
     pub(super) fn take(
         &self,
         task: &PlannedTask,
@@ -77,7 +70,7 @@ impl<'a> Places<'a> {
                     return Err(PawError::BranchError(format!("branch {} was made meanwhile", task.branch)));
                 }
                 self.make(&task.branch, say).inspect_err(|_| {
-                    // Nobody has anything on it yet.
+                    // Nothing is on it yet.
                     let _ = git.delete_ref(&reference, &plan.commit);
                 })
             }
@@ -136,12 +129,11 @@ pub(super) fn build_on_others(
             let why = if files.is_empty() { "is not committed".into() } else { conflict(&files) };
             let top = shell_quote(project.top.as_os_str());
             let words = format!("{what} {why} (cd {top}, settle it, git commit; then this command again)");
-            Some(Ending::of(State::Paused, words))
+            Some(Ending::of(TaskState::Paused, words))
         }
     })
 }
 
 fn conflict(files: &[String]) -> String {
-    let files: Vec<String> = files.iter().map(|file| line(file)).collect();
     format!("has a conflict in {}", files.join(", "))
 }

@@ -4,30 +4,30 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paw_autopilot::tasks::TaskId;
-use paw_autopilot::work::seen::is_ours;
 use paw_broker::radar::{Ask, Clash, Judge, Pair, Verdict};
 use paw_broker::watch::Settings;
 use paw_host::git::{Scratch, ScratchError, Snapshot};
 
-use super::Sailor;
-use super::words::{Collision, Fits, are_related};
+use super::TaskAgent;
+use super::collision::{Collision, Fits, are_related};
+use crate::tasks::TaskId;
+use crate::work::seen::is_ours;
 
 /// One task's work as a commit, and the files it changes.
 struct Work<'a> {
-    sailor: &'a Sailor,
+    task: &'a TaskAgent,
     commit: String,
     files: BTreeSet<String>,
 }
 
 pub(super) fn all_pairs(
-    crew: &[Sailor],
+    agents: &[TaskAgent],
     worktrees: &[(TaskId, PathBuf)],
     settings: &Settings,
 ) -> Result<Vec<Collision>, ScratchError> {
-    let there: Vec<(&Sailor, &PathBuf)> = crew
+    let there: Vec<(&TaskAgent, &PathBuf)> = agents
         .iter()
-        .filter_map(|sailor| Some((sailor, &worktrees.iter().find(|(task, _)| *task == sailor.task)?.1)))
+        .filter_map(|agent| Some((agent, &worktrees.iter().find(|(task, _)| *task == agent.task)?.1)))
         .filter(|(_, worktree)| worktree.is_dir())
         .collect();
     if there.len() < 2 {
@@ -35,13 +35,13 @@ pub(super) fn all_pairs(
     }
     let scratch = Arc::new(Scratch::open(&settings.common_dir, &settings.scratch_dir)?);
     let mut works = Vec::new();
-    for (sailor, worktree) in there {
+    for (task, worktree) in there {
         let excluded = settings.excluded.clone();
-        let mut snapshot = Snapshot::new(Arc::clone(&scratch), sailor.agent.as_str(), worktree, excluded)?;
+        let mut snapshot = Snapshot::new(Arc::clone(&scratch), task.agent.as_str(), worktree, excluded)?;
         let taken = snapshot.take_whole(&settings.bases)?;
         let files = taken.changed.iter().filter(|path| !is_ours(path));
         let files = files.map(|path| path.to_string_lossy().into_owned()).collect();
-        works.push(Work { sailor, commit: taken.commit, files });
+        works.push(Work { task, commit: taken.commit, files });
     }
     let pairs: Vec<(&Work<'_>, &Work<'_>)> = works
         .iter()
@@ -58,12 +58,12 @@ pub(super) fn all_pairs(
 
 /// In the order they stand here, so that the first lines are the first one's.
 fn ask(one: &Work<'_>, other: &Work<'_>) -> Ask {
-    let pair = Pair { first: one.sailor.agent.clone(), second: other.sailor.agent.clone() };
+    let pair = Pair { first: one.task.agent.clone(), second: other.task.agent.clone() };
     Ask { pair, commits: (one.commit.clone(), other.commit.clone()) }
 }
 
 fn collisions(one: &Work<'_>, other: &Work<'_>, verdict: &Verdict) -> Vec<Collision> {
-    let related = are_related(one.sailor, other.sailor);
+    let related = are_related(one.task, other.task);
     let fits = |path: &str| match verdict {
         Verdict::Clean => Fits::Yes,
         Verdict::Unknown => Fits::Unknown,
@@ -73,8 +73,8 @@ fn collisions(one: &Work<'_>, other: &Work<'_>, verdict: &Verdict) -> Vec<Collis
         },
     };
     let shared = one.files.intersection(&other.files).map(|path| Collision {
-        task: one.sailor.task.to_string(),
-        other: format!("task {}", other.sailor.task),
+        task: one.task.task.to_string(),
+        other: format!("task {}", other.task.task),
         path: path.clone(),
         fits: fits(path),
     });

@@ -1,7 +1,7 @@
 //! `--pane`: the executor works in a window of the session, where it can be watched.
 //!
 //! A process of ours in the window does what the run would do itself, with the same time limit and the same log, and tells the
-//! run what became of it. Whichever of the two ends, the other one notices, and nobody works on.
+//! run what became of it. Whichever of the two ends, the other one notices and stops.
 //!
 //! - `wire`: what the two tell each other
 //! - `window`: the window in tmux
@@ -9,24 +9,28 @@
 
 mod window;
 mod wire;
-pub(crate) mod worker;
+mod worker;
 
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use paw_autopilot::executor::{Assignment, Executor, TurnError, Turned, Workplace};
-use paw_autopilot::work::Work;
 use paw_core::{PawError, SessionName};
 use paw_host::clock::Stopwatch;
 use paw_host::process::{Exit, end_marked};
 use paw_host::tmux::Tmux;
+use paw_session::lifecycle::Session;
 use tempfile::TempDir;
 
-use crate::context::Context;
+use crate::executor::{Assignment, Executor, TurnError, Turned, Workplace};
+use crate::work::Work;
 use window::Wanted;
 use wire::{Answer, Order};
+pub use worker::{Shown, work_for_run};
+
+/// The hidden command of our own program that works in the pane; its argument is the socket of the run.
+pub const COMMAND: &str = "__executor-pane";
 
 /// How long a process in a new pane may take until it speaks.
 const ARRIVAL: Duration = Duration::from_mins(1);
@@ -34,33 +38,25 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// The pane ends an attempt that takes too long. Where it cannot, as a terminal that was stopped holds it, we do.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// The session in which executors are to work.
+/// The session in which executors work.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub struct PaneSession {
     tmux: Tmux,
     session: SessionName,
 }
 
-/// The session of this repository, if it runs.
-pub(super) fn find(context: &Context) -> Result<Option<Place>, PawError> {
-    let Some(session) = context.find_session()? else { return Ok(None) };
-    let runs = session.look()?.is_some();
-    Ok(runs.then(|| Place { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
-}
-
-pub(super) fn require(context: &Context) -> Result<Place, PawError> {
-    find(context)?.ok_or_else(|| {
-        PawError::SessionError(
-            "--pane needs a session, and none is running in this repository; nothing was done\nhint: git paw start begins one; without --pane the executor works unseen"
-                .to_owned(),
-        )
-    })
+impl PaneSession {
+    /// Nothing if the session is not running.
+    pub fn of(session: &Session) -> Result<Option<Self>, PawError> {
+        let runs = session.look()?.is_some();
+        Ok(runs.then(|| Self { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
+    }
 }
 
 /// The pane of one run.
 #[derive(Debug)]
-pub(super) struct ExecutorPane {
-    place: Place,
+pub struct ExecutorPane {
+    place: PaneSession,
     name: String,
     mark: String,
     project: std::path::PathBuf,
@@ -76,19 +72,19 @@ struct Open {
 }
 
 impl ExecutorPane {
-    pub(super) fn new(place: Place, work: &Work) -> Self {
+    pub fn new(place: PaneSession, work: &Work) -> Self {
         let name = format!("task-{}", work.run.order.task);
         let (mark, project) = (work.notes.pane_mark(), work.site.project.root.clone());
         Self { place, name, mark, project, open: None }
     }
 
     /// Where to look, in words.
-    pub(super) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         format!("window {} of session '{}' (git paw attach)", self.name, self.place.session)
     }
 
-    /// What somebody may want to read stays, without a process; else the window is gone.
-    pub(super) fn end(self, last_words: Option<String>) {
+    /// Last words stay in the window, without a process; without them the window is removed.
+    pub fn end(self, last_words: Option<String>) {
         match (last_words, self.open) {
             (Some(words), Some(open)) => drop(wire::send(&open.stream, &Order::End { words })),
             (Some(_), None) => {}
@@ -118,7 +114,7 @@ impl ExecutorPane {
             project: &self.project,
             name: &self.name,
             mark: &self.mark,
-            command: vec![program.into(), worker::COMMAND.into(), path.into()],
+            command: vec![program.into(), COMMAND.into(), path.into()],
         };
         let pane = window::make(&self.place.tmux, &wanted)?;
         let stream = self.arrival(&listener, &pane)?;
@@ -165,7 +161,7 @@ impl Workplace for ExecutorPane {
         let sent = Order::Work { executor: executor.clone(), assignment: Box::new(order.clone()) };
         let sent = wire::send(&open.stream, &sent);
         let closed = || {
-            // Whoever ignores that its terminal is gone would work on.
+            // An executor that ignores the loss of its terminal would continue.
             end_marked(&order.mark);
             let there = window::exists(&tmux, &open.pane);
             let what = if there { "was ended in its pane" } else { "lost its pane, which was closed" };
