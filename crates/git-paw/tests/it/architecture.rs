@@ -11,7 +11,7 @@ const ROWS: [&[&str]; 7] = [
     &["paw-agent", "paw-broker", "paw-worktree"],
     &["paw-daemon", "paw-screen", "paw-session"],
     &["paw-supervisor"],
-    &["paw-autopilot"],
+    &["paw-autopilot", "paw-runtime"],
     &["git-paw"],
 ];
 

@@ -1,4 +1,4 @@
-//! Everything of a session that runs for long, put together: broker, watcher, radar, tower and learnings.
+//! The session's process: everything of a session that runs for long, started in order and ended in order.
 
 use std::sync::Arc;
 
@@ -10,12 +10,10 @@ use paw_broker::watch::Target;
 use paw_broker::{Broker, Bus, SessionId, Settings};
 use paw_core::config::{BrokerAuth, PawConfig};
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
+use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::signals::EndSignals;
 use paw_host::sqlite::Durability;
-use paw_screen::dashboard::{Feed, Header};
-use paw_screen::news::Member;
-use paw_screen::text::Text;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
 use paw_supervisor::unanswered::Unanswered;
@@ -23,30 +21,60 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::{patrol, questions, tower};
-use crate::approval::guarded_config;
-use crate::context::Context;
+use crate::{monitor, patrol, questions};
 
-/// A session's process. [`Session::stop`] ends it in order.
-pub(crate) struct Session {
+/// What a session's process is started with.
+#[derive(Debug, Clone)]
+pub struct SessionSettings {
+    pub repo: Repo,
+    /// The configuration without what only the user's own file may set.
+    pub config: PawConfig,
+    pub dirs: Dirs,
+}
+
+/// An agent of the session, or of the repository where there is no session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub id: AgentId,
+    pub branch: String,
+    /// Empty where it is not known.
+    pub cli: String,
+}
+
+/// What identifies the process to a person. Texts are as they are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    pub session: String,
+    pub repository: String,
+    pub address: String,
+    /// The broker asks for no token.
+    pub open_to_all: bool,
+}
+
+/// A session's process. [`SessionProcess::stop`] ends it in order.
+pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
     members: Vec<Member>,
     patrol: Arc<Patrol>,
-    tower: Option<Tower>,
+    monitor: Option<Tower>,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     ended: watch::Receiver<bool>,
 }
 
-impl Session {
+impl std::fmt::Debug for SessionProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionProcess").field("repo", &self.repo).finish_non_exhaustive()
+    }
+}
+
+impl SessionProcess {
     /// Starts the broker, and watches the session's agents; without a session, every worktree of the repository.
-    pub(crate) fn start(context: &Context) -> Result<Self, PawError> {
-        let repo = context.require_repo()?;
-        let layers = context.load_config()?;
-        let mut config = guarded_config(&layers, context)?;
-        let receipts = Receipts::at(context.dirs.sessions_dir());
+    pub fn start(settings: SessionSettings) -> Result<Self, PawError> {
+        let SessionSettings { repo, mut config, dirs } = settings;
+        let receipts = Receipts::at(dirs.sessions_dir());
         let receipt = receipts.find_for_repo(&repo.root)?;
         let id = match &receipt {
             Some(receipt) => SessionId::new(&receipt.session_id()),
@@ -80,57 +108,59 @@ impl Session {
                 }
             }));
         }
-        let wishes = config.supervisor.clone().unwrap_or_default();
-        if let Some(open) = Unanswered::after(wishes.blocked_on_supervisor_window_seconds) {
+        let supervisor = config.supervisor.clone().unwrap_or_default();
+        if let Some(open) = Unanswered::after(supervisor.blocked_on_supervisor_window_seconds) {
             let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
         let learning = start_learning(&repo, &config, &broker);
-        let tower = tower::start(context, &repo, &config, receipt.as_ref(), &bus);
-        Ok(Self { broker, repo, config, members, patrol, tower, tasks, learning, ended })
+        let monitor = receipt
+            .as_ref()
+            .and_then(|receipt| monitor::start(&repo, &config, dirs, receipts, receipt, &bus));
+        Ok(Self { broker, repo, config, members, patrol, monitor, tasks, learning, ended })
     }
 
-    pub(crate) fn bus(&self) -> Arc<Bus> {
+    pub fn bus(&self) -> Arc<Bus> {
         Arc::clone(self.broker.bus())
     }
 
-    pub(crate) fn runtime(&self) -> Handle {
+    pub fn runtime(&self) -> Handle {
         self.broker.runtime().clone()
     }
 
-    pub(crate) fn config(&self) -> &PawConfig {
+    pub fn config(&self) -> &PawConfig {
         &self.config
     }
 
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         self.broker.url()
     }
 
-    pub(crate) fn members(&self) -> Vec<Member> {
-        self.members.clone()
+    pub fn members(&self) -> &[Member] {
+        &self.members
     }
 
-    pub(crate) fn header(&self) -> Feed {
-        Feed::Header(Header {
-            session: Text::line(self.broker.bus().session().as_str()),
-            repository: Text::line(&self.repo.root.display().to_string()),
-            address: Text::line(self.broker.url().trim_start_matches("http://")),
+    pub fn header(&self) -> Header {
+        Header {
+            session: self.broker.bus().session().as_str().to_owned(),
+            repository: self.repo.root.display().to_string(),
+            address: self.broker.url().trim_start_matches("http://").to_owned(),
             open_to_all: self.broker.auth() == BrokerAuth::None,
-        })
+        }
     }
 
     /// Resolves when a signal asked the process to end, also one that came while it was starting.
-    pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
+    pub fn ended(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
         async move { drop(ended.wait_for(|ended| *ended).await) }
     }
 
-    /// Whoever publishes ends before the broker does, so that nothing that was learned or seen is lost.
-    pub(crate) fn stop(self) {
+    /// Everything that publishes ends before the broker does, so that nothing that was learned or seen is lost.
+    pub fn stop(self) {
         for task in self.tasks {
             task.abort();
         }
-        drop(self.tower);
+        drop(self.monitor);
         drop(self.patrol);
         if let Some((stop, task)) = self.learning {
             let _ = stop.send(());
@@ -188,7 +218,7 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     }))
 }
 
-/// Everybody who works in a linked worktree of the repository.
+/// One agent for each linked worktree of the repository.
 fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
     let mut targets: Vec<Target> = Vec::new();
     let mut members = Vec::new();

@@ -1,4 +1,4 @@
-//! The tower of a session: what its agents are doing, told on the session's own bus.
+//! The monitor of a session: what its agents are doing, told on the session's own bus.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use paw_broker::Bus;
 use paw_core::Receipt;
 use paw_core::config::PawConfig;
 use paw_host::clock;
+use paw_host::files::Dirs;
 use paw_host::git::Repo;
+use paw_session::Receipts;
 use paw_supervisor::tower::run::{Settings, Tower};
 
-use crate::context::Context;
-
-/// Watches the agents of a session. Without a session there are no panes to watch.
+/// Watches the agents of a session.
 pub(super) fn start(
-    context: &Context,
     repo: &Repo,
     config: &PawConfig,
-    receipt: Option<&Receipt>,
+    dirs: Dirs,
+    receipts: Receipts,
+    receipt: &Receipt,
     bus: &Arc<Bus>,
 ) -> Option<Tower> {
-    let receipt = receipt?;
     let settings = Settings {
         repo: repo.clone(),
-        dirs: context.dirs.clone(),
-        receipts: context.receipts(),
+        dirs,
+        receipts,
         session: receipt.session_name.clone(),
         config: config.supervisor.clone().unwrap_or_default(),
     };

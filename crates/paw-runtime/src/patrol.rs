@@ -1,4 +1,4 @@
-//! The patrol of a session: what it remembers when it starts, and what it hears.
+//! The watcher and the radar of a session: what they remember when it starts, and what they hear.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) fn start(
     settings.bases = watch::find_bases(&repo.git())?;
     settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
     let bus = broker.bus();
-    // Whatever is said while the past is read comes on the stream as well.
+    // Messages that are stored while the past is read come on the stream as well.
     let stream = bus.subscribe();
     let past = radar::past(bus).map_err(failed)?;
     let left = find_left(broker, &targets)?;
@@ -46,7 +46,7 @@ pub(super) fn start(
     Ok((Arc::new(patrol), stream))
 }
 
-/// Whoever has left while nobody watched: no worktree of theirs is watched, and no token is theirs.
+/// Agents that left while this process did not run: none of their worktrees is watched, and no token is theirs.
 fn find_left(broker: &Broker, targets: &[Target]) -> Result<Vec<AgentId>, PawError> {
     let bus = broker.bus();
     let keys = broker.keyring().load(bus.session()).map_err(failed)?;

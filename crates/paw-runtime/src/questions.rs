@@ -1,4 +1,4 @@
-//! Raises questions again that nobody answers, for as long as the session's process lives.
+//! Raises unanswered questions again, for as long as the session's process lives.
 
 use std::sync::Arc;
 use std::time::Duration;
