@@ -23,7 +23,7 @@ use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 use serde_json::Value;
 
-use crate::command::autopilot_tui::{self, TuiArgs};
+use super::tui::{self, TuiArgs};
 use crate::context::Context;
 
 pub(crate) use abort::abort;
@@ -83,7 +83,7 @@ pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode, PawError> 
         Verb::Resume(args) => resume(args.consent(), context)?,
         Verb::Finalize(args) => finalize(args.consent(), context)?,
         Verb::Abort(_) => abort(context)?,
-        Verb::Tui(args) => return autopilot_tui::run(args, context).map(|()| ExitCode::SUCCESS),
+        Verb::Tui(args) => return tui::run(args, context).map(|()| ExitCode::SUCCESS),
     };
     if context.output.wants_json() {
         context.output.document(&answer)?;
