@@ -1,5 +1,8 @@
 //! Asking the user before a repository's own commands run.
 
+pub(crate) mod autopilot;
+pub(crate) mod rules;
+
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use paw_core::PawError;

@@ -16,6 +16,7 @@ mod context;
 mod failure;
 mod output;
 mod prompt;
+mod rescue;
 mod session;
 
 use std::ffi::OsString;

@@ -12,6 +12,7 @@
 //! - [`fleet`]: several tasks at once
 //! - [`pane`]: an executor that works in a window of the session
 //! - [`expand`]: a task divided into subtasks
+//! - [`trust`]: what a repository's file would have autopilot run
 //! - [`json_text`]: JSON files changed as text
 
 pub mod artifacts;
@@ -32,4 +33,5 @@ pub mod prompt;
 pub mod runners;
 pub mod scope;
 pub mod tasks;
+pub mod trust;
 pub mod work;

@@ -58,7 +58,7 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "NAME,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
     specs: Option<Vec<String>>,
     /// How specs are written: openspec, markdown, speckit or superpowers
-    #[arg(long, value_name = "FORMAT", value_parser = spec_format)]
+    #[arg(long, value_name = "FORMAT")]
     specs_format: Option<SpecFormat>,
     /// Print what would be done, and do nothing
     #[arg(long)]
@@ -83,12 +83,6 @@ pub(crate) struct StartArgs {
     trust: bool,
     #[command(flatten)]
     alone: UnattendedArgs,
-}
-
-pub(crate) fn spec_format(text: &str) -> Result<SpecFormat, String> {
-    let known = || SpecFormat::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
-    let found = SpecFormat::ALL.iter().find(|format| format.as_str() == text);
-    found.copied().ok_or_else(|| format!("there are: {}", known()))
 }
 
 pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {

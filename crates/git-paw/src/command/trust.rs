@@ -1,18 +1,21 @@
 //! `git paw trust`
 
+use std::iter;
+
 use clap::Args;
+use paw_autopilot::work::Site;
 use paw_core::PawError;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_session::trust as session_trust;
+use paw_session::trust::{self as session_trust, TrustRequest};
 use paw_supervisor::approval as rules;
 use paw_supervisor::gates::{self, Gate};
 use paw_worktree::setup;
 use serde_json::json;
 
+use crate::approval::autopilot::TESTS_QUESTION;
 use crate::approval::{self, Consent};
-use crate::command::autopilot;
 use crate::context::Context;
 use crate::output::count;
 
@@ -87,15 +90,24 @@ fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
+    let setup = (approval::SETUP_QUESTION, setup.subject().cloned());
+    let rules = ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?);
     let agents = session_trust::agents(&layers, Gate::is_command)?;
-    let requests = agents.into_iter().chain(gates.request().cloned());
-    let requests = requests.map(|request| (request.question, Some(request.subject)));
-    let wishes = [(approval::SETUP_QUESTION, setup.subject().cloned())].into_iter().chain(requests).chain([
-        ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
-        ("this repository wants autopilot to run:", autopilot::subject(&layers)),
-        ("this project wants its tests to be run by:", autopilot::test_command(repo, context)),
-    ]);
+    let of_session = agents.into_iter().chain(gates.request().cloned());
+    let split = |request: TrustRequest| (request.question, Some(request.subject));
+    let wishes = iter::once(setup)
+        .chain(of_session.map(split))
+        .chain([rules])
+        .chain(paw_autopilot::trust::request(&layers).map(split))
+        .chain([(TESTS_QUESTION, test_command(repo, context))]);
     Ok(wishes.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
+}
+
+/// The command by which a project wants its tests to be run.
+fn test_command(repo: &Repo, context: &Context) -> Option<Subject> {
+    let site = Site::find(repo.clone(), &context.cwd, &context.search_path).ok()?;
+    site.settings.runner.as_ref()?;
+    site.detect(None).ok()?.1
 }
 
 fn list(store: &TrustStore, context: &Context) -> Result<(), PawError> {

@@ -20,8 +20,8 @@ use paw_host::config;
 use paw_worktree::Worktrees;
 
 use super::words::{count, line, line_kept};
-use super::{AutopilotArgs, gather, pane, require_somebody};
-use crate::approval;
+use super::{AutopilotArgs, pane, require_somebody};
+use crate::approval::{self, autopilot as approved};
 use crate::context::Context;
 use crate::output::Output;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
@@ -109,8 +109,8 @@ fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
 
 /// What the project's own files want to run is approved now: the processes of the tasks cannot ask.
 fn approve(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<(), PawError> {
-    gather::executor(args.executor.as_deref(), site, args.consent(), context)?;
-    let approves = gather::approves(site, args.consent(), context);
+    approved::executor(args.executor.as_deref(), site, args.consent(), context)?;
+    let approves = approved::approves(site, args.consent(), context);
     match site.detect(args.runner.as_deref()) {
         Ok((_, Some(subject))) => approves(&subject).map(drop),
         // Each worktree looks for itself, and says what it finds.

@@ -5,7 +5,6 @@ mod begin;
 mod budget;
 mod dry_run;
 mod fleet;
-mod gather;
 pub(crate) mod guide;
 mod pane;
 mod paused;
@@ -24,11 +23,11 @@ use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 
 use crate::approval::Consent;
+use crate::approval::autopilot::final_commands;
 use crate::context::Context;
 use crate::prompt::{Prompter as _, TerminalPrompter};
 use guide::Verb;
 
-pub(crate) use gather::{executor, final_commands, subject, test_command};
 pub(crate) use pane::{ExecutorPaneArgs, run as run_in_pane};
 use show::Screen;
 

@@ -8,8 +8,8 @@ use paw_autopilot::work::Work;
 use paw_core::PawError;
 use serde_json::{Value, json};
 
-use super::super::gather::known_commands;
 use super::{CommonArgs, run_at, view};
+use crate::approval::autopilot::known_commands;
 use crate::context::Context;
 
 /// Commit what was proven, with the subtask's status in the same commit

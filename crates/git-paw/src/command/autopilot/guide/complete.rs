@@ -5,8 +5,8 @@ use paw_autopilot::work::{Judged, Judgement};
 use paw_core::PawError;
 use serde_json::{Value, json};
 
-use super::super::gather::known_commands;
 use super::{CommonArgs, run_at, view};
+use crate::approval::autopilot::known_commands;
 use crate::context::Context;
 use crate::output::count;
 

@@ -4,9 +4,9 @@ use clap::Args;
 use paw_core::PawError;
 use serde_json::{Value, json};
 
-use super::super::gather::final_commands;
 use super::{CommonArgs, run_at, view};
 use crate::approval::Consent;
+use crate::approval::autopilot::final_commands;
 use crate::context::Context;
 
 /// Finish a run: the whole suite once more, coverage, and the text of a pull request

@@ -7,6 +7,7 @@ use paw_autopilot::work::{Site, Work, WorkError};
 use paw_core::PawError;
 use paw_host::trust::Subject;
 
+use crate::approval::autopilot::TESTS_QUESTION;
 use crate::approval::{self, Consent};
 use crate::context::Context;
 
@@ -45,6 +46,5 @@ pub(super) fn held(
 
 /// Whether the user has approved what the project's own files would have us run.
 pub(super) fn approves(subject: &Subject, consent: Consent, context: &Context) -> Result<bool, PawError> {
-    let wants = "this project wants its tests to be run by:";
-    approval::consents(subject, wants, &context.require_repo()?, consent, context)
+    approval::consents(subject, TESTS_QUESTION, &context.require_repo()?, consent, context)
 }
