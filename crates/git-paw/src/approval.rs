@@ -1,15 +1,19 @@
 //! Asking the user before a repository's own commands run.
 
+pub(crate) mod autopilot;
+pub(crate) mod rules;
+
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use paw_core::PawError;
 use paw_core::config::PawConfig;
-use paw_host::config;
+use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_supervisor::gates::{self, Gate, GateStep};
+use paw_session::trust::{self, Followed};
+use paw_supervisor::gates::{self, Checks, Gate};
 use paw_worktree::Preparation;
-use paw_worktree::setup::{self, SetupPlan, Trust};
+use paw_worktree::setup::{SetupPlan, Trust};
 
 use crate::context::Context;
 
@@ -20,33 +24,79 @@ pub(crate) enum Consent {
     Given,
     /// At the terminal, where there is one; else the answer is "not now".
     Ask,
+    /// Not at all: only what was approved before counts.
+    Never,
 }
 
-/// The plan, approved where it was before or is now. A plan that is not approved runs only the user's own commands.
-pub(crate) fn decide(
-    plan: SetupPlan,
+impl Consent {
+    /// As the flag `--trust` says.
+    pub(crate) fn of_flag(trust: bool) -> Self {
+        if trust { Self::Given } else { Self::Ask }
+    }
+}
+
+/// The configuration that a session may follow: what its repository wants agents to be started with, and its gates, only
+/// where that was approved before or is now.
+pub(crate) fn session_config(
+    layers: &Layers,
     repo: &Repo,
     consent: Consent,
     context: &Context,
-) -> Result<SetupPlan, PawError> {
-    let plan = plan.checked(&TrustStore::open(&context.dirs), repo)?;
-    let Trust::NeedsApproval(subject) = plan.trust() else { return Ok(plan) };
-    let subject = subject.clone();
-    let wants = "this repository wants to run, in every new worktree:";
-    let approved = consents(&subject, wants, repo, consent, context)?;
-    Ok(if approved { plan.approved() } else { plan })
+) -> Result<PawConfig, PawError> {
+    let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
+    let requests = trust::agents(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
+    let followed = trust::follow(layers, requests, |request| {
+        consents(&request.subject, request.question, repo, consent, context)
+    })?;
+    Ok(warned(followed, context))
 }
 
-/// What commits are checked with, approved.
-#[derive(Debug, Clone)]
-pub(crate) struct Checks {
-    pub(crate) steps: Vec<GateStep>,
-    /// What a checkout needs for them.
-    pub(crate) preparation: Preparation,
-    pub(crate) config: PawConfig,
+/// The configuration without what only the user's own file may set.
+pub(crate) fn guarded_config(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
+    Ok(warned(trust::follow(layers, [], |_| Ok(false))?, context))
 }
 
-pub(crate) const WANTS_GATES: &str = "this repository wants to run, as gates:";
+/// Says what of the repository's file is ignored.
+fn warned(followed: Followed, context: &Context) -> PawConfig {
+    let Followed { config, unapproved, forbidden } = followed;
+    if !unapproved.is_empty() {
+        context.output.warn(&format!(
+            "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
+            unapproved.join(", "),
+            if unapproved.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    for key in forbidden {
+        context
+            .output
+            .warn(&format!("{key} of this repository is ignored: only your own configuration may set it"));
+    }
+    config
+}
+
+pub(crate) const SETUP_QUESTION: &str = "this repository wants to run, in every new worktree:";
+
+/// What makes new worktrees ready. Steps of the repository are approved where they were before or are now; the rest runs
+/// without them.
+pub(crate) fn preparation(
+    layers: &Layers,
+    config: &PawConfig,
+    repo: &Repo,
+    consent: Consent,
+    context: &Context,
+) -> Result<Preparation, PawError> {
+    if repo.bare || consent == Consent::Never {
+        return Ok(Preparation { copy: config.worktree.copy.clone(), setup: SetupPlan::default() });
+    }
+    let planned = Preparation::planned(config, &layers.repo, repo);
+    let checked = planned.checked(&TrustStore::open(&context.dirs), repo)?;
+    let approved = match checked.setup.trust() {
+        Trust::NeedsApproval(subject) => consents(subject, SETUP_QUESTION, repo, consent, context)?,
+        Trust::Nothing | Trust::Trusted => return Ok(checked),
+    };
+    let Preparation { copy, setup } = checked;
+    Ok(Preparation { copy, setup: if approved { setup.approved() } else { setup } })
+}
 
 /// The project's gates, or one of them, from the configuration of the main checkout, so that no branch chooses its own.
 /// Nothing of it runs in part: an error says what nobody has approved.
@@ -61,20 +111,17 @@ pub(crate) fn checks(
     let plan = gates::plan(&config.supervisor.clone().unwrap_or_default(), &layers.repo);
     let steps: Vec<_> =
         plan.steps.iter().filter(|step| only.is_none_or(|only| step.gate == only)).cloned().collect();
-    if let Some(subject) = plan.subject()
-        && !consents(subject, WANTS_GATES, repo, consent, context)?
+    if let Some(request) = plan.request()
+        && !consents(&request.subject, request.question, repo, consent, context)?
     {
-        return Err(refused(subject));
+        return Err(refused(&request.subject));
     }
-    let setup = if repo.bare || steps.is_empty() {
-        SetupPlan::default()
-    } else {
-        decide(setup::plan(&config, &layers.repo, &repo.root), repo, consent, context)?
-    };
+    let asked = if steps.is_empty() { Consent::Never } else { consent };
+    let Preparation { copy, setup } = preparation(&layers, &config, repo, asked, context)?;
     if let Trust::NeedsApproval(subject) = setup.trust() {
         return Err(refused(subject));
     }
-    Ok(Checks { steps, preparation: Preparation { copy: config.worktree.copy.clone(), setup }, config })
+    Ok(Checks { steps, preparation: Preparation { copy, setup }, config })
 }
 
 fn refused(subject: &Subject) -> PawError {
@@ -104,6 +151,7 @@ pub(crate) fn consents(
     let approved = match consent {
         Consent::Given => true,
         Consent::Ask => may_ask(context) && confirm(subject, wants)?,
+        Consent::Never => false,
     };
     if approved {
         store.approve(&Approver::from_env()?, repo, subject)?;

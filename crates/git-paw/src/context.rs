@@ -11,8 +11,8 @@ use paw_core::config::ConfigError;
 use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
+use paw_session::trust::loosens;
 
-use crate::command::start::loosens;
 use crate::output::Output;
 
 #[derive(Debug)]

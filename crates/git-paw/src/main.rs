@@ -14,9 +14,9 @@ mod cli;
 mod command;
 mod context;
 mod failure;
-mod interrupt;
 mod output;
 mod prompt;
+mod rescue;
 mod session;
 
 use std::ffi::OsString;

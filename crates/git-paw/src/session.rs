@@ -1,9 +1,11 @@
 //! The session that a command is about.
 
 use paw_core::{PawError, Receipt};
+use paw_runtime::SessionSettings;
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
 
+use crate::approval;
 use crate::context::Context;
 
 impl Context {
@@ -19,6 +21,13 @@ impl Context {
                 .warn(&format!("this repository was at {} when its session started", moved_from.display()));
         }
         Ok(session)
+    }
+
+    /// What the long-running process of this repository's session is started with.
+    pub(crate) fn session_settings(&self) -> Result<SessionSettings, PawError> {
+        let repo = self.require_repo()?;
+        let config = approval::guarded_config(&self.load_config()?, self)?;
+        Ok(SessionSettings { repo, config, dirs: self.dirs.clone() })
     }
 
     pub(crate) fn require_session(&self) -> Result<Session, PawError> {

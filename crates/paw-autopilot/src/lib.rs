@@ -10,7 +10,9 @@
 //! - [`work`]: a run step by step, on a real repository with its real tests
 //! - [`drive`]: a run from its beginning to its end, with an [`executor`] who is told by a [`prompt`]
 //! - [`fleet`]: several tasks at once
+//! - [`pane`]: an executor that works in a window of the session
 //! - [`expand`]: a task divided into subtasks
+//! - [`trust`]: what a repository's file would have autopilot run
 //! - [`json_text`]: JSON files changed as text
 
 pub mod artifacts;
@@ -26,8 +28,10 @@ pub mod fleet;
 pub mod json_text;
 mod limit;
 pub mod message;
+pub mod pane;
 pub mod prompt;
 pub mod runners;
 pub mod scope;
 pub mod tasks;
+pub mod trust;
 pub mod work;

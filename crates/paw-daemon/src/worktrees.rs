@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paw_core::PawError;
 use paw_host::config;
-use paw_worktree::setup::{self, SetupOutcome, SetupStatus};
+use paw_worktree::setup::{SetupOutcome, SetupStatus};
 use paw_worktree::{CreateRequest, Created, Preparation, RemoveOptions, Worktree};
 use tonic::{Request, Response, Status};
 
@@ -104,15 +104,14 @@ impl Shared {
     /// What the configuration says a fresh worktree needs. Steps of the repository run only if its user has approved
     /// exactly these before.
     fn preparation(&self, created: &Created) -> Result<Preparation, PawError> {
-        let root = &created.repo.root;
-        let layers = config::load_layers(Some(root), Some(&self.options.user_config))?;
+        let layers = config::load_layers(Some(&created.repo.root), Some(&self.options.user_config))?;
         let config = layers.resolve()?;
-        let plan = setup::plan(&config, &layers.repo, root);
-        let setup = plan.clone().checked(&self.trust, &created.repo).unwrap_or_else(|error| {
+        let planned = Preparation::planned(&config, &layers.repo, &created.repo);
+        let checked = planned.clone().checked(&self.trust, &created.repo);
+        Ok(checked.unwrap_or_else(|error| {
             tracing::warn!("{error}");
-            plan
-        });
-        Ok(Preparation { copy: config.worktree.copy, setup })
+            planned
+        }))
     }
 
     fn remove(&self, request: &RemoveWorktreeRequest) -> Result<RemoveWorktreeResponse, Refusal> {

@@ -7,6 +7,7 @@
 //! - [`config`]: the user's and the repository's configuration, read from disk
 //! - [`trust`]: what the user has approved, by content hash
 //! - [`sqlite`]: open, pragmas, migrations
+//! - [`signals`]: signals that ask this process to end
 //! - [`hang_up`]: a terminal that nobody is at any more
 //! - [`clock`] and [`disk`]: the time, and the space that is left
 
@@ -17,6 +18,7 @@ pub mod files;
 pub mod git;
 pub mod hang_up;
 pub mod process;
+pub mod signals;
 pub mod sqlite;
 pub mod tmux;
 pub mod trust;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::Event as Input;
 use jiff::Timestamp;
+use paw_host::signals::asked_to_end;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc;
@@ -14,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_stream::{Stream, StreamExt as _};
 
 use crate::dashboard::{Answer, Effect, Event, Feed, Options, State, draw};
-use crate::terminal::{Screen, TerminalError, asked_to_end};
+use crate::terminal::{Screen, TerminalError};
 use crate::typed::Typed;
 
 /// Paintings follow each other no faster than this, however fast news come.

@@ -5,15 +5,12 @@ use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use tokio::runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A terminal that cannot be drawn on.
 #[derive(Debug, thiserror::Error)]
@@ -81,45 +78,4 @@ fn restore_before_panics() {
             before(info);
         }));
     });
-}
-
-/// What asks a process to end: a terminal that hangs up, Ctrl+C, or somebody. Caught from the moment this is made, which
-/// needs a runtime.
-#[derive(Debug)]
-pub struct EndSignals([Signal; 3]);
-
-impl EndSignals {
-    /// From here on a signal ends nothing by itself: `then` is done, by a thread that waits for the first one.
-    pub fn on_first(then: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
-        let caught = runtime.enter();
-        let mut signals = Self::catch()?;
-        drop(caught);
-        thread::spawn(move || {
-            runtime.block_on(signals.asked());
-            then();
-        });
-        Ok(())
-    }
-
-    pub fn catch() -> io::Result<Self> {
-        let [hangup, interrupt, terminate] =
-            [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()].map(signal);
-        Ok(Self([hangup?, interrupt?, terminate?]))
-    }
-
-    pub async fn asked(&mut self) {
-        let [hangup, interrupt, terminate] = &mut self.0;
-        tokio::select! {
-            _ = hangup.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    }
-}
-
-/// Resolves when the process is asked to end.
-pub async fn asked_to_end() -> io::Result<()> {
-    EndSignals::catch()?.asked().await;
-    Ok(())
 }

@@ -14,6 +14,7 @@
 //! - [`recover`]: a session that was there before
 //! - [`skills`]: what every agent of a kind is taught
 //! - [`specs`]: what agents are to do, found in the repository
+//! - [`trust`]: what a repository's own file may not decide alone
 
 pub mod briefing;
 pub mod cli_hooks;
@@ -30,5 +31,6 @@ pub mod receipts;
 pub mod recover;
 pub mod skills;
 pub mod specs;
+pub mod trust;
 
 pub use receipts::Receipts;

@@ -1,6 +1,7 @@
 //! Proof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
 //!
 //! - [`plan`]: which checks are configured, and whether the user must approve them first
+//! - [`Checks`]: the configured ones, approved, with what a checkout needs for them
 //! - [`verify`]: runs them and says what they prove; [`check`]: the same in a checkout of the caller
 //! - [`GateReport`]: what they have shown, and the message about it
 //! - `checkout`: the checkout they run in; [`prepare`]: what it needs besides the files of its commit
@@ -11,6 +12,7 @@
 
 mod baseline;
 mod checkout;
+mod checks;
 pub mod governance;
 mod outcome;
 mod plan;
@@ -18,11 +20,14 @@ mod prune;
 pub mod record;
 mod report;
 mod run;
+mod stop;
 mod verify;
 
-pub use checkout::{kept_checkouts, prepare};
+pub use checkout::prepare;
+pub use checks::Checks;
 pub use outcome::{Finding, GateProof, Status};
 pub use plan::{Gate, GatePlan, GateStep, plan};
 pub use report::GateReport;
-pub use run::{Stop, check};
+pub use run::check;
+pub use stop::Stop;
 pub use verify::{GateError, GateRequest, verify};

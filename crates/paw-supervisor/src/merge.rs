@@ -8,6 +8,7 @@
 //! - [`order`], [`plan`]: who comes first, and what is done with each. Pure
 //! - [`outcome`]: what became of a branch; `words`: what is said about it
 //! - [`open`]: a merge that is planned; [`run`]: a merge that happens
+//! - [`project_tests`]: the project's own tests as the proof, and the session as the audience
 //! - `test_worktree`: the temporary worktree; `advance`: moving branches; `journal`: what a merge writes down about itself
 
 mod advance;
@@ -17,6 +18,7 @@ pub mod open;
 pub mod order;
 pub mod outcome;
 pub mod plan;
+pub mod project_tests;
 pub mod run;
 pub mod team;
 mod test_worktree;
@@ -26,13 +28,15 @@ mod words;
 use std::path::Path;
 
 use paw_core::{AgentId, BranchName};
+use serde_json::{Value, json};
 
 pub use error::MergeError;
 pub use open::Merge;
 pub use outcome::{Outcome, Skip, TestResult};
 pub use plan::{Entry, Move};
+pub use project_tests::ProjectTests;
 pub use run::Hands;
-pub use team::{Member, choose, members_of};
+pub use team::{Member, agent_of, choose, members_of};
 pub use test_worktree::LOCK_REASON;
 pub use testimony::Testimony;
 
@@ -88,5 +92,29 @@ impl MergeReport {
     /// What happened, in one line.
     pub fn summary(&self) -> String {
         words::summary(&self.entries)
+    }
+
+    /// What happened, as a document.
+    pub fn document(&self) -> Value {
+        let branch = |entry: &Entry| {
+            let mut value = serde_json::to_value(entry).unwrap_or_default();
+            if let Some(map) = value.as_object_mut() {
+                map.shift_remove("stage");
+                map.insert("detail".to_owned(), entry.outcome().map(ToString::to_string).into());
+            }
+            value
+        };
+        json!({
+            "dry_run": false,
+            "base": self.base,
+            "before": self.before,
+            "after": self.after,
+            "complete": self.is_complete(),
+            "resumed": self.resumed,
+            "summary": self.summary(),
+            "branches": self.entries.iter().map(branch).collect::<Vec<_>>(),
+            "cycles": self.cycles,
+            "notes": self.notes,
+        })
     }
 }

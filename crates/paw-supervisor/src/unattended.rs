@@ -1,20 +1,51 @@
-//! A session that nobody watches: its agents are followed until each of them has come to an end, one way or another.
+//! A session without a person or a supervisor: its agents are followed until each of them has finished, one way or
+//! another.
 //!
+//! - [`run`]: the loop, from the first event to the summary
+//! - `session`: what is done for the agents: gates, messages, merge
+//! - `events`: everything that can happen, in one queue
+//! - [`notice`]: what is worth a line meanwhile; [`summary`]: what became of it
 //! - [`watch`]: who is at what, whose work is to be checked now, and when it is over. Pure: messages and the time come in
 //! - [`outcome`]: what became of an agent's work
 //! - [`order`]: whose verified work can be merged without that of others. Pure
 //! - [`refs`]: branches that move, as they move
-//! - [`charge`]: who stands in for a supervisor, and until when
+//! - [`attendant_lock`]: the lock of the process that stands in for a supervisor
 //! - [`words`]: what a failing agent is told
 
-pub mod charge;
+pub mod attendant_lock;
+mod events;
+pub mod notice;
 pub mod order;
 pub mod outcome;
 pub mod refs;
+pub mod run;
+mod session;
+pub mod summary;
 pub mod watch;
 pub mod words;
 mod worker;
 
-pub use charge::Charge;
+use paw_agent::detect::CliInfo;
+use paw_agent::launch::command_line;
+use paw_core::config::PawConfig;
+use paw_session::plan::Plan;
+
+pub use attendant_lock::AttendantLock;
+pub use notice::{Notice, Notify, Tone};
 pub use outcome::Outcome;
+pub use run::{Options, duration, follow};
+pub use session::Context;
+pub use summary::{End, Summary};
 pub use watch::{Judgement, Next, Watch};
+
+/// Agents that are looked after may do what they may in a supervised session.
+pub fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
+    let supervisor = config.supervisor.clone().unwrap_or_default();
+    plan.unattended = true;
+    plan.guard = supervisor.strict_branch_guard;
+    for agent in &mut plan.agents {
+        if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
+            agent.command = command_line(cli, config.clis.get(&agent.cli), supervisor.agent_approval, None);
+        }
+    }
+}

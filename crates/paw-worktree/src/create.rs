@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use paw_core::BranchName;
+use paw_core::config::{Layer, PawConfig};
 use paw_host::git::{self, BranchSource, Git, GitError, Repo};
+use paw_host::trust::{TrustError, TrustStore};
 
 pub(crate) use order::{BranchRule, Order, real_path};
 
@@ -75,6 +77,18 @@ pub struct Preparation {
     /// Patterns of ignored files to bring along.
     pub copy: Vec<String>,
     pub setup: SetupPlan,
+}
+
+impl Preparation {
+    /// What the configuration asks for. Steps of the repository itself need approval before they run.
+    pub fn planned(config: &PawConfig, repository: &Layer, repo: &Repo) -> Self {
+        Self { copy: config.worktree.copy.clone(), setup: setup::plan(config, repository, &repo.root) }
+    }
+
+    /// The same, approved if the user has approved exactly these steps before.
+    pub fn checked(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
+        Ok(Self { setup: self.setup.checked(store, repo)?, ..self })
+    }
 }
 
 /// A worktree that was made ready, as far as that worked.

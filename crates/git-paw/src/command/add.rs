@@ -12,11 +12,10 @@ use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::Added;
 use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
 use paw_session::specs::{self, SpecEntry};
+use paw_supervisor::unattended;
 use paw_worktree::Worktrees;
 
-use crate::approval::Consent;
-use crate::command::start::trusted::{self, Asking};
-use crate::command::start::unattended;
+use crate::approval::{self, Consent};
 use crate::context::Context;
 
 /// Add an agent to the running session
@@ -47,10 +46,10 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     let repo = &session.repo;
     let layers = context.load_config()?;
-    let asking = Asking::About(if args.trust { Consent::Given } else { Consent::Ask });
-    let config = trusted::config(&layers, repo, asking, context)?;
+    let consent = Consent::of_flag(args.trust);
+    let config = approval::session_config(&layers, repo, consent, context)?;
     let plan = make_plan(args, &session, &config, context)?;
-    let preparation = trusted::preparation(&layers, &config, repo, asking, context)?;
+    let preparation = approval::preparation(&layers, &config, repo, consent, context)?;
     let wishes = Wishes {
         config: &config,
         config_dir: context.dirs.config_dir(),

@@ -1,15 +1,16 @@
 //! `git paw approvals`
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use paw_core::PawError;
 use paw_host::process::shell_quote;
 use paw_supervisor::approval::log::{Entry, VerdictLog, suggest};
-use paw_supervisor::approval::{self, Place, Rules, Verdict};
+use paw_supervisor::approval::{self, Verdict};
 use serde_json::json;
 
+use crate::approval::rules;
 use crate::context::Context;
 use crate::output::count;
 
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &ApprovalsArgs, context: &Context) -> Result<(), PawErro
 }
 
 fn check(args: &CheckArgs, context: &Context) -> Result<(), PawError> {
-    let (rules, place) = gather(args.worktree.as_deref(), context)?;
+    let (rules, place) = rules::gather(args.worktree.as_deref(), context)?;
     let verdict = match command_line(&args.command) {
         Some(line) => approval::judge(&line, &rules, &place),
         None => Verdict::Ask { reason: "it is not text (UTF-8)".to_owned() },
@@ -97,24 +98,6 @@ fn command_line(words: &[OsString]) -> Option<String> {
     }
     let words: Option<Vec<_>> = words.iter().map(|word| word.to_str()).collect();
     Some(words?.iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" "))
-}
-
-/// The rules and the place of a worktree, the current one if none is given. A directory outside of any repository has the user's own rules.
-pub(crate) fn gather(worktree: Option<&Path>, context: &Context) -> Result<(Rules, Place), PawError> {
-    let dir = worktree.map_or_else(|| context.cwd.clone(), |path| context.cwd.join(path));
-    let (configured, mut place) = approval::gather(&dir, &context.dirs)?;
-    if worktree.is_some() {
-        place.cwd.clone_from(&place.worktree);
-    }
-    if configured.unapproved.is_some() {
-        context
-            .output
-            .warn("this repository's own rules are not approved, so they do not count (git paw trust)");
-    }
-    for rule in configured.rules.unusable() {
-        context.output.warn(&format!("this rule is no plain command, so it allows nothing: {rule:?}"));
-    }
-    Ok((configured.rules, place))
 }
 
 fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {

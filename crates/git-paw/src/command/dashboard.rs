@@ -1,10 +1,5 @@
 //! `git paw dashboard`, and the session's own process with its screen.
 
-mod patrol;
-mod questions;
-mod session;
-mod tower;
-
 use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::{Endpoint, PawDir};
@@ -13,13 +8,14 @@ use paw_broker::log::SqliteLog;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_host::sqlite::Durability;
-use paw_screen::dashboard::{Home, Look, Options};
+use paw_runtime::SessionProcess;
+use paw_screen::dashboard::{Feed, Header, Home, Look, Options};
+use paw_screen::news::Member;
 use paw_screen::run::{Wires, on_terminal};
 use paw_screen::source::remote::{self, Remote};
 use paw_screen::source::{answer_on_bus, follow_bus};
+use paw_screen::text::Text;
 use tokio::sync::mpsc;
-
-pub(crate) use session::Session;
 
 use crate::context::Context;
 
@@ -66,12 +62,12 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 
 /// The pane of a session: broker, watcher, radar and learnings, and over them the screen.
 pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
-    let session = Session::start(context)?;
+    let session = SessionProcess::start(context.session_settings()?)?;
     let (feeds, news) = mpsc::channel(FEEDS);
     let (answers, carried) = mpsc::channel(ANSWERS);
     let (bus, runtime) = (session.bus(), session.runtime());
-    let header = session.header();
-    let members = session.members();
+    let header = header(&session);
+    let members = session.members().iter().map(member).collect();
     let shown = runtime.block_on(async {
         let _ = feeds.send(header).await;
         tokio::spawn(follow_bus(bus.clone(), members, feeds.clone()));
@@ -81,6 +77,20 @@ pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
     });
     session.stop();
     shown.map(drop).map_err(failed)
+}
+
+fn header(session: &SessionProcess) -> Feed {
+    let header = session.header();
+    Feed::Header(Header {
+        session: Text::line(&header.session),
+        repository: Text::line(&header.repository),
+        address: Text::line(&header.address),
+        open_to_all: header.open_to_all,
+    })
+}
+
+fn member(member: &paw_runtime::Member) -> Member {
+    Member { id: member.id.clone(), branch: member.branch.clone(), cli: member.cli.clone() }
 }
 
 fn options(home: Home, config: &PawConfig) -> Options {

@@ -2,6 +2,7 @@
 //!
 //! Everything happens through the commands a person would type, and is checked afterwards: the demo is a test, too.
 
+pub(crate) mod agent;
 mod facts;
 mod scene;
 mod story;

@@ -13,7 +13,7 @@ use paw_supervisor::approval::{self, Verdict};
 use paw_supervisor::sweep::{self, Swept};
 use serde::Serialize;
 
-use crate::command::approvals;
+use crate::approval::rules;
 use crate::context::Context;
 
 /// Say what an agent is doing and how we know, or what a saved screen of an AI CLI shows
@@ -114,7 +114,7 @@ fn judge(found: Found, context: &Context) -> Result<Explanation, PawError> {
     };
     let verdict = match ask.command() {
         Some(command) => {
-            let (rules, place) = approvals::gather(worktree.as_deref(), context)?;
+            let (rules, place) = rules::gather(worktree.as_deref(), context)?;
             approval::judge(command, &rules, &place)
         }
         None => Verdict::Ask { reason },

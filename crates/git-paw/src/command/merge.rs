@@ -1,27 +1,22 @@
 //! `git paw merge`
 
-mod proof;
-pub(super) mod show;
+mod show;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use paw_broker::client::{Client, ClientError};
 use paw_broker::identity::Caller;
-use paw_broker::{Message, SessionId};
+use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
-use paw_core::{BranchName, PawError};
-use paw_host::clock;
-use paw_host::git::Repo;
 use paw_host::trust::Approver;
-use paw_supervisor::gates::Stop;
-use paw_supervisor::merge::{self, Hands, Merge, MergeError, MergeReport, MergeStep, Testimony};
+use paw_supervisor::gates::{Gate, Stop};
+use paw_supervisor::merge::Merge;
+use paw_supervisor::merge::project_tests::{self, ProjectTests};
 
+use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::interrupt::stop_on_signals;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
-pub(super) use proof::Tests;
 
 /// Merge the agents' branches into the main branch, each tested before main moves
 ///
@@ -64,7 +59,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     let repo = context.require_repo()?;
     let client = context.broker_client()?;
     let only = if args.named.is_empty() { &args.only } else { &args.named };
-    let merge = open(only, &repo, context)?;
+    let merge = project_tests::open(only, &repo, context.find_session()?.as_ref())?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
@@ -75,55 +70,19 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
             client.agent()
         )));
     }
-    let tests = Tests::gather(&repo, args.trust, Duration::from_secs(args.timeout), context)?;
+    let checks = approval::checks(&repo, Some(Gate::Test), Consent::of_flag(args.trust), context)?;
+    let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout));
     if only.is_empty() {
         require_verified(&merge, context)?;
     }
-    let stop = stop_on_signals()?;
-    let report = carry_out(merge, args.rebase, &tests, &client, &stop, context)?;
+    let stop = Stop::on_signals().map_err(|error| PawError::IoError(error.to_string()))?;
+    let on_line = |line: &str| context.output.progress(line);
+    let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 
-/// Merges what is planned, telling the session. Once `stop` is raised, no proof counts any more: its tests were ended.
-pub(super) fn carry_out(
-    merge: Merge,
-    rebase: bool,
-    tests: &Tests<'_>,
-    client: &Client,
-    stop: &Stop,
-    context: &Context,
-) -> Result<MergeReport, PawError> {
-    let output = context.output;
-    let mut on_step = |step: MergeStep, branch: Option<&BranchName>| {
-        if let (MergeStep::Testing, Some(branch)) = (step, branch) {
-            output.progress(&format!("testing {branch} …"));
-        }
-    };
-    let mut hands = Hands {
-        prove: &mut |checkout| tests.prove(checkout, stop),
-        tell: &mut |message| tell(client, message),
-        on_step: &mut on_step,
-        me: client.agent(),
-        now: &clock::now,
-    };
-    Ok(merge.run(rebase, &mut hands)?)
-}
-
-/// A merge of these branches or agents, or of everybody's in the session.
-pub(super) fn open(only: &[String], repo: &Repo, context: &Context) -> Result<Merge, PawError> {
-    let git = repo.git();
-    let base = git.find_default_branch()?.ok_or(MergeError::NoBase(None))?;
-    let local = git.local_branches()?;
-    let session = context.find_session()?;
-    let members = session.as_ref().map(|session| merge::members_of(&session.receipt));
-    let members = merge::choose(members, only, &base, |branch| local.contains(branch))?;
-    let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
-    let testimony = Testimony::load(&repo.common_dir, id.as_ref())?;
-    Ok(Merge::open(repo, &base, &members, testimony, clock::now())?)
-}
-
-/// Everybody is verified at their current tip, or the person at the terminal wants it all the same.
+/// Fails unless every branch is verified at its tip, or the person at the terminal wants it all the same.
 fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
     let unverified = merge.unverified()?;
     let names: Vec<_> = unverified.iter().map(|entry| entry.branch.as_str()).collect();
@@ -143,12 +102,4 @@ fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
         names[0],
         names.join(",")
     )))
-}
-
-/// Without a session there is nobody to tell.
-fn tell(client: &Client, message: &Message) -> Result<(), PawError> {
-    match client.say(message, clock::now()) {
-        Ok(_) | Err(ClientError::NoSession) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -6,15 +6,12 @@ pub(crate) mod anew;
 pub(crate) mod approvals;
 pub(crate) mod attach;
 pub(crate) mod autopilot;
-pub(crate) mod autopilot_guide;
-pub(crate) mod autopilot_tui;
 pub(crate) mod commit_signal;
 pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod dashboard;
 pub(crate) mod deliver;
 pub(crate) mod demo;
-pub(crate) mod demo_agent;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod help;
@@ -97,7 +94,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Completions(args) => completions::run(&args, context)?,
         Command::ShellInit(args) => shell_init::run(&args, context)?,
         Command::Demo(args) => demo::run(&args, context)?,
-        Command::DemoAgent(args) => demo_agent::run(&args, context)?,
+        Command::DemoAgent(args) => demo::agent::run(&args, context)?,
     }
     Ok(ExitCode::SUCCESS)
 }

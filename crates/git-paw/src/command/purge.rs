@@ -7,10 +7,10 @@ use paw_session::lifecycle::purge::{self, Progress};
 use paw_session::lifecycle::unmerged::Unmerged;
 use paw_worktree::Worktrees;
 
-use crate::command::worktree::tell_rescue;
 use crate::context::Context;
 use crate::output::count;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::rescue::tell_rescue;
 use crate::session::own_pane;
 
 /// Remove the session: tmux, worktrees and state

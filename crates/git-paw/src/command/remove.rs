@@ -6,8 +6,8 @@ use paw_session::launch;
 use paw_session::lifecycle::remove::RemoveAgent;
 use paw_worktree::Worktrees;
 
-use crate::command::worktree::tell_rescue;
 use crate::context::Context;
+use crate::rescue::tell_rescue;
 use crate::session::own_pane;
 
 /// Take an agent out of the session, while the others go on

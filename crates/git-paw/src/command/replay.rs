@@ -7,9 +7,9 @@ use clap::{ArgGroup, Args};
 use paw_core::PawError;
 use paw_host::process::{self, Command};
 use paw_session::logs::{self, Keep, Logs};
+use paw_session::trust::loosens;
 use serde_json::json;
 
-use crate::command::start::trusted;
 use crate::context::Context;
 
 /// Read what an agent's pane has printed
@@ -45,7 +45,7 @@ pub(crate) struct ReplayArgs {
 pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
     // As the session that wrote them has read it.
-    let config = context.load_config()?.without(trusted::loosens).resolve()?;
+    let config = context.load_config()?.without(loosens).resolve()?;
     let logging = config.logging.unwrap_or_default();
     let logs = Logs::load(&logs::directory(&repo.root, &logging.log_dir))?;
     let session = args.session.as_deref();

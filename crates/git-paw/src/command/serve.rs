@@ -2,8 +2,8 @@
 
 use clap::Args;
 use paw_core::PawError;
+use paw_runtime::SessionProcess;
 
-use super::dashboard::Session;
 use crate::context::Context;
 use crate::output::count;
 
@@ -18,7 +18,7 @@ use crate::output::count;
 pub(crate) struct ServeArgs {}
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
-    let session = Session::start(context)?;
+    let session = SessionProcess::start(context.session_settings()?)?;
     let watched = count(session.members().len() as u64, "worktree");
     context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C stops it)", session.url()));
     session.runtime().block_on(session.ended());

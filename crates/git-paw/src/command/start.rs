@@ -4,14 +4,11 @@ mod agents;
 mod dry_run;
 mod existing;
 mod show;
-pub(crate) mod trusted;
-pub(crate) mod unattended;
+mod unattended;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
-
-pub(crate) use trusted::{loosens, without_loosening};
 
 use clap::Args;
 use paw_agent::detect_clis;
@@ -30,12 +27,11 @@ use paw_session::recover::Living;
 use paw_session::specs::SpecFormat;
 use paw_worktree::Worktrees;
 
-use crate::approval::Consent;
+use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::Style;
 use crate::prompt::TerminalPrompter;
 use show::State;
-use trusted::Asking;
 use unattended::UnattendedArgs;
 
 /// Start a session: a worktree, a pane and an AI CLI for each branch
@@ -62,7 +58,7 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "NAME,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
     specs: Option<Vec<String>>,
     /// How specs are written: openspec, markdown, speckit or superpowers
-    #[arg(long, value_name = "FORMAT", value_parser = spec_format)]
+    #[arg(long, value_name = "FORMAT")]
     specs_format: Option<SpecFormat>,
     /// Print what would be done, and do nothing
     #[arg(long)]
@@ -89,12 +85,6 @@ pub(crate) struct StartArgs {
     alone: UnattendedArgs,
 }
 
-pub(crate) fn spec_format(text: &str) -> Result<SpecFormat, String> {
-    let known = || SpecFormat::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
-    let found = SpecFormat::ALL.iter().find(|format| format.as_str() == text);
-    found.copied().ok_or_else(|| format!("there are: {}", known()))
-}
-
 pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
     if args.alone.is_wanted() && !args.dry_run {
         return unattended::run(args, context);
@@ -118,11 +108,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
         repo: context.require_repo()?,
         layers: context.load_config()?,
         receipts: Receipts::at(context.dirs.sessions_dir()),
-        asking: match (args.dry_run, args.trust) {
-            (true, _) => Asking::Never,
-            (false, true) => Asking::About(Consent::Given),
-            (false, false) => Asking::About(Consent::Ask),
-        },
+        consent: if args.dry_run { Consent::Never } else { Consent::of_flag(args.trust) },
     };
     if args.dry_run {
         dry_run::run(args, &site, context)?;
@@ -160,7 +146,7 @@ fn say_whom_flags_are_for(session: &Session, context: &Context) {
 
 /// The configuration as far as it may be followed.
 fn config(args: &StartArgs, site: &Surroundings, context: &Context) -> Result<PawConfig, PawError> {
-    let config = trusted::config(&site.layers, &site.repo, site.asking, context)?;
+    let config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     Ok(if args.alone.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
@@ -169,7 +155,7 @@ struct Surroundings {
     repo: Repo,
     layers: Layers,
     receipts: Receipts,
-    asking: Asking,
+    consent: Consent,
 }
 
 fn start_new(
@@ -181,7 +167,7 @@ fn start_new(
 ) -> Result<Receipt, PawError> {
     let config = config(args, site, context)?;
     let plan = make_plan(args, site, &config, living, context)?;
-    let preparation = trusted::preparation(&site.layers, &config, &site.repo, site.asking, context)?;
+    let preparation = approval::preparation(&site.layers, &config, &site.repo, site.consent, context)?;
     let wishes = Wishes {
         config: &config,
         config_dir: context.dirs.config_dir(),
@@ -246,7 +232,7 @@ fn make_plan(
     let taken = |name: &_| living.has_name(name) || listing.has_name(name);
     let mut plan = plan::plan(&request, &site, taken, Path::exists)?;
     if args.alone.is_wanted() {
-        unattended::loosen(&mut plan, config, &found.clis);
+        paw_supervisor::unattended::loosen(&mut plan, config, &found.clis);
     }
     Ok(plan)
 }

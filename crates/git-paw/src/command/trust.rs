@@ -1,18 +1,21 @@
 //! `git paw trust`
 
+use std::iter;
+
 use clap::Args;
+use paw_autopilot::work::Site;
 use paw_core::PawError;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
+use paw_session::trust::{self as session_trust, TrustRequest};
 use paw_supervisor::approval as rules;
-use paw_supervisor::gates;
+use paw_supervisor::gates::{self, Gate};
 use paw_worktree::setup;
 use serde_json::json;
 
+use crate::approval::autopilot::TESTS_QUESTION;
 use crate::approval::{self, Consent};
-use crate::command::autopilot;
-use crate::command::start::trusted;
 use crate::context::Context;
 use crate::output::count;
 
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
         }
     }
     Approver::from_env()?;
-    let consent = if args.yes { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.yes);
     for (wants, subject) in &wishes {
         if !approval::consents(subject, wants, &repo, consent, context)? {
             return Err(PawError::ConfigError(
@@ -87,15 +90,24 @@ fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
-    let wishes = [
-        ("this repository wants to run, in every new worktree:", setup.subject().cloned()),
-        (trusted::WANTS, trusted::wanted(&layers)?),
-        (approval::WANTS_GATES, gates.subject().cloned()),
-        ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?),
-        ("this repository wants autopilot to run:", autopilot::subject(&layers)),
-        ("this project wants its tests to be run by:", autopilot::test_command(repo, context)),
-    ];
-    Ok(wishes.into_iter().filter_map(|(wants, subject)| Some((wants, subject?))).collect())
+    let setup = (approval::SETUP_QUESTION, setup.subject().cloned());
+    let rules = ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?);
+    let agents = session_trust::agents(&layers, Gate::is_command)?;
+    let of_session = agents.into_iter().chain(gates.request().cloned());
+    let split = |request: TrustRequest| (request.question, Some(request.subject));
+    let wishes = iter::once(setup)
+        .chain(of_session.map(split))
+        .chain([rules])
+        .chain(paw_autopilot::trust::request(&layers).map(split))
+        .chain([(TESTS_QUESTION, test_command(repo, context))]);
+    Ok(wishes.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
+}
+
+/// The command by which a project wants its tests to be run.
+fn test_command(repo: &Repo, context: &Context) -> Option<Subject> {
+    let site = Site::find(repo.clone(), &context.cwd, &context.search_path).ok()?;
+    site.settings.runner.as_ref()?;
+    site.detect(None).ok()?.1
 }
 
 fn list(store: &TrustStore, context: &Context) -> Result<(), PawError> {

@@ -5,20 +5,17 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use paw_broker::client::ClientError;
 use paw_core::error::EXIT_FAILURE;
-use paw_core::{AgentId, BranchName, PawError};
+use paw_core::{BranchName, PawError};
 use paw_host::clock;
-use paw_host::git::Repo;
 use paw_screen::text::Text;
-use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, Status, Stop, governance};
-use paw_supervisor::merge::members_of;
+use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, Status, Stop};
+use paw_supervisor::merge::{agent_of, members_of};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::approval::{self, Checks, Consent};
+use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::interrupt::stop_on_signals;
 use crate::output::Style;
 
 /// Prove a branch: run the project's gates on a clean checkout of its tip
@@ -58,7 +55,8 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let (report, published) = prove(args, stop_on_signals, context)?;
+    let (report, published) =
+        prove(args, || Stop::on_signals().map_err(|error| PawError::IoError(error.to_string())), context)?;
     let output = context.output;
     if output.wants_json() {
         output.document(&Answer { report: &report, published })?;
@@ -91,48 +89,24 @@ fn prove(
 fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError> {
     let branch = BranchName::new(&args.branch)?;
     let repo = context.require_repo()?;
-    let consent = if args.trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, None, consent, context)?;
     let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
-    Ok(GateRequest { only, ..order(&repo, branch, checks, Duration::from_secs(args.timeout), context)? })
-}
-
-/// Everything that proves a branch.
-pub(super) fn order(
-    repo: &Repo,
-    branch: BranchName,
-    checks: Checks,
-    limit: Duration,
-    context: &Context,
-) -> Result<GateRequest, PawError> {
     Ok(GateRequest {
-        branch,
-        steps: checks.steps,
-        only: Vec::new(),
-        limit,
-        keep_in: gates::kept_checkouts(&context.dirs, repo),
-        preparation: checks.preparation,
-        governance: governance::load(&checks.config.governance, &repo.root)?,
-        repo: repo.clone(),
-        stop: Stop::default(),
+        only,
+        ..checks.request(&repo, branch, Duration::from_secs(args.timeout), &context.dirs)?
     })
 }
 
 /// Tells the session, if there is one, and says whether it did.
-pub(super) fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
+fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
     let client = context.broker_client()?;
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
-    let member = members.into_iter().find(|member| member.branch == report.branch);
-    let agent = member.map_or_else(|| AgentId::slug(&report.branch), |member| member.agent);
-    let message = report.message(agent, client.agent().clone());
-    match message.map(|message| client.say(&message, clock::now())) {
-        None | Some(Err(ClientError::NoSession)) => Ok(false),
-        Some(Ok(_)) => Ok(true),
-        Some(Err(error)) => {
-            context.output.warn(&format!("not published: {error}"));
-            Ok(false)
-        }
-    }
+    let published = report.publish(agent_of(&members, &report.branch), &client);
+    Ok(published.unwrap_or_else(|error| {
+        context.output.warn(&format!("not published: {error}"));
+        false
+    }))
 }
 
 fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {

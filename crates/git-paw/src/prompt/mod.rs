@@ -4,6 +4,7 @@
 //! [`select`] without a terminal. `terminal` is the one that really asks.
 
 pub(crate) mod select;
+pub(crate) mod subtasks;
 mod terminal;
 
 use std::collections::BTreeSet;

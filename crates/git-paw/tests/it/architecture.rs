@@ -1,6 +1,6 @@
 //! The arrows between the crates, and the page that draws them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const ROWS: [&[&str]; 7] = [
     &["paw-agent", "paw-broker", "paw-worktree"],
     &["paw-daemon", "paw-screen", "paw-session"],
     &["paw-supervisor"],
-    &["paw-autopilot"],
+    &["paw-autopilot", "paw-runtime"],
     &["git-paw"],
 ];
 
@@ -130,4 +130,71 @@ fn every_place_the_page_names_exists() {
     for place in places {
         assert!(root().join(place).exists(), "{place} is gone");
     }
+}
+
+/// MCP tools answer with what a command prints, so they may call commands.
+const MAY_CALL_COMMANDS: &str = "mcp";
+
+#[test]
+fn no_command_imports_another_command() {
+    let commands = root().join("crates/git-paw/src/command");
+    let files: Vec<(Vec<String>, String)> = sources("git-paw")
+        .into_iter()
+        .filter_map(|file| {
+            let path = module_path(file.strip_prefix(&commands).ok()?);
+            (!path.is_empty()).then(|| (path, fs::read_to_string(&file).unwrap()))
+        })
+        .collect();
+    let verbs: BTreeSet<&str> = files.iter().map(|(path, _)| path[0].as_str()).collect();
+    let found: Vec<String> = files
+        .iter()
+        .filter(|(path, _)| path[0] != MAY_CALL_COMMANDS)
+        .flat_map(|(path, text)| imports(path, text).into_iter().map(move |other| (path, other)))
+        .filter(|(path, other)| verbs.contains(other.as_str()) && *other != path[0])
+        .map(|(path, other)| format!("{} imports {other}", path.join("::")))
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The module of a file below `command/`: `tasks/add.rs` is `[tasks, add]`.
+fn module_path(file: &Path) -> Vec<String> {
+    let path = file.with_extension("");
+    let mut parts: Vec<String> =
+        path.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| part != "mod").collect();
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The modules directly below `command` that a file names, by `crate::command::` or by enough `super::`.
+fn imports(path: &[String], text: &str) -> Vec<String> {
+    let up = "super::".repeat(path.len());
+    let by_super = text.split(&up).zip(text.split(&up).skip(1));
+    // With one more `super::` on either side it is another module.
+    let by_super = by_super
+        .filter(|(before, after)| !before.ends_with("super::") && !after.starts_with("super::"))
+        .map(|(_, after)| after);
+    text.split("crate::command::").skip(1).chain(by_super).flat_map(first_names).collect()
+}
+
+/// `merge::show;` names `merge`; `{merge, verify as prove};` names `merge` and `verify`.
+fn first_names(rest: &str) -> Vec<String> {
+    let list = rest.strip_prefix('{').and_then(|list| list.split(';').next());
+    let parts: Vec<&str> = list.map_or_else(|| vec![rest], |list| list.split([',', '{', '}']).collect());
+    let name = |part: &str| {
+        part.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    };
+    parts.into_iter().map(name).filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn an_import_of_another_command_is_found_however_it_is_written() {
+    let of = |module: &[&str], text: &str| {
+        imports(&module.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>(), text)
+    };
+    assert_eq!(of(&["serve"], "use super::dashboard::Session;"), ["dashboard"]);
+    assert_eq!(of(&["serve"], "use crate::command::{merge as merging, verify};"), ["merge", "verify"]);
+    assert_eq!(of(&["tasks", "add"], "use super::super::start::spec_format;"), ["start"]);
+    assert_eq!(of(&["tasks", "add"], "crate::command::start::run()"), ["start"]);
+    assert_eq!(of(&["tasks", "from_spec"], "use super::add::AddArgs;"), Vec::<String>::new());
+    assert_eq!(of(&["tasks"], "    use super::super::prompt;"), Vec::<String>::new());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use paw_core::config::AutopilotConfig;
 use paw_host::process::Command;
 
 use super::WorkError;
@@ -22,6 +23,18 @@ pub struct FinalCommands {
     pub coverage_report: Option<PathBuf>,
     /// Without a report nothing counts as done.
     pub coverage_required: bool,
+}
+
+impl From<AutopilotConfig> for FinalCommands {
+    fn from(config: AutopilotConfig) -> Self {
+        Self {
+            format: config.format_command,
+            lint: config.lint_command,
+            coverage: config.coverage_command,
+            coverage_report: config.coverage_report,
+            coverage_required: config.coverage_required,
+        }
+    }
 }
 
 const PLACES: [&str; 11] = [

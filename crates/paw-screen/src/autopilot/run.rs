@@ -3,13 +3,14 @@
 use std::io;
 
 use crossterm::event::Event as Input;
+use paw_host::signals::asked_to_end;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt as _};
 
 use super::{Effect, Event, Order, State, draw};
-use crate::terminal::{Screen, TerminalError, asked_to_end};
+use crate::terminal::{Screen, TerminalError};
 use crate::typed::Typed;
 
 /// Why the view was closed.

@@ -71,7 +71,7 @@ pub fn prepare(
 }
 
 /// Where a repository's kept checkouts are: among our own data, told apart from another repository of the same name.
-pub fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
+pub(super) fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     let project = ProjectName::from_path(&repo.root);
     let real = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
     let key = Subject::new("checkouts").with("repository", real.as_os_str().as_bytes()).fingerprint();

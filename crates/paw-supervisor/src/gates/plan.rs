@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use paw_core::config::{Layer, SupervisorConfig};
-use paw_host::trust::Subject;
+use paw_core::config::{Layer, SupervisorConfig, TrustItem};
+use paw_session::trust::TrustRequest;
 use serde::{Deserialize, Serialize};
 
 /// One check. The cheap ones come first.
@@ -73,6 +73,11 @@ impl Gate {
         }
     }
 
+    /// Whether a key of a configuration file is the command of a gate.
+    pub fn is_command(item: &TrustItem) -> bool {
+        Self::ALL.iter().any(|gate| gate.key() == item.key)
+    }
+
     fn command(self, config: &SupervisorConfig) -> Option<&str> {
         let command = match self {
             Self::Fmt => &config.fmt_check_command,
@@ -106,13 +111,13 @@ pub struct GateStep {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GatePlan {
     pub steps: Vec<GateStep>,
-    subject: Option<Subject>,
+    request: Option<TrustRequest>,
 }
 
 impl GatePlan {
-    /// The commands that come from the repository's own file, which somebody has to approve.
-    pub fn subject(&self) -> Option<&Subject> {
-        self.subject.as_ref()
+    /// The commands that come from the repository's own file, which the user has to approve.
+    pub fn request(&self) -> Option<&TrustRequest> {
+        self.request.as_ref()
     }
 }
 
@@ -123,9 +128,9 @@ pub fn plan(config: &SupervisorConfig, repository: &Layer) -> GatePlan {
     let steps: Vec<_> = Gate::ALL.into_iter().filter_map(step).collect();
     let keys: Vec<_> = repository.needs_trust().into_iter().map(|item| item.key).collect();
     let own = steps.iter().filter(|step| keys.iter().any(|key| key == step.gate.key()));
-    let subject =
-        own.fold(Subject::new("gates"), |subject, step| subject.with(step.gate.key(), step.command.as_str()));
-    GatePlan { subject: (!subject.is_empty()).then_some(subject), steps }
+    let items = own.map(|step| (step.gate.key().to_owned(), step.command.clone()));
+    let request = TrustRequest::new("this repository wants to run, as gates:", "gates", items);
+    GatePlan { request, steps }
 }
 
 #[cfg(test)]
@@ -149,7 +154,7 @@ mod tests {
         let plan = plan(&config, &Layer::default());
         let gates: Vec<_> = plan.steps.iter().map(|step| step.gate.as_str()).collect();
         assert_eq!(gates, ["fmt", "test"]);
-        assert_eq!(plan.subject(), None);
+        assert_eq!(plan.request(), None);
     }
 
     #[test]
@@ -161,7 +166,7 @@ mod tests {
             ..SupervisorConfig::default()
         };
         let plan = plan(&config, &repository);
-        assert_eq!(plan.subject().unwrap().summary(), ["supervisor.test_command: make test"]);
+        assert_eq!(plan.request().unwrap().subject.summary(), ["supervisor.test_command: make test"]);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use paw_broker::client::{Client, ClientError};
 use paw_broker::message::{Feedback, Message, Verified};
 use paw_core::{AgentId, BranchName};
+use paw_host::clock;
 use serde::Serialize;
 
 use super::governance::Document;
@@ -31,6 +33,16 @@ pub struct GateReport {
 }
 
 impl GateReport {
+    /// Publishes the report about the work of `agent`. Returns whether there was a message and a session to send it to.
+    pub fn publish(&self, agent: AgentId, client: &Client) -> Result<bool, ClientError> {
+        let Some(message) = self.message(agent, client.agent().clone()) else { return Ok(false) };
+        match client.say(&message, clock::now()) {
+            Ok(_) => Ok(true),
+            Err(ClientError::NoSession) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The message to publish, from `me` about the work of `agent`. An unproven or void result is not published.
     pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
         match self.proof {

@@ -1,8 +1,6 @@
 //! Checks, each run to its end.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use paw_host::clock::Stopwatch;
@@ -12,6 +10,7 @@ use paw_host::process::{Command, Exit, Stream};
 use super::outcome::{Finding, Status};
 use super::plan::GateStep;
 use super::record::Records;
+use super::stop::Stop;
 use super::verify::GateError;
 
 /// How much of what a check prints is kept: its end.
@@ -19,20 +18,6 @@ const MOST_BYTES: usize = 4 << 20;
 /// How many of its last lines are told.
 const TAIL: usize = 12;
 const LONGEST_LINE: usize = 300;
-
-/// A request to end checks early. All clones are one.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
 
 /// What a check printed, both streams in one.
 pub(super) struct Ran {

@@ -20,7 +20,8 @@ use super::plan::{Gate, GateStep};
 use super::prune;
 use super::record::{Record, Records};
 use super::report::GateReport;
-use super::run::{Ran, Site, Stop};
+use super::run::{Ran, Site};
+use super::stop::Stop;
 
 /// Checks that could not be run. A check that ran and failed is a [`super::Finding`].
 #[derive(Debug, thiserror::Error)]

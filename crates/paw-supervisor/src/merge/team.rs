@@ -17,6 +17,12 @@ pub fn members_of(receipt: &Receipt) -> Vec<Member> {
     members.map(|(agent, row)| Member { agent, branch: row.branch.clone() }).collect()
 }
 
+/// Whose branch it is. One that is no member's goes by a name made of the branch.
+pub fn agent_of(members: &[Member], branch: &BranchName) -> AgentId {
+    let member = members.iter().find(|member| member.branch == *branch);
+    member.map_or_else(|| AgentId::slug(branch), |member| member.agent.clone())
+}
+
 /// Those of the session, or only those that were named: by branch, or by agent. A named branch need not be the
 /// session's.
 pub fn choose(

@@ -9,11 +9,11 @@ use paw_core::{AgentId, Receipt, SessionName};
 use super::by_hand::Approved;
 use crate::approval::log::{Entry, LogError, VerdictLog};
 use crate::approval::{Place, Rules, Verdict, judge, judge_edit};
-use crate::unattended::charge;
+use crate::unattended::attendant_lock;
 
 /// Whether approvals are answered in this session at all.
 pub fn is_answering(receipt: &Receipt, common_dir: &Path, rules: &Rules) -> bool {
-    rules.is_on() && charge::is_supervised(receipt, common_dir)
+    rules.is_on() && attendant_lock::is_supervised(receipt, common_dir)
 }
 
 /// Judges what is asked. What could not be read whole is for a person.
@@ -74,7 +74,7 @@ mod tests {
     use paw_core::SessionMode;
 
     use super::*;
-    use crate::unattended::Charge;
+    use crate::unattended::AttendantLock;
 
     fn ask(subject: AskSubject) -> Ask {
         Ask { kind: AskKind::Command, subject, keys: None }
@@ -103,9 +103,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let is_answering = |receipt: &Receipt| is_answering(receipt, dir.path(), &Rules::default());
         assert!(!is_answering(&receipt));
-        let charge = Charge::take(dir.path()).unwrap();
+        let lock = AttendantLock::take(dir.path()).unwrap();
         assert!(is_answering(&receipt), "somebody stands in for one");
-        drop(charge);
+        drop(lock);
         assert!(!is_answering(&receipt));
         receipt.mode = SessionMode::Supervisor;
         assert!(is_answering(&receipt));

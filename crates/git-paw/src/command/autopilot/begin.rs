@@ -1,13 +1,14 @@
 //! The beginning of a run, and of one that goes on.
 
 use paw_autopilot::executor::Executor;
+use paw_autopilot::pane::PaneSession;
 use paw_autopilot::work::{self, Plan, Site, Wishes, Work};
 use paw_core::PawError;
 
-use super::pane::{self, Place};
-use super::{AutopilotArgs, gather};
-use crate::command::tasks::expand::agree_and_write;
+use super::{AutopilotArgs, pane};
+use crate::approval::autopilot as approved;
 use crate::context::Context;
+use crate::prompt::subtasks::agree_and_write;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
 
 pub(super) fn begin(
@@ -15,7 +16,7 @@ pub(super) fn begin(
     site: Site,
     context: &Context,
 ) -> Result<(Work, Executor), PawError> {
-    let executor = gather::executor(args.executor.as_deref(), &site, args.consent(), context)?;
+    let executor = approved::executor(args.executor.as_deref(), &site, args.consent(), context)?;
     let wishes = Wishes { executor: Some(executor.name.clone()), ..args.wishes(&site) };
     let mut plan = work::plan(&site, &wishes, &[executor.program()])?;
     if plan.problems().is_empty() && plan.needs_subtasks {
@@ -25,7 +26,7 @@ pub(super) fn begin(
     if !args.no_confirm {
         ask_to_begin(&plan)?;
     }
-    let approves = gather::approves(&site, args.consent(), context);
+    let approves = approved::approves(&site, args.consent(), context);
     let work = Work::begin(site, &plan, wishes, &approves)?;
     if let Some(wished) = &plan.instead_of {
         context
@@ -73,10 +74,10 @@ fn ask_to_begin(plan: &Plan) -> Result<(), PawError> {
 
 /// Where the executor works: where it was said, else where it worked before, as far as that is still there.
 pub(super) fn find_place(
-    place: Option<Place>,
+    place: Option<PaneSession>,
     work: &Work,
     context: &Context,
-) -> Result<Option<Place>, PawError> {
+) -> Result<Option<PaneSession>, PawError> {
     if place.is_some() || !work.notes.wishes.pane {
         return Ok(place);
     }
@@ -92,10 +93,10 @@ pub(super) fn resume(
     site: &Site,
     context: &Context,
 ) -> Result<(Work, Executor), PawError> {
-    let approves = gather::approves(site, args.consent(), context);
+    let approves = approved::approves(site, args.consent(), context);
     let stored = Work::stored_wishes(site)?;
     let name = args.executor.as_deref().or(stored.executor.as_deref());
-    let executor = gather::executor(name, site, args.consent(), context)?;
+    let executor = approved::executor(name, site, args.consent(), context)?;
     let mut work = Work::resume(site.clone(), &approves)?;
     if let Some(budget) = args.budget {
         work.run.order.budget = budget;

@@ -9,14 +9,15 @@ use paw_autopilot::work::{self, Check, Plan, Site, Wishes};
 use paw_core::PawError;
 use serde_json::json;
 
+use super::AutopilotArgs;
 use super::words::{count, line};
-use super::{AutopilotArgs, gather};
+use crate::approval::autopilot as approved;
 use crate::context::Context;
 use crate::output::Style;
 
 pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
-    let config = gather::known(&site.repo, context)?;
-    let executor = gather::choose(args.executor.as_deref(), &config, context);
+    let config = approved::known(&site.repo, context)?;
+    let executor = approved::choose(args.executor.as_deref(), &config, context);
     let tools = match &executor {
         Ok(executor) => vec![executor.program()],
         Err(ExecutorError::NotInstalled(name)) => vec![name.clone()],

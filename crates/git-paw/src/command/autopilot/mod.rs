@@ -5,11 +5,12 @@ mod begin;
 mod budget;
 mod dry_run;
 mod fleet;
-mod gather;
+pub(crate) mod guide;
 mod pane;
 mod paused;
 mod show;
 mod steer;
+mod tui;
 mod words;
 
 use std::process::ExitCode;
@@ -22,12 +23,12 @@ use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 
 use crate::approval::Consent;
-use crate::command::autopilot_guide::{self, Verb};
+use crate::approval::autopilot::final_commands;
 use crate::context::Context;
 use crate::prompt::{Prompter as _, TerminalPrompter};
+use guide::Verb;
 
-pub(crate) use gather::{executor, final_commands, known_commands, subject, test_command};
-pub(crate) use pane::worker::{ExecutorPaneArgs, run as run_in_pane};
+pub(crate) use pane::{ExecutorPaneArgs, run as run_in_pane};
 use show::Screen;
 
 /// Do a task test-first, on its own: failing tests, code, proof, commit; then push and pull request
@@ -140,7 +141,7 @@ impl AutopilotArgs {
     }
 
     fn consent(&self) -> Consent {
-        if self.trust { Consent::Given } else { Consent::Ask }
+        Consent::of_flag(self.trust)
     }
 
     fn wishes(&self, site: &Site) -> Wishes {
@@ -163,7 +164,7 @@ impl AutopilotArgs {
 
 pub(crate) fn run(args: &AutopilotArgs, context: &Context) -> Result<ExitCode, PawError> {
     if let Some(verb) = &args.verb {
-        return autopilot_guide::run(verb, context);
+        return guide::run(verb, context);
     }
     let repo = context.require_repo()?;
     let site = Site::find(repo, &context.cwd, &context.search_path)?;

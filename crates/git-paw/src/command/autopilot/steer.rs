@@ -3,13 +3,13 @@
 use paw_autopilot::drive::{Hands, drive};
 use paw_autopilot::engine::Stage;
 use paw_autopilot::executor::{Aside, Executor};
+use paw_autopilot::pane::{ExecutorPane, PaneSession};
 use paw_autopilot::work::finish::FinalCommands;
 use paw_autopilot::work::{Work, WorkError};
 use paw_core::PawError;
 use paw_host::process::end_children;
-use paw_screen::terminal::EndSignals;
+use paw_host::signals::EndSignals;
 
-use super::pane::{ExecutorPane, Place};
 use super::paused;
 use super::show::Screen;
 
@@ -17,7 +17,7 @@ pub(super) fn to_the_end(
     work: &mut Work,
     executor: &Executor,
     commands: &FinalCommands,
-    place: Option<Place>,
+    place: Option<PaneSession>,
     screen: &mut Screen,
 ) -> Result<(), WorkError> {
     pause_on_signals(work)?;
@@ -28,7 +28,7 @@ pub(super) fn to_the_end(
 }
 
 fn in_pane(
-    place: Place,
+    place: PaneSession,
     work: &mut Work,
     executor: &Executor,
     commands: &FinalCommands,

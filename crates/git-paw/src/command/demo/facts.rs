@@ -4,7 +4,7 @@ use paw_broker::message::Artifact;
 use paw_broker::{Message, Stored};
 use paw_core::AgentId;
 
-use crate::command::demo_agent::Task;
+use super::agent::Task;
 
 /// Something that was said, and when: each number comes once, later ones are higher.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::sqlite::Durability;
 use paw_host::tmux::{Tmux, TmuxCommand};
 
-use crate::command::demo_agent::Task;
+use super::agent::Task;
 
 /// What the agents' CLI is called.
 pub(super) const CLI: &str = "scripted";

@@ -9,9 +9,9 @@ use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use serde_json::Value;
 
+use super::agent::Task;
 use super::facts;
 use super::scene::{self, CLI, Scene};
-use crate::command::demo_agent::Task;
 use crate::context::Context;
 use crate::output::Style;
 

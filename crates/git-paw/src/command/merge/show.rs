@@ -2,7 +2,7 @@
 
 use paw_core::PawError;
 use paw_supervisor::merge::{Entry, Merge, MergeReport, Move, Outcome, Skip};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::context::Context;
 use crate::output::Style;
@@ -55,7 +55,7 @@ fn why(next: &Move) -> String {
 pub(super) fn report(report: &MergeReport, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() {
-        return output.document(&document(report));
+        return output.document(&report.document());
     }
     let row = |entry: &Entry| {
         let word = entry.outcome().map(Outcome::word).unwrap_or_default().replace('_', " ");
@@ -77,28 +77,4 @@ pub(super) fn report(report: &MergeReport, context: &Context) -> Result<(), PawE
     let at = report.after.get(..10).unwrap_or(&report.after);
     let moved = if report.before == report.after { "stays" } else { "is now" };
     output.say(&format!("{} {moved} at {at}", output.paint(style, report.base.as_str())))
-}
-
-/// What was done, as a document.
-pub(in crate::command) fn document(report: &MergeReport) -> Value {
-    let branch = |entry: &Entry| {
-        let mut value = serde_json::to_value(entry).unwrap_or_default();
-        if let Some(map) = value.as_object_mut() {
-            map.shift_remove("stage");
-            map.insert("detail".to_owned(), entry.outcome().map(ToString::to_string).into());
-        }
-        value
-    };
-    json!({
-        "dry_run": false,
-        "base": report.base,
-        "before": report.before,
-        "after": report.after,
-        "complete": report.is_complete(),
-        "resumed": report.resumed,
-        "summary": report.summary(),
-        "branches": report.entries.iter().map(branch).collect::<Vec<_>>(),
-        "cycles": report.cycles,
-        "notes": report.notes,
-    })
 }

@@ -8,8 +8,9 @@ use paw_session::lifecycle::Session;
 use paw_session::recover::{self, Circumstances, Living};
 use paw_session::specs;
 
+use super::Surroundings;
 use super::show::State;
-use super::{Surroundings, trusted};
+use crate::approval;
 use crate::context::Context;
 
 /// The receipt of a session whose repository may have been moved since: then everything that knows its old place is
@@ -52,7 +53,7 @@ fn build_again(
     living: &Living,
     context: &Context,
 ) -> Result<Receipt, PawError> {
-    let config = &trusted::config(&site.layers, &site.repo, site.asking, context)?;
+    let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     let specs = specs::find_assigned(&receipt, &site.repo.root, config);
     let spec = |branch: &BranchName| specs.iter().find(|spec| spec.branch == *branch).cloned();
     let supervisor = config.supervisor.clone().unwrap_or_default();

@@ -1,36 +1,28 @@
-//! `git paw start --unattended`: a session that is followed to its end, with nobody at the keyboard.
+//! `git paw start --unattended`: starts a session and follows it to its end.
 
-mod crew;
-mod signs;
-mod spoken;
-mod summary;
+mod show;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
-use paw_agent::detect::CliInfo;
-use paw_agent::launch::command_line;
+use jiff::SignedDuration;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_core::error::EXIT_CANCELLED;
-use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
 use paw_session::lifecycle::Session;
-use paw_session::plan::Plan;
-use paw_supervisor::unattended::{Charge, Next, Watch};
+use paw_supervisor::gates::Checks;
+use paw_supervisor::unattended::{self, End, Options};
 
 use super::StartArgs;
-use crate::approval::{self, Checks, Consent};
+use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::failure::Failure;
-use crew::Crew;
-use signs::{Sign, Signs};
-use summary::{End, Summary};
 
-/// What holds for a session without anybody at the keyboard.
+/// Flags of an unattended session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(super) struct UnattendedArgs {
     /// Stay until every agent has come to an end: check its work, have it mend what fails, and sum up
@@ -96,10 +88,10 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     }
 }
 
-/// What has to be there before anything is started: gates that somebody has approved.
+/// The gates, which have to be configured and approved before anything is started.
 fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, PawError> {
     Approver::from_env()?;
-    let consent = if trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(trust);
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(
@@ -117,111 +109,36 @@ pub(super) fn with_broker(mut config: PawConfig) -> PawConfig {
     config
 }
 
-/// Agents that are looked after may do what they may in a supervised session.
-pub(crate) fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
-    let supervisor = config.supervisor.clone().unwrap_or_default();
-    plan.unattended = true;
-    plan.guard = supervisor.strict_branch_guard;
-    for agent in &mut plan.agents {
-        if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
-            agent.command = command_line(cli, config.clis.get(&agent.cli), supervisor.agent_approval, None);
-        }
-    }
-}
-
-/// Follows a session that runs until everybody in it has come to an end, or the time is over.
+/// Follows a running session, shows what became of it, and says how this command ends.
 fn follow(
     args: &UnattendedArgs,
     checks: Checks,
     session: &Session,
     context: &Context,
 ) -> Result<ExitCode, PawError> {
-    let receipt = &session.receipt;
-    if !receipt.has_broker() {
-        return Err(PawError::SessionError(format!(
-            "session '{}' has no broker, so nobody can be followed\n\
-             hint: git paw purge, then git paw start --unattended makes one that has",
-            receipt.session_name
-        )));
-    }
-    let Some(charge) = Charge::take(&session.repo.common_dir)? else {
-        return Err(PawError::SessionError(
-            "another git paw start --unattended looks after this session already".to_owned(),
-        ));
+    let options = Options {
+        limit: args.time_limit.unwrap_or(USUAL_LIMIT),
+        chances: args.chances.unwrap_or(USUAL_CHANCES),
+        merge: args.merge,
     };
-    let limit = args.time_limit.unwrap_or(USUAL_LIMIT);
-    let signs = Signs::catch(session, &checks.config.broker, limit)?;
-    let chances = args.chances.unwrap_or(USUAL_CHANCES);
-    let mut crew = Crew::new(session, checks, chances, context)?;
-    let mut watch = Watch::new(&crew.members, chances, clock::now());
-    let agents = crew.members.len();
-    context.output.note(&format!(
-        "session '{}': {agents} agent{}, for at most {}; Ctrl+C leaves {} at work",
-        receipt.session_name,
-        if agents == 1 { "" } else { "s" },
-        summary::time(limit),
-        if agents == 1 { "it" } else { "them" },
-    ));
-    let end = until_the_end(&mut watch, &mut crew, &signs)?;
-    // What became of the agents is told even where the merge could not be made.
-    let (merged, merge_error) = match end {
-        End::Complete if args.merge => match crew.merge(&watch, &signs) {
-            Ok(merged) => (merged, None),
-            Err(error) => (None, Some(error.to_string())),
+    let output = context.output;
+    let summary = unattended::follow(
+        options,
+        unattended::Context {
+            session,
+            checks,
+            client: context.broker_client()?,
+            dirs: &context.dirs,
+            notify: Arc::new(move |notice| show::notice(notice, output)),
         },
-        End::Complete | End::TimeOver | End::Interrupted | End::SessionGone => (None, None),
-    };
-    drop(charge);
-    let end = if signs.stop().is_raised() { End::Interrupted } else { end };
-    let summary = Summary {
-        session: receipt.session_name.to_string(),
-        end,
-        took: signs.elapsed(),
-        outcomes: watch.outcomes(clock::now()),
-        questions: watch.questions(),
-        merged,
-        merge_error,
-        wanted_merge: args.merge,
-    };
-    summary.show(context)?;
-    Ok(match end {
+    )?;
+    show::summary(&summary, context)?;
+    Ok(match summary.end {
         End::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
         End::TimeOver => ExitCode::from(EXIT_TIME_OVER),
         End::Complete | End::SessionGone if summary.is_good() => ExitCode::SUCCESS,
         End::Complete | End::SessionGone => ExitCode::FAILURE,
     })
-}
-
-fn until_the_end(watch: &mut Watch, crew: &mut Crew<'_>, signs: &Signs) -> Result<End, PawError> {
-    loop {
-        let now = clock::now();
-        let until = match watch.next(now) {
-            Next::Verify { agent, branch } => {
-                crew.verify(agent, branch, signs)?;
-                continue;
-            }
-            Next::Over if crew.find_moved(watch)? => continue,
-            Next::Over => return Ok(End::Complete),
-            Next::Wait(until) => until,
-        };
-        match signs.wait(pause(now, until)) {
-            Some(Sign::Said(stored)) => crew.hear(&stored, watch)?,
-            Some(Sign::Checked { agent, outcome }) => crew.judge(watch, &agent, &outcome, signs)?,
-            Some(sign @ (Sign::Interrupted | Sign::TimeOver)) => {
-                if watch.is_verifying() {
-                    signs.wait_for_gates();
-                }
-                return Ok(if matches!(sign, Sign::TimeOver) { End::TimeOver } else { End::Interrupted });
-            }
-            Some(Sign::Quiet) if !crew.is_session_there()? => return Ok(End::SessionGone),
-            // The broker has nothing to say, or somebody's time is over.
-            Some(Sign::Quiet | Sign::Moved) | None => crew.look_at_all(watch)?,
-        }
-    }
-}
-
-fn pause(now: Timestamp, until: Option<Timestamp>) -> Option<Duration> {
-    until.map(|until| until.duration_since(now).try_into().unwrap_or_default())
 }
 
 #[cfg(test)]

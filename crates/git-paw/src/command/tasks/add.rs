@@ -8,7 +8,6 @@ use paw_session::specs::SpecFormat;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, find_project, from_spec, view};
-use crate::command::start::spec_format;
 use crate::context::Context;
 
 /// Add a task, or a subtask to a task
@@ -28,7 +27,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["parent", "details"])]
     pub(crate) spec: Option<String>,
     /// How specs are written: openspec, markdown, speckit or superpowers
-    #[arg(long, value_name = "FORMAT", value_parser = spec_format, requires = "spec")]
+    #[arg(long, value_name = "FORMAT", requires = "spec")]
     pub(crate) specs_format: Option<SpecFormat>,
     /// Show what a spec would become, and write nothing
     #[arg(long, requires = "spec")]

@@ -1,17 +1,18 @@
 //! `git paw tasks expand`
 
 use clap::Args;
-use paw_autopilot::expand::{Proposed, propose, write};
-use paw_autopilot::tasks::{ItemId, TagName, TaskId};
+use paw_autopilot::expand::propose;
+use paw_autopilot::tasks::ItemId;
 use paw_autopilot::work::Site;
 use paw_core::PawError;
 use serde_json::json;
 
-use super::{CommonArgs, find_project, view};
+use super::{CommonArgs, find_project};
 use crate::approval::Consent;
-use crate::command::autopilot::executor;
+use crate::approval::autopilot::executor;
 use crate::context::Context;
-use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::prompt::subtasks::agree_and_write;
+use crate::prompt::{Prompter as _, TerminalPrompter};
 
 /// Divide a task into subtasks, by an executor, shown before they are written
 ///
@@ -49,7 +50,7 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
     };
     let (_, tag) = find_project(&args.common, context)?;
     let site = Site::find(context.require_repo()?, &context.cwd, &context.search_path)?;
-    let consent = if args.trust { Consent::Given } else { Consent::Ask };
+    let consent = Consent::of_flag(args.trust);
     let executor = executor(args.executor.as_deref(), &site, consent, context)?;
     context.output.progress(&format!("{} is asked for subtasks of task {id}", executor.name));
     let proposed = propose(&site, &executor, &tag, &id, &mut |_| ())?;
@@ -58,29 +59,4 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
         return context.output.document(&json!({"tag": tag, "id": id, "added": added, "subtasks": proposed}));
     }
     context.output.say(&format!("added {} to task {id}", crate::output::count(added.len() as u64, "subtask")))
-}
-
-/// Shows what is proposed, asks where somebody is to be asked, and writes it.
-pub(crate) fn agree_and_write(
-    site: &Site,
-    tag: &TagName,
-    id: &TaskId,
-    proposed: &[Proposed],
-    ask: bool,
-    context: &Context,
-) -> Result<Vec<ItemId>, PawError> {
-    for (subtask, number) in proposed.iter().zip(1..) {
-        let needs: Vec<String> = subtask.dependencies.iter().map(|other| format!("{id}.{other}")).collect();
-        let needs =
-            if needs.is_empty() { String::new() } else { format!(" [depends on {}]", needs.join(", ")) };
-        let row = format!("  {id}.{number} {}{needs}", view::line(&subtask.title));
-        if context.output.wants_json() { context.output.note(&row) } else { context.output.say(&row)? }
-    }
-    if ask {
-        let text = format!("Write these subtasks of task {id} to tasks.json?");
-        if !TerminalPrompter.confirm(&Question { text: &text, instead: "--yes" }, true)? {
-            return Err(PawError::UserCancelled);
-        }
-    }
-    Ok(write(site, tag, id, proposed)?)
 }

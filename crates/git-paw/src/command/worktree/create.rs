@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use paw_host::config;
 use paw_host::git::Repo;
-use paw_worktree::setup::{self, SetupPlan, SetupStatus};
+use paw_worktree::setup::SetupStatus;
 use paw_worktree::shown::printable_path;
 use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
 use serde_json::Value;
@@ -96,13 +96,8 @@ fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Res
         context.output.warn(&warning.to_string());
     }
     let config = layers.resolve()?;
-    let setup = if args.no_setup || repo.bare {
-        SetupPlan::default()
-    } else {
-        let consent = if args.trust { Consent::Given } else { Consent::Ask };
-        approval::decide(setup::plan(&config, &layers.repo, &repo.root), &repo, consent, context)?
-    };
-    Ok(Preparation { copy: config.worktree.copy, setup })
+    let consent = if args.no_setup { Consent::Never } else { Consent::of_flag(args.trust) };
+    Ok(approval::preparation(&layers, &config, &repo, consent, context)?)
 }
 
 fn tell(prepared: &Prepared, context: &Context) -> Result<(), Failure> {

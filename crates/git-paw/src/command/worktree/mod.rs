@@ -9,8 +9,6 @@ pub(crate) mod remove;
 mod switch;
 mod view;
 
-pub(crate) use view::tell_rescue;
-
 use clap::{Args, Subcommand};
 use paw_worktree::Worktrees;
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::view;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::rescue::{tell_ignored, tell_rescue};
 
 /// Remove a worktree; work that is not merged or not committed is kept first
 ///
@@ -42,8 +43,8 @@ pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -
     }
     let removed = remove(args, worktrees, context)?;
     match &removed.rescue {
-        Some(rescue) => view::tell_rescue(rescue, context),
-        None => view::tell_ignored(&removed.ignored_left_behind, context),
+        Some(rescue) => tell_rescue(rescue, context),
+        None => tell_ignored(&removed.ignored_left_behind, context),
     }
     let (row, deleted) = (&removed.worktree, removed.branch_deleted);
     let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };

@@ -1,15 +1,10 @@
 //! Worktrees as programs and people see them.
 
-use std::path::PathBuf;
-
 use paw_worktree::list::Unmanaged;
-use paw_worktree::rescue::Rescue;
-use paw_worktree::shown::some_of;
 use paw_worktree::{Prepared, Worktree};
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use crate::context::Context;
 
 /// A row of the registry. What is absent is left out.
 pub(super) fn managed(row: &Worktree) -> Value {
@@ -65,18 +60,4 @@ pub(super) fn prepared(prepared: &Prepared) -> Value {
             .collect();
     }
     value
-}
-
-/// Says where removed work is and how to get it back.
-pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
-    context.output.note(&format!("kept what would have been lost: git paw undo restore {}", rescue.id));
-    tell_ignored(&rescue.ignored_left_behind, context);
-}
-
-/// Names what has gone for good.
-pub(super) fn tell_ignored(left: &[PathBuf], context: &Context) {
-    if !left.is_empty() {
-        let names = some_of(left);
-        context.output.note(&format!("ignored files were not kept: {names} (--include-ignored keeps them)"));
-    }
 }

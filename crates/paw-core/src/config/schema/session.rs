@@ -1,6 +1,7 @@
 //! The sections about one session: specs, logs, panes, documents and worktrees.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use crate::config::section::{choice, section};
 
@@ -108,6 +109,16 @@ impl SpecType {
             Self::Speckit => ".specify/specs",
             Self::Superpowers => "docs/superpowers/plans",
         })
+    }
+}
+
+impl FromStr for SpecType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
+        let found = Self::ALL.iter().find(|format| format.as_str() == text);
+        found.copied().ok_or_else(|| format!("there are: {}", known()))
     }
 }
 

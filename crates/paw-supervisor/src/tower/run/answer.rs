@@ -12,7 +12,7 @@ use crate::approval::log::VerdictLog;
 use crate::approval::{self, Verdict};
 use crate::tower::ask::{Done, Next};
 use crate::tower::{press, verdict, words};
-use crate::unattended::charge;
+use crate::unattended::attendant_lock;
 
 /// A hook that has said nothing for so long will not.
 const HOOK: SignedDuration = SignedDuration::from_secs(10);
@@ -31,7 +31,7 @@ pub(super) fn answer(
 ) -> Option<Message> {
     let what = verdict::what(ask);
     let next = sheet.standing.see(&what, now);
-    if next == Next::Nothing || !charge::is_supervised(receipt, &settings.repo.common_dir) {
+    if next == Next::Nothing || !attendant_lock::is_supervised(receipt, &settings.repo.common_dir) {
         return None;
     }
     // Its hook judges by the same rules. A key beside its answer would land in whatever comes next.

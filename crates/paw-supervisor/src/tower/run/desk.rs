@@ -23,7 +23,7 @@ use crate::tower::ask::{Done, Next};
 use crate::tower::panes::{self, Glance};
 use crate::tower::remedy::{self, Patient};
 use crate::tower::{verdict, words};
-use crate::unattended::charge;
+use crate::unattended::attendant_lock;
 
 pub(super) struct Desk {
     settings: Settings,
@@ -98,7 +98,7 @@ impl Desk {
     pub(super) fn look(&mut self, now: Timestamp) -> bool {
         let Ok(Some(receipt)) = self.settings.receipts.load(&self.settings.session) else { return false };
         self.sort(&receipt, now);
-        self.supervised = charge::is_supervised(&receipt, &self.settings.repo.common_dir);
+        self.supervised = attendant_lock::is_supervised(&receipt, &self.settings.repo.common_dir);
         let heard = self.hear(now);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Ok(Some(glance)) = Glance::take(&tmux, &receipt) else { return heard };

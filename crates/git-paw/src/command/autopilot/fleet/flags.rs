@@ -1,17 +1,9 @@
 //! What the process of one task is told: what we were told, save what is decided for it.
 
-use paw_autopilot::tasks::{TagName, TaskId};
+use paw_autopilot::fleet::run::Begin;
+use paw_autopilot::tasks::TaskId;
 
 use super::super::{AutopilotArgs, budget};
-
-/// How the process begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Begin<'a> {
-    /// With the task, on top of what it depends on.
-    Anew { task: &'a TaskId, tag: &'a TagName, built_on: &'a [TaskId] },
-    /// Where an earlier run stands still.
-    Resume,
-}
 
 pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
     let mut flags = vec!["autopilot".to_owned(), "--json".into(), "--no-confirm".into()];
@@ -23,7 +15,7 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
     put("budget", args.budget.as_ref().map(budget::words));
     let force: Vec<&str> = args.force.iter().map(|what| what.as_str()).collect();
     put("force", (!force.is_empty()).then(|| force.join(",")));
-    if let Begin::Anew { tag, built_on, .. } = begin {
+    if let Begin::New { tag, built_on, .. } = begin {
         put("runner", args.runner.clone());
         put("commit-scope", args.commit_scope.clone());
         put("tag", Some(tag.to_string()));
@@ -39,7 +31,7 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
         ("--resume", *begin == Begin::Resume),
     ];
     flags.extend(switches.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name.to_owned()));
-    if let Begin::Anew { task, .. } = begin {
+    if let Begin::New { task, .. } = begin {
         // An id never begins with a dash.
         flags.push(task.to_string());
     }
@@ -49,6 +41,7 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use paw_autopilot::tasks::TagName;
 
     use super::*;
 
@@ -86,7 +79,7 @@ mod tests {
         ]);
         let (task, tag) = (TaskId::new("43").unwrap(), TagName::new("web").unwrap());
         let built_on = [TaskId::new("42").unwrap()];
-        let told = flags(&args, &Begin::Anew { task: &task, tag: &tag, built_on: &built_on });
+        let told = flags(&args, &Begin::New { task: &task, tag: &tag, built_on: &built_on });
         let words: Vec<&str> = told[1..].iter().map(String::as_str).collect();
         let heard = parse(&words);
         assert_eq!((heard.tasks, heard.built_on), (vec!["43".to_owned()], vec![built_on[0].clone()]));

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use paw_autopilot::fleet::ending::TaskState;
+use paw_autopilot::fleet::radar::Collision;
+use paw_autopilot::fleet::run::Finished;
 use paw_autopilot::fleet::{FleetPlan, Standing};
 use paw_autopilot::tasks::TaskId;
 use paw_core::PawError;
@@ -10,9 +13,6 @@ use serde_json::{Value, json};
 
 use super::super::AutopilotArgs;
 use super::super::words::{count, line};
-use super::crew::Finished;
-use super::ending::State;
-use super::radar::Collision;
 use crate::context::Context;
 use crate::output::Style;
 
@@ -76,7 +76,7 @@ pub(super) fn summary(
     if output.wants_json() {
         let collisions: Vec<Value> = collisions.iter().map(Collision::document).collect();
         let tasks: Vec<Value> = finished.iter().map(document).collect();
-        let done = finished.iter().filter(|finished| finished.ending.state == State::Done).count();
+        let done = finished.iter().filter(|finished| finished.ending.state == TaskState::Done).count();
         return output.document(&json!({"base": plan.base, "parallel": args.parallel, "done": done,
             "tasks": tasks, "collisions": collisions}));
     }
@@ -95,15 +95,15 @@ pub(super) fn summary(
     for finished in finished {
         let (id, ending) = (&finished.task.member.task, &finished.ending);
         if let Some(url) = &ending.pull_request {
-            output.say(&format!("task {id}: {url}"))?;
+            output.say(&format!("task {id}: {}", line(url)))?;
         }
-        if ending.state == State::Done {
+        if ending.state == TaskState::Done {
             continue;
         }
         output.say(&format!(
             "task {id} {}: {}",
             ending.state.as_str(),
-            ending.reason.as_deref().unwrap_or("")
+            line(ending.reason.as_deref().unwrap_or(""))
         ))?;
         if let Some(command) = resume(finished) {
             output.say(&format!("  to go on with it: {command}"))?;
@@ -111,9 +111,9 @@ pub(super) fn summary(
     }
     if !collisions.is_empty() {
         output.say("Changed by more than one:")?;
-        collisions.iter().try_for_each(|collision| output.say(&format!("  {}", collision.shown())))?;
+        collisions.iter().try_for_each(|collision| output.say(&format!("  {}", line(&collision.shown()))))?;
     }
-    if finished.iter().any(|finished| finished.ending.state != State::Done) {
+    if finished.iter().any(|finished| finished.ending.state != TaskState::Done) {
         output.say("The same command again goes on with everything that is not done.")?;
     }
     if finished.iter().any(|finished| finished.project.is_some()) {
@@ -127,7 +127,7 @@ fn branch(finished: &Finished<'_>) -> Option<String> {
     let is_there = finished.project.is_some() || finished.task.standing != Standing::New;
     let planned =
         || (is_there && finished.task.standing != Standing::Done).then(|| finished.task.branch.to_string());
-    finished.ending.branch.clone().or_else(planned)
+    finished.ending.branch.as_deref().map(line).or_else(planned)
 }
 
 fn resume(finished: &Finished<'_>) -> Option<String> {
@@ -145,12 +145,12 @@ fn document(finished: &Finished<'_>) -> Value {
         "task": finished.task.member.task,
         "title": finished.task.member.title,
         "state": ending.state.as_str(),
-        "reason": ending.reason,
+        "reason": ending.reason.as_deref().map(line),
         "branch": branch(finished),
         "directory": finished.project,
         "commits": ending.commits,
         "report": ending.report,
-        "pullRequest": ending.pull_request,
+        "pullRequest": ending.pull_request.as_deref().map(line),
         "resume": resume(finished),
     })
 }

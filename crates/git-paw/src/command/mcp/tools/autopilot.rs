@@ -12,7 +12,7 @@ use super::super::sets::ToolSet::Autopilot;
 use super::super::tool::{Effect, Tool};
 use super::Nothing;
 use crate::approval::Consent;
-use crate::command::autopilot_guide::{self as guide, Commit, Start};
+use crate::command::autopilot::guide::{self, Commit, Start};
 use crate::context::Context;
 use crate::failure::Failure;
 

@@ -42,8 +42,8 @@ fn list(context: &Context) -> Result<Value, Failure> {
     let repo = context.require_repo()?;
     let layers = config::load_layers(Some(&repo.root), None)?;
     let plan = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
-    let approved = match plan.subject() {
-        Some(subject) => approval::is_approved(subject, &repo, context)?,
+    let approved = match plan.request() {
+        Some(request) => approval::is_approved(&request.subject, &repo, context)?,
         None => true,
     };
     let steps: Vec<Value> =

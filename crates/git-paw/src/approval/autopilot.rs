@@ -1,0 +1,81 @@
+//! What autopilot needs from the configuration, as far as it was approved.
+
+use std::time::Duration;
+
+use paw_autopilot::executor::{Executor, ExecutorError};
+use paw_autopilot::trust::request;
+use paw_autopilot::work::Site;
+use paw_autopilot::work::finish::FinalCommands;
+use paw_core::PawError;
+use paw_core::config::AutopilotConfig;
+use paw_host::config;
+use paw_host::git::Repo;
+use paw_host::trust::Subject;
+use paw_session::trust::follow;
+
+use super::{Consent, consents, refused};
+use crate::context::Context;
+
+/// The configuration. What the repository's own file would have us run has to be approved first.
+fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<AutopilotConfig, PawError> {
+    let layers = config::load_layers(Some(&repo.root), None)?;
+    if let Some(request) = request(&layers)
+        && !consents(&request.subject, request.question, repo, consent, context)?
+    {
+        return Err(refused(&request.subject));
+    }
+    Ok(layers.resolve()?.autopilot)
+}
+
+/// The same without a question: what was not approved is left out.
+pub(crate) fn known(repo: &Repo, context: &Context) -> Result<AutopilotConfig, PawError> {
+    let layers = config::load_layers(Some(&repo.root), None)?;
+    let followed =
+        follow(&layers, request(&layers), |request| super::is_approved(&request.subject, repo, context))?;
+    Ok(followed.config.autopilot)
+}
+
+/// What is run at the end of a run: formatter, linter, coverage.
+pub(crate) fn final_commands(
+    repo: &Repo,
+    consent: Consent,
+    context: &Context,
+) -> Result<FinalCommands, PawError> {
+    Ok(approved(repo, consent, context)?.into())
+}
+
+/// The same as far as it was approved, without a question.
+pub(crate) fn known_commands(repo: &Repo, context: &Context) -> Result<FinalCommands, PawError> {
+    Ok(known(repo, context)?.into())
+}
+
+pub(crate) fn executor(
+    name: Option<&str>,
+    site: &Site,
+    consent: Consent,
+    context: &Context,
+) -> Result<Executor, PawError> {
+    Ok(choose(name, &approved(&site.repo, consent, context)?, context)?)
+}
+
+pub(crate) fn choose(
+    name: Option<&str>,
+    config: &AutopilotConfig,
+    context: &Context,
+) -> Result<Executor, ExecutorError> {
+    let limit = Duration::from_secs(config.executor_timeout_minutes.max(1).saturating_mul(60));
+    let name = name.or(config.executor.as_deref());
+    Executor::choose(name, &config.executors, &context.search_path, limit)
+}
+
+pub(crate) const TESTS_QUESTION: &str = "this project wants its tests to be run by:";
+
+/// Whether a test command of the project's own may be run.
+pub(crate) fn approves<'a>(
+    site: &Site,
+    consent: Consent,
+    context: &'a Context,
+) -> impl Fn(&Subject) -> Result<bool, PawError> + use<'a> {
+    let repo = site.repo.clone();
+    move |subject| consents(subject, TESTS_QUESTION, &repo, consent, context)
+}

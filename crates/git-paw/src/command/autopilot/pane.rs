@@ -1,0 +1,43 @@
+//! The executor in a window of the session: where it works, and what the pane shows.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use paw_autopilot::pane::{PaneSession, Shown, work_for_run};
+use paw_core::PawError;
+use paw_screen::text::Text;
+
+use crate::context::Context;
+use crate::output::Style;
+
+/// Let executors work here, as a run says
+#[derive(Debug, Args)]
+pub(crate) struct ExecutorPaneArgs {
+    /// Where the run listens
+    socket: PathBuf,
+}
+
+pub(crate) fn run(args: &ExecutorPaneArgs, context: &Context) -> Result<(), PawError> {
+    let output = context.output;
+    work_for_run(&args.socket, &mut |shown| match shown {
+        Shown::Attempt(title) => output.say(&output.paint(Style::Bold, Text::line(title).as_str())),
+        Shown::Line(text) | Shown::End(text) => output.say(Text::new(text).as_str()),
+        Shown::Ended(how) => {
+            output.say(&output.paint(Style::Dim, &format!("── {}; the tests are run", Text::line(how))))
+        }
+    })
+}
+
+/// The session of this repository, if it is running.
+pub(super) fn find(context: &Context) -> Result<Option<PaneSession>, PawError> {
+    context.find_session()?.map_or(Ok(None), |session| PaneSession::of(&session))
+}
+
+pub(super) fn require(context: &Context) -> Result<PaneSession, PawError> {
+    find(context)?.ok_or_else(|| {
+        PawError::SessionError(
+            "--pane needs a session, and none is running in this repository; nothing was done\nhint: git paw start begins one; without --pane the executor works unseen"
+                .to_owned(),
+        )
+    })
+}

@@ -1,0 +1,229 @@
+//! Which tasks change the same files: said while they work, and once more at the end.
+//!
+//! - `collision`: a file that two have changed
+//! - `pairs`: every pair of tasks once, when all have ended
+//! - `session_link`: the tasks as agents of the session, where one with a broker is running
+
+mod collision;
+mod pairs;
+mod session_link;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use paw_broker::radar::{Facts, Kind, Patrol, Signal};
+use paw_broker::watch::{self, Target};
+use paw_broker::{Message, SessionId};
+use paw_core::{AgentId, PawError};
+use paw_host::config;
+use paw_session::lifecycle::Session;
+
+use super::ending::Ending;
+use super::run::{FleetNotice, FleetNotify};
+use super::{FleetPlan, PlannedTask};
+use crate::tasks::TaskId;
+use crate::work::Site;
+use crate::work::seen::is_ours;
+pub use collision::Collision;
+use session_link::SessionLink;
+
+/// A task as an agent that changes files.
+#[derive(Debug, Clone)]
+struct TaskAgent {
+    task: TaskId,
+    agent: AgentId,
+    /// Everything it builds on, however far back.
+    after: BTreeSet<TaskId>,
+}
+
+pub struct Radar {
+    agents: Vec<TaskAgent>,
+    settings: watch::Settings,
+    /// The project, seen from a worktree's root.
+    inside: PathBuf,
+    /// Nothing where worktrees cannot be watched.
+    patrol: Mutex<Option<Patrol>>,
+    link: Option<Arc<Mutex<SessionLink>>>,
+    notify: FleetNotify,
+}
+
+impl std::fmt::Debug for Radar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Radar").field("agents", &self.agents).finish_non_exhaustive()
+    }
+}
+
+impl Radar {
+    /// `session`: the one of this repository, running or not.
+    pub fn start(
+        plan: &FleetPlan,
+        site: &Site,
+        session: Option<&Session>,
+        notify: FleetNotify,
+    ) -> Result<Self, PawError> {
+        let link = session.map(SessionLink::open).transpose()?.flatten();
+        let agents = task_agents(plan, link.as_ref().map(SessionLink::members).unwrap_or_default());
+        let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
+        let mut settings =
+            watch::Settings::new(&site.repo.common_dir, site.repo.common_dir.join("paw/autopilot-radar"));
+        settings.bases =
+            vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
+        settings.excluded.push(inside.join(".taskmaster"));
+        let link = link.map(|link| Arc::new(Mutex::new(link)));
+        let conflict = config::load_layers(Some(&site.repo.root), None)?.resolve()?.supervisor;
+        let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
+        let (told, to, told_of) = (agents.clone(), link.clone(), notify.clone());
+        let signal = move |signal| {
+            if let Signal::Publish(message) = signal {
+                on_message(&message, &told, to.as_deref(), &told_of);
+            }
+        };
+        let session = SessionId::new("autopilot");
+        let patrol = Patrol::start(session, conflict, settings.clone(), [], [], signal);
+        if let Err(error) = &patrol {
+            let line = format!("nobody watches whether tasks change the same files: {error}");
+            notify(FleetNotice::Warning(&line));
+        }
+        let inside = inside.to_path_buf();
+        Ok(Self { agents, settings, inside, patrol: Mutex::new(patrol.ok()), link, notify })
+    }
+
+    /// A task begins in its worktree.
+    pub(super) fn begin(&self, task: &PlannedTask, worktree: &Path, cli: Option<&str>) {
+        let Some(known) = self.find(&task.member.task) else { return };
+        if let Some(link) = &self.link {
+            let said = lock(link).begin(&known.agent, task, &self.inside);
+            self.warn(said);
+        }
+        if let Some(patrol) = lock(&self.patrol).as_ref() {
+            let (agent, cli) = (known.agent.clone(), cli.map(str::to_owned));
+            patrol.watch(Target { agent, worktree: worktree.to_path_buf(), cli });
+        }
+    }
+
+    /// It is over, whatever became of it. Its work may still collide with that of others.
+    pub(super) fn end(&self, task: &TaskId, ending: &Ending) {
+        if let (Some(link), Some(known)) = (&self.link, self.find(task)) {
+            let said = lock(link).end(&known.agent, ending);
+            self.warn(said);
+        }
+    }
+
+    /// What does not fit together of everything there is. `worktrees` are those that were worked in.
+    pub fn finish(&self, worktrees: &[(TaskId, PathBuf)]) -> Vec<Collision> {
+        // What it has to say is said again, more exactly.
+        drop(lock(&self.patrol).take());
+        let mut found = pairs::all_pairs(&self.agents, worktrees, &self.settings).unwrap_or_else(|error| {
+            let line = format!("cannot tell whether the tasks fit together: {error}");
+            (self.notify)(FleetNotice::Warning(&line));
+            Vec::new()
+        });
+        if let Some(link) = &self.link {
+            found.extend(lock(link).close(&self.agents));
+        }
+        found
+    }
+
+    fn find(&self, task: &TaskId) -> Option<&TaskAgent> {
+        self.agents.iter().find(|known| known.task == *task)
+    }
+
+    fn warn(&self, said: Result<(), PawError>) {
+        if let Err(error) = said {
+            let words = error.to_string();
+            let first = words.lines().next().unwrap_or_default();
+            let line = format!("the session is not told about the tasks: {first}");
+            (self.notify)(FleetNotice::Warning(&line));
+        }
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tasks, by names that no agent of the session has: a name belongs to the holder of its token.
+fn task_agents(plan: &FleetPlan, members: &[AgentId]) -> Vec<TaskAgent> {
+    let mut agents: Vec<TaskAgent> = Vec::new();
+    // None comes before what it depends on.
+    for planned in &plan.tasks {
+        let agent = AgentId::for_branch(&planned.branch, |id| {
+            members.contains(id) || agents.iter().any(|other| other.agent == *id)
+        });
+        let direct = &planned.member.after;
+        let before = agents.iter().filter(|other| direct.contains(&other.task));
+        let after = before.flat_map(|other| other.after.iter().chain([&other.task])).cloned().collect();
+        agents.push(TaskAgent { task: planned.member.task.clone(), agent, after });
+    }
+    agents
+}
+
+/// What the watcher and the radar say, for people and for the session.
+fn on_message(
+    message: &Message,
+    agents: &[TaskAgent],
+    link: Option<&Mutex<SessionLink>>,
+    notify: &FleetNotify,
+) {
+    if let (Message::Status(status), Some(link)) = (message, link) {
+        let mut status = status.clone();
+        if let Some(files) = &mut status.modified_files {
+            files.retain(|file| !is_ours(Path::new(file)));
+        }
+        // One that is lost is followed by others.
+        let _ = lock(link).say(&status.agent_id.clone(), &Message::Status(status));
+    }
+    let Some(facts) = Facts::find(message).filter(|facts| facts.kind == Kind::InFlight) else { return };
+    // Both sides are told; people are told once.
+    if facts.you > facts.other {
+        return;
+    }
+    let of = |agent: &AgentId| agents.iter().find(|known| known.agent == *agent);
+    let (Some(one), Some(other)) = (of(&facts.you), of(&facts.other)) else { return };
+    // Every task changes its own line of our files, and we settle that ourselves.
+    for file in facts.files.iter().filter(|file| !is_ours(Path::new(&file.path))) {
+        if let Some(words) = collision::in_flight(one, other, facts.level, file) {
+            notify(FleetNotice::Note(&words));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_core::BranchName;
+
+    use super::*;
+    use crate::fleet::{Member, Standing};
+    use crate::tasks::TagName;
+
+    #[test]
+    fn a_task_never_takes_the_name_of_an_agent_of_the_session() {
+        let task = |id: u32, after: &[u32]| PlannedTask {
+            member: Member {
+                task: TaskId::new(&id.to_string()).unwrap(),
+                title: String::new(),
+                files: Vec::new(),
+                after: after.iter().map(|id| TaskId::new(&id.to_string()).unwrap()).collect(),
+                done: false,
+            },
+            branch: BranchName::new(format!("work/task-{id}")).unwrap(),
+            standing: Standing::New,
+        };
+        let plan = FleetPlan {
+            tag: TagName::new("work").unwrap(),
+            base: "main".into(),
+            commit: String::new(),
+            tasks: vec![task(1, &[]), task(2, &[1])],
+            differs: false,
+        };
+        let names = |members: &[AgentId]| {
+            task_agents(&plan, members).iter().map(|known| known.agent.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["work-task-1", "work-task-2"]);
+        let taken = AgentId::new("work-task-2").unwrap();
+        let given = names(std::slice::from_ref(&taken));
+        assert_eq!(given[0], "work-task-1");
+        assert_ne!(given[1], taken.as_str());
+    }
+}

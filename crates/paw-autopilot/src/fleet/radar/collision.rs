@@ -1,0 +1,130 @@
+//! A file that two tasks, or a task and an agent of the session, have changed.
+
+use paw_broker::radar::{FileFacts, Level, LineRange};
+use serde_json::{Value, json};
+
+use super::TaskAgent;
+
+/// A file that two have changed. Its path is as it is in the repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Collision {
+    pub(super) task: String,
+    /// Another task, or an agent of the session.
+    pub(super) other: String,
+    pub(super) path: String,
+    pub(super) fits: Fits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fits {
+    /// git says it does not merge.
+    No {
+        own: Vec<LineRange>,
+        others: Vec<LineRange>,
+    },
+    Unknown,
+    Yes,
+}
+
+impl Collision {
+    pub fn shown(&self) -> String {
+        let (task, other, path) = (&self.task, &self.other, &self.path);
+        format!("{path}: task {task} and {other} change it, {}", self.fits.shown())
+    }
+
+    pub fn document(&self) -> Value {
+        let (own, others) = match &self.fits {
+            Fits::No { own, others } => (own.as_slice(), others.as_slice()),
+            Fits::Unknown | Fits::Yes => (&[][..], &[][..]),
+        };
+        let merges = match self.fits {
+            Fits::No { .. } => Some(false),
+            Fits::Yes => Some(true),
+            Fits::Unknown => None,
+        };
+        json!({"task": self.task, "other": self.other, "path": self.path, "merges": merges,
+            "lines": own, "otherLines": others})
+    }
+}
+
+impl Fits {
+    fn shown(&self) -> String {
+        match self {
+            Self::Yes => "and both changes merge".to_owned(),
+            Self::Unknown => "and nobody can say whether that merges".to_owned(),
+            Self::No { own, others } => match (lines(own), lines(others)) {
+                (Some(own), Some(others)) => format!("and {own} and {others} do not merge"),
+                _ => "and that does not merge".to_owned(),
+            },
+        }
+    }
+}
+
+fn lines(ranges: &[LineRange]) -> Option<String> {
+    let shown = |LineRange(first, last): &LineRange| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let noun = if matches!(ranges, [LineRange(first, last)] if first == last) { "line" } else { "lines" };
+    let all: Vec<String> = ranges.iter().map(shown).collect();
+    (!all.is_empty()).then(|| format!("{noun} {}", all.join(", ")))
+}
+
+/// While they work. What merges is no news where both build on the same work.
+pub(super) fn in_flight(
+    one: &TaskAgent,
+    other: &TaskAgent,
+    level: Level,
+    file: &FileFacts,
+) -> Option<String> {
+    let (task, path) = (&one.task, &file.path);
+    let fits = match level {
+        Level::Cleared => {
+            return Some(format!("[{task}] {path}: no longer collides with task {}", other.task));
+        }
+        Level::Escalated => return None,
+        Level::Additive if are_related(one, other) => return None,
+        Level::Additive => Fits::Yes,
+        Level::Overlap => Fits::Unknown,
+        Level::Conflict => Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() },
+    };
+    Some(format!("[{task}] {path}: task {} changes it too, {}", other.task, fits.shown()))
+}
+
+/// Whether one builds on the other, or both on a third.
+pub(super) fn are_related(one: &TaskAgent, other: &TaskAgent) -> bool {
+    one.after.contains(&other.task)
+        || other.after.contains(&one.task)
+        || one.after.intersection(&other.after).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_core::AgentId;
+
+    use super::*;
+    use crate::tasks::TaskId;
+
+    fn agent(task: &str, after: &[&str]) -> TaskAgent {
+        let id = |task: &str| TaskId::new(task).unwrap();
+        let after = after.iter().map(|task| id(task)).collect();
+        TaskAgent { task: id(task), agent: AgentId::new(format!("task-{task}")).unwrap(), after }
+    }
+
+    #[test]
+    fn a_collision_says_who_where_and_whether_it_merges() {
+        let mut file = FileFacts::path("a.py");
+        (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
+        let said = |level| in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
+        let conflict = "[1] a.py: task 2 changes it too, and line 1 and lines 2-4, 9 do not merge";
+        assert_eq!(said(Level::Conflict).as_deref(), Some(conflict));
+        assert_eq!(
+            said(Level::Additive).as_deref(),
+            Some("[1] a.py: task 2 changes it too, and both changes merge")
+        );
+        assert_eq!(said(Level::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
+        assert_eq!(said(Level::Escalated), None);
+        for (one, other) in [(&[][..], &["1"][..]), (&["3"], &["3"])] {
+            assert_eq!(in_flight(&agent("1", one), &agent("2", other), Level::Additive, &file), None);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `--pane`: the executor works in a window of the session, where it can be watched.
+//!
+//! A process of ours in the window does what the run would do itself, with the same time limit and the same log, and tells the
+//! run what became of it. Whichever of the two ends, the other one notices and stops.
+//!
+//! - `wire`: what the two tell each other
+//! - `window`: the window in tmux
+//! - `worker`: the process in it
+
+mod window;
+mod wire;
+mod worker;
+
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use paw_core::{PawError, SessionName};
+use paw_host::clock::Stopwatch;
+use paw_host::process::{Exit, end_marked};
+use paw_host::tmux::Tmux;
+use paw_session::lifecycle::Session;
+use tempfile::TempDir;
+
+use crate::executor::{Assignment, Executor, TurnError, Turned, Workplace};
+use crate::work::Work;
+use window::Wanted;
+use wire::{Answer, Order};
+pub use worker::{Shown, work_for_run};
+
+/// The hidden command of our own program that works in the pane; its argument is the socket of the run.
+pub const COMMAND: &str = "__executor-pane";
+
+/// How long a process in a new pane may take until it speaks.
+const ARRIVAL: Duration = Duration::from_mins(1);
+const GLANCE: Duration = Duration::from_millis(20);
+/// The pane ends an attempt that takes too long. Where it cannot, as a terminal that was stopped holds it, we do.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// The session in which executors work.
+#[derive(Debug, Clone)]
+pub struct PaneSession {
+    tmux: Tmux,
+    session: SessionName,
+}
+
+impl PaneSession {
+    /// Nothing if the session is not running.
+    pub fn of(session: &Session) -> Result<Option<Self>, PawError> {
+        let runs = session.look()?.is_some();
+        Ok(runs.then(|| Self { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
+    }
+}
+
+/// The pane of one run.
+#[derive(Debug)]
+pub struct ExecutorPane {
+    place: PaneSession,
+    name: String,
+    mark: String,
+    project: std::path::PathBuf,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    pane: String,
+    stream: UnixStream,
+    answers: Receiver<Answer>,
+    _socket: TempDir,
+}
+
+impl ExecutorPane {
+    pub fn new(place: PaneSession, work: &Work) -> Self {
+        let name = format!("task-{}", work.run.order.task);
+        let (mark, project) = (work.notes.pane_mark(), work.site.project.root.clone());
+        Self { place, name, mark, project, open: None }
+    }
+
+    /// Where to look, in words.
+    pub fn shown(&self) -> String {
+        format!("window {} of session '{}' (git paw attach)", self.name, self.place.session)
+    }
+
+    /// Last words stay in the window, without a process; without them the window is removed.
+    pub fn end(self, last_words: Option<String>) {
+        match (last_words, self.open) {
+            (Some(words), Some(open)) => drop(wire::send(&open.stream, &Order::End { words })),
+            (Some(_), None) => {}
+            // One that an earlier process of this run has left goes as well.
+            (None, _) => window::remove_all(&self.place.tmux, &self.place.session, &self.project),
+        }
+    }
+
+    fn open(&mut self) -> Result<&Open, PawError> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => self.make()?,
+        };
+        Ok(self.open.insert(open))
+    }
+
+    fn make(&self) -> Result<Open, PawError> {
+        let failed = |what: &str, error: std::io::Error| PawError::IoError(format!("cannot {what}: {error}"));
+        let dir = tempfile::Builder::new().prefix("git-paw-").tempdir();
+        let dir = dir.map_err(|error| failed("make a directory", error))?;
+        let path = dir.path().join("pane");
+        let listener = UnixListener::bind(&path).map_err(|error| failed("listen to the pane", error))?;
+        listener.set_nonblocking(true).map_err(|error| failed("listen to the pane", error))?;
+        let program = std::env::current_exe().map_err(|error| failed("find git-paw itself", error))?;
+        let wanted = Wanted {
+            session: &self.place.session,
+            project: &self.project,
+            name: &self.name,
+            mark: &self.mark,
+            command: vec![program.into(), COMMAND.into(), path.into()],
+        };
+        let pane = window::make(&self.place.tmux, &wanted)?;
+        let stream = self.arrival(&listener, &pane)?;
+        let reader = stream.try_clone().map_err(|error| failed("listen to the pane", error))?;
+        let (sender, answers) = mpsc::channel();
+        thread::spawn(move || wire::hear(reader, |answer| sender.send(answer).is_ok()));
+        Ok(Open { pane, stream, answers, _socket: dir })
+    }
+
+    /// Waits for the process in the pane.
+    fn arrival(&self, listener: &UnixListener, pane: &str) -> Result<UnixStream, PawError> {
+        let watch = Stopwatch::start();
+        let mut looks = 0_u32;
+        loop {
+            if let Ok((stream, _)) = listener.accept() {
+                let usable = stream.set_nonblocking(false);
+                return usable.map(|()| stream).map_err(|error| PawError::IoError(error.to_string()));
+            }
+            looks += 1;
+            let gone = looks.is_multiple_of(25) && !window::is_alive(&self.place.tmux, pane);
+            if gone || watch.remaining(ARRIVAL).is_zero() {
+                let shown = self.place.tmux.capture_pane(pane).unwrap_or_default();
+                window::remove(&self.place.tmux, pane);
+                return Err(PawError::TmuxError(format!(
+                    "the executor's pane did not begin\n{}",
+                    shown.trim_end()
+                )));
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+}
+
+impl Workplace for ExecutorPane {
+    fn work(
+        &mut self,
+        executor: &Executor,
+        order: &Assignment,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Turned, TurnError> {
+        let watch = Stopwatch::start();
+        let (mark, tmux) = (self.mark.clone(), self.place.tmux.clone());
+        let open = self.open().map_err(|error| TurnError::NoPlace(error.to_string()))?;
+        let sent = Order::Work { executor: executor.clone(), assignment: Box::new(order.clone()) };
+        let sent = wire::send(&open.stream, &sent);
+        let closed = || {
+            // An executor that ignores the loss of its terminal would continue.
+            end_marked(&order.mark);
+            let there = window::exists(&tmux, &open.pane);
+            let what = if there { "was ended in its pane" } else { "lost its pane, which was closed" };
+            Err(TurnError::Closed(format!("The executor {what}")))
+        };
+        if let Err(error) = sent {
+            return match error.kind() {
+                std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
+                    Err(TurnError::NoPlace(format!("cannot tell the pane what to do: {error}")))
+                }
+                _ => closed(),
+            };
+        }
+        loop {
+            match open.answers.recv_timeout(watch.remaining(order.limit + GRACE)) {
+                Ok(Answer::Said(line)) => on_text(&line),
+                Ok(Answer::Turned(turned)) => return Ok(turned),
+                Ok(Answer::Failed(why)) => return Err(TurnError::NoPlace(why)),
+                Err(RecvTimeoutError::Disconnected) => return closed(),
+                Err(RecvTimeoutError::Timeout) => {
+                    end_marked(&mark);
+                    let left = end_marked(&order.mark);
+                    self.open = None;
+                    return Ok(late(order.limit, watch.elapsed(), left));
+                }
+            }
+        }
+    }
+}
+
+fn late(limit: Duration, took: Duration, left: usize) -> Turned {
+    let exit = Exit::TimedOut { limit };
+    let complaint = Some(exit.to_string());
+    Turned { exit, took, cost: 0, complaint, temporary: false, left, text: String::new() }
+}

@@ -1,0 +1,47 @@
+//! Signals that ask this process to end.
+
+use std::io;
+use std::thread;
+
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// SIGHUP, SIGINT and SIGTERM, caught from the moment this is made, which needs a tokio runtime.
+#[derive(Debug)]
+pub struct EndSignals([Signal; 3]);
+
+impl EndSignals {
+    /// From here on a signal ends nothing by itself: a thread waits for the first one and calls `then`.
+    pub fn on_first(then: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+        let caught = runtime.enter();
+        let mut signals = Self::catch()?;
+        drop(caught);
+        thread::spawn(move || {
+            runtime.block_on(signals.asked());
+            then();
+        });
+        Ok(())
+    }
+
+    pub fn catch() -> io::Result<Self> {
+        let [hangup, interrupt, terminate] =
+            [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+        Ok(Self([hangup?, interrupt?, terminate?]))
+    }
+
+    pub async fn asked(&mut self) {
+        let [hangup, interrupt, terminate] = &mut self.0;
+        tokio::select! {
+            _ = hangup.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}
+
+/// Resolves when the process is asked to end.
+pub async fn asked_to_end() -> io::Result<()> {
+    EndSignals::catch()?.asked().await;
+    Ok(())
+}

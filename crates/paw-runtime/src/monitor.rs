@@ -1,0 +1,40 @@
+//! The monitor of a session: what its agents are doing, told on the session's own bus.
+
+use std::sync::Arc;
+
+use paw_broker::Bus;
+use paw_core::Receipt;
+use paw_core::config::PawConfig;
+use paw_host::clock;
+use paw_host::files::Dirs;
+use paw_host::git::Repo;
+use paw_session::Receipts;
+use paw_supervisor::tower::run::{Settings, Tower};
+
+/// Watches the agents of a session.
+pub(super) fn start(
+    repo: &Repo,
+    config: &PawConfig,
+    dirs: Dirs,
+    receipts: Receipts,
+    receipt: &Receipt,
+    bus: &Arc<Bus>,
+) -> Option<Tower> {
+    let settings = Settings {
+        repo: repo.clone(),
+        dirs,
+        receipts,
+        session: receipt.session_name.clone(),
+        config: config.supervisor.clone().unwrap_or_default(),
+    };
+    let bus = Arc::clone(bus);
+    let publish = move |message| {
+        if let Err(error) = bus.publish_blocking(message, clock::now()) {
+            tracing::warn!(target: "paw::tower", "a message was not stored: {error}");
+        }
+    };
+    let started = Tower::start(settings, publish);
+    started
+        .inspect_err(|error| tracing::warn!(target: "paw::tower", "nobody watches the agents: {error}"))
+        .ok()
+}

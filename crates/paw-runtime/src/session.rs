@@ -1,0 +1,255 @@
+//! The session's process: everything of a session that runs for long, started in order and ended in order.
+
+use std::sync::Arc;
+
+use paw_broker::endpoint::address;
+use paw_broker::learnings;
+use paw_broker::log::SqliteLog;
+use paw_broker::radar::Patrol;
+use paw_broker::watch::Target;
+use paw_broker::{Broker, Bus, SessionId, Settings};
+use paw_core::config::{BrokerAuth, PawConfig};
+use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
+use paw_host::files::Dirs;
+use paw_host::git::Repo;
+use paw_host::signals::EndSignals;
+use paw_host::sqlite::Durability;
+use paw_session::Receipts;
+use paw_supervisor::tower::run::Tower;
+use paw_supervisor::unanswered::Unanswered;
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::{monitor, patrol, questions};
+
+/// What a session's process is started with.
+#[derive(Debug, Clone)]
+pub struct SessionSettings {
+    pub repo: Repo,
+    /// The configuration without what only the user's own file may set.
+    pub config: PawConfig,
+    pub dirs: Dirs,
+}
+
+/// An agent of the session, or of the repository where there is no session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub id: AgentId,
+    pub branch: String,
+    /// Empty where it is not known.
+    pub cli: String,
+}
+
+/// What identifies the process to a person. Texts are as they are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    pub session: String,
+    pub repository: String,
+    pub address: String,
+    /// The broker asks for no token.
+    pub open_to_all: bool,
+}
+
+/// A session's process. [`SessionProcess::stop`] ends it in order.
+pub struct SessionProcess {
+    broker: Broker,
+    repo: Repo,
+    config: PawConfig,
+    members: Vec<Member>,
+    patrol: Arc<Patrol>,
+    monitor: Option<Tower>,
+    tasks: Vec<JoinHandle<()>>,
+    learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+    ended: watch::Receiver<bool>,
+}
+
+impl std::fmt::Debug for SessionProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionProcess").field("repo", &self.repo).finish_non_exhaustive()
+    }
+}
+
+impl SessionProcess {
+    /// Starts the broker, and watches the session's agents; without a session, every worktree of the repository.
+    pub fn start(settings: SessionSettings) -> Result<Self, PawError> {
+        let SessionSettings { repo, mut config, dirs } = settings;
+        let receipts = Receipts::at(dirs.sessions_dir());
+        let receipt = receipts.find_for_repo(&repo.root)?;
+        let id = match &receipt {
+            Some(receipt) => SessionId::new(&receipt.session_id()),
+            None => find_session(&repo)?,
+        };
+        if let Some(receipt) = &receipt {
+            config.broker.port = receipt.broker_port.unwrap_or(config.broker.port);
+            config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
+        }
+        let mut settings =
+            Settings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
+        settings.nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
+        let ended = end_on_signal()?;
+        let mut broker = Broker::start(settings)?;
+        let (targets, members) = match &receipt {
+            Some(receipt) => {
+                remember_port(&receipts, receipt, broker.url());
+                agents_of(receipt)
+            }
+            None => agents(&repo)?,
+        };
+        let bus = Arc::clone(broker.bus());
+        let (patrol, said) = patrol::start(&repo, &config, targets, &broker)?;
+        let feed = patrol::feed(said, Arc::clone(&bus), Arc::clone(&patrol));
+        let mut tasks = vec![broker.runtime().spawn(feed)];
+        if let Some(mut wanted) = broker.take_watches() {
+            let patrol = Arc::clone(&patrol);
+            tasks.push(broker.runtime().spawn(async move {
+                while let Some(one) = wanted.recv().await {
+                    patrol.watch(Target { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
+                }
+            }));
+        }
+        let supervisor = config.supervisor.clone().unwrap_or_default();
+        if let Some(open) = Unanswered::after(supervisor.blocked_on_supervisor_window_seconds) {
+            let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
+            tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
+        }
+        let learning = start_learning(&repo, &config, &broker);
+        let monitor = receipt
+            .as_ref()
+            .and_then(|receipt| monitor::start(&repo, &config, dirs, receipts, receipt, &bus));
+        Ok(Self { broker, repo, config, members, patrol, monitor, tasks, learning, ended })
+    }
+
+    pub fn bus(&self) -> Arc<Bus> {
+        Arc::clone(self.broker.bus())
+    }
+
+    pub fn runtime(&self) -> Handle {
+        self.broker.runtime().clone()
+    }
+
+    pub fn config(&self) -> &PawConfig {
+        &self.config
+    }
+
+    pub fn url(&self) -> &str {
+        self.broker.url()
+    }
+
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub fn header(&self) -> Header {
+        Header {
+            session: self.broker.bus().session().as_str().to_owned(),
+            repository: self.repo.root.display().to_string(),
+            address: self.broker.url().trim_start_matches("http://").to_owned(),
+            open_to_all: self.broker.auth() == BrokerAuth::None,
+        }
+    }
+
+    /// Resolves when a signal asked the process to end, also one that came while it was starting.
+    pub fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut ended = self.ended.clone();
+        async move { drop(ended.wait_for(|ended| *ended).await) }
+    }
+
+    /// Everything that publishes ends before the broker does, so that nothing that was learned or seen is lost.
+    pub fn stop(self) {
+        for task in self.tasks {
+            task.abort();
+        }
+        drop(self.monitor);
+        drop(self.patrol);
+        if let Some((stop, task)) = self.learning {
+            let _ = stop.send(());
+            let _ = self.broker.runtime().clone().block_on(task);
+        }
+        self.broker.shutdown();
+    }
+}
+
+/// From here on a signal ends the session in order, however far its start has come.
+fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
+    let (ended, receiver) = watch::channel(false);
+    let end = move || {
+        ended.send_replace(true);
+    };
+    EndSignals::on_first(end).map_err(failed)?;
+    Ok(receiver)
+}
+
+/// Another port than the planned one is found through the receipt as well.
+fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
+    let Some(port) = address(url).map(|address| address.port()) else { return };
+    if receipt.broker_port == Some(port) {
+        return;
+    }
+    let changed = receipts.update(&receipt.session_name, |receipt| receipt.broker_port = Some(port));
+    if let Err(error) = changed {
+        tracing::warn!(target: "paw::session", "the port is not written down: {error}");
+    }
+}
+
+/// The agents of a session. One whose worktree is gone is shown, but not watched.
+fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
+    let (mut targets, mut members) = (Vec::new(), Vec::new());
+    for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
+        members.push(Member { id: id.clone(), branch: agent.branch.to_string(), cli: agent.cli.clone() });
+        if agent.worktree_path.is_dir() {
+            let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
+            targets.push(Target { agent: id, worktree, cli });
+        }
+    }
+    (targets, members)
+}
+
+/// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
+fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
+    let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
+    let last = if log.exists() {
+        SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session()).map_err(failed)?
+    } else {
+        None
+    };
+    Ok(last.unwrap_or_else(|| {
+        SessionId::new(SessionName::for_project(&ProjectName::from_path(&repo.root)).as_str())
+    }))
+}
+
+/// One agent for each linked worktree of the repository.
+fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
+    let mut targets: Vec<Target> = Vec::new();
+    let mut members = Vec::new();
+    for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
+        let Some(branch) = worktree.branch() else { continue };
+        let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
+        members.push(Member { id: id.clone(), branch: branch.to_string(), cli: String::new() });
+        targets.push(Target { agent: id, worktree: worktree.path, cli: None });
+    }
+    Ok((targets, members))
+}
+
+fn start_learning(
+    repo: &Repo,
+    config: &PawConfig,
+    broker: &Broker,
+) -> Option<(oneshot::Sender<()>, JoinHandle<()>)> {
+    let wanted =
+        config.supervisor.as_ref().map(|supervisor| &supervisor.learnings).filter(|wanted| wanted.enabled)?;
+    let (stop, stopped) = oneshot::channel();
+    let (bus, settings) = (Arc::clone(broker.bus()), learnings::Settings::of(wanted));
+    let repository = repo.root.clone();
+    let task = broker.runtime().spawn(async move {
+        let stopped = async { drop(stopped.await) };
+        if let Err(error) = learnings::run::run(bus, settings, repository, stopped).await {
+            tracing::warn!(target: "paw::session", "learnings are no longer collected: {error}");
+        }
+    });
+    Some((stop, task))
+}
+
+fn failed(error: impl std::fmt::Display) -> PawError {
+    PawError::SessionError(error.to_string())
+}

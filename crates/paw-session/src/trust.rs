@@ -1,0 +1,139 @@
+//! What a repository's own file may not decide alone: which of its keys need the user's approval, which are never
+//! followed, and the configuration that is left.
+//!
+//! Pure, except for the caller's answer to "is this approved?": asking and storing approvals is the caller's.
+
+use paw_core::PawError;
+use paw_core::config::{PawConfig, TrustItem};
+use paw_host::config::Layers;
+use paw_host::trust::Subject;
+
+/// Keys of a repository's file that take effect only once the user has approved all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRequest {
+    /// The first line of the question.
+    pub question: &'static str,
+    pub subject: Subject,
+    keys: Vec<String>,
+}
+
+impl TrustRequest {
+    /// Nothing if there is nothing to approve.
+    pub fn new(
+        question: &'static str,
+        kind: &str,
+        items: impl IntoIterator<Item = (String, String)>,
+    ) -> Option<Self> {
+        let (mut subject, mut keys) = (Subject::new(kind), Vec::new());
+        for (key, value) in items {
+            subject = subject.with(key.as_str(), value);
+            keys.push(key);
+        }
+        (!keys.is_empty()).then_some(Self { question, subject, keys })
+    }
+
+    fn covers(&self, item: &TrustItem) -> bool {
+        self.keys.contains(&item.key)
+    }
+}
+
+/// The configuration without what was not approved or may never be followed.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    pub config: PawConfig,
+    /// Keys of requests that were not approved.
+    pub unapproved: Vec<String>,
+    /// Keys that only the user's own file may set.
+    pub forbidden: Vec<String>,
+}
+
+/// Resolves the configuration, with the keys of a request only where `is_approved` says so.
+pub fn follow(
+    layers: &Layers,
+    requests: impl IntoIterator<Item = TrustRequest>,
+    mut is_approved: impl FnMut(&TrustRequest) -> Result<bool, PawError>,
+) -> Result<Followed, PawError> {
+    let (mut kept, mut unapproved) = (layers.clone(), Vec::new());
+    for request in requests {
+        if !is_approved(&request)? {
+            kept = kept.without(|item| request.covers(item));
+            unapproved.extend(request.keys);
+        }
+    }
+    let forbidden = kept.repo.needs_trust().into_iter().filter(loosens).map(|item| item.key).collect();
+    Ok(Followed { config: kept.without(loosens).resolve()?, unapproved, forbidden })
+}
+
+/// Whether only the user's own file may set this key: it would open the broker, or have logs written elsewhere.
+pub fn loosens(item: &TrustItem) -> bool {
+    item.key.starts_with("broker.") || item.key == "logging.log_dir"
+}
+
+/// What the repository's file wants agents to be started with: their programs, and approval levels above the user's own.
+/// Commands that `is_gate` knows are a request of their own.
+pub fn agents(
+    layers: &Layers,
+    is_gate: impl Fn(&TrustItem) -> bool,
+) -> Result<Option<TrustRequest>, PawError> {
+    let own = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+    let starts_agents = |item: &TrustItem| match item.approval() {
+        Some(level) if item.key.ends_with(".approval") => level > own.approval(),
+        Some(level) => level > own.agent_approval,
+        None => item.key.starts_with("clis.") || (is_command(item) && !is_gate(item)),
+    };
+    let items = layers.repo.needs_trust().into_iter().filter(starts_agents);
+    let question = "this repository wants to start agents with:";
+    Ok(TrustRequest::new(question, "agents", items.map(|item| (item.key, item.value))))
+}
+
+fn is_command(item: &TrustItem) -> bool {
+    item.key.starts_with("supervisor.") && item.key.ends_with("_command")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(user: &str, repo: &str) -> Layers {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("user.toml");
+        std::fs::write(&own, user).unwrap();
+        std::fs::create_dir(dir.path().join(".git-paw")).unwrap();
+        std::fs::write(dir.path().join(".git-paw/config.toml"), repo).unwrap();
+        paw_host::config::load_layers(Some(dir.path()), Some(&own)).unwrap()
+    }
+
+    fn keys(layers: &Layers) -> Vec<String> {
+        agents(layers, |item| item.key == "supervisor.test_command")
+            .unwrap()
+            .map(|request| request.keys)
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn a_repository_needs_approval_for_clis_and_for_levels_above_the_users_own() {
+        let repo = "[supervisor]\nagent_approval = \"full-auto\"\ntest_command = \"make\"\n[clis.x]\ncommand = \"/x\"\n";
+        assert_eq!(keys(&layers("", repo)), ["clis.x.command", "supervisor.agent_approval"]);
+        let user = "[supervisor]\nagent_approval = \"full-auto\"\n";
+        assert_eq!(keys(&layers(user, repo)), ["clis.x.command"]);
+        assert_eq!(keys(&layers("", "[supervisor]\ntest_command = \"make\"\n")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_unapproved_request_is_dropped_as_a_whole_and_the_broker_is_never_opened() {
+        let layers =
+            layers("", "default_cli = \"x\"\n[broker]\nbind = \"0.0.0.0\"\n[clis.x]\ncommand = \"/x\"\n");
+        let request = || agents(&layers, |_| false).unwrap();
+        let followed = follow(&layers, request(), |_| Ok(false)).unwrap();
+        assert_eq!(
+            (followed.unapproved, followed.forbidden),
+            (vec!["clis.x.command".to_owned()], vec!["broker.bind".to_owned()])
+        );
+        assert!(followed.config.clis.is_empty());
+        assert_eq!(followed.config.default_cli.as_deref(), Some("x"));
+        let approved = follow(&layers, request(), |_| Ok(true)).unwrap();
+        assert_eq!(approved.unapproved, Vec::<String>::new());
+        assert!(approved.config.clis.contains_key("x"));
+        assert_ne!(approved.config.broker.bind, "0.0.0.0");
+    }
+}

@@ -1,0 +1,142 @@
+//! Everything that can happen while a session is followed, in one queue.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use paw_broker::client::{Client, Heard, Who};
+use paw_broker::{SessionId, Stored};
+use paw_core::config::BrokerConfig;
+use paw_core::{AgentId, PawError};
+use paw_host::clock::Stopwatch;
+use paw_host::signals::EndSignals;
+use paw_session::lifecycle::Session;
+
+use super::refs;
+use crate::gates::{GateError, GateReport, Stop};
+
+/// How long gates may take to end when the time is over.
+const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Event {
+    Said(Box<Stored>),
+    /// Nothing was said for a while.
+    Quiet,
+    /// A branch may be elsewhere than before.
+    Moved,
+    /// Gates have run; nothing if there was nothing to run them on.
+    Checked {
+        agent: AgentId,
+        outcome: Box<Result<Option<GateReport>, GateError>>,
+    },
+    Interrupted,
+    TimeOver,
+}
+
+/// The queue, and how much time is left.
+#[derive(Debug)]
+pub(super) struct Events {
+    sender: Sender<Event>,
+    receiver: Receiver<Event>,
+    stop: Stop,
+    watch: Stopwatch,
+    limit: Duration,
+    moving: Arc<AtomicBool>,
+    /// Without it branches are looked at now and then.
+    _watcher: Option<notify::RecommendedWatcher>,
+}
+
+impl Events {
+    /// Listens to a session, and to signals, from now on.
+    pub(super) fn listen(
+        session: &Session,
+        config: &BrokerConfig,
+        limit: Duration,
+    ) -> Result<Self, PawError> {
+        let (sender, receiver) = mpsc::channel();
+        let stop = Stop::default();
+        catch_signals(sender.clone(), stop.clone())?;
+        let common_dir = &session.repo.common_dir;
+        let (moving, moves) = (Arc::new(AtomicBool::new(false)), sender.clone());
+        let is_moving = Arc::clone(&moving);
+        // git touches several files for one commit: one event is enough until the branches are looked at.
+        let watcher = refs::watch(common_dir, move || {
+            if !is_moving.swap(true, Ordering::SeqCst) {
+                let _ = moves.send(Event::Moved);
+            }
+        });
+        let id = SessionId::new(&session.receipt.session_id());
+        let client = Client::new(common_dir, config.clone(), Who::default(), Some(id))?;
+        let said = sender.clone();
+        thread::spawn(move || {
+            let each = |heard: Heard<'_>| {
+                let event = match heard {
+                    Heard::Said(stored) => Event::Said(Box::new(stored.clone())),
+                    Heard::Nothing => Event::Quiet,
+                };
+                if said.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            if let Err(error) = client.listen(0, each) {
+                tracing::warn!(target: "paw::unattended", "the session cannot be heard any more: {error}");
+            }
+        });
+        Ok(Self { sender, receiver, stop, watch: Stopwatch::start(), limit, moving, _watcher: watcher })
+    }
+
+    /// For a thread that has something to report when it ends.
+    pub(super) fn sender(&self) -> Sender<Event> {
+        self.sender.clone()
+    }
+
+    /// The next event, or nothing after `pause`.
+    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<Event> {
+        let left = self.watch.remaining(self.limit);
+        if left.is_zero() {
+            return Some(Event::TimeOver);
+        }
+        let event = self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok();
+        if matches!(event, Some(Event::Moved)) {
+            self.moving.store(false, Ordering::SeqCst);
+        }
+        event
+    }
+
+    /// Gates that are under way end with the time, or were ended; they are waited for, so that nothing of them is left.
+    pub(super) fn wait_for_gates(&self) {
+        let watch = Stopwatch::start();
+        while !watch.remaining(LAST_WAIT).is_zero() {
+            if let Ok(Event::Checked { .. }) = self.receiver.recv_timeout(watch.remaining(LAST_WAIT)) {
+                return;
+            }
+        }
+    }
+
+    /// How long something may take that is begun now.
+    pub(super) fn remaining(&self) -> Duration {
+        self.watch.remaining(self.limit)
+    }
+
+    /// Raised once a signal asks this process to end.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.watch.elapsed()
+    }
+}
+
+/// From here on Ctrl+C is an event like others, and ends the checks that run.
+fn catch_signals(events: Sender<Event>, stop: Stop) -> Result<(), PawError> {
+    let interrupt = move || {
+        stop.raise();
+        let _ = events.send(Event::Interrupted);
+        stop.end_checks();
+    };
+    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
+}

@@ -1,0 +1,281 @@
+//! What is done for the agents of an unattended session: their work is checked, they are told, it is merged.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use paw_agent::deliver::{Patience, deliver};
+use paw_broker::client::Client;
+use paw_broker::{Message, SessionId, Stored};
+use paw_core::{AgentId, BranchName, PawError};
+use paw_host::clock;
+use paw_host::files::Dirs;
+use paw_session::lifecycle::Session;
+
+use super::events::{Event, Events};
+use super::notice::{Notice, Notify, Tone, describe, judgement, plain, short};
+use super::order::mergeable;
+use super::{Judgement, Watch, words};
+use crate::gates::{self, Checks, GateError, GateReport, GateRequest};
+use crate::merge::project_tests::{self, ProjectTests};
+use crate::merge::{self, Member, Testimony};
+use crate::sweep;
+
+/// What following a session needs.
+pub struct Context<'a> {
+    pub session: &'a Session,
+    pub checks: Checks,
+    pub client: Client,
+    pub dirs: &'a Dirs,
+    pub notify: Notify,
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("session", &self.session.receipt.session_name).finish_non_exhaustive()
+    }
+}
+
+pub(super) struct UnattendedSession<'a> {
+    pub(super) members: Vec<Member>,
+    context: Context<'a>,
+    /// How often each agent may fix what fails.
+    chances: u32,
+    /// Where each branch was when it was last looked at.
+    tips: BTreeMap<AgentId, Option<String>>,
+}
+
+/// How long a gate may take, if the time is not over before.
+const GATE_LIMIT: Duration = Duration::from_mins(30);
+
+impl<'a> UnattendedSession<'a> {
+    pub(super) fn new(context: Context<'a>, chances: u32) -> Result<Self, PawError> {
+        let mut members = merge::members_of(&context.session.receipt);
+        let main = context.session.repo.git().find_default_branch()?;
+        members.retain(|member| Some(&member.branch) != main.as_ref());
+        let mut attended = Self { members, context, chances, tips: BTreeMap::new() };
+        for member in attended.members.clone() {
+            let tip = attended.tip(&member.branch)?;
+            attended.tips.insert(member.agent, tip);
+        }
+        Ok(attended)
+    }
+
+    fn tip(&self, branch: &BranchName) -> Result<Option<String>, PawError> {
+        Ok(self.context.session.repo.git().find_object(&branch.full_ref(), "commit")?)
+    }
+
+    /// Takes in a message. A branch that has moved with it is noticed, whether or not the message says so.
+    pub(super) fn hear(&mut self, stored: &Stored, watch: &mut Watch) -> Result<(), PawError> {
+        self.tell_of(stored);
+        watch.hear(stored);
+        let of = |member: &&Member| member.agent == *stored.message.subject();
+        match self.members.iter().find(of).cloned() {
+            Some(member) if matches!(stored.message, Message::Status(_) | Message::Artifact(_)) => {
+                self.look_at(&member, watch)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at every branch: no message tells of a commit that was made by hand, or past our hook.
+    pub(super) fn look_at_all(&mut self, watch: &mut Watch) -> Result<(), PawError> {
+        self.members.clone().iter().try_for_each(|member| self.look_at(member, watch))
+    }
+
+    fn look_at(&mut self, member: &Member, watch: &mut Watch) -> Result<(), PawError> {
+        let tip = self.tip(&member.branch)?;
+        let before = self.tips.insert(member.agent.clone(), tip.clone());
+        if let Some(tip) = tip.filter(|tip| before.flatten().as_ref() != Some(tip)) {
+            watch.moved(&member.agent, &tip);
+        }
+        Ok(())
+    }
+
+    fn branch_of<'n>(&'n self, agent: &'n AgentId) -> &'n str {
+        let member = self.members.iter().find(|member| member.agent == *agent);
+        member.map_or(agent.as_str(), |member| member.branch.as_str())
+    }
+
+    /// One line about an agent.
+    fn note(&self, agent: &AgentId, tone: Tone, word: &str, detail: &str) {
+        (self.context.notify)(Notice::Agent { branch: self.branch_of(agent), tone, word, detail });
+    }
+
+    /// One line about a message that is worth one.
+    fn tell_of(&self, stored: &Stored) {
+        match &stored.message {
+            Message::Artifact(artifact) => {
+                let commit = artifact.extra.payload.get("commit").and_then(|commit| commit.as_str());
+                self.note(
+                    &artifact.agent_id,
+                    Tone::Routine,
+                    &artifact.status,
+                    short(commit.unwrap_or_default()),
+                );
+            }
+            Message::Question(asked) => {
+                self.note(&asked.agent_id, Tone::Doubtful, "asks", &plain(&asked.question));
+            }
+            Message::Blocked(blocked) => {
+                let needs = format!("{} from {}", plain(&blocked.needs), blocked.from);
+                self.note(&blocked.agent_id, Tone::Doubtful, "waits for", &needs);
+            }
+            Message::Status(status)
+                if status.phase.is_some() && status.extra.payload.contains_key("source") =>
+            {
+                self.note(&status.agent_id, Tone::Routine, &status.phase.clone().unwrap_or_default(), "");
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the session still runs.
+    pub(super) fn is_session_there(&self) -> Result<bool, PawError> {
+        Ok(self.context.session.look()?.is_some())
+    }
+
+    /// Runs the gates on a branch, in a thread of their own.
+    pub(super) fn verify(&self, agent: AgentId, branch: BranchName, events: &Events) -> Result<(), PawError> {
+        let has_work = self.has_work(&branch)?;
+        if has_work {
+            self.note(&agent, Tone::Started, "checking", "");
+        }
+        let limit = GATE_LIMIT.min(events.remaining());
+        let (checks, repo) = (self.context.checks.clone(), &self.context.session.repo);
+        let order = checks.request(repo, branch, limit, self.context.dirs)?;
+        let order = GateRequest { stop: events.stop().clone(), ..order };
+        let (sender, notify) = (events.sender(), self.context.notify.clone());
+        thread::spawn(move || {
+            let report = has_work
+                .then(|| gates::verify(&order, clock::now(), &mut |line| notify(Notice::Progress(line))))
+                .transpose();
+            let _ = sender.send(Event::Checked { agent, outcome: Box::new(report) });
+        });
+        Ok(())
+    }
+
+    /// Whether a branch has a commit that main does not have.
+    fn has_work(&self, branch: &BranchName) -> Result<bool, PawError> {
+        let git = self.context.session.repo.git();
+        let Some(main) = git.find_default_branch()? else { return Ok(true) };
+        let range = format!("{}..{}", main.full_ref(), branch.full_ref());
+        let first = git.find(["rev-list", "--max-count=1", &range, "--"])?;
+        Ok(first.is_some_and(|first| !first.is_empty()))
+    }
+
+    /// Takes in what the gates have found, tells the session, and the agent if it may fix it.
+    pub(super) fn judge(
+        &mut self,
+        watch: &mut Watch,
+        agent: &AgentId,
+        outcome: &Result<Option<GateReport>, GateError>,
+        events: &Events,
+    ) -> Result<(), PawError> {
+        // The gates were ended, so what they have found does not count.
+        if events.stop().is_raised() {
+            return Ok(());
+        }
+        let judgement = match outcome {
+            Ok(Some(report)) => judgement(report),
+            Ok(None) => Judgement::Nothing,
+            Err(error) => Judgement::NotRun { why: format!("its gates could not be run: {error}") },
+        };
+        let (tone, word, why) = describe(&judgement);
+        self.note(agent, tone, word, &why);
+        if let Ok(Some(report)) = outcome {
+            self.publish(report);
+        }
+        let failed = match &judgement {
+            Judgement::Failed { commit, errors } => Some((commit.clone(), errors.clone())),
+            _ => None,
+        };
+        let another = watch.judged(agent, judgement, clock::now());
+        if let Some((commit, errors)) = failed.filter(|_| another) {
+            let left = self.chances.saturating_sub(watch.chances_of(agent));
+            self.ask_to_fix(agent, &words::mend(&commit, &errors, left))?;
+        }
+        Ok(())
+    }
+
+    /// Tells the session what the gates have found.
+    fn publish(&self, report: &GateReport) {
+        let agent = merge::agent_of(&self.members, &report.branch);
+        if let Err(error) = report.publish(agent, &self.context.client) {
+            (self.context.notify)(Notice::Warning(&format!("not published: {error}")));
+        }
+    }
+
+    /// Types what is to be fixed into the agent's pane. An agent without a pane finds it in its inbox.
+    fn ask_to_fix(&self, agent: &AgentId, text: &str) -> Result<(), PawError> {
+        let session = self.context.session;
+        let swept = sweep::sweep(session, clock::now())?;
+        let found = swept.into_iter().find(|swept| swept.id == *agent);
+        let Some((pane, cli)) = found.and_then(|swept| Some((swept.seen?.pane, swept.cli))) else {
+            return Ok(());
+        };
+        let patience = Patience::default().with_config(self.context.checks.config.clis.get(&cli));
+        let (tmux, text, notify) = (session.tmux.clone(), text.to_owned(), self.context.notify.clone());
+        let who = self.branch_of(agent).to_owned();
+        // It waits until the CLI listens.
+        thread::spawn(move || {
+            if let Err(error) = deliver(&tmux, &pane, &cli, &text, patience) {
+                let first = PawError::from(error).to_string();
+                let first = first.lines().next().unwrap_or_default();
+                notify(Notice::Warning(&format!("{who} is not told what to mend: {first}")));
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether a branch is no longer where it was verified: it was moved without a message.
+    pub(super) fn find_moved(&self, watch: &mut Watch) -> Result<bool, PawError> {
+        let mut moved = Vec::new();
+        for (agent, branch, commit) in watch.verified() {
+            let tip = self.tip(branch)?;
+            if let Some(tip) = tip.filter(|tip| !tip.starts_with(commit)) {
+                moved.push((agent.clone(), tip));
+            }
+        }
+        for (agent, tip) in &moved {
+            watch.moved(agent, tip);
+        }
+        Ok(!moved.is_empty())
+    }
+
+    /// Merges what is verified and waits for nothing that is not. Nothing if there is nothing, or it was interrupted.
+    pub(super) fn merge(
+        &self,
+        watch: &Watch,
+        events: &Events,
+    ) -> Result<Option<merge::MergeReport>, PawError> {
+        let verified: Vec<_> = watch.verified().map(|(agent, _, _)| agent.clone()).collect();
+        let (session, client) = (self.context.session, &self.context.client);
+        let repo = &session.repo;
+        let id = SessionId::new(&session.receipt.session_id());
+        let edges = Testimony::load(&repo.common_dir, Some(&id))?.edges;
+        let all: Vec<_> = self.members.iter().map(|member| member.agent.clone()).collect();
+        let (able, waiting) = mergeable(&verified, &all, &edges);
+        for (agent, on) in &waiting {
+            self.note(
+                agent,
+                Tone::Doubtful,
+                "not merged",
+                &format!("it depends on {on}, which is not verified"),
+            );
+        }
+        if able.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<_> = able.iter().map(|agent| self.branch_of(agent).to_owned()).collect();
+        (self.context.notify)(Notice::Note(&format!("merging {}", names.join(", "))));
+        let merge = project_tests::open(&names, repo, Some(session))?;
+        let limit = GATE_LIMIT.min(events.remaining());
+        let tests = ProjectTests::new(repo, self.context.checks.clone(), limit);
+        let on_line = |line: &str| (self.context.notify)(Notice::Progress(line));
+        match merge.run_with_tests(true, &tests, client, events.stop(), &on_line) {
+            Err(_) if events.stop().is_raised() => Ok(None),
+            report => report.map(Some),
+        }
+    }
+}

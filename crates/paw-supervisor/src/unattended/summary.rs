@@ -1,0 +1,89 @@
+//! What became of an unattended session.
+
+use std::time::Duration;
+
+use paw_core::{AgentId, BranchName};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::merge;
+
+/// Why following it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every agent has finished, one way or another.
+    Complete,
+    TimeOver,
+    Interrupted,
+    /// The session was ended.
+    SessionGone,
+}
+
+impl End {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::TimeOver => "time_over",
+            Self::Interrupted => "interrupted",
+            Self::SessionGone => "session_gone",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Summary {
+    pub session: String,
+    pub end: End,
+    pub took: Duration,
+    pub outcomes: Vec<(AgentId, BranchName, Outcome)>,
+    pub questions: Vec<(AgentId, String)>,
+    pub merged: Option<merge::MergeReport>,
+    /// Why there is no merge, or not a whole one.
+    pub merge_error: Option<String>,
+    pub wanted_merge: bool,
+}
+
+impl Summary {
+    pub fn verified(&self) -> usize {
+        self.outcomes.iter().filter(|(_, _, outcome)| outcome.is_verified()).count()
+    }
+
+    /// Everything is verified, and merged where that was wanted.
+    pub fn is_good(&self) -> bool {
+        let all = self.verified() == self.outcomes.len();
+        let merged = self.merged.as_ref().is_some_and(merge::MergeReport::is_complete);
+        all && (merged || !self.wanted_merge)
+    }
+
+    /// Main has it, or what the gates say.
+    pub fn word(&self, branch: &BranchName, outcome: &Outcome) -> &'static str {
+        let entries = self.merged.iter().flat_map(|merged| &merged.entries);
+        let entry = entries.into_iter().find(|entry| entry.branch == *branch);
+        match entry.and_then(|entry| entry.outcome()) {
+            Some(merge::Outcome::Merged { .. }) => "merged",
+            _ => outcome.word(),
+        }
+    }
+
+    pub fn document(&self) -> Value {
+        let agent = |(agent, branch, outcome): &(AgentId, BranchName, Outcome)| {
+            let errors = match outcome {
+                Outcome::Failed { errors, .. } => errors.clone(),
+                _ => Vec::new(),
+            };
+            json!({"agent": agent, "branch": branch, "result": self.word(branch, outcome),
+                   "commit": outcome.commit(), "detail": outcome.to_string(), "errors": errors})
+        };
+        let question = |(agent, question): &(AgentId, String)| json!({"agent": agent, "question": question});
+        json!({
+            "session": self.session,
+            "end": self.end.word(),
+            "good": self.end == End::Complete && self.is_good(),
+            "seconds": self.took.as_secs(),
+            "agents": self.outcomes.iter().map(agent).collect::<Vec<_>>(),
+            "questions": self.questions.iter().map(question).collect::<Vec<_>>(),
+            "merge": self.merged.as_ref().map(merge::MergeReport::document),
+            "merge_error": self.merge_error,
+        })
+    }
+}
