@@ -1,6 +1,6 @@
 //! AI coding CLIs: which ones there are, which of them this machine has, and how one talks with them.
 //!
-//! - [`catalog`]: the CLIs we know by name
+//! - [`cli`]: the CLIs we know, one descriptor each
 //! - [`deliver`]: bringing a prompt into a CLI, and seeing that it has arrived
 //! - [`detect`]: what is on PATH and what the user has added
 //! - [`events`]: what CLIs tell by themselves, through hooks and event streams
@@ -10,7 +10,7 @@
 //! - [`screen`]: what the screen of a CLI shows
 //! - [`state`]: what an agent is doing
 
-pub mod catalog;
+pub mod cli;
 pub mod deliver;
 pub mod detect;
 pub mod events;

@@ -8,6 +8,7 @@ mod stream;
 
 use std::sync::Arc;
 
+use paw_agent::cli;
 use paw_agent::headless::{self, Turn};
 use paw_core::AgentId;
 use paw_host::clock;
@@ -71,8 +72,5 @@ fn start(
 
 /// What people call a CLI in a sentence.
 fn spoken(cli: &str) -> String {
-    match cli {
-        "claude" => "Claude".to_owned(),
-        other => paw_agent::catalog::find_known(other).map_or(other, |known| known.display_name).to_owned(),
-    }
+    cli::find(cli).map_or(cli, |known| known.short_name).to_owned()
 }

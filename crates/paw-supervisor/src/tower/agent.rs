@@ -1,6 +1,7 @@
 //! What is known about one agent, from what its CLI tells, whether it lives, and what its screen shows. Pure.
 
 use jiff::{SignedDuration, Timestamp};
+use paw_agent::cli;
 use paw_agent::deliver::Look;
 use paw_agent::events::notes::Note;
 use paw_agent::events::{Deed, Tracker, What, is_answerable};
@@ -159,7 +160,7 @@ impl Agent {
 
     /// A prompt of the shell that has started the CLI is no sign of its end, as long as the CLI draws nothing.
     fn read(&mut self, look: &Look) -> Reading {
-        let reading = look.read(&self.cli);
+        let reading = look.read(cli::descriptor(&self.cli));
         if reading.state != State::Exited {
             self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
         } else if !self.drawn {

@@ -1,8 +1,11 @@
 //! Gemini's screen: a prompt is a box with the command in a box of its own.
 
-use super::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, Place, Prompt, Rules, Subject,
+use crate::cli::Cli;
+use crate::screen::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
 };
+
+pub(super) const CLI: Cli = Cli { screen: Some(&SCREEN), ..Cli::known("gemini", "Gemini") };
 
 const ONCE: Keys = &["1"];
 
@@ -19,8 +22,7 @@ const fn prompt(kind: AskKind, question: &'static str, count: usize, subject: Su
     }
 }
 
-pub(super) const RULES: Rules = Rules {
-    cli: "gemini",
+const SCREEN: Rules = Rules {
     versions: &["0.61.0"],
     banner: &["Gemini CLI"],
     dialogs: &[
@@ -36,7 +38,8 @@ pub(super) const RULES: Rules = Rules {
     questions: &[],
     input: Input::Cursor { cursor: " >", below: 4 },
     hints: &["Type your message"],
-    working: &[Mark { place: Place::Over, text: "(esc to cancel" }],
+    working: &[Mark { place: MarkPlace::Over, text: "(esc to cancel" }],
     limits: &[Limit { row: "You have reached your daily", before_reset: "resets at " }],
     endings: &[],
+    sidebar: None,
 };

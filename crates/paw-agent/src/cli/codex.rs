@@ -3,9 +3,12 @@
 //! The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has
 //! to name it too.
 
-use super::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, Place, Prompt, Rules, Subject,
+use crate::cli::Cli;
+use crate::screen::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
 };
+
+pub(super) const CLI: Cli = Cli { screen: Some(&SCREEN), ..Cli::known("codex", "Codex") };
 
 const YES: Keys = &["y"];
 
@@ -22,8 +25,7 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prom
     }
 }
 
-pub(super) const RULES: Rules = Rules {
-    cli: "codex",
+const SCREEN: Rules = Rules {
     versions: &["0.166.0"],
     banner: &["OpenAI Codex"],
     dialogs: &[
@@ -55,7 +57,8 @@ pub(super) const RULES: Rules = Rules {
     questions: &[],
     input: Input::Cursor { cursor: "›", below: 3 },
     hints: &["Ask Codex to do anything"],
-    working: &[Mark { place: Place::Over, text: "esc to interrupt" }],
+    working: &[Mark { place: MarkPlace::Over, text: "esc to interrupt" }],
     limits: &[Limit { row: "You've hit your usage limit", before_reset: "try again at " }],
     endings: &[],
+    sidebar: None,
 };

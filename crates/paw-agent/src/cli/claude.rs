@@ -3,9 +3,13 @@
 //! A command is set in by three columns, and so is every further row of it, so nothing in it can pass for the rule or
 //! the title above. Where Claude cannot analyse a command it offers only Yes and No, and then neither can we.
 
-use super::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, Place, Prompt, Rules, Subject,
+use crate::cli::Cli;
+use crate::screen::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
 };
+
+pub(super) const CLI: Cli =
+    Cli { short_name: "Claude", screen: Some(&SCREEN), ..Cli::known("claude", "Claude Code") };
 
 const YES: Keys = &["1"];
 
@@ -22,8 +26,7 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prom
     }
 }
 
-pub(super) const RULES: Rules = Rules {
-    cli: "claude",
+const SCREEN: Rules = Rules {
     versions: &["2.1.197"],
     banner: &["Claude Code"],
     dialogs: &[
@@ -71,8 +74,8 @@ pub(super) const RULES: Rules = Rules {
     input: Input::Ruled { cursor: '❯' },
     hints: &["Try \""],
     working: &[
-        Mark { place: Place::Under, text: "esc to interrupt" },
-        Mark { place: Place::Over, text: "esc to interrupt" },
+        Mark { place: MarkPlace::Under, text: "esc to interrupt" },
+        Mark { place: MarkPlace::Over, text: "esc to interrupt" },
     ],
     limits: &[
         Limit { row: "You've hit your", before_reset: "resets " },
@@ -83,4 +86,5 @@ pub(super) const RULES: Rules = Rules {
         " Unable to connect to Anthropic services",
         "No conversation found",
     ],
+    sidebar: None,
 };

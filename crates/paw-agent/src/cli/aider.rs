@@ -1,6 +1,9 @@
 //! Aider's screen: lines one after the other, a question at the end of the last.
 
-use super::rules::{AskKind, Choices, Input, Keys, Mark, Place, Prompt, Rules, Subject};
+use crate::cli::Cli;
+use crate::screen::rules::{AskKind, Choices, Input, Keys, Mark, MarkPlace, Prompt, Rules, Subject};
+
+pub(super) const CLI: Cli = Cli { screen: Some(&SCREEN), ..Cli::known("aider", "Aider") };
 
 const YES: Keys = &["y", "Enter"];
 
@@ -17,8 +20,7 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject, keys: K
     }
 }
 
-pub(super) const RULES: Rules = Rules {
-    cli: "aider",
+const SCREEN: Rules = Rules {
     versions: &["0.86.2"],
     banner: &["Aider v"],
     dialogs: &[],
@@ -36,7 +38,8 @@ pub(super) const RULES: Rules = Rules {
     questions: &[],
     input: Input::LastRow { prompt: ">" },
     hints: &[],
-    working: &[Mark { place: Place::Last, text: "Waiting for " }],
+    working: &[Mark { place: MarkPlace::Last, text: "Waiting for " }],
     limits: &[],
     endings: &[],
+    sidebar: None,
 };

@@ -1,9 +1,9 @@
 //! OpenCode's screen: a prompt is a block with an edge, and only colour tells which of its buttons is chosen.
 
-use super::rules::{AskKind, Choices, Input, Keys, Mark, Place, Prompt, Rules, Subject};
+use crate::cli::Cli;
+use crate::screen::rules::{AskKind, Choices, Input, Keys, Mark, MarkPlace, Prompt, Rules, Subject};
 
-/// On a wide screen there is a list of facts at the right, with this in its last row.
-pub(super) const SIDEBAR: &str = "• OpenCode ";
+pub(super) const CLI: Cli = Cli { screen: Some(&SCREEN), ..Cli::known("opencode", "OpenCode") };
 
 /// Right only while the first button is the chosen one.
 const ONCE: Keys = &["Enter"];
@@ -21,8 +21,7 @@ const fn prompt(kind: AskKind, subject: Subject) -> Prompt {
     }
 }
 
-pub(super) const RULES: Rules = Rules {
-    cli: "opencode",
+const SCREEN: Rules = Rules {
     versions: &["1.18.33"],
     banner: &[],
     dialogs: &[],
@@ -33,7 +32,8 @@ pub(super) const RULES: Rules = Rules {
     questions: &[],
     input: Input::Block { edge: '┃', under: "╹▀" },
     hints: &["Ask anything"],
-    working: &[Mark { place: Place::Under, text: "esc interrupt" }],
+    working: &[Mark { place: MarkPlace::Under, text: "esc interrupt" }],
     limits: &[],
     endings: &[],
+    sidebar: Some("• OpenCode "),
 };
