@@ -5,6 +5,7 @@ mod error;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_agent::cli;
 use paw_agent::detect::CliInfo;
 use paw_agent::launch::command_line;
 use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
@@ -215,7 +216,7 @@ fn agents(
 fn line(site: &Site<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
     let cli = site.clis.iter().find(|cli| cli.binary_name == name);
     let cli = cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))?;
-    Ok(command_line(cli, site.config.clis.get(name), approval, None))
+    Ok(command_line(cli::descriptor(name), cli, site.config.clis.get(name), approval))
 }
 
 /// Every branch once, none of them in anybody's hands, and all of them possible beside each other.

@@ -1,14 +1,171 @@
-//! Codex' screen.
-//!
-//! The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has
-//! to name it too.
+//! Codex.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use paw_host::process::Command;
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
+use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::launch::ApprovalFlags;
+use crate::resume::ResumeWords;
 use crate::screen::rules::{
     AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
 };
 
-pub(super) const CLI: Cli = Cli { screen: Some(&SCREEN), ..Cli::known("codex", "Codex") };
+pub(super) const CLI: Cli = Cli {
+    approval: ApprovalFlags { auto: AUTO, full_auto: "--dangerously-bypass-approvals-and-sandbox" },
+    resume: Some(ResumeWords {
+        latest: &["resume", "--last"],
+        named: Some(&["resume", "--"]),
+        remembers_first_prompt: true,
+    }),
+    headless: Headless {
+        arguments: turn_arguments,
+        reader: || Box::new(Reader::default()),
+        unattended: Some(Unattended { preference: 1, restrict }),
+    },
+    screen: Some(&SCREEN),
+    ..Cli::known("codex", "Codex")
+};
+
+/// A directory that all worktrees of a repository share.
+macro_rules! common {
+    ($name:literal) => {
+        concat!(" --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)/", $name, "\"")
+    };
+}
+
+/// Everything a codex agent needs besides its worktree: what commits of a linked worktree are written to, our own
+/// directory with the messages, and the way to the broker. Not the repository's hooks and settings, which would let it
+/// run commands outside of its sandbox. Directories that are not there do no harm. The line is typed inside the worktree,
+/// so the shell can tell the paths.
+const AUTO: &str = concat!(
+    "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
+    common!("objects"),
+    common!("refs"),
+    common!("reftable"),
+    common!("logs"),
+    common!("lfs"),
+    common!("paw"),
+    " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
+);
+
+fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
+    let mut arguments = headless::words(["exec", "--json"]);
+    arguments.extend(headless::option("--model", turn.model));
+    if let Some(session) = turn.resume {
+        arguments.extend(headless::words(["resume", "--", session]));
+    }
+    arguments.push("-".into());
+    arguments
+}
+
+fn restrict(command: Command, tests: Option<&str>) -> Command {
+    let sandbox = if tests.is_some() { "workspace-write" } else { "read-only" };
+    command.args(["--sandbox", sandbox, "-c", "approval_policy=\"never\""])
+}
+
+/// `codex exec --json`.
+///
+/// A rejected command or patch is absent from its JSON, which then ends as if all were well; only standard error tells. A
+/// server out of reach is reported again and again, and never ends the turn.
+#[derive(Debug, Default)]
+struct Reader {
+    facts: TurnFacts,
+    /// Items that are under way; some come without a beginning.
+    begun: BTreeSet<String>,
+}
+
+impl OutputReader for Reader {
+    fn out(&mut self, line: &str) -> Vec<Event> {
+        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
+        match said["type"].as_str() {
+            Some("thread.started") => {
+                self.facts.session = said["thread_id"].as_str().map(str::to_owned);
+                Vec::new()
+            }
+            Some("turn.started") => Vec::new(),
+            Some("item.started") => self.begin(&said["item"]).into_iter().collect(),
+            Some("item.completed") => self.complete(&said["item"]),
+            Some("error") => vec![Event::Error(headless::string(&said["message"]))],
+            Some("turn.completed") => {
+                self.facts.verdict = Some(Ok(()));
+                Vec::new()
+            }
+            Some("turn.failed") => {
+                let message = said["error"]["message"].as_str().unwrap_or("the turn failed").to_owned();
+                self.facts.verdict = Some(Err(message.clone()));
+                vec![Event::Error(message)]
+            }
+            _ => vec![Event::Raw(said)],
+        }
+    }
+
+    fn err(&mut self, line: &str) -> Vec<Event> {
+        let Some((_, message)) = line.split_once("error=").filter(|_| line.contains(" ERROR ")) else {
+            return Vec::new();
+        };
+        if !message.contains("reject") {
+            return vec![Event::Error(message.to_owned())];
+        }
+        vec![Event::PermissionDenied {
+            id: None,
+            name: None,
+            input: Value::Null,
+            message: message.to_owned(),
+        }]
+    }
+
+    fn facts(&self) -> TurnFacts {
+        self.facts.clone()
+    }
+}
+
+impl Reader {
+    fn begin(&mut self, item: &Value) -> Option<Event> {
+        let (name, input) = tool(item)?;
+        let id = headless::string(&item["id"]);
+        self.begun.insert(id.clone()).then_some(Event::ToolUse { id, name, input })
+    }
+
+    fn complete(&mut self, item: &Value) -> Vec<Event> {
+        match item["type"].as_str() {
+            Some("agent_message") => vec![Event::Text(headless::string(&item["text"]))],
+            Some("error") => vec![Event::Error(headless::string(&item["message"]))],
+            _ if tool(item).is_some() => {
+                let mut events: Vec<Event> = self.begin(item).into_iter().collect();
+                let id = headless::string(&item["id"]);
+                self.begun.remove(&id);
+                let failed = item["exit_code"].as_i64().is_some_and(|code| code != 0)
+                    || item["status"].as_str().is_some_and(|status| status != "completed");
+                events.push(Event::ToolResult { id, output: output(item), is_error: failed });
+                events
+            }
+            _ => vec![Event::Raw(item.clone())],
+        }
+    }
+}
+
+/// The tool an item is about, and what it was given.
+fn tool(item: &Value) -> Option<(String, Value)> {
+    match item["type"].as_str()? {
+        kind @ "command_execution" => Some((kind.to_owned(), json!({ "command": item["command"] }))),
+        kind @ "file_change" => Some((kind.to_owned(), json!({ "changes": item["changes"] }))),
+        kind @ "web_search" => Some((kind.to_owned(), json!({ "query": item["query"] }))),
+        "mcp_tool_call" => Some((
+            format!("{}.{}", headless::string(&item["server"]), headless::string(&item["tool"])),
+            item["arguments"].clone(),
+        )),
+        _ => None,
+    }
+}
+
+fn output(item: &Value) -> String {
+    let said = [&item["aggregated_output"], &item["error"]["message"], &item["result"]];
+    said.into_iter().find(|text| !text.is_null()).map(headless::string).unwrap_or_default()
+}
 
 const YES: Keys = &["y"];
 
@@ -25,6 +182,8 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prom
     }
 }
 
+/// The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has to
+/// name it too.
 const SCREEN: Rules = Rules {
     versions: &["0.166.0"],
     banner: &["OpenAI Codex"],

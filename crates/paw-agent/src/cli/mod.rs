@@ -10,6 +10,9 @@ mod codex;
 mod gemini;
 mod opencode;
 
+use crate::headless::{self, Headless, PLAIN};
+use crate::launch::ApprovalFlags;
+use crate::resume::ResumeWords;
 use crate::screen::Rules;
 
 /// Everything we know about one CLI. [`Cli::known`] has the values of a CLI of which only the name is known.
@@ -21,31 +24,57 @@ pub struct Cli {
     pub display_name: &'static str,
     /// What a sentence calls it.
     pub short_name: &'static str,
+    /// Command-line flags for each approval level.
+    pub approval: ApprovalFlags,
+    /// How it takes up an earlier conversation, if it can.
+    pub resume: Option<ResumeWords>,
+    /// How it takes a turn without a screen, and how what it prints is read.
+    pub headless: Headless,
     /// How its screen is read. Without rules, it is read by what most CLIs have in common.
     pub screen: Option<&'static Rules>,
 }
 
 /// By name.
 pub static ALL: [Cli; 18] = [
-    Cli::known("agy", "Antigravity"),
+    Cli { approval: full_auto("--dangerously-skip-permissions"), ..Cli::known("agy", "Antigravity") },
     aider::CLI,
-    Cli::known("amp", "Amp"),
+    Cli {
+        approval: full_auto("--dangerously-allow-all"),
+        headless: Headless { arguments: |_| headless::words(["-x"]), ..PLAIN },
+        ..Cli::known("amp", "Amp")
+    },
     claude::CLI,
     Cli::known("cline", "Cline"),
     Cli::known("cn", "Continue"),
     codex::CLI,
-    Cli::known("copilot", "GitHub Copilot"),
+    Cli { resume: Some(CONTINUE), ..Cli::known("copilot", "GitHub Copilot") },
     Cli::known("cursor", "Cursor"),
-    Cli::known("droid", "Droid"),
+    Cli {
+        headless: Headless {
+            arguments: |turn| {
+                let model = headless::option("--model", turn.model);
+                headless::words(["exec"]).into_iter().chain(model).collect()
+            },
+            ..PLAIN
+        },
+        ..Cli::known("droid", "Droid")
+    },
     gemini::CLI,
     Cli::known("junie", "Junie"),
     Cli::known("kilo", "Kilo Code"),
     Cli::known("kimi", "Kimi"),
     opencode::CLI,
     Cli::known("pi", "Pi"),
-    Cli::known("qwen", "Qwen Code"),
+    Cli { approval: full_auto("--yolo"), resume: Some(CONTINUE), ..Cli::known("qwen", "Qwen Code") },
     Cli::known("vibe", "Mistral Vibe"),
 ];
+
+const CONTINUE: ResumeWords =
+    ResumeWords { latest: &["--continue"], named: Some(&["--resume="]), remembers_first_prompt: true };
+
+const fn full_auto(flag: &'static str) -> ApprovalFlags {
+    ApprovalFlags { full_auto: flag, ..ApprovalFlags::NONE }
+}
 
 /// Stands for every CLI that is not in the list.
 static UNKNOWN: Cli = Cli::known("", "");
@@ -53,7 +82,15 @@ static UNKNOWN: Cli = Cli::known("", "");
 impl Cli {
     /// A CLI that is started by its name, answers in plain text, and has a screen like most others.
     pub const fn known(name: &'static str, display_name: &'static str) -> Self {
-        Self { name, display_name, short_name: display_name, screen: None }
+        Self {
+            name,
+            display_name,
+            short_name: display_name,
+            approval: ApprovalFlags::NONE,
+            resume: None,
+            headless: PLAIN,
+            screen: None,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
+use paw_agent::cli;
 use paw_agent::detect::CliInfo;
 use paw_agent::launch::command_line;
 use paw_core::PawError;
@@ -124,7 +125,12 @@ pub(crate) fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
     plan.guard = supervisor.strict_branch_guard;
     for agent in &mut plan.agents {
         if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
-            agent.command = command_line(cli, config.clis.get(&agent.cli), supervisor.agent_approval, None);
+            agent.command = command_line(
+                cli::descriptor(&agent.cli),
+                cli,
+                config.clis.get(&agent.cli),
+                supervisor.agent_approval,
+            );
         }
     }
 }
