@@ -11,8 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use paw_agent::events::notes::Notes;
-use paw_agent::events::settings::{self, SettingsError};
+use paw_agent::hooks::notes::Notes;
+use paw_agent::hooks::settings::{self, SettingsError};
 use paw_core::{AgentId, AgentReceipt, Receipt};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{GitError, Repo};

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use paw_agent::cli;
-use paw_agent::events::Tracker;
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::Tracker;
+use paw_agent::hooks::notes::Notes;
 use paw_agent::resume::can_resume;
 use paw_core::{AgentId, Receipt};
 
@@ -64,7 +64,7 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use paw_agent::events::notes::Note;
+    use paw_agent::hooks::notes::Note;
     use paw_core::{AgentReceipt, BranchName, SessionName, SupervisorReceipt};
     use paw_host::files::{self, Access};
     use serde_json::json;

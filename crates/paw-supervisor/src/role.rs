@@ -1,7 +1,7 @@
 //! OpenSpec commands that are not an agent's job: an agent implements its change; what the specs of the whole project are is
 //! decided after the merge, by whoever merges. Pure.
 
-use paw_agent::events::{Deed, What};
+use paw_agent::hooks::{Deed, What};
 use paw_core::config::RoleGating;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::notes::Notes;
 use paw_agent::state::{Known, Sight, Source, State, conclude};
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;

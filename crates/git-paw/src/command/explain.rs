@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_agent::cli;
-use paw_agent::events;
+use paw_agent::hooks;
 use paw_agent::screen::{self, Screen};
 use paw_agent::state::{Source, State};
 use paw_core::PawError;
@@ -100,7 +100,7 @@ fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
     let Swept { known, worktree, cli, .. } = sweep::require(swept, agent)?;
     let source = match known.source {
-        Source::Told => events::way(&cli).to_owned(),
+        Source::Told => hooks::way(&cli).to_owned(),
         source => source.to_string(),
     };
     let source = Some(source);

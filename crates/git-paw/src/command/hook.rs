@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use paw_agent::events::notes::{Answer, Breach, Note, Notes};
-use paw_agent::events::{Deed, What, is_answerable};
+use paw_agent::hooks::notes::{Answer, Breach, Note, Notes};
+use paw_agent::hooks::{Deed, What, is_answerable};
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config;

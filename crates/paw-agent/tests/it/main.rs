@@ -10,7 +10,7 @@
 )]
 
 mod deliver;
-mod events;
+mod hooks;
 mod plugin;
 mod screens;
 mod spoofs;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::events::plugin;
+use paw_agent::hooks::plugin;
 use paw_host::process::{Command, find_program};
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};

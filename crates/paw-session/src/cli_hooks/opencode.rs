@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use paw_agent::events::plugin;
+use paw_agent::hooks::plugin;
 use paw_host::files::{self, Access, FileError};
 
 use super::HookError;

@@ -1,7 +1,7 @@
 //! What claude itself lets agents do without asking: talk to the others. Everything else is decided by our hook, which
 //! knows options and paths, where a rule of claude's knows only how a command begins. Pure: text in, text out.
 
-use paw_agent::events::settings::SettingsError;
+use paw_agent::hooks::settings::SettingsError;
 use serde_json::{Map, Value, json};
 
 /// Commands of ours that are harmless whatever follows.

@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use paw_agent::cli;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::Note;
-use paw_agent::events::{Deed, Tracker, What, is_answerable};
+use paw_agent::hooks::notes::Note;
+use paw_agent::hooks::{Deed, Tracker, What, is_answerable};
 use paw_agent::screen::{Ask, Reading};
 use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 
@@ -216,7 +216,7 @@ impl Repeats {
 
 #[cfg(test)]
 mod tests {
-    use paw_agent::events::notes::Answer;
+    use paw_agent::hooks::notes::Answer;
     use paw_agent::screen::Screen;
     use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use paw_agent::events::notes::{Note, Reader};
-use paw_agent::events::tokens;
+use paw_agent::hooks::notes::{Note, Reader};
+use paw_agent::hooks::tokens;
 use paw_agent::screen::{Ask, AskSubject};
 use paw_agent::state::Known;
 use paw_broker::message::Message;

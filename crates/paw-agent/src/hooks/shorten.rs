@@ -135,7 +135,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::events::{Deed, What, parse};
+    use crate::hooks::{Deed, What, parse};
 
     #[test]
     fn an_event_of_opencode_keeps_what_says_something() {
