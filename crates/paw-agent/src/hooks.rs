@@ -1,29 +1,53 @@
-//! What CLIs tell by themselves: hooks of claude and codex, events of opencode.
+//! What CLIs report about themselves, through hooks or through the events of a plugin.
 //!
-//! [`parse`] turns one record into an [`Event`], [`Tracker`] turns events into a state, [`settings`] writes the files
-//! that make a CLI call us, and [`plugin`] is what does so in opencode. [`notes`] keeps what was told for whoever follows
-//! the agent.
+//! A CLI's [`Hooks`] say how they are installed ([`install`], [`settings`]) and how a record is read. [`parse`] turns one
+//! record into an [`Event`], [`Tracker`] turns events into a state, [`notes`] keeps the records of each agent, and
+//! [`transcript`] reads what the CLI itself keeps.
 
-mod hook;
+pub(crate) mod hook;
+pub mod install;
 pub mod notes;
-mod opencode;
-pub mod plugin;
 pub mod settings;
-mod shorten;
-pub mod tokens;
 mod tracker;
+pub mod transcript;
+
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use install::{HookEnvironment, Install};
 pub use tracker::{Heard, Tracker};
 
-/// A record that is none.
-#[derive(Debug, thiserror::Error)]
-#[error("not a record of {cli}: {reason}")]
-pub struct EventError {
-    pub cli: String,
-    pub reason: String,
+use crate::cli::Cli;
+
+/// What a tool is given is not kept beyond this.
+pub(crate) const MOST_INPUT: usize = 32 * 1024;
+
+/// The hooks of one CLI.
+#[derive(Debug)]
+pub struct Hooks {
+    /// What they are called when a state is explained by them.
+    pub source: &'static str,
+    pub install: Install,
+    /// Reads one record. The error is the name of a missing field.
+    pub read: fn(&Value) -> Result<Event, &'static str>,
+    /// The part of a record that can say something about the agent's state, which is what is kept.
+    pub shorten: fn(&Value) -> Value,
+    /// The answer that approves what a record asks for, once. Nothing where the CLI takes no answer from a hook.
+    pub allow: Option<fn() -> Value>,
+    /// The answer that refuses what an event is about, for a reason. Nothing where the CLI takes no refusal from a hook.
+    pub refuse: Option<fn(&What, &str) -> Value>,
+    /// The size of the conversation in tokens, from a line of its transcript.
+    pub tokens: Option<fn(&Value) -> Option<u64>>,
+    /// The directory in which a command that waits for approval would run, from the transcript and the worktree, if that is
+    /// certain. Without this, commands run in the worktree.
+    pub command_directory: Option<fn(transcript: &Path, command: &str, worktree: &Path) -> Option<PathBuf>>,
 }
+
+/// Text that is not a record of a CLI's hooks.
+#[derive(Debug, thiserror::Error)]
+#[error("not a hook record: {0}")]
+pub struct EventError(String);
 
 /// What was told, and in which conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,28 +108,13 @@ pub enum Deed {
 }
 
 /// Reads one record: the standard input of a hook, or the data of one event of a stream.
-pub fn parse(cli: &str, record: &str) -> Result<Event, EventError> {
-    let fail = |reason: String| EventError { cli: cli.to_owned(), reason };
-    let record: Value = serde_json::from_str(record.trim()).map_err(|error| fail(error.to_string()))?;
-    let event = match cli {
-        "claude" | "codex" => hook::read(&record),
-        "opencode" => opencode::read(&record),
-        _ => return Err(fail("this CLI has no hooks that are known".to_owned())),
-    };
-    event.map_err(|field| fail(format!("it has no '{field}'")))
-}
-
-/// Whether what we say to a record of `cli` decides an approval that it asks for. How codex is answered is not known.
-pub fn is_answerable(cli: &str) -> bool {
-    matches!(cli, "claude" | "opencode")
-}
-
-/// How `cli` tells what it does, in a word.
-pub fn way(cli: &str) -> &'static str {
-    if cli == "opencode" { "events" } else { "hooks" }
+pub fn parse(cli: &Cli, record: &str) -> Result<Event, EventError> {
+    let record: Value = serde_json::from_str(record.trim()).map_err(|error| EventError(error.to_string()))?;
+    let hooks = cli.hooks.ok_or_else(|| EventError("this CLI has no known hooks".to_owned()))?;
+    (hooks.read)(&record).map_err(|field| EventError(format!("it has no '{field}'")))
 }
 
 /// A text that has to be there.
-fn text(value: &Value, field: &'static str) -> Result<String, &'static str> {
+pub(crate) fn text(value: &Value, field: &'static str) -> Result<String, &'static str> {
     value[field].as_str().map(str::to_owned).ok_or(field)
 }

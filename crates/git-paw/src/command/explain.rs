@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_agent::cli;
-use paw_agent::hooks;
 use paw_agent::screen::{self, Screen};
 use paw_agent::state::{Source, State};
 use paw_core::PawError;
@@ -100,7 +99,7 @@ fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
     let Swept { known, worktree, cli, .. } = sweep::require(swept, agent)?;
     let source = match known.source {
-        Source::Told => hooks::way(&cli).to_owned(),
+        Source::Told => cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned(),
         source => source.to_string(),
     };
     let source = Some(source);

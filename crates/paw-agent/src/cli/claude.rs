@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use paw_host::process::Command;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::headless::unattended::FORBIDDEN;
 use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::hooks::{Hooks, Install, What, hook, transcript};
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeWords;
 use crate::screen::rules::{
@@ -28,9 +29,61 @@ pub(super) const CLI: Cli = Cli {
         reader: || Box::new(Reader::default()),
         unattended: Some(Unattended { preference: 0, restrict }),
     },
+    hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
     ..Cli::known("claude", "Claude Code")
 };
+
+const HOOKS: Hooks = Hooks {
+    source: "hooks",
+    install: Install::SettingsFile {
+        path: ".claude/settings.local.json",
+        events: &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Notification",
+            "SubagentStart",
+            "SubagentStop",
+            "Stop",
+            "StopFailure",
+            "SessionEnd",
+        ],
+    },
+    read: hook::read,
+    shorten: hook::shorten,
+    allow: Some(allow),
+    refuse: Some(refuse),
+    tokens: Some(tokens),
+    command_directory: None,
+};
+
+fn allow() -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
+}
+
+fn refuse(event: &What, reason: &str) -> Value {
+    match event {
+        What::PromptTaken => json!({"decision": "block", "reason": reason}),
+        _ => json!({"hookSpecificOutput": {
+            "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
+        }}),
+    }
+}
+
+/// What the model was given and what it answered. A subagent's conversation is another one.
+fn tokens(line: &Value) -> Option<u64> {
+    if line["type"] != "assistant" || line["isSidechain"] == true {
+        return None;
+    }
+    transcript::sum(
+        &line["message"]["usage"],
+        &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"],
+    )
+}
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
     let mut arguments = headless::words(["-p", "--output-format", "stream-json", "--verbose"]);

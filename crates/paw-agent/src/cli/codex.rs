@@ -1,13 +1,19 @@
 //! Codex.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+mod call;
 
-use paw_host::process::Command;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use paw_host::files;
+use paw_host::process::{Command, shell_quote};
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::hooks::install::hook_line;
+use crate::hooks::{Hooks, Install, hook, transcript};
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeWords;
 use crate::screen::rules::{
@@ -26,6 +32,7 @@ pub(super) const CLI: Cli = Cli {
         reader: || Box::new(Reader::default()),
         unattended: Some(Unattended { preference: 1, restrict }),
     },
+    hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
     ..Cli::known("codex", "Codex")
 };
@@ -51,6 +58,48 @@ const AUTO: &str = concat!(
     common!("paw"),
     " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
 );
+
+const HOOKS: Hooks = Hooks {
+    source: "hooks",
+    install: Install::Arguments { is_enabled: has_hooks, arguments: hook_arguments },
+    read: hook::read,
+    shorten: hook::shorten,
+    // How it is answered is not known.
+    allow: None,
+    refuse: None,
+    tokens: Some(tokens),
+    command_directory: Some(call::load_directory),
+};
+
+const EVENTS: [&str; 6] =
+    ["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"];
+
+/// A settings file in a linked worktree has no effect, so hooks are arguments. They are the same in every worktree, and the
+/// user is asked about them once.
+fn hook_arguments(program: &Path) -> String {
+    let command = Value::String(hook_line(CLI.name, program));
+    let argument = |event: &&str| {
+        let hook = format!(r#"hooks.{event}=[{{hooks=[{{type="command",command={command}}}]}}]"#);
+        format!("--config {}", shell_quote(OsStr::new(&hook)))
+    };
+    EVENTS.iter().map(argument).collect::<Vec<_>>().join(" ")
+}
+
+/// codex asks its user about every hook it does not know, so it gets ours only where the user has enabled hooks.
+fn has_hooks(home: &Path) -> bool {
+    let text = files::load_text(&home.join(".codex/config.toml")).ok().flatten().unwrap_or_default();
+    let config = text.parse::<toml::Table>().unwrap_or_default();
+    let feature = config.get("features").and_then(|features| features.get("hooks"));
+    feature.and_then(toml::Value::as_bool).unwrap_or(false)
+}
+
+/// The last turn; its input includes what was cached.
+fn tokens(line: &Value) -> Option<u64> {
+    if line["payload"]["type"] != "token_count" {
+        return None;
+    }
+    transcript::sum(&line["payload"]["info"]["last_token_usage"], &["input_tokens", "output_tokens"])
+}
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
     let mut arguments = headless::words(["exec", "--json"]);
@@ -221,3 +270,38 @@ const SCREEN: Rules = Rules {
     endings: &[],
     sidebar: None,
 };
+
+#[cfg(test)]
+mod tests {
+    use paw_host::files::{Access, write_atomic};
+
+    use super::*;
+
+    #[test]
+    fn hooks_are_arguments_that_survive_a_shell() {
+        let arguments = hook_arguments(Path::new(r#"/opt/it's "x"/git-paw"#));
+        let ran = Command::new("sh").args(["-c", &format!("printf '%s\\n' {arguments}")]).capture().unwrap();
+        let said = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(said.lines().count(), 2 * EVENTS.len());
+        assert_eq!(
+            said.lines().nth(1).unwrap(),
+            r#"hooks.SessionStart=[{hooks=[{type="command",command="'/opt/it'\\''s \"x\"/git-paw' hook --cli codex"}]}]"#
+        );
+    }
+
+    #[test]
+    fn hooks_are_enabled_only_by_the_users_own_configuration() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(!has_hooks(home.path()));
+        for (text, on) in [
+            ("[features]\nhooks = true\n", true),
+            ("[features]\nhooks = false\n", false),
+            ("hooks = true\n", false),
+            ("[features]\nhooks = \"yes\"\n", false),
+            ("[[[", false),
+        ] {
+            write_atomic(&home.path().join(".codex/config.toml"), text.as_bytes(), Access::Usual).unwrap();
+            assert_eq!(has_hooks(home.path()), on, "{text}");
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! The AI CLIs we know: one descriptor each, and the list of them.
 //!
-//! A descriptor holds everything git paw knows about one CLI; [`screen`](crate::screen), [`headless`](crate::headless),
-//! [`launch`](crate::launch) and [`deliver`](crate::deliver) work from it and never ask for a name. A new CLI is a file here
-//! with a `const CLI`, and its entry in [`ALL`]. One that is only recognised on PATH is a line in the list.
+//! A descriptor holds everything git paw knows about one CLI; [`launch`](crate::launch), [`resume`](crate::resume),
+//! [`headless`](crate::headless), [`hooks`](crate::hooks), [`screen`](crate::screen) and [`deliver`](crate::deliver) work from
+//! it and never ask for a name. A new CLI is a file here with a `const CLI`, and its entry in [`ALL`]. One that is only
+//! recognised on PATH is a line in the list.
 
 mod aider;
 mod claude;
@@ -11,6 +12,7 @@ mod gemini;
 mod opencode;
 
 use crate::headless::{self, Headless, PLAIN};
+use crate::hooks::Hooks;
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeWords;
 use crate::screen::Rules;
@@ -30,6 +32,8 @@ pub struct Cli {
     pub resume: Option<ResumeWords>,
     /// How it takes a turn without a screen, and how what it prints is read.
     pub headless: Headless,
+    /// How it reports what it does, if we know.
+    pub hooks: Option<&'static Hooks>,
     /// How its screen is read. Without rules, it is read by what most CLIs have in common.
     pub screen: Option<&'static Rules>,
 }
@@ -89,8 +93,14 @@ impl Cli {
             approval: ApprovalFlags::NONE,
             resume: None,
             headless: PLAIN,
+            hooks: None,
             screen: None,
         }
+    }
+
+    /// Whether a hook can approve what the CLI asks for.
+    pub fn is_answerable(&self) -> bool {
+        self.hooks.is_some_and(|hooks| hooks.allow.is_some())
     }
 }
 

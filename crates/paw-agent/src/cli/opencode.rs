@@ -1,5 +1,8 @@
 //! OpenCode.
 
+mod events;
+mod plugin;
+
 use std::ffi::OsString;
 
 use paw_host::process::Command;
@@ -8,6 +11,8 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::headless::unattended::FORBIDDEN;
 use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::hooks::install::Plugin;
+use crate::hooks::{Hooks, Install};
 use crate::resume::ResumeWords;
 use crate::screen::rules::{AskKind, Choices, Input, Keys, Mark, MarkPlace, Prompt, Rules, Subject};
 
@@ -22,8 +27,25 @@ pub(super) const CLI: Cli = Cli {
         reader: || Box::new(Reader::default()),
         unattended: Some(Unattended { preference: 4, restrict }),
     },
+    hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
     ..Cli::known("opencode", "OpenCode")
+};
+
+const HOOKS: Hooks = Hooks {
+    source: "events",
+    install: Install::Plugin(Plugin {
+        file: "paw-opencode-plugin.js",
+        variable: plugin::VARIABLE,
+        text: plugin::text,
+        value: plugin::configuration,
+    }),
+    read: events::read,
+    shorten: events::shorten,
+    allow: Some(|| json!({"reply": "once"})),
+    refuse: None,
+    tokens: None,
+    command_directory: None,
 };
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {

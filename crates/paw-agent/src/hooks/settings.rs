@@ -1,12 +1,12 @@
-//! What makes claude and codex call us: for claude a file, in which our entries are put in and taken out and everything
-//! else stays; for codex words on its command line. Of a file in a linked worktree codex takes no notice.
+//! A CLI's JSON settings file: our hooks and permission rules are added and removed, everything else stays. Pure.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
-use paw_host::process::shell_quote;
 use serde_json::{Map, Value, json};
+
+use super::install::{Install, hook_ending, hook_line};
+use crate::cli::Cli;
 
 /// A settings file that is not what the CLI expects; it is left alone.
 #[derive(Debug, thiserror::Error)]
@@ -15,8 +15,8 @@ pub enum SettingsError {
     NotJson(#[from] serde_json::Error),
     #[error("'{0}' is not what it should be (correct it, or move the file away)")]
     Unexpected(String),
-    #[error("{0} has no hooks that are known")]
-    NoHooks(String),
+    #[error("this CLI has no hooks in a file")]
+    NoHooks,
 }
 
 impl From<SettingsError> for PawError {
@@ -25,74 +25,79 @@ impl From<SettingsError> for PawError {
     }
 }
 
-const CLAUDE_EVENTS: [&str; 12] = [
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Notification",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "StopFailure",
-    "SessionEnd",
-];
-const CODEX_EVENTS: [&str; 6] =
-    ["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"];
+/// Commands of ours that are harmless with any arguments, as permission rules. Every other command is judged by our hook,
+/// which knows options and paths, where a rule knows only how a command begins.
+const RULES: [&str; 3] = ["Bash(git paw say:*)", "Bash(git paw inbox:*)", "Bash(git paw status:*)"];
 
-fn events(cli: &str) -> Result<&'static [&'static str], SettingsError> {
-    match cli {
-        "claude" => Ok(&CLAUDE_EVENTS),
-        _ => Err(SettingsError::NoHooks(cli.to_owned())),
+/// Where the hooks of a CLI stand in a worktree, if they stand in a file.
+pub fn file(cli: &Cli, worktree: &Path) -> Option<PathBuf> {
+    settings_file(cli).map(|(path, _)| worktree.join(path))
+}
+
+fn settings_file(cli: &Cli) -> Option<(&'static str, &'static [&'static str])> {
+    match cli.hooks?.install {
+        Install::SettingsFile { path, events } => Some((path, events)),
+        Install::Arguments { .. } | Install::Plugin(_) => None,
     }
 }
 
-/// Where the hooks of a CLI stand in a worktree, if they stand in a file. It is not meant to be committed.
-pub fn file(cli: &str, worktree: &Path) -> Option<PathBuf> {
-    (cli == "claude").then(|| worktree.join(".claude/settings.local.json"))
-}
-
-/// The words on its command line that make a CLI call us, quoted for a shell, if that is how it is told. They are the same
-/// in every worktree, and codex remembers them as such: its user is asked about them once.
-pub fn words(cli: &str, program: &Path) -> Option<String> {
-    let command = Value::String(line(cli, program));
-    let word = |event: &&str| {
-        let hook = format!(r#"hooks.{event}=[{{hooks=[{{type="command",command={command}}}]}}]"#);
-        format!("--config {}", shell_quote(OsStr::new(&hook)))
-    };
-    (cli == "codex").then(|| CODEX_EVENTS.iter().map(word).collect::<Vec<_>>().join(" "))
-}
-
-/// The shell line that a hook runs. Its end is how we know our own entries again.
-fn line(cli: &str, program: &Path) -> String {
-    format!("{}{}", shell_quote(OsStr::new(program)), ending(cli))
-}
-
-fn ending(cli: &str) -> String {
-    format!(" hook --cli {cli}")
-}
-
 /// The text of the file with our hooks in it, which run `program`. Ours from before are replaced.
-pub fn with_hooks(before: &str, cli: &str, program: &Path) -> Result<String, SettingsError> {
+pub fn with_hooks(before: &str, cli: &Cli, program: &Path) -> Result<String, SettingsError> {
+    let (_, events) = settings_file(cli).ok_or(SettingsError::NoHooks)?;
     let mut settings = object(before)?;
     take_out(&mut settings, cli)?;
     let hooks = settings.entry("hooks").or_insert_with(|| json!({}));
-    let hooks = hooks.as_object_mut().ok_or_else(|| SettingsError::Unexpected("hooks".to_owned()))?;
-    for event in events(cli)? {
+    let hooks = hooks.as_object_mut().ok_or_else(|| unexpected("hooks"))?;
+    for event in events {
         let entries = hooks.entry(*event).or_insert_with(|| json!([]));
-        let entries = entries.as_array_mut().ok_or_else(|| SettingsError::Unexpected((*event).to_owned()))?;
-        entries.push(json!({"hooks": [{"type": "command", "command": line(cli, program)}]}));
+        let entries = entries.as_array_mut().ok_or_else(|| unexpected(event))?;
+        entries.push(json!({"hooks": [{"type": "command", "command": hook_line(cli.name, program)}]}));
     }
     printed(&settings)
 }
 
 /// The text of the file without our hooks, or nothing if there is nothing else in it.
-pub fn without_hooks(before: &str, cli: &str) -> Result<Option<String>, SettingsError> {
+pub fn without_hooks(before: &str, cli: &Cli) -> Result<Option<String>, SettingsError> {
     let mut settings = object(before)?;
     take_out(&mut settings, cli)?;
     if settings.is_empty() { Ok(None) } else { printed(&settings).map(Some) }
+}
+
+/// The settings with our rules among `permissions.allow`, each once; everything else as it was.
+pub fn with_rules(before: &str) -> Result<String, SettingsError> {
+    let mut settings = object(before)?;
+    let permissions = settings.entry("permissions").or_insert_with(|| json!({}));
+    let permissions = permissions.as_object_mut().ok_or_else(|| unexpected("permissions"))?;
+    let allow = permissions.entry("allow").or_insert_with(|| json!([]));
+    let allow = allow.as_array_mut().ok_or_else(|| unexpected("permissions.allow"))?;
+    for rule in RULES {
+        if !allow.iter().any(|there| there == rule) {
+            allow.push(rule.into());
+        }
+    }
+    printed(&settings)
+}
+
+/// The settings without our rules, and without what is empty then; nothing if nothing is left.
+pub fn without_rules(before: &str) -> Result<Option<String>, SettingsError> {
+    let mut settings = object(before)?;
+    if let Some(permissions) = settings.get_mut("permissions").and_then(Value::as_object_mut) {
+        if let Some(allow) = permissions.get_mut("allow").and_then(Value::as_array_mut) {
+            let count = allow.len();
+            allow.retain(|there| !RULES.iter().any(|rule| there == rule));
+            if allow.is_empty() && count > 0 {
+                permissions.shift_remove("allow");
+            }
+        }
+        if permissions.is_empty() {
+            settings.shift_remove("permissions");
+        }
+    }
+    if settings.is_empty() { Ok(None) } else { printed(&settings).map(Some) }
+}
+
+fn unexpected(key: &str) -> SettingsError {
+    SettingsError::Unexpected(key.to_owned())
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, SettingsError> {
@@ -101,7 +106,7 @@ fn object(text: &str) -> Result<Map<String, Value>, SettingsError> {
     }
     match serde_json::from_str(text)? {
         Value::Object(settings) => Ok(settings),
-        _ => Err(SettingsError::Unexpected("the whole file".to_owned())),
+        _ => Err(unexpected("the whole file")),
     }
 }
 
@@ -109,12 +114,12 @@ fn printed(settings: &Map<String, Value>) -> Result<String, SettingsError> {
     Ok(format!("{}\n", serde_json::to_string_pretty(settings)?))
 }
 
-/// Takes our commands out, and what is empty without them. Whatever has another shape is somebody else's.
-fn take_out(settings: &mut Map<String, Value>, cli: &str) -> Result<(), SettingsError> {
-    let ending = ending(cli);
+/// Takes our commands out, and what is empty without them. An entry of another shape is not ours.
+fn take_out(settings: &mut Map<String, Value>, cli: &Cli) -> Result<(), SettingsError> {
+    let ending = hook_ending(cli.name);
     let is_ours = |command: &Value| command["command"].as_str().is_some_and(|line| line.ends_with(&ending));
     let Some(hooks) = settings.get_mut("hooks") else { return Ok(()) };
-    let hooks = hooks.as_object_mut().ok_or_else(|| SettingsError::Unexpected("hooks".to_owned()))?;
+    let hooks = hooks.as_object_mut().ok_or_else(|| unexpected("hooks"))?;
     let mut emptied = Vec::new();
     for (event, entries) in hooks.iter_mut() {
         let Some(entries) = entries.as_array_mut() else { continue };
@@ -141,17 +146,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cli;
 
     const PROGRAM: &str = "/opt/my tools/git-paw";
 
-    fn put_in(before: &str, cli: &str) -> String {
-        with_hooks(before, cli, Path::new(PROGRAM)).unwrap()
+    fn claude() -> &'static Cli {
+        cli::descriptor("claude")
+    }
+
+    fn put_in(before: &str) -> String {
+        with_hooks(before, claude(), Path::new(PROGRAM)).unwrap()
     }
 
     #[test]
     fn hooks_are_put_beside_what_is_there() {
         let before = r#"{"permissions":{"allow":["Bash(ls)"]},"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"mine"}]}]},"z":1}"#;
-        let after: Value = serde_json::from_str(&put_in(before, "claude")).unwrap();
+        let after: Value = serde_json::from_str(&put_in(before)).unwrap();
         assert_eq!(after["permissions"]["allow"][0], "Bash(ls)");
         assert_eq!(after["hooks"]["Stop"][0]["hooks"][0]["command"], "mine");
         let ours = "'/opt/my tools/git-paw' hook --cli claude";
@@ -163,32 +173,18 @@ mod tests {
 
     #[test]
     fn hooks_of_an_older_program_are_replaced_not_doubled() {
-        let once = with_hooks("", "claude", Path::new("/old/git-paw")).unwrap();
-        let twice = put_in(&once, "claude");
-        assert_eq!(twice, put_in("", "claude"));
+        let once = with_hooks("", claude(), Path::new("/old/git-paw")).unwrap();
+        let twice = put_in(&once);
+        assert_eq!(twice, put_in(""));
         assert!(!twice.contains("/old/"));
     }
 
     #[test]
-    fn codex_is_told_on_its_command_line_and_by_no_file() {
-        assert_eq!(file("codex", Path::new("/w")), None);
-        let words = words("codex", Path::new(r#"/opt/it's "x"/git-paw"#)).unwrap();
-        let line = format!("printf '%s\\n' {words}");
-        let ran = paw_host::process::Command::new("sh").args(["-c", &line]).capture().unwrap();
-        let said = String::from_utf8(ran.stdout).unwrap();
-        assert_eq!(said.lines().count(), 2 * CODEX_EVENTS.len());
-        assert_eq!(
-            said.lines().nth(1).unwrap(),
-            r#"hooks.SessionStart=[{hooks=[{type="command",command="'/opt/it'\\''s \"x\"/git-paw' hook --cli codex"}]}]"#
-        );
-    }
-
-    #[test]
     fn taking_hooks_out_gives_back_what_was_there() {
-        assert_eq!(without_hooks(&put_in("", "claude"), "claude").unwrap(), None);
+        assert_eq!(without_hooks(&put_in(""), claude()).unwrap(), None);
         for before in [r#"{"a":{"b":[1]}}"#, r#"{"hooks":{"Stop":[{"hooks":[{"command":"mine"}]}],"Odd":7}}"#]
         {
-            let after = without_hooks(&put_in(before, "claude"), "claude").unwrap().unwrap();
+            let after = without_hooks(&put_in(before), claude()).unwrap().unwrap();
             let values = [before, &after].map(|text| serde_json::from_str::<Value>(text).unwrap());
             assert_eq!(values[0], values[1]);
         }
@@ -197,18 +193,60 @@ mod tests {
     #[test]
     fn a_file_that_is_not_understood_is_left_alone() {
         for before in ["{", "[]", "7", r#"{"hooks":[]}"#, r#"{"hooks":{"Stop":{}}}"#] {
-            assert!(with_hooks(before, "claude", Path::new(PROGRAM)).is_err(), "{before}");
+            assert!(with_hooks(before, claude(), Path::new(PROGRAM)).is_err(), "{before}");
         }
-        assert!(with_hooks("", "aider", Path::new(PROGRAM)).is_err());
-        assert_eq!(words("aider", Path::new(PROGRAM)), None);
+        for name in ["aider", "codex"] {
+            assert!(with_hooks("", cli::descriptor(name), Path::new(PROGRAM)).is_err(), "{name}");
+            assert_eq!(file(cli::descriptor(name), Path::new("/w")), None, "{name}");
+        }
+    }
+
+    fn value(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn rules_are_put_beside_what_is_there_and_each_once() {
+        let before = r#"{"permissions":{"deny":["Read(.env)"],"allow":["Bash(ls)"]},"z":1}"#;
+        let once = with_rules(before).unwrap();
+        assert_eq!(with_rules(&once).unwrap(), once);
+        let after = value(&once);
+        assert_eq!(after["permissions"]["deny"][0], "Read(.env)");
+        let allow = after["permissions"]["allow"].as_array().unwrap();
+        assert_eq!((allow.len(), &allow[0]), (1 + RULES.len(), &json!("Bash(ls)")));
+    }
+
+    #[test]
+    fn taking_rules_out_gives_back_what_was_there() {
+        assert_eq!(without_rules(&with_rules("").unwrap()).unwrap(), None);
+        for before in [r#"{"permissions":{"allow":["Bash(ls)"]},"a":1}"#, r#"{"permissions":{"deny":["x"]}}"#]
+        {
+            let after = without_rules(&with_rules(before).unwrap()).unwrap().unwrap();
+            assert_eq!(value(&after), value(before));
+        }
+    }
+
+    #[test]
+    fn permissions_that_are_not_understood_are_left_alone() {
+        for before in ["{", "[]", r#"{"permissions":[]}"#, r#"{"permissions":{"allow":{}}}"#] {
+            assert!(with_rules(before).is_err(), "{before}");
+        }
     }
 
     proptest! {
         #[test]
         fn any_text_gives_an_error_or_the_same_hooks_again(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
-            if let Ok(after) = with_hooks(&text, "claude", Path::new(PROGRAM)) {
-                prop_assert_eq!(with_hooks(&after, "claude", Path::new(PROGRAM)).unwrap(), after);
+            if let Ok(after) = with_hooks(&text, claude(), Path::new(PROGRAM)) {
+                prop_assert_eq!(with_hooks(&after, claude(), Path::new(PROGRAM)).unwrap(), after);
             }
+        }
+
+        #[test]
+        fn any_text_gives_an_error_or_the_same_rules_again(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
+            if let Ok(after) = with_rules(&text) {
+                prop_assert_eq!(with_rules(&after).unwrap(), after);
+            }
+            let _ = without_rules(&text);
         }
     }
 }

@@ -20,7 +20,7 @@ fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, Event)> {
         let record: Value = serde_json::from_str(line).unwrap();
         let seconds = record["at"].as_f64().unwrap();
         let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs_f64(seconds);
-        (at, hooks::parse(cli, &record["in"].to_string()).unwrap())
+        (at, hooks::parse(cli::descriptor(cli), &record["in"].to_string()).unwrap())
     };
     fs::read_to_string(path).unwrap().lines().map(read).collect()
 }
@@ -45,7 +45,7 @@ fn states(records: &[(Timestamp, Event)]) -> Vec<String> {
 }
 
 fn event(cli: &str, record: &Value) -> Event {
-    hooks::parse(cli, &record.to_string()).unwrap()
+    hooks::parse(cli::descriptor(cli), &record.to_string()).unwrap()
 }
 
 fn claude(name: &str, more: &Value) -> Event {
@@ -127,7 +127,7 @@ fn the_event_stream_of_opencode_is_followed() {
     let mut tracker = Tracker::default();
     let mut states = Vec::new();
     for (second, line) in (0..).zip(data) {
-        tracker.hear(at(second), &hooks::parse("opencode", line).unwrap());
+        tracker.hear(at(second), &hooks::parse(cli::descriptor("opencode"), line).unwrap());
         states.extend(tracker.heard().is_some().then(|| heard(&tracker)));
     }
     states.dedup();
@@ -349,7 +349,7 @@ fn a_record_that_is_none_is_an_error() {
         ("opencode", r#"{"type":"permission.asked","properties":{}}"#),
         ("aider", "{}"),
     ] {
-        assert!(hooks::parse(cli, record).is_err(), "{cli} {record}");
+        assert!(hooks::parse(cli::descriptor(cli), record).is_err(), "{cli} {record}");
     }
 }
 

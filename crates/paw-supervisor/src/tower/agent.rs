@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use paw_agent::cli;
 use paw_agent::deliver::Look;
 use paw_agent::hooks::notes::Note;
-use paw_agent::hooks::{Deed, Tracker, What, is_answerable};
+use paw_agent::hooks::{Deed, Tracker, What};
 use paw_agent::screen::{Ask, Reading};
 use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 
@@ -95,7 +95,7 @@ impl Agent {
 
     /// Whether a hook of its CLI answers approvals. The prompt is drawn all the same while the hook is at it.
     pub(super) fn has_answering_hook(&self) -> bool {
-        is_answerable(&self.cli) && self.tracker.heard().is_some()
+        cli::descriptor(&self.cli).is_answerable() && self.tracker.heard().is_some()
     }
 
     /// For how long its screen has shown what it shows.

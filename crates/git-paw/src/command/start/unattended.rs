@@ -10,9 +10,6 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
-use paw_agent::cli;
-use paw_agent::detect::CliInfo;
-use paw_agent::launch::command_line;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_core::error::EXIT_CANCELLED;
@@ -20,7 +17,6 @@ use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
 use paw_session::lifecycle::Session;
-use paw_session::plan::Plan;
 use paw_supervisor::unattended::{Charge, Next, Watch};
 
 use super::StartArgs;
@@ -116,23 +112,6 @@ fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, 
 pub(super) fn with_broker(mut config: PawConfig) -> PawConfig {
     config.broker.enabled = true;
     config
-}
-
-/// Agents that are looked after may do what they may in a supervised session.
-pub(crate) fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
-    let supervisor = config.supervisor.clone().unwrap_or_default();
-    plan.unattended = true;
-    plan.guard = supervisor.strict_branch_guard;
-    for agent in &mut plan.agents {
-        if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
-            agent.command = command_line(
-                cli::descriptor(&agent.cli),
-                cli,
-                config.clis.get(&agent.cli),
-                supervisor.agent_approval,
-            );
-        }
-    }
 }
 
 /// Follows a session that runs until everybody in it has come to an end, or the time is over.
