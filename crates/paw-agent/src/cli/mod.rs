@@ -104,6 +104,9 @@ impl Cli {
     }
 }
 
+/// Used where neither the user nor the configuration names a CLI.
+pub const DEFAULT: &str = claude::CLI.name;
+
 pub fn find(name: &str) -> Option<&'static Cli> {
     ALL.iter().find(|cli| cli.name == name)
 }

@@ -10,6 +10,7 @@
 )]
 
 mod deliver;
+mod descriptor;
 mod hooks;
 mod plugin;
 mod screens;
