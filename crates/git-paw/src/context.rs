@@ -38,6 +38,11 @@ impl Context {
         Self { cwd, dirs, search_path, output: Output::new(true) }
     }
 
+    /// The path of git-paw itself.
+    pub(crate) fn program(&self) -> Result<PathBuf, PawError> {
+        env::current_exe().map_err(|error| PawError::IoError(format!("cannot find git-paw itself: {error}")))
+    }
+
     /// The repository of this command, or nothing outside of one.
     pub(crate) fn find_repo(&self) -> Result<Option<Repo>, PawError> {
         match Repo::discover(&self.cwd) {

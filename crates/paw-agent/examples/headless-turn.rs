@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use paw_agent::cli;
 use paw_agent::headless::{self, Event, Turn};
 use serde_json::json;
 
@@ -18,8 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("CLI PROGRAM WORKTREE MESSAGE [CONVERSATION]".into());
     };
     let turn = Turn { message, resume: conversation.first().map(String::as_str), model: None };
-    let command = headless::command(cli, Path::new(program), Path::new(worktree), turn).time_limit(LIMIT);
-    let mut listener = headless::listener(cli);
+    let command = headless::command(cli::descriptor(cli), Path::new(program), Path::new(worktree), turn)
+        .time_limit(LIMIT);
+    let mut listener = headless::listener(cli::descriptor(cli));
     let (mut said, mut tools, mut denied) = (String::new(), Vec::new(), Vec::new());
     let exit = command.stream(|stream, line| {
         for event in listener.hear(stream, line) {

@@ -21,6 +21,8 @@ pub use ready::Obstacle;
 use ready::{Readiness, is_text, judge};
 use taken::Taking;
 
+use crate::cli::Cli;
+
 const GLANCE: Duration = Duration::from_millis(150);
 /// The longest time between two looks.
 const NAP: Duration = Duration::from_secs(1);
@@ -104,7 +106,7 @@ impl From<DeliveryError> for PawError {
 pub fn deliver(
     tmux: &Tmux,
     pane_id: &str,
-    cli: &str,
+    cli: &Cli,
     text: &str,
     patience: Patience,
 ) -> Result<Delivered, DeliveryError> {
@@ -119,7 +121,7 @@ pub fn deliver(
 struct Delivery<'a> {
     tmux: &'a Tmux,
     pane_id: &'a str,
-    cli: &'a str,
+    cli: &'a Cli,
     text: &'a str,
     patience: Patience,
 }

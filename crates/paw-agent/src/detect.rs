@@ -9,7 +9,7 @@ use paw_core::config::CliConfig;
 use paw_host::process::{Script, find_program, is_executable};
 use serde::Serialize;
 
-use crate::catalog::{KNOWN_CLIS, find_known};
+use crate::cli;
 use crate::deliver::is_shell;
 
 /// A CLI that can be started.
@@ -83,17 +83,17 @@ pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) ->
 }
 
 pub fn detect_known_clis(search_path: &OsStr) -> Vec<CliInfo> {
-    let detect = |binary: &str, display_name: &str| {
-        let path = find_program(binary, search_path)?;
+    let detect = |cli: &cli::Cli| {
+        let path = find_program(cli.name, search_path)?;
         Some(CliInfo {
-            binary_name: binary.to_owned(),
-            display_name: display_name.to_owned(),
+            binary_name: cli.name.to_owned(),
+            display_name: cli.display_name.to_owned(),
             source: CliSource::Detected,
             named_by: who_names(&path, search_path),
             path,
         })
     };
-    KNOWN_CLIS.iter().filter_map(|known| detect(known.binary, known.display_name)).collect()
+    cli::ALL.iter().filter_map(detect).collect()
 }
 
 pub fn resolve_custom_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> Detected {
@@ -136,7 +136,7 @@ fn display_name(name: &str, chosen: Option<&str>) -> String {
     if let Some(chosen) = chosen.filter(|chosen| !chosen.trim().is_empty()) {
         return chosen.to_owned();
     }
-    if let Some(known) = find_known(name) {
+    if let Some(known) = cli::find(name) {
         return known.display_name.to_owned();
     }
     let mut letters = name.chars();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn all_known_clis_are_present_on_path() {
-        let binaries: Vec<_> = KNOWN_CLIS.iter().map(|known| known.binary).collect();
+        let binaries: Vec<_> = cli::ALL.iter().map(|known| known.name).collect();
         let (_sandbox, path) = path_with(&binaries);
         let found = detect_known_clis(&path);
         assert_eq!(names(&found), binaries);

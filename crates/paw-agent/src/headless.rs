@@ -1,17 +1,13 @@
 //! One turn of a CLI without a screen: how it is started, and what its lines mean.
 //!
 //! A message goes in on standard input, where it can be neither an option nor too long. What comes out is read by the
-//! CLI's [`Dialect`] and becomes [`Event`]s; [`Listener::conclude`] says how the turn ended. Starting the process,
-//! and ending it, is the business of whoever holds the [`Command`].
+//! CLI's [`OutputReader`] and becomes [`Event`]s; [`Listener::conclude`] says how the turn ended. The caller starts
+//! and ends the process.
 
-mod claude;
-mod codex;
 mod event;
-mod gemini;
 mod listener;
-mod opencode;
 mod plain;
-mod unattended;
+pub(crate) mod unattended;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,7 +17,10 @@ use serde_json::Value;
 
 pub use event::{Done, Event};
 pub use listener::Listener;
+pub use plain::PLAIN;
 pub use unattended::{own, unattended};
+
+use crate::cli::Cli;
 
 /// What is said in one turn, and what it continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +31,29 @@ pub struct Turn<'a> {
     pub model: Option<&'a str>,
 }
 
-/// How a turn ended according to the CLI: well, or not and why.
-type Verdict = Result<(), String>;
+/// How one CLI takes a turn without a screen.
+#[derive(Debug, Clone, Copy)]
+pub struct Headless {
+    /// The arguments of a turn. The message is not among them: it comes on standard input.
+    pub arguments: fn(Turn<'_>) -> Vec<OsString>,
+    /// Reads what the CLI prints during one turn.
+    pub reader: fn() -> Box<dyn OutputReader>,
+    /// How it works unattended, if it can be restricted to edits and tests.
+    pub unattended: Option<Unattended>,
+}
 
-/// The lines of one CLI, in their order.
-trait Dialect: Send {
+/// How a CLI works unattended.
+#[derive(Debug, Clone, Copy)]
+pub struct Unattended {
+    /// Where none is named, the installed CLI with the lowest number is used.
+    pub preference: u8,
+    /// Adds what lets it change files and run the given test command, and nothing else of consequence; without a test
+    /// command it may only read.
+    pub restrict: fn(Command, Option<&str>) -> Command,
+}
+
+/// Reads the lines of one turn, in their order.
+pub trait OutputReader: Send {
     /// A line of its standard output.
     fn out(&mut self, line: &str) -> Vec<Event>;
 
@@ -46,51 +63,25 @@ trait Dialect: Send {
     }
 
     /// What it has said about itself so far.
-    fn facts(&self) -> Facts;
+    fn facts(&self) -> TurnFacts;
 }
 
 /// What a CLI says about a turn besides its events.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Facts {
-    session: Option<String>,
-    cost_usd: Option<f64>,
-    turns: Option<u32>,
-    /// Nothing when it ended without a word about how.
-    verdict: Option<Verdict>,
-}
-
-/// A row of the table: the arguments of a turn, and who reads its lines.
-struct Headless {
-    arguments: fn(Turn<'_>) -> Vec<OsString>,
-    dialect: fn() -> Box<dyn Dialect>,
-}
-
-/// CLIs without a row of their own read the message from standard input and answer in plain text.
-fn table(cli: &str) -> Headless {
-    match cli {
-        "claude" => {
-            Headless { arguments: claude::arguments, dialect: || Box::new(claude::Claude::default()) }
-        }
-        "codex" => Headless { arguments: codex::arguments, dialect: || Box::new(codex::Codex::default()) },
-        "gemini" => {
-            Headless { arguments: gemini::arguments, dialect: || Box::new(gemini::Gemini::default()) }
-        }
-        "opencode" => {
-            Headless { arguments: opencode::arguments, dialect: || Box::new(opencode::OpenCode::default()) }
-        }
-        "aider" => Headless { arguments: plain::aider, dialect: || Box::new(plain::Plain) },
-        "amp" => Headless { arguments: plain::amp, dialect: || Box::new(plain::Plain) },
-        "droid" => Headless { arguments: plain::droid, dialect: || Box::new(plain::Plain) },
-        _ => Headless { arguments: |_| Vec::new(), dialect: || Box::new(plain::Plain) },
-    }
+pub struct TurnFacts {
+    /// What it calls the conversation.
+    pub session: Option<String>,
+    pub cost_usd: Option<f64>,
+    pub turns: Option<u32>,
+    /// How the turn went, or nothing when it ended without saying so.
+    pub verdict: Option<Result<(), String>>,
 }
 
 /// The process of one turn. It inherits the user's environment, but not what would make git look at another repository
 /// or let the agent speak for another one.
-pub fn command(cli: &str, program: &Path, worktree: &Path, turn: Turn<'_>) -> Command {
-    let command =
-        Command::new(program).args((table(cli).arguments)(turn)).dir(worktree).input(turn.message.as_bytes());
-    neutral(command)
+pub fn command(cli: &Cli, program: &Path, worktree: &Path, turn: Turn<'_>) -> Command {
+    let arguments = (cli.headless.arguments)(turn);
+    neutral(Command::new(program).args(arguments).dir(worktree).input(turn.message.as_bytes()))
 }
 
 /// Without what belongs to another repository or another agent.
@@ -106,32 +97,32 @@ fn neutral(command: Command) -> Command {
     foreign.into_iter().fold(command, Command::env_remove)
 }
 
-/// Somebody who understands the lines of this CLI.
-pub fn listener(cli: &str) -> Listener {
-    Listener::new((table(cli).dialect)())
+/// A listener that understands the lines of this CLI.
+pub fn listener(cli: &Cli) -> Listener {
+    Listener::new((cli.headless.reader)())
 }
 
-fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+pub(crate) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
 /// `--name=value` in one word, so that no value can pass for an option.
-fn option(name: &str, value: Option<&str>) -> Option<OsString> {
+pub(crate) fn option(name: &str, value: Option<&str>) -> Option<OsString> {
     value.map(|value| format!("{name}={value}").into())
 }
 
 /// A line that is a JSON object.
-fn json(line: &str) -> Option<Value> {
+pub(crate) fn json(line: &str) -> Option<Value> {
     serde_json::from_str(line).ok().filter(Value::is_object)
 }
 
 /// A line that is none.
-fn raw_text(line: &str) -> Vec<Event> {
+pub(crate) fn raw_text(line: &str) -> Vec<Event> {
     if line.trim().is_empty() { Vec::new() } else { vec![Event::Raw(Value::String(line.to_owned()))] }
 }
 
 /// A text as it is, anything else as JSON, nothing as nothing.
-fn string(value: &Value) -> String {
+pub(crate) fn string(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -145,10 +136,11 @@ mod recorded;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli;
 
     fn typed(cli: &str, resume: Option<&str>, model: Option<&str>) -> String {
         let turn = Turn { message: "--help", resume, model };
-        command(cli, Path::new(cli), Path::new("/w"), turn).to_string()
+        command(cli::descriptor(cli), Path::new(cli), Path::new("/w"), turn).to_string()
     }
 
     #[test]
@@ -179,7 +171,7 @@ mod tests {
     #[test]
     fn a_turn_runs_in_its_worktree_and_does_not_look_at_another_repository() {
         let turn = Turn { message: "hello", resume: None, model: None };
-        let command = command("mine", Path::new("/bin/mine"), Path::new("/w"), turn);
+        let command = command(cli::descriptor("mine"), Path::new("/bin/mine"), Path::new("/w"), turn);
         assert_eq!(command.directory(), Some(Path::new("/w")));
         let bare = Command::new("/bin/mine").dir("/w").input("hello");
         assert_ne!(command, bare, "variables of another repository are taken away");

@@ -1,76 +1,49 @@
-//! The shell line that starts a CLI in its pane: its program, what it may do unasked, and what it takes up again.
+//! The shell line that starts a CLI in its pane: its program, and what it may do without asking.
 
 use std::ffi::OsStr;
 
 use paw_core::config::{Approval, CliConfig};
 use paw_host::process::shell_quote;
 
+use crate::cli::Cli;
 use crate::detect::CliInfo;
-use crate::resume::{self, Resume};
 
 /// The hidden command that starts a script under the CLI's name.
 pub const START_AS: &str = "__as";
 
-/// A directory that all worktrees of a repository share.
-macro_rules! common {
-    ($name:literal) => {
-        concat!(" --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)/", $name, "\"")
-    };
+/// What a CLI is told at each approval level, as shell text. Empty where that level is its own default.
+#[derive(Debug, Clone, Copy)]
+pub struct ApprovalFlags {
+    pub auto: &'static str,
+    pub full_auto: &'static str,
 }
 
-/// Everything a codex agent needs besides its worktree: what commits of a linked worktree are written to, our own
-/// directory with the messages, and the way to the broker. Not the repository's hooks and settings, which would let it
-/// run commands outside of its sandbox. Directories that are not there do no harm. The line is typed inside the worktree,
-/// so the shell can tell the paths.
-const CODEX_AUTO: &str = concat!(
-    "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
-    common!("objects"),
-    common!("refs"),
-    common!("reftable"),
-    common!("logs"),
-    common!("lfs"),
-    common!("paw"),
-    " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
-);
+impl ApprovalFlags {
+    pub const NONE: Self = Self { auto: "", full_auto: "" };
 
-/// What a known CLI is told at a level, as it stands in the line. Nothing where the CLI's own habit is that level.
-pub fn approval_words(cli: &str, level: Approval) -> &'static str {
-    match (cli, level) {
-        ("claude" | "agy", Approval::FullAuto) => "--dangerously-skip-permissions",
-        ("codex", Approval::FullAuto) => "--dangerously-bypass-approvals-and-sandbox",
-        ("codex", Approval::Auto) => CODEX_AUTO,
-        ("gemini", Approval::FullAuto) => "--approval-mode yolo",
-        ("qwen", Approval::FullAuto) => "--yolo",
-        ("aider", Approval::FullAuto) => "--yes-always",
-        ("amp", Approval::FullAuto) => "--dangerously-allow-all",
-        _ => "",
+    fn at(&self, level: Approval) -> &'static str {
+        match level {
+            Approval::Manual => "",
+            Approval::Auto => self.auto,
+            Approval::FullAuto => self.full_auto,
+        }
     }
 }
 
-/// The line for one agent, quoted for a shell. What the configuration says about a level beats the table.
-pub fn command_line(
-    cli: &CliInfo,
-    config: Option<&CliConfig>,
-    approval: Approval,
-    conversation: Option<Resume>,
-) -> String {
-    let program = config.map_or(cli.binary_name.as_str(), |config| config.command.as_str());
+/// The line for one agent, quoted for a shell, without its hooks. What the configuration says about a level beats the
+/// descriptor.
+pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, approval: Approval) -> String {
+    let program = config.map_or(found.binary_name.as_str(), |config| config.command.as_str());
     let mut line = shell_quote(OsStr::new(program));
-    if let Some(ours) = &cli.named_by {
-        let name = shell_quote(OsStr::new(&cli.binary_name));
+    if let Some(ours) = &found.named_by {
+        let name = shell_quote(OsStr::new(&found.binary_name));
         line = format!("{} {START_AS} {name} {line}", shell_quote(ours.as_os_str()));
     }
-    let words = match config.and_then(|config| config.approval_args(approval)) {
+    let flags = match config.and_then(|config| config.approval_args(approval)) {
         Some(args) => quote_words(args),
-        None => approval_words(&cli.binary_name, approval).to_owned(),
+        None => cli.approval.at(approval).to_owned(),
     };
-    if !words.is_empty() {
-        line = format!("{line} {words}");
-    }
-    match conversation {
-        Some(conversation) => resume::line(&line, &cli.binary_name, &conversation),
-        None => line,
-    }
+    if flags.is_empty() { line } else { format!("{line} {flags}") }
 }
 
 /// The configured text as the words it means, each quoted, so that it can be arguments and nothing else.
@@ -106,6 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cli;
     use crate::detect::CliSource;
 
     fn cli(name: &str) -> CliInfo {
@@ -129,6 +103,10 @@ mod tests {
         }
     }
 
+    fn typed(found: &CliInfo, config: Option<&CliConfig>, approval: Approval) -> String {
+        command_line(cli::descriptor(&found.binary_name), found, config, approval)
+    }
+
     #[test]
     fn a_level_becomes_the_flags_of_the_cli() {
         for (name, level, expected) in [
@@ -141,7 +119,7 @@ mod tests {
             ("qwen", Approval::FullAuto, "qwen --yolo"),
             ("vibe", Approval::FullAuto, "vibe"),
         ] {
-            assert_eq!(command_line(&cli(name), None, level, None), expected);
+            assert_eq!(typed(&cli(name), None, level), expected);
         }
     }
 
@@ -152,7 +130,7 @@ mod tests {
         let linked = sandbox.root().join("linked");
         repo.git(["worktree", "add", "--quiet", "-b", "x", linked.to_str().unwrap()]);
         sandbox.install_program("codex", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
-        let line = command_line(&cli("codex"), None, Approval::Auto, None);
+        let line = typed(&cli("codex"), None, Approval::Auto);
         let ran = sandbox.run(&linked, "sh", ["-c", &line]);
         let options = "[--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]";
         let rest = ran.stdout.strip_prefix(options).unwrap();
@@ -163,33 +141,24 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_beats_the_table() {
+    fn the_configuration_beats_the_descriptor() {
         let own = config("/opt/my claude", &[(Approval::FullAuto, "--yes 'a b' ; rm -rf /")]);
         assert_eq!(
-            command_line(&cli("claude"), Some(&own), Approval::FullAuto, None),
+            typed(&cli("claude"), Some(&own), Approval::FullAuto),
             "'/opt/my claude' --yes 'a b' ';' rm -rf /"
         );
-        let line = command_line(&cli("claude"), Some(&config("c", &[])), Approval::FullAuto, None);
+        let line = typed(&cli("claude"), Some(&config("c", &[])), Approval::FullAuto);
         assert_eq!(line, "c --dangerously-skip-permissions");
         let none = config("c", &[(Approval::FullAuto, "")]);
-        assert_eq!(command_line(&cli("claude"), Some(&none), Approval::FullAuto, None), "c");
+        assert_eq!(typed(&cli("claude"), Some(&none), Approval::FullAuto), "c");
     }
 
     #[test]
     fn a_script_is_started_under_its_own_name() {
         let script = CliInfo { named_by: Some("/opt/git paw".into()), ..cli("my agent") };
         let own = config("/bin/a b", &[(Approval::FullAuto, "--yes")]);
-        let line = command_line(&script, Some(&own), Approval::FullAuto, None);
+        let line = typed(&script, Some(&own), Approval::FullAuto);
         assert_eq!(line, "'/opt/git paw' __as 'my agent' '/bin/a b' --yes");
-    }
-
-    #[test]
-    fn a_conversation_is_taken_up_at_the_same_level() {
-        let resume = Some(Resume::Conversation("7".to_owned()));
-        assert_eq!(
-            command_line(&cli("claude"), None, Approval::FullAuto, resume),
-            "claude --dangerously-skip-permissions --resume=7 || claude --dangerously-skip-permissions"
-        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! How each CLI takes up one of its own conversations again.
+//! How a CLI takes up one of its own conversations again.
 
 use std::ffi::OsStr;
 
 use paw_host::process::shell_quote;
+
+use crate::cli::Cli;
 
 /// Which conversation is taken up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,42 +15,26 @@ pub enum Resume {
     Conversation(String),
 }
 
-/// A row of the table: the words after the CLI's own that take a conversation up.
-struct Row {
-    cli: &'static str,
-    latest: Option<&'static [&'static str]>,
-    /// The last word, before the name. A word that ends in `=` has the name joined to it, so that no name can pass for
-    /// an option.
-    named: Option<&'static [&'static str]>,
-}
-
-const ROWS: [Row; 7] = [
-    row("aider", Some(&["--restore-chat-history"]), None),
-    row("claude", Some(&["--continue"]), Some(&["--resume="])),
-    row("codex", Some(&["resume", "--last"]), Some(&["resume", "--"])),
-    row("copilot", Some(&["--continue"]), Some(&["--resume="])),
-    row("gemini", Some(&["--resume=latest"]), Some(&["--resume="])),
-    row("opencode", Some(&["--continue"]), Some(&["--session="])),
-    row("qwen", Some(&["--continue"]), Some(&["--resume="])),
-];
-
-const fn row(
-    cli: &'static str,
-    latest: Option<&'static [&'static str]>,
-    named: Option<&'static [&'static str]>,
-) -> Row {
-    Row { cli, latest, named }
+/// The words after the CLI's own that take a conversation up.
+#[derive(Debug, Clone, Copy)]
+pub struct ResumeWords {
+    pub latest: &'static [&'static str],
+    /// What comes before the name, where a conversation can be named. A last word that ends in `=` has the name joined to
+    /// it, so that no name can pass for an option.
+    pub named: Option<&'static [&'static str]>,
+    /// Whether a resumed conversation still has the first prompt, so that it is not delivered again.
+    pub remembers_first_prompt: bool,
 }
 
 /// The words that make `cli` take up a conversation, quoted for a shell, or nothing where it cannot.
-pub fn words(cli: &str, resume: &Resume) -> Option<String> {
-    let row = ROWS.iter().find(|row| row.cli == cli)?;
+pub fn words(cli: &Cli, resume: &Resume) -> Option<String> {
+    let words = cli.resume?;
     match resume {
-        Resume::Latest => Some(row.latest?.join(" ")),
+        Resume::Latest => Some(words.latest.join(" ")),
         // Names come from files and hooks that others can write.
         Resume::Conversation(name) if name.is_empty() || name.contains(char::is_control) => None,
         Resume::Conversation(name) => {
-            let (last, before) = row.named?.split_last()?;
+            let (last, before) = words.named?.split_last()?;
             let last = match last.strip_suffix('=') {
                 Some(_) => shell_quote(OsStr::new(&format!("{last}{name}"))),
                 None => format!("{last} {}", shell_quote(OsStr::new(name))),
@@ -58,31 +44,22 @@ pub fn words(cli: &str, resume: &Resume) -> Option<String> {
     }
 }
 
-/// Whether `cli` goes on as if it had never ended. gemini takes a conversation up, but without the first thing it was told
-/// if a request was cancelled since: whoever relies on that has to say it again.
-pub fn can_resume(cli: &str) -> bool {
-    cli != "gemini" && words(cli, &Resume::Latest).is_some()
-}
-
-/// A shell line that takes up a conversation with the CLI that `line` starts. A CLI that cannot is started anew; so is
-/// one that refuses, because the conversation has vanished or never began.
-pub fn line(line: &str, cli: &str, resume: &Resume) -> String {
-    match words(cli, resume) {
-        Some(words) => format!("{line} {words} || {line}"),
-        None => line.to_owned(),
-    }
+/// Whether `cli` continues as if it had never ended, with the first prompt it was given.
+pub fn can_resume(cli: &Cli) -> bool {
+    cli.resume.is_some_and(|words| words.remembers_first_prompt)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli;
 
     fn named(name: &str) -> Resume {
         Resume::Conversation(name.to_owned())
     }
 
     #[test]
-    fn every_cli_of_the_table_takes_up_its_latest_conversation() {
+    fn every_cli_with_resume_words_takes_up_its_latest_conversation() {
         for (cli, expected) in [
             ("claude", "--continue"),
             ("codex", "resume --last"),
@@ -90,32 +67,29 @@ mod tests {
             ("opencode", "--continue"),
             ("aider", "--restore-chat-history"),
         ] {
-            assert_eq!(words(cli, &Resume::Latest).as_deref(), Some(expected), "{cli}");
+            assert_eq!(words(cli::descriptor(cli), &Resume::Latest).as_deref(), Some(expected), "{cli}");
         }
     }
 
     #[test]
-    fn only_a_cli_that_remembers_its_first_prompt_goes_on_without_it() {
+    fn a_cli_that_loses_its_first_prompt_cannot_resume_without_it() {
         for (cli, remembers) in [("claude", true), ("codex", true), ("gemini", false), ("my-agent", false)] {
-            assert_eq!(can_resume(cli), remembers, "{cli}");
+            assert_eq!(can_resume(cli::descriptor(cli)), remembers, "{cli}");
         }
     }
 
     #[test]
     fn a_conversation_is_named_in_a_way_that_cannot_be_an_option() {
-        assert_eq!(words("claude", &named("0-1")).as_deref(), Some("--resume=0-1"));
-        assert_eq!(words("codex", &named("--yolo")).as_deref(), Some("resume -- --yolo"));
-        assert_eq!(words("claude", &named("$(rm x)")).as_deref(), Some("'--resume=$(rm x)'"));
-        assert_eq!(words("gemini", &named("it's")).as_deref(), Some(r"'--resume=it'\''s'"));
+        assert_eq!(words(cli::descriptor("claude"), &named("0-1")).as_deref(), Some("--resume=0-1"));
+        assert_eq!(words(cli::descriptor("codex"), &named("--yolo")).as_deref(), Some("resume -- --yolo"));
+        assert_eq!(
+            words(cli::descriptor("claude"), &named("$(rm x)")).as_deref(),
+            Some("'--resume=$(rm x)'")
+        );
+        assert_eq!(words(cli::descriptor("gemini"), &named("it's")).as_deref(), Some(r"'--resume=it'\''s'"));
         for hostile in ["", "a\nb", "a\u{1b}[0m"] {
-            assert_eq!(words("claude", &named(hostile)), None, "{hostile:?}");
+            assert_eq!(words(cli::descriptor("claude"), &named(hostile)), None, "{hostile:?}");
         }
-    }
-
-    #[test]
-    fn a_conversation_that_is_gone_does_not_leave_an_empty_shell() {
-        assert_eq!(line("claude --x", "claude", &Resume::Latest), "claude --x --continue || claude --x");
-        assert_eq!(line("mine", "mine", &Resume::Latest), "mine");
-        assert_eq!(line("aider", "aider", &named("x")), "aider");
+        assert_eq!(words(cli::descriptor("aider"), &named("x")), None, "it has only the latest one");
     }
 }

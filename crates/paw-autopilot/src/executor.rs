@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use paw_agent::cli::{self, Cli};
 use paw_core::config::ExecutorConfig;
 use paw_host::process::find_program;
 use serde::{Deserialize, Serialize};
@@ -43,8 +44,14 @@ impl Workplace for Aside {
     }
 }
 
-/// AI CLIs that can be driven, in the order they are looked for when nobody names one.
-pub const KNOWN: [&str; 5] = ["claude", "codex", "gemini", "aider", "opencode"];
+/// AI CLIs that can be driven, in the order they are looked for when none is named.
+pub fn known() -> Vec<&'static str> {
+    let ranked =
+        |cli: &'static Cli| cli.headless.unattended.map(|unattended| (unattended.preference, cli.name));
+    let mut known: Vec<_> = cli::ALL.iter().filter_map(ranked).collect();
+    known.sort_unstable();
+    known.into_iter().map(|(_, name)| name).collect()
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executor {
@@ -64,7 +71,7 @@ pub enum ExecutorError {
     #[error(
         "there is no executor '{name}' (known: {}{})\n\
          hint: install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]",
-        KNOWN.join(", "), shown(own)
+        known().join(", "), shown(own)
     )]
     Unknown { name: String, own: Vec<String> },
     #[error("the executor '{0}' is not installed: no such program on PATH")]
@@ -74,7 +81,7 @@ pub enum ExecutorError {
     #[error(
         "nobody is there to write tests and code: none of {} is installed\n\
          hint: install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
-        KNOWN.join(", ")
+        known().join(", ")
     )]
     Nobody,
 }
@@ -92,7 +99,8 @@ impl Executor {
         limit: Duration,
     ) -> Result<Self, ExecutorError> {
         let Some(name) = name else {
-            let there = KNOWN.iter().find(|cli| find_program(cli, search_path).is_some());
+            let known = known();
+            let there = known.iter().find(|cli| find_program(cli, search_path).is_some());
             return Self::choose(Some(there.ok_or(ExecutorError::Nobody)?), own, search_path, limit);
         };
         let kind = match own.get(name) {
@@ -100,7 +108,7 @@ impl Executor {
                 return Err(ExecutorError::Empty(name.to_owned()));
             }
             Some(own) => Kind::Own { command: own.command.clone() },
-            None if KNOWN.contains(&name) => {
+            None if known().contains(&name) => {
                 let program = find_program(name, search_path);
                 Kind::Cli { program: program.ok_or_else(|| ExecutorError::NotInstalled(name.to_owned()))? }
             }
@@ -145,6 +153,7 @@ mod tests {
         assert_eq!(chosen(Some("claude"), &[]), Err(ExecutorError::NotInstalled("claude".into())));
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
         assert_eq!(chosen(None, &[]), Err(ExecutorError::Nobody));
+        assert_eq!(known(), ["claude", "codex", "gemini", "aider", "opencode"]);
         let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().to_string();
         assert!(
             error.contains("configured: mine") && error.contains("[autopilot.executors.nobody]"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paw_agent::cli;
 use paw_host::clock;
 use paw_host::config;
 use paw_host::process;
@@ -17,9 +18,6 @@ use crate::shared::Shared;
 use crate::status::Refusal;
 use crate::turn::{self, TurnStream, Why};
 use crate::wire;
-
-/// Who answers when nobody says who should.
-const USUAL_CLI: &str = "claude";
 
 #[derive(Debug)]
 pub(crate) struct ConversationCalls(pub(crate) Arc<Shared>);
@@ -98,6 +96,6 @@ impl Shared {
     fn default_cli(&self, row: &Worktree) -> Result<String, Refusal> {
         let config =
             config::load_config(&row.repo, Some(&self.options.user_config)).map_err(Refusal::Config)?;
-        Ok(config.default_cli.unwrap_or_else(|| USUAL_CLI.to_owned()))
+        Ok(config.default_cli.unwrap_or_else(|| cli::DEFAULT.to_owned()))
     }
 }

@@ -8,6 +8,7 @@ mod stream;
 
 use std::sync::Arc;
 
+use paw_agent::cli;
 use paw_agent::headless::{self, Turn};
 use paw_core::AgentId;
 use paw_host::clock;
@@ -50,7 +51,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<Tur
         talk.cli,
         running.pid()
     );
-    Ok(stream::follow(shared, claim, running, headless::listener(&talk.cli)))
+    Ok(stream::follow(shared, claim, running, headless::listener(cli::descriptor(&talk.cli))))
 }
 
 fn start(
@@ -61,7 +62,7 @@ fn start(
 ) -> Result<paw_host::process::Running, Refusal> {
     let cli = shared.require_cli(&talk.cli)?;
     let turn = Turn { message, resume: talk.cli_session.as_deref(), model: talk.model.as_deref() };
-    let command = headless::command(&talk.cli, &cli.path, &row.path, turn)
+    let command = headless::command(cli::descriptor(&talk.cli), &cli.path, &row.path, turn)
         .env(AGENT, AgentId::slug(&row.branch).as_str());
     command.start(talk.id.as_str()).map_err(|error| match error {
         ProcessError::NoDirectory { dir, .. } => Refusal::NoDirectory { cli: spoken(&talk.cli), path: dir },
@@ -71,8 +72,5 @@ fn start(
 
 /// What people call a CLI in a sentence.
 fn spoken(cli: &str) -> String {
-    match cli {
-        "claude" => "Claude".to_owned(),
-        other => paw_agent::catalog::find_known(other).map_or(other, |known| known.display_name).to_owned(),
-    }
+    cli::find(cli).map_or(cli, |known| known.short_name).to_owned()
 }

@@ -1,18 +1,18 @@
-//! Hooks of AI CLIs, which tell us what their agents are doing: put into each worktree, taken out with the session. With
-//! them, in the same file, what the CLI may let an agent do unasked (`rules`).
+//! Hooks of AI CLIs, which report what their agents are doing: put into each worktree, removed with the session. The same
+//! settings file gets rules for what the CLI may let an agent do without asking.
 //!
-//! They are a help, not a need: where they cannot be put the screen has to do, and the reason is said. The files are
-//! never part of a commit, and nothing is written through a link that a repository could have laid.
-
-mod opencode;
-mod rules;
+//! Hooks are optional: where they cannot be installed the agent's screen is read, and the user is told the reason. The files
+//! are never part of a commit, and nothing is written through a symbolic link that a repository could contain.
 
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use paw_agent::events::notes::Notes;
-use paw_agent::events::settings::{self, SettingsError};
+use paw_agent::cli::{self, Cli};
+use paw_agent::hooks::install::Plugin;
+use paw_agent::hooks::notes::Notes;
+use paw_agent::hooks::settings::{self, SettingsError};
+use paw_agent::hooks::{HookEnvironment, Install};
 use paw_core::{AgentId, AgentReceipt, Receipt};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{GitError, Repo};
@@ -56,13 +56,13 @@ pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String
     supervisor.chain(agents.filter_map(|(agent, id)| install(repo, agent, &id, program))).collect()
 }
 
-/// Puts hooks into the worktree of an agent that is about to be started. What it told before counts no more.
+/// Puts hooks into the worktree of an agent that is about to be started. What it reported before is dropped.
 pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) -> Option<String> {
     let forgotten = Notes::of(&repo.common_dir).forget(id).map_err(HookError::Notes);
     let file = settings_file(agent);
     let installed = forgotten.and_then(|()| {
-        if agent.cli == "opencode" {
-            opencode::put(&repo.common_dir, program)?;
+        if let Some(plugin) = plugin(cli::descriptor(&agent.cli)) {
+            put_plugin(&plugin, &repo.common_dir, &HookEnvironment::load(program))?;
         }
         match &file {
             Ok(Some(file)) => put(repo, agent, file, program),
@@ -75,38 +75,45 @@ pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) 
     Some(format!("no hooks in {}: {error}; what the agent does is read from its screen", file.display()))
 }
 
-/// An agent's line with the hooks that its CLI is told there: codex by words, opencode by its environment. codex asks its user about every hook it does
-/// not know, so it gets ours only where hooks are something the user has asked for.
-pub fn with_words(line: &str, cli: &str, program: &Path, common_dir: &Path) -> String {
-    if cli == "opencode" {
-        return opencode::with_plugin(line, common_dir);
+fn plugin(cli: &Cli) -> Option<Plugin> {
+    match cli.hooks?.install {
+        Install::Plugin(plugin) => Some(plugin),
+        Install::SettingsFile { .. } | Install::Arguments { .. } => None,
     }
-    let is_wanted = || std::env::home_dir().is_some_and(|home| codex_has_hooks(&home));
-    match settings::words(cli, program).filter(|_| is_wanted()) {
-        Some(words) => format!("{line} {words}"),
-        None => line.to_owned(),
+}
+
+/// One plugin serves all agents of a repository.
+fn put_plugin(plugin: &Plugin, common_dir: &Path, environment: &HookEnvironment) -> Result<(), HookError> {
+    if (environment.is_set)(plugin.variable) {
+        return Err(HookError::VariableTaken(plugin.variable));
+    }
+    let text = (plugin.text)(&environment.program).ok_or(HookError::ProgramName)?;
+    Ok(files::write_atomic(&plugin.path(common_dir), text.as_bytes(), Access::Usual)?)
+}
+
+/// Removes a plugin, once no agent is left that could use it.
+fn remove_plugin(plugin: &Plugin, common_dir: &Path) -> Result<(), FileError> {
+    let path = plugin.path(common_dir);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(FileError { action: "remove", path, source })
+        }
+        _ => Ok(()),
     }
 }
 
 /// The settings file of an agent's CLI: the configured one, else the usual one. A path that leads out of the worktree is an
 /// error, with the name of the CLI.
 fn settings_file(agent: &AgentReceipt) -> Result<Option<PathBuf>, String> {
-    let Some(wish) = &agent.settings_path else {
-        return Ok(settings::file(&agent.cli, &agent.worktree_path));
+    let Some(configured) = &agent.settings_path else {
+        return Ok(settings::file(cli::descriptor(&agent.cli), &agent.worktree_path));
     };
     let inside = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
-    if wish.components().all(inside) && wish.file_name().is_some() {
-        Ok(Some(agent.worktree_path.join(wish)))
+    if configured.components().all(inside) && configured.file_name().is_some() {
+        Ok(Some(agent.worktree_path.join(configured)))
     } else {
         Err(agent.cli.clone())
     }
-}
-
-fn codex_has_hooks(home: &Path) -> bool {
-    let text = files::load_text(&home.join(".codex/config.toml")).ok().flatten().unwrap_or_default();
-    let config = text.parse::<toml::Table>().unwrap_or_default();
-    let feature = config.get("features").and_then(|features| features.get("hooks"));
-    feature.and_then(toml::Value::as_bool).unwrap_or(false)
 }
 
 fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result<(), HookError> {
@@ -118,19 +125,15 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
     // First of all: at no moment git may see it.
     exclude::hide(&repo.common_dir, &name)?;
     let before = files::load_text(file)?.unwrap_or_default();
-    let with =
-        if has_hooks_in_file(agent) { settings::with_hooks(&before, &agent.cli, program)? } else { before };
-    let with = if takes_rules(agent) { rules::with_rules(&with)? } else { with };
+    let cli = cli::descriptor(&agent.cli);
+    let hooked = if has_hooks_in_file(cli) { settings::with_hooks(&before, cli, program)? } else { before };
+    let with = settings::with_rules(&hooked)?;
     Ok(files::write_atomic(file, with.as_bytes(), Access::Usual)?)
 }
 
-fn has_hooks_in_file(agent: &AgentReceipt) -> bool {
-    settings::file(&agent.cli, &agent.worktree_path).is_some()
-}
-
-/// claude's rules are written for claude, and for a CLI whose settings file somebody has named for them.
-fn takes_rules(agent: &AgentReceipt) -> bool {
-    agent.cli == "claude" || agent.settings_path.is_some()
+/// A CLI whose settings file the user has configured gets our permission rules there, even where it has no hooks.
+fn has_hooks_in_file(cli: &Cli) -> bool {
+    settings::file(cli, Path::new("")).is_some()
 }
 
 /// Takes our hooks out of an agent's worktree and leaves the rest of their file. Returns what the user should know.
@@ -145,14 +148,10 @@ pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
 fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
     files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
     let Some(before) = files::load_text(file)? else { return Ok(()) };
-    let mut without = if has_hooks_in_file(agent) {
-        settings::without_hooks(&before, &agent.cli)?
-    } else {
-        Some(before.clone())
-    };
-    if takes_rules(agent) {
-        without = without.map(|text| rules::without_rules(&text)).transpose()?.flatten();
-    }
+    let cli = cli::descriptor(&agent.cli);
+    let without =
+        if has_hooks_in_file(cli) { settings::without_hooks(&before, cli)? } else { Some(before.clone()) };
+    let without = without.map(|text| settings::without_rules(&text)).transpose()?.flatten();
     match without {
         Some(after) if after == before => Ok(()),
         Some(after) => Ok(files::write_atomic(file, after.as_bytes(), Access::Usual)?),
@@ -174,33 +173,12 @@ pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
         .filter_map(|agent| Some(name_in(&agent.worktree_path, &settings_file(agent).ok().flatten()?)))
         .collect();
     let shown = names.iter().filter_map(|name| exclude::show(&repo.common_dir, name).err());
-    let taken = opencode::take(&repo.common_dir).err();
-    shown.map(|error| error.to_string()).chain(taken.map(|error| error.to_string())).collect()
+    let plugins = cli::ALL.iter().filter_map(plugin);
+    let removed = plugins.filter_map(|plugin| remove_plugin(&plugin, &repo.common_dir).err());
+    shown.map(|error| error.to_string()).chain(removed.map(|error| error.to_string())).collect()
 }
 
 /// A file as git names it.
 fn name_in(worktree: &Path, file: &Path) -> String {
     file.strip_prefix(worktree).unwrap_or(file).to_string_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codex_gets_hooks_only_where_its_user_has_switched_them_on() {
-        let home = tempfile::tempdir().unwrap();
-        assert!(!codex_has_hooks(home.path()));
-        for (text, on) in [
-            ("[features]\nhooks = true\n", true),
-            ("[features]\nhooks = false\n", false),
-            ("hooks = true\n", false),
-            ("[features]\nhooks = \"yes\"\n", false),
-            ("[[[", false),
-        ] {
-            let file = home.path().join(".codex/config.toml");
-            files::write_atomic(&file, text.as_bytes(), Access::Usual).unwrap();
-            assert_eq!(codex_has_hooks(home.path()), on, "{text}");
-        }
-    }
 }

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use paw_agent::events::Tracker;
-use paw_agent::events::notes::Notes;
+use paw_agent::cli;
+use paw_agent::hooks::Tracker;
+use paw_agent::hooks::notes::Notes;
 use paw_agent::resume::can_resume;
 use paw_core::{AgentId, Receipt};
 
@@ -43,7 +44,7 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
         let told = notes.tracker(&id).unwrap_or_default();
         match last(agent.conversation.as_deref(), &told) {
             Last::Named(name) => agent.conversation = Some(name),
-            Last::Empty if can_resume(&agent.cli) => fresh.push(id),
+            Last::Empty if can_resume(cli::descriptor(&agent.cli)) => fresh.push(id),
             Last::Empty | Last::Unknown => {}
         }
     }
@@ -53,7 +54,7 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
         match last(supervisor.conversation.as_deref(), &told) {
             Last::Named(name) => supervisor.conversation = Some(name),
             // In the main checkout the latest conversation may well be the user's own.
-            Last::Empty | Last::Unknown if can_resume(&supervisor.cli) => fresh.push(id),
+            Last::Empty | Last::Unknown if can_resume(cli::descriptor(&supervisor.cli)) => fresh.push(id),
             Last::Empty | Last::Unknown => {}
         }
     }
@@ -63,7 +64,7 @@ pub fn take_up(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use paw_agent::events::notes::Note;
+    use paw_agent::hooks::notes::Note;
     use paw_core::{AgentReceipt, BranchName, SessionName, SupervisorReceipt};
     use paw_host::files::{self, Access};
     use serde_json::json;

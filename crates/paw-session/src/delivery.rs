@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::thread;
 
+use paw_agent::cli;
 use paw_agent::deliver::{DeliveryError, Patience, deliver};
 use paw_core::config::CliConfig;
 use paw_core::{PawError, Receipt, SessionName};
@@ -110,7 +111,7 @@ fn tell(
             scope.spawn(move || {
                 let patience = patience.with_config(clis.get(&one.cli));
                 let problem = match pane {
-                    Some(pane) => deliver(tmux, &pane, &one.cli, &one.text, patience).err().map(said),
+                    Some(pane) => deliver(tmux, &pane, cli::descriptor(&one.cli), &one.text, patience).err().map(said),
                     None => Some("its pane is gone".to_owned()),
                 };
                 let written = receipts.update(session, |receipt| note(receipt, one, problem));

@@ -112,11 +112,6 @@ fn build(
     for (agent, made) in receipt.worktrees.iter_mut().zip(&made) {
         agent.worktree_path.clone_from(&made.path);
         agent.branch_created = made.branch_created;
-        if broker.is_some() {
-            let line = agent.command.take();
-            agent.command = line
-                .map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program, &plan.repo.common_dir));
-        }
     }
     receipt.broker_port = broker.as_ref().map(Broker::port);
     if own_files::hide(&plan.repo)? {

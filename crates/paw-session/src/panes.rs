@@ -8,6 +8,7 @@ mod build;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use paw_agent::cli;
 use paw_agent::resume::{self, Resume};
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionMode, SessionName, SupervisorReceipt};
 use paw_host::process::shell_quote;
@@ -150,7 +151,7 @@ impl Making<'_> {
             return line;
         }
         let conversation = conversation.map_or(Resume::Latest, |name| Resume::Conversation(name.clone()));
-        match resume::words(cli, &conversation) {
+        match resume::words(cli::descriptor(cli), &conversation) {
             Some(words) => {
                 let program = shell_quote(self.program.as_os_str());
                 format!("{line} {words} || {program} {ANEW} {id}")

@@ -5,7 +5,10 @@ mod error;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_agent::cli;
 use paw_agent::detect::CliInfo;
+use paw_agent::hooks::HookEnvironment;
+use paw_agent::hooks::install::with_hooks;
 use paw_agent::launch::command_line;
 use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
 use paw_core::{
@@ -35,6 +38,8 @@ pub struct StartRequest {
     pub agents: Vec<Wanted>,
     /// The name of the supervisor's CLI, if there shall be a supervisor.
     pub supervisor: Option<String>,
+    /// A command looks after the agents in the place of a supervisor.
+    pub unattended: bool,
     /// Put branches that exist already on top of the default branch.
     pub rebase: bool,
 }
@@ -45,6 +50,7 @@ pub struct Site<'a> {
     pub repo: &'a Repo,
     pub config: &'a PawConfig,
     pub clis: &'a [CliInfo],
+    pub hooks: &'a HookEnvironment,
     /// As git lists them: the main checkout comes first.
     pub worktrees: &'a [Worktree],
     /// The local branches.
@@ -57,7 +63,7 @@ pub struct AgentPlan {
     pub id: AgentId,
     pub branch: BranchName,
     pub cli: String,
-    /// The shell line that starts the CLI.
+    /// The shell line that starts the CLI, exactly as it is typed.
     pub command: String,
     pub dir: PathBuf,
     pub spec: Option<SpecEntry>,
@@ -150,14 +156,14 @@ pub fn plan(
     let config = site.config;
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let supervised = request.supervisor.is_some();
-    let broker = supervised || config.broker.enabled;
+    let broker = supervised || request.unattended || config.broker.enabled;
     if request.agents.is_empty() {
         return Err(PlanError::NobodyToStart);
     }
     let mode = if supervised { SessionMode::Supervisor } else { SessionMode::Bare };
     Layout::new(Top::of(mode, broker), request.agents.len())?;
     check_branches(&request.agents, site)?;
-    let agents = agents(request, site, &supervisor)?;
+    let agents = agents(request, site, &supervisor, broker)?;
     check_directories(&agents, site, exists)?;
     let project = check::project(site.repo);
     let broker = broker.then(|| BrokerPlan {
@@ -184,8 +190,8 @@ pub fn plan(
         borders: config.layout.border_affordances,
         log_dir: log_dir.map(|logging| site.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
-        guard: supervised && supervisor.strict_branch_guard,
-        unattended: false,
+        guard: (supervised || request.unattended) && supervisor.strict_branch_guard,
+        unattended: request.unattended,
     })
 }
 
@@ -193,17 +199,24 @@ fn agents(
     request: &StartRequest,
     site: &Site<'_>,
     supervisor: &SupervisorConfig,
+    broker: bool,
 ) -> Result<Vec<AgentPlan>, PlanError> {
-    // Without a supervisor nobody answers for an agent but the person at its pane.
-    let approval = if request.supervisor.is_some() { supervisor.agent_approval } else { Approval::Manual };
+    // An agent that neither a supervisor nor a command looks after asks the person at its pane.
+    let is_looked_after = request.supervisor.is_some() || request.unattended;
+    let approval = if is_looked_after { supervisor.agent_approval } else { Approval::Manual };
     let mut agents: Vec<AgentPlan> = Vec::with_capacity(request.agents.len());
     for wanted in &request.agents {
         let id = AgentId::for_branch(&wanted.branch, |id| agents.iter().any(|agent| agent.id == *id));
+        let mut command = line(site, &wanted.cli, approval)?;
+        if broker {
+            let cli = cli::descriptor(&wanted.cli);
+            command = with_hooks(command, cli, site.hooks, &site.repo.common_dir);
+        }
         agents.push(AgentPlan {
             id,
             branch: wanted.branch.clone(),
             cli: wanted.cli.clone(),
-            command: line(site, &wanted.cli, approval)?,
+            command,
             dir: session::directory(site.repo, &wanted.branch, site.config.worktree_placement()),
             spec: wanted.spec.clone(),
             settings_path: site.config.clis.get(&wanted.cli).and_then(|cli| cli.settings_path.clone()),
@@ -215,7 +228,7 @@ fn agents(
 fn line(site: &Site<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
     let cli = site.clis.iter().find(|cli| cli.binary_name == name);
     let cli = cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))?;
-    Ok(command_line(cli, site.config.clis.get(name), approval, None))
+    Ok(command_line(cli::descriptor(name), cli, site.config.clis.get(name), approval))
 }
 
 /// Every branch once, none of them in anybody's hands, and all of them possible beside each other.

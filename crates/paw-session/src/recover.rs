@@ -1,6 +1,7 @@
 //! A session that was there before: looked up, taken up again after a pause, built again after everything else.
 
 use jiff::Timestamp;
+use paw_agent::cli;
 use paw_agent::resume::can_resume;
 use paw_core::config::{BrokerConfig, WorktreePlacement};
 use paw_core::receipt::FORMAT;
@@ -174,7 +175,7 @@ fn rebuild(
     receipt.status = SessionStatus::Active;
     receipt.broker_port = broker.as_ref().map(Broker::port);
     // A conversation that goes on knows what it was told.
-    let is_new = |id: &AgentId, cli: &str| fresh.contains(id) || !can_resume(cli);
+    let is_new = |id: &AgentId, cli: &str| fresh.contains(id) || !can_resume(cli::descriptor(cli));
     notes.extend(launch::brief(&around.briefs, &mut receipt, is_new)?);
     undo.add(Step::ReceiptBefore { before: Box::new(before.clone()), now: receipt.session_name.clone() });
     doors.receipts.save(&receipt)?;

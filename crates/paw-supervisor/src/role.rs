@@ -1,9 +1,10 @@
 //! OpenSpec commands that are not an agent's job: an agent implements its change; what the specs of the whole project are is
 //! decided after the merge, by whoever merges. Pure.
 
-use paw_agent::events::{Deed, What};
+use paw_agent::cli::Cli;
+use paw_agent::hooks::{Deed, What};
 use paw_core::config::RoleGating;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::approval;
 
@@ -39,11 +40,11 @@ pub enum Answer {
     Refuse,
 }
 
-/// Only claude is known to take a refusal from a hook; others are warned.
-pub fn answer(gating: RoleGating, cli: &str) -> Answer {
+/// An agent whose CLI takes no refusal from a hook is warned.
+pub fn answer(gating: RoleGating, cli: &Cli) -> Answer {
     match gating {
         RoleGating::Off => Answer::Nothing,
-        RoleGating::Block if cli == "claude" => Answer::Refuse,
+        RoleGating::Block if cli.hooks.is_some_and(|hooks| hooks.refuse.is_some()) => Answer::Refuse,
         RoleGating::Warn | RoleGating::Block => Answer::Warn,
     }
 }
@@ -52,17 +53,6 @@ pub fn reason(breach: &str) -> String {
     format!(
         "{breach} is not an agent's job: it is done once, after the merge, by the supervisor or the person"
     )
-}
-
-/// A refusal in claude's words.
-pub fn refusal(event: &What, breach: &str) -> Value {
-    let reason = reason(breach);
-    match event {
-        What::PromptTaken => json!({"decision": "block", "reason": reason}),
-        _ => json!({"hookSpecificOutput": {
-            "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
-        }}),
-    }
 }
 
 /// `/opsx:archive …` or `openspec:archive`.
@@ -108,6 +98,9 @@ fn name_of(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use paw_agent::cli;
+    use serde_json::json;
 
     use super::*;
 
@@ -163,10 +156,10 @@ mod tests {
 
     #[test]
     fn the_configuration_decides_between_nothing_a_warning_and_a_refusal() {
-        assert_eq!(answer(RoleGating::Off, "claude"), Answer::Nothing);
-        assert_eq!(answer(RoleGating::Warn, "claude"), Answer::Warn);
-        assert_eq!(answer(RoleGating::Block, "claude"), Answer::Refuse);
-        assert_eq!(answer(RoleGating::Block, "codex"), Answer::Warn);
+        assert_eq!(answer(RoleGating::Off, cli::descriptor("claude")), Answer::Nothing);
+        assert_eq!(answer(RoleGating::Warn, cli::descriptor("claude")), Answer::Warn);
+        assert_eq!(answer(RoleGating::Block, cli::descriptor("claude")), Answer::Refuse);
+        assert_eq!(answer(RoleGating::Block, cli::descriptor("codex")), Answer::Warn);
     }
 
     proptest! {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use paw_agent::cli;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::notes::Notes;
 use paw_agent::state::{Known, Sight, Source, State, conclude};
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
@@ -62,7 +63,7 @@ pub fn sweep(session: &Session, now: Timestamp) -> Result<Vec<Swept>, PawError> 
                 let told = notes.tracker(&id).unwrap_or_default();
                 // Nobody has watched: what the screen shows, it may have shown ever since something was told.
                 let since = told.heard().map_or(now, |heard| heard.since);
-                let sight = Sight { reading: seen.look.read(&agent.cli), since };
+                let sight = Sight { reading: seen.look.read(cli::descriptor(&agent.cli)), since };
                 conclude(&seen.look.life(), told.heard(), Some(&sight), now)
             }
             None => gone(now),

@@ -10,7 +10,6 @@
 mod agent;
 mod ask;
 mod by_hand;
-mod codex_call;
 pub(crate) mod panes;
 pub mod press;
 mod remedy;

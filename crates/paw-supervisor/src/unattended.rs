@@ -25,11 +25,6 @@ pub mod watch;
 pub mod words;
 mod worker;
 
-use paw_agent::detect::CliInfo;
-use paw_agent::launch::command_line;
-use paw_core::config::PawConfig;
-use paw_session::plan::Plan;
-
 pub use attendant_lock::AttendantLock;
 pub use notice::{Notice, Notify, Tone};
 pub use outcome::Outcome;
@@ -37,15 +32,3 @@ pub use run::{Options, duration, follow};
 pub use session::Context;
 pub use summary::{End, Summary};
 pub use watch::{Judgement, Next, Watch};
-
-/// Agents that are looked after may do what they may in a supervised session.
-pub fn loosen(plan: &mut Plan, config: &PawConfig, clis: &[CliInfo]) {
-    let supervisor = config.supervisor.clone().unwrap_or_default();
-    plan.unattended = true;
-    plan.guard = supervisor.strict_branch_guard;
-    for agent in &mut plan.agents {
-        if let Some(cli) = clis.iter().find(|cli| cli.binary_name == agent.cli) {
-            agent.command = command_line(cli, config.clis.get(&agent.cli), supervisor.agent_approval, None);
-        }
-    }
-}

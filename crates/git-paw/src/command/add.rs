@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use paw_agent::detect_clis;
+use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, SessionMode};
 use paw_host::clock;
@@ -12,7 +13,6 @@ use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::Added;
 use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
 use paw_session::specs::{self, SpecEntry};
-use paw_supervisor::unattended;
 use paw_worktree::Worktrees;
 
 use crate::approval::{self, Consent};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         now: clock::now(),
     };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let program = context.program()?;
     let doors =
         Doors { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
     let added = session.add_agent(doors, &plan, wishes, &|_| {})?;
@@ -102,15 +102,22 @@ fn make_plan(
     let request = StartRequest {
         agents: vec![Wanted { branch, cli: cli.ok_or(PawError::NoCLIsFound)?, spec }],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
+        unattended: receipt.unattended,
         rebase: true,
     };
     let (worktrees, branches) = (git.worktrees()?, git.local_branches()?);
-    let site = Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &branches };
-    let mut plan = plan::plan(&request, &site, |_| false, Path::exists)?;
-    if receipt.unattended {
-        unattended::loosen(&mut plan, config, &found.clis);
-    }
-    Ok(plan)
+    // The session may have been started with another configuration.
+    let mut config = config.clone();
+    config.broker.enabled = receipt.has_broker();
+    let site = Site {
+        repo,
+        config: &config,
+        clis: &found.clis,
+        hooks: &HookEnvironment::load(&context.program()?),
+        worktrees: &worktrees,
+        branches: &branches,
+    };
+    Ok(plan::plan(&request, &site, |_| false, Path::exists)?)
 }
 
 fn supervised(session: &Session) -> bool {

@@ -3,8 +3,8 @@
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
-use paw_agent::events::Tracker;
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::Tracker;
+use paw_agent::hooks::notes::Notes;
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
 use paw_host::process::become_shell_line;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paw_agent::events;
+use paw_agent::cli;
 use paw_agent::screen::{self, Screen};
 use paw_agent::state::{Source, State};
 use paw_core::PawError;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<(), PawError>
 fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Found, PawError> {
     let shown = fs::read(file)
         .map_err(|error| PawError::IoError(format!("cannot read the screen {}: {error}", file.display())))?;
-    let reading = screen::read(cli, &Screen::parse(&String::from_utf8_lossy(&shown)));
+    let reading = screen::read(cli::descriptor(cli), &Screen::parse(&String::from_utf8_lossy(&shown)));
     Ok(Found { state: reading.state, reason: reading.reason, source: None, worktree })
 }
 
@@ -99,7 +99,7 @@ fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
     let Swept { known, worktree, cli, .. } = sweep::require(swept, agent)?;
     let source = match known.source {
-        Source::Told => events::way(&cli).to_owned(),
+        Source::Told => cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned(),
         source => source.to_string(),
     };
     let source = Some(source);

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use paw_agent::events::notes::{Answer, Breach, Note, Notes};
-use paw_agent::events::{Deed, What, is_answerable};
+use paw_agent::cli::{self, Cli};
+use paw_agent::hooks::notes::{Answer, Breach, Note, Notes};
+use paw_agent::hooks::{Deed, What};
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config;
@@ -21,7 +22,7 @@ use paw_supervisor::approval::log::VerdictLog;
 use paw_supervisor::approval::{self, Verdict};
 use paw_supervisor::role;
 use paw_supervisor::tower::verdict;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::context::Context;
 
@@ -37,7 +38,7 @@ pub(crate) struct HookArgs {
 }
 
 pub(crate) fn run(args: &HookArgs, context: &Context) -> Result<(), PawError> {
-    match receive(&args.cli, context) {
+    match receive(cli::descriptor(&args.cli), context) {
         Ok(Some(decision)) => context.output.document(&decision),
         Ok(None) => Ok(()),
         Err(problem) => {
@@ -48,9 +49,9 @@ pub(crate) fn run(args: &HookArgs, context: &Context) -> Result<(), PawError> {
 }
 
 /// Takes in one record. Returns what is to be said to the CLI, if anything is.
-fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
+fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     let record = read_record()?;
-    let mut note = Note::new(clock::now(), cli, &record);
+    let mut note = Note::new(clock::now(), cli.name, &record);
     let event = note.event().map_err(failed)?;
     let breach = role::find_breach(&event.what, &record);
     if breach.is_none()
@@ -66,7 +67,7 @@ fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
     let Some(agent) = find_agent(&receipt, &repo) else { return Ok(None) };
     // A CLI that cannot be answered here is answered on its screen.
     if let What::ApprovalAsked { deed, .. } = &event.what
-        && is_answerable(cli)
+        && cli.is_answerable()
         && *deed != Deed::Question
     {
         let asked = Asked { deed, cwd: record["cwd"].as_str().map(PathBuf::from), agent: &agent };
@@ -75,34 +76,25 @@ fn receive(cli: &str, context: &Context) -> Result<Option<Value>, PawError> {
             None
         });
     }
-    let refusal = breach.and_then(|breach| gate(&mut note, &event.what, breach, &repo));
+    let refusal = breach.and_then(|breach| gate(&mut note, cli, &event.what, breach, &repo));
     Notes::of(&repo.common_dir).append(&agent, &note).map_err(failed)?;
     if refusal.is_some() {
         return Ok(refusal);
     }
-    Ok(note.answer.filter(|answer| answer.allowed).map(|_| yes(cli)))
+    let allow = cli.hooks.and_then(|hooks| hooks.allow);
+    Ok(note.answer.filter(|answer| answer.allowed).and(allow).map(|allow| allow()))
 }
 
-/// Notes a command that is not the agent's job, and returns what refuses it, where that is wanted.
-fn gate(note: &mut Note, event: &What, breach: String, repo: &Repo) -> Option<Value> {
+/// Notes a command that is not the agent's job, and returns the answer that refuses it, where the configuration says so.
+fn gate(note: &mut Note, cli: &Cli, event: &What, breach: String, repo: &Repo) -> Option<Value> {
     let layers = config::load_layers(Some(&repo.root), None).ok()?;
-    let answer = role::answer(layers.resolve().ok()?.opsx.role_gating, &note.cli);
-    let refused = answer == role::Answer::Refuse;
-    let refusal = refused.then(|| role::refusal(event, &breach));
+    let answer = role::answer(layers.resolve().ok()?.opsx.role_gating, cli);
+    let refuse = cli.hooks.and_then(|hooks| hooks.refuse).filter(|_| answer == role::Answer::Refuse);
+    let refusal = refuse.map(|refuse| refuse(event, &role::reason(&breach)));
     if answer != role::Answer::Nothing {
-        note.breach = Some(Breach { command: breach, refused });
+        note.breach = Some(Breach { command: breach, refused: refusal.is_some() });
     }
     refusal
-}
-
-/// Yes, this once, in the words of the CLI.
-fn yes(cli: &str) -> Value {
-    match cli {
-        "opencode" => json!({"reply": "once"}),
-        _ => {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
-        }
-    }
 }
 
 fn failed(error: impl std::fmt::Display) -> PawError {

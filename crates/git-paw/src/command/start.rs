@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use clap::Args;
 use paw_agent::detect_clis;
+use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
 use paw_core::{PawError, Receipt};
 use paw_host::clock;
@@ -116,7 +117,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
     }
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let program = context.program()?;
     let _lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
@@ -226,15 +227,18 @@ fn make_plan(
     let prompter = TerminalPrompter;
     let supervised = !args.alone.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
     let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
-    let request = StartRequest { agents: wanted, supervisor, rebase: !args.no_rebase };
-    let site =
-        Site { repo, config, clis: &found.clis, worktrees: &worktrees, branches: &git.local_branches()? };
+    let unattended = args.alone.is_wanted();
+    let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
+    let site = Site {
+        repo,
+        config,
+        clis: &found.clis,
+        hooks: &HookEnvironment::load(&context.program()?),
+        worktrees: &worktrees,
+        branches: &git.local_branches()?,
+    };
     let taken = |name: &_| living.has_name(name) || listing.has_name(name);
-    let mut plan = plan::plan(&request, &site, taken, Path::exists)?;
-    if args.alone.is_wanted() {
-        paw_supervisor::unattended::loosen(&mut plan, config, &found.clis);
-    }
-    Ok(plan)
+    Ok(plan::plan(&request, &site, taken, Path::exists)?)
 }
 
 /// Logs of earlier sessions that are too old or too many. Nothing depends on it.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use paw_agent::cli;
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::message::Feedback;
 use paw_core::config::TellMode;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         })?;
         let patience = Patience { ready: READY, ..Patience::default() };
         let patience = patience.with_config(config.clis.get(&agent.cli));
-        deliver(&session.tmux, &seen.pane, &agent.cli, &args.text, patience)?;
+        deliver(&session.tmux, &seen.pane, cli::descriptor(&agent.cli), &args.text, patience)?;
     } else {
         let sent = send(&agent.id, &args.text, session.receipt.has_broker(), context);
         sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;

@@ -87,6 +87,27 @@ fn the_core_does_no_io() {
     }
 }
 
+/// Where a CLI's name may stand as a literal: its descriptor, the examples in the configuration's help, and imitations.
+const NAMED_IN: [&str; 4] =
+    ["paw-agent/src/cli/", "paw-core/src/config/schema/", "git-paw/src/command/demo", "paw-testkit/"];
+
+#[test]
+fn a_clis_name_stands_only_in_its_descriptor() {
+    for file in manifests().keys().flat_map(|name| sources(name)) {
+        let path = file.display().to_string();
+        let is_test =
+            path.ends_with("/tests.rs") || path.ends_with("/recorded.rs") || path.contains("/tests/");
+        if is_test || NAMED_IN.iter().any(|place| path.contains(place)) || !path.ends_with(".rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for cli in &paw_agent::cli::ALL {
+            assert!(!code.contains(&format!("\"{}\"", cli.name)), "{path} names {}", cli.name);
+        }
+    }
+}
+
 #[test]
 fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     for file in sources("git-paw") {

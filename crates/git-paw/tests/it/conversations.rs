@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::events::notes::{Note, Notes};
+use paw_agent::hooks::notes::{Note, Notes};
 use paw_core::AgentId;
 use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 
+use crate::cli::Cli;
 use crate::screen::{self, Reading, Screen};
 use crate::state::Life;
 
@@ -60,7 +61,7 @@ impl Look {
         })
     }
 
-    pub fn read(&self, cli: &str) -> Reading {
+    pub fn read(&self, cli: &Cli) -> Reading {
         screen::read(cli, &self.screen)
     }
 

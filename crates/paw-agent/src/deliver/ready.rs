@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::look::Look;
 use super::text::trace;
-use crate::screen::{self, DialogKind};
+use crate::cli::Cli;
+use crate::screen::DialogKind;
 use crate::state::{Life, State};
 
 /// How long the screen of a CLI has to stay as it is before we believe it.
@@ -53,7 +54,7 @@ impl std::fmt::Display for Obstacle {
 }
 
 /// Judges one look at a pane that has shown the same for `settled`.
-pub(super) fn judge(cli: &str, look: &Look, settled: Duration, text: &str, past_limit: bool) -> Readiness {
+pub(super) fn judge(cli: &Cli, look: &Look, settled: Duration, text: &str, past_limit: bool) -> Readiness {
     match look.life() {
         Life::Dead => return Readiness::NotYet(Obstacle::Dead),
         Life::Shell(shell) => return Readiness::NotYet(Obstacle::Shell(shell)),
@@ -75,11 +76,9 @@ pub(super) fn judge(cli: &str, look: &Look, settled: Duration, text: &str, past_
         (State::Idle, Some("")) => waiting(SETTLED),
         (State::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
         // Without rules a hint in an empty input cannot be told from a text.
-        (State::Idle, Some(_)) if screen::find_rules(cli).is_none() => waiting(LONG_SETTLED),
+        (State::Idle, Some(_)) if cli.screen.is_none() => waiting(LONG_SETTLED),
         (State::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
-        (State::Unknown, _) if screen::find_rules(cli).is_none() && look.cursor_visible => {
-            waiting(LONG_SETTLED)
-        }
+        (State::Unknown, _) if cli.screen.is_none() && look.cursor_visible => waiting(LONG_SETTLED),
         (state, _) => Readiness::NotYet(Obstacle::Elsewhere(state.name())),
     }
 }
@@ -94,6 +93,7 @@ pub(super) fn is_text(typed: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli;
     use crate::screen::Screen;
 
     const LONG: Duration = Duration::from_secs(5);
@@ -103,14 +103,14 @@ mod tests {
     }
 
     fn judge(cli: &str, look: &Look, settled: Duration, text: &str) -> Readiness {
-        super::judge(cli, look, settled, text, false)
+        super::judge(cli::descriptor(cli), look, settled, text, false)
     }
 
     #[test]
     fn a_cli_that_waits_for_the_end_of_a_limit_is_ready_only_for_whoever_knows_that_it_is_over() {
         let limited =
             |typed: &str| look("claude", &format!("You've hit your limit · resets 3pm\n{}", claude(typed)));
-        let judge = |look: &Look, past| super::judge("claude", look, LONG, "go on", past);
+        let judge = |look: &Look, past| super::judge(cli::descriptor("claude"), look, LONG, "go on", past);
         assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::Elsewhere("rate_limited")));
         assert_eq!(judge(&limited(""), true), Readiness::Ready);
         assert_eq!(judge(&limited("something of mine"), true), Readiness::NotYet(Obstacle::Occupied));

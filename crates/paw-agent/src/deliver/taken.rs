@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::look::Look;
 use super::ready::is_text;
-use crate::screen;
+use crate::cli::Cli;
 use crate::state::State;
 
 /// An input that is drawn anew is empty for a moment.
@@ -25,13 +25,13 @@ enum Sign {
     Taken,
 }
 
-fn sign(cli: &str, text: &str, before: &Look, now: &Look) -> Sign {
+fn sign(cli: &Cli, text: &str, before: &Look, now: &Look) -> Sign {
     let reading = now.read(cli);
     let changed = now.screen != before.screen;
     match (&reading.state, reading.typed.as_deref()) {
         (_, Some(typed)) if is_text(typed, text) => Sign::There,
         _ if !changed => Sign::There,
-        _ if screen::find_rules(cli).is_none() => Sign::Taken,
+        _ if cli.screen.is_none() => Sign::Taken,
         (State::Idle, Some("")) => Sign::Empty,
         (State::Idle, _) => Sign::There,
         (State::Unknown | State::Starting, _) => Sign::Strange,
@@ -42,7 +42,7 @@ fn sign(cli: &str, text: &str, before: &Look, now: &Look) -> Sign {
 /// Follows the looks after an Enter.
 #[derive(Debug)]
 pub(super) struct Taking<'a> {
-    cli: &'a str,
+    cli: &'a Cli,
     text: &'a str,
     before: &'a Look,
     /// The last sign, and when it was first seen.
@@ -50,7 +50,7 @@ pub(super) struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    pub(super) fn new(cli: &'a str, text: &'a str, before: &'a Look) -> Self {
+    pub(super) fn new(cli: &'a Cli, text: &'a str, before: &'a Look) -> Self {
         Self { cli, text, before, last: None }
     }
 
@@ -75,6 +75,7 @@ impl<'a> Taking<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli;
     use crate::screen::Screen;
 
     const TEXT: &str = "Read AGENTS.md and begin.";
@@ -89,7 +90,7 @@ mod tests {
 
     /// When the prompt is said to be taken, of looks that come every 150 ms.
     fn taken_at(cli: &str, before: &Look, looks: &[Look]) -> Option<usize> {
-        let mut taking = Taking::new(cli, TEXT, before);
+        let mut taking = Taking::new(cli::descriptor(cli), TEXT, before);
         looks
             .iter()
             .enumerate()

@@ -5,14 +5,14 @@ use std::fmt;
 
 use paw_host::process::{Exit, Stream};
 
-use super::{Dialect, Done, Event, Facts, Verdict};
+use super::{Done, Event, OutputReader, TurnFacts};
 
 /// How much of what it told people is kept, to explain a failure.
 const LAST_WORDS: usize = 5;
 
 /// Understands one turn of one CLI.
 pub struct Listener {
-    dialect: Box<dyn Dialect>,
+    reader: Box<dyn OutputReader>,
     last_words: VecDeque<String>,
 }
 
@@ -23,8 +23,8 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    pub(super) fn new(dialect: Box<dyn Dialect>) -> Self {
-        Self { dialect, last_words: VecDeque::new() }
+    pub(super) fn new(reader: Box<dyn OutputReader>) -> Self {
+        Self { reader, last_words: VecDeque::new() }
     }
 
     /// What one line means.
@@ -32,7 +32,7 @@ impl Listener {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
         match stream {
-            Stream::Out => self.dialect.out(line),
+            Stream::Out => self.reader.out(line),
             Stream::Err => {
                 let line = without_escapes(line);
                 if !line.trim().is_empty() {
@@ -41,19 +41,19 @@ impl Listener {
                     }
                     self.last_words.push_back(line.trim().to_owned());
                 }
-                self.dialect.err(&line)
+                self.reader.err(&line)
             }
         }
     }
 
     /// What the CLI calls the conversation, as soon as it has said so.
     pub fn session(&self) -> Option<String> {
-        self.dialect.facts().session
+        self.reader.facts().session
     }
 
     /// How the turn ended, once the CLI has.
     pub fn conclude(&self, exit: Exit) -> Done {
-        let Facts { session, cost_usd, turns, verdict } = self.dialect.facts();
+        let TurnFacts { session, cost_usd, turns, verdict } = self.reader.facts();
         let words = self.last_words.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let message = judge(verdict, exit, &words).err();
         Done { ok: message.is_none(), cost_usd, turns, session, message }
@@ -61,7 +61,7 @@ impl Listener {
 }
 
 /// A turn went well when the CLI says so and ends well. An exit code alone proves nothing, and neither does a word.
-fn judge(verdict: Option<Verdict>, exit: Exit, last_words: &str) -> Verdict {
+fn judge(verdict: Option<Result<(), String>>, exit: Exit, last_words: &str) -> Result<(), String> {
     let because = if last_words.is_empty() { String::new() } else { format!(": {last_words}") };
     match verdict {
         Some(Err(message)) => Err(message),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_last_words_on_standard_error_explain_a_failure() {
-        let mut listener = super::super::listener("claude");
+        let mut listener = super::super::listener(crate::cli::descriptor("claude"));
         for n in 0..9 {
             assert_eq!(listener.hear(Stream::Err, format!("line {n}\r").as_bytes()), []);
         }

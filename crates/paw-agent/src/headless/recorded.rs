@@ -4,10 +4,11 @@ use paw_host::process::{Exit, Stream};
 use proptest::prelude::*;
 
 use super::{Event, listener};
+use crate::cli;
 
 /// The recorded output as events, one per line, and how the turn ended.
 fn told(cli: &str, out: &str, err: &str, exit: i32) -> String {
-    let mut listener = listener(cli);
+    let mut listener = listener(cli::descriptor(cli));
     let mut lines = Vec::new();
     for (stream, text) in [(Stream::Err, err), (Stream::Out, out)] {
         for line in text.lines() {
@@ -236,7 +237,7 @@ proptest! {
     #[test]
     fn no_line_whatsoever_upsets_anybody(lines in prop::collection::vec(any::<Vec<u8>>(), 0..8), exit in any::<i32>()) {
         for cli in CLIS {
-            let mut listener = listener(cli);
+            let mut listener = listener(cli::descriptor(cli));
             for line in &lines {
                 listener.hear(Stream::Out, line);
                 listener.hear(Stream::Err, line);

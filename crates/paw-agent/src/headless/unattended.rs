@@ -1,30 +1,29 @@
-//! A turn that nobody watches: the CLI may change files and run the tests, and leaves commits, pushes and branches alone.
+//! A turn without supervision: the CLI may change files and run the tests, and leaves commits, pushes and branches alone.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use paw_host::process::Command;
 
 use super::{Turn, command, neutral};
+use crate::cli::Cli;
 
-/// What an agent must not do; whoever drives it looks afterwards whether it did.
-const FORBIDDEN: [&str; 9] =
+/// git commands that an agent must not run; the driver checks afterwards whether it did.
+pub(crate) const FORBIDDEN: [&str; 9] =
     ["commit", "push", "checkout", "switch", "branch", "rebase", "reset", "stash", "worktree"];
 
 /// The process of a turn in which the CLI works on its own. With `tests`, the command it may run, it may change files;
 /// without, it looks and answers.
 pub fn unattended(
-    cli: &str,
+    cli: &Cli,
     program: &Path,
     worktree: &Path,
     turn: Turn<'_>,
     tests: Option<&str>,
 ) -> Command {
-    let command = command(cli, program, worktree, turn).args(arguments(cli, tests));
-    match cli {
-        // It has no option for it; its configuration can come from a variable.
-        "opencode" => command.env("OPENCODE_PERMISSION", permissions(tests.is_some())),
-        _ => command,
+    let command = command(cli, program, worktree, turn);
+    match cli.headless.unattended {
+        Some(unattended) => (unattended.restrict)(command, tests),
+        None => command,
     }
 }
 
@@ -33,50 +32,17 @@ pub fn own(command: Command, worktree: &Path, message: &str) -> Command {
     neutral(command.dir(worktree).input(message.as_bytes()))
 }
 
-fn arguments(cli: &str, tests: Option<&str>) -> Vec<OsString> {
-    let forbidden = || FORBIDDEN.map(|verb| format!("Bash(git {verb}:*)")).join(",");
-    let words: Vec<String> = match (cli, tests) {
-        ("claude", Some(tests)) => vec![
-            "--permission-mode=acceptEdits".into(),
-            format!("--allowedTools=Bash({}:*)", tests.replace([',', '(', ')', '"'], " ")),
-            format!("--disallowedTools={}", forbidden()),
-        ],
-        ("claude", None) => vec!["--disallowedTools=Edit,Write,NotebookEdit,Bash".into()],
-        ("codex", tests) => {
-            let sandbox = if tests.is_some() { "workspace-write" } else { "read-only" };
-            ["--sandbox", sandbox, "-c", "approval_policy=\"never\""].map(Into::into).into()
-        }
-        ("gemini", Some(_)) => ["--approval-mode", "yolo"].map(Into::into).into(),
-        ("aider", tests) => {
-            let words = ["--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore"];
-            let look = tests.is_none().then_some("--chat-mode=ask");
-            words.into_iter().chain(look).map(Into::into).collect()
-        }
-        _ => Vec::new(),
-    };
-    words.into_iter().map(OsString::from).collect()
-}
-
-fn permissions(works: bool) -> String {
-    if !works {
-        return serde_json::json!({"edit": "deny", "bash": "deny"}).to_string();
-    }
-    let mut bash = serde_json::json!({"*": "allow"});
-    for verb in FORBIDDEN {
-        bash[format!("git {verb}*")] = "deny".into();
-    }
-    serde_json::json!({"edit": "allow", "bash": bash}).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli;
 
     #[test]
     fn every_known_cli_may_edit_and_test_but_not_commit_or_only_look() {
         let turn = Turn { message: "x", resume: None, model: None };
-        let typed =
-            |cli: &str, tests| unattended(cli, Path::new(cli), Path::new("/w"), turn, tests).to_string();
+        let typed = |cli: &str, tests| {
+            unattended(cli::descriptor(cli), Path::new(cli), Path::new("/w"), turn, tests).to_string()
+        };
         let lines = ["claude", "codex", "gemini", "aider", "opencode"]
             .map(|cli| format!("{}\n{}", typed(cli, Some("npm test")), typed(cli, None)));
         insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -91,6 +57,5 @@ mod tests {
         opencode run --format json
         opencode run --format json
         "#);
-        assert!(permissions(true).contains(r#""git push*":"deny""#), "{}", permissions(true));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cells::{Row, Screen};
 use super::pattern::choice;
-use super::rules::{Input, Mark, Place, Rules};
+use super::rules::{Input, Mark, MarkPlace, Rules};
 
 /// The input of a CLI on its screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +33,9 @@ impl Found {
     pub(super) fn shows(&self, screen: &Screen, mark: &Mark) -> bool {
         let rows = screen.rows();
         match mark.place {
-            Place::Under => rows[self.rows.1..].iter().any(|row| row.text().contains(mark.text)),
-            Place::Over => self.above(screen).take(2).any(|row| row.text().contains(mark.text)),
-            Place::Last => false,
+            MarkPlace::Under => rows[self.rows.1..].iter().any(|row| row.text().contains(mark.text)),
+            MarkPlace::Over => self.above(screen).take(2).any(|row| row.text().contains(mark.text)),
+            MarkPlace::Last => false,
         }
     }
 

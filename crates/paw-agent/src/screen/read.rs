@@ -4,7 +4,7 @@ use super::cells::{Row, Screen};
 use super::input;
 use super::pattern::choice;
 use super::prompt::{self, Ask, AskSubject};
-use super::rules::{Dialog, DialogKind, Limit, Place, Rules};
+use super::rules::{Dialog, DialogKind, Limit, MarkPlace, Rules};
 use crate::state::State;
 
 /// What a screen shows.
@@ -116,7 +116,8 @@ fn without_input(rules: &Rules, screen: &Screen) -> Reading {
         return Reading::new(State::Exited, "the last row looks like a shell's prompt");
     }
     let at_work = |text: &str| last.text().contains(text);
-    if let Some(mark) = rules.working.iter().find(|mark| mark.place == Place::Last && at_work(mark.text)) {
+    if let Some(mark) = rules.working.iter().find(|mark| mark.place == MarkPlace::Last && at_work(mark.text))
+    {
         return Reading::new(State::Working, format!("the screen says '{}'", mark.text.trim()));
     }
     let banner = |words: &&&str| screen.rows().iter().take(10).any(|row| row.text().contains(**words));

@@ -1,4 +1,4 @@
-//! What the rules of a CLI's screen are made of. The rules themselves are one file for each CLI.
+//! What the rules of a CLI's screen are made of. The rules themselves are part of each CLI's descriptor.
 //!
 //! Everything is read from the bottom up: what is under way is drawn last, and what a model or a command has written
 //! lies above it or is set in further than the CLI's own words.
@@ -8,22 +8,23 @@ use std::fmt;
 /// The screen of one CLI.
 #[derive(Debug)]
 pub struct Rules {
-    pub cli: &'static str,
     /// The versions whose screens these rules were made from.
     pub versions: &'static [&'static str],
     /// Words that are there from the start, before the CLI can do anything.
-    pub(super) banner: &'static [&'static str],
-    pub(super) dialogs: &'static [Dialog],
-    pub(super) prompts: &'static [Prompt],
+    pub banner: &'static [&'static str],
+    pub dialogs: &'static [Dialog],
+    pub prompts: &'static [Prompt],
     /// Rows that end a list from which the person has to choose.
-    pub(super) questions: &'static [&'static str],
-    pub(super) input: Input,
+    pub questions: &'static [&'static str],
+    pub input: Input,
     /// What an empty input says of itself, by how it begins.
-    pub(super) hints: &'static [&'static str],
-    pub(super) working: &'static [Mark],
-    pub(super) limits: &'static [Limit],
-    /// Last words.
-    pub(super) endings: &'static [&'static str],
+    pub hints: &'static [&'static str],
+    pub working: &'static [Mark],
+    pub limits: &'static [Limit],
+    /// Rows that a CLI prints when it cannot start or continue.
+    pub endings: &'static [&'static str],
+    /// Text in the last row of a column of facts at the right, if the CLI draws one. It is cut off before reading.
+    pub sidebar: Option<&'static str>,
 }
 
 /// What a CLI wants to know before it starts.
@@ -55,9 +56,9 @@ impl fmt::Display for DialogKind {
 
 /// A dialog, by the beginnings of some of its rows in their order. The last of them is the last row of the screen.
 #[derive(Debug)]
-pub(super) struct Dialog {
-    pub(super) kind: DialogKind,
-    pub(super) rows: &'static [&'static str],
+pub struct Dialog {
+    pub kind: DialogKind,
+    pub rows: &'static [&'static str],
 }
 
 /// What is to be approved.
@@ -85,24 +86,24 @@ pub type Keys = &'static [&'static str];
 
 /// The form of one approval prompt.
 #[derive(Debug)]
-pub(super) struct Prompt {
-    pub(super) kind: AskKind,
+pub struct Prompt {
+    pub kind: AskKind,
     /// What stands at both ends of each row and is not part of it.
-    pub(super) edges: (&'static str, &'static str),
+    pub edges: (&'static str, &'static str),
     /// The whole row of the question; a `*` stands for anything.
-    pub(super) question: &'static str,
+    pub question: &'static str,
     /// Between the question and the choices there are rows that say what it is about.
-    pub(super) details_below: bool,
-    pub(super) choices: Choices,
+    pub details_below: bool,
+    pub choices: Choices,
     /// What may stand below the choices, by how it begins.
-    pub(super) footers: &'static [&'static str],
-    pub(super) subject: Subject,
+    pub footers: &'static [&'static str],
+    pub subject: Subject,
     /// Only ever pressed on a prompt that has the first choice it should have.
-    pub(super) keys: Keys,
+    pub keys: Keys,
 }
 
 #[derive(Debug)]
-pub(super) enum Choices {
+pub enum Choices {
     /// `❯ 1. Yes` and so on, one below the other. A prompt with another number of choices is not understood.
     Numbered { cursor: char, first: &'static str, count: usize },
     /// Side by side in one row. Which one is chosen shows only in its background.
@@ -113,7 +114,7 @@ pub(super) enum Choices {
 
 /// Where a prompt says what it is about.
 #[derive(Debug)]
-pub(super) enum Subject {
+pub enum Subject {
     /// Nowhere that could be trusted.
     Nowhere,
     /// Set in below a rule and a title, above the question; the model's own description follows in another colour. The
@@ -138,7 +139,7 @@ pub(super) enum Subject {
 
 /// Where prompts are typed.
 #[derive(Debug)]
-pub(super) enum Input {
+pub enum Input {
     /// Between two rules.
     Ruled { cursor: char },
     /// After a cursor in the first columns; below it only rows that begin with blanks.
@@ -151,13 +152,13 @@ pub(super) enum Input {
 
 /// Words that mean the CLI is at work.
 #[derive(Debug)]
-pub(super) struct Mark {
-    pub(super) place: Place,
-    pub(super) text: &'static str,
+pub struct Mark {
+    pub place: MarkPlace,
+    pub text: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum MarkPlace {
     /// In the rows under the input.
     Under,
     /// In the last row or two above it.
@@ -168,7 +169,7 @@ pub(super) enum Place {
 
 /// Words of a CLI that has used up what it may: how their row begins, and what stands before the time of the reset.
 #[derive(Debug)]
-pub(super) struct Limit {
-    pub(super) row: &'static str,
-    pub(super) before_reset: &'static str,
+pub struct Limit {
+    pub row: &'static str,
+    pub before_reset: &'static str,
 }

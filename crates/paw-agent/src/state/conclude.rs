@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::State;
-use crate::events::Heard;
+use crate::hooks::Heard;
 use crate::screen::{Ask, AskKind, AskSubject, Reading};
 
 /// A screen is drawn after the CLI has told something. Only when it has said otherwise for this long is it believed.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use paw_agent::cli;
 use paw_agent::deliver::{DeliveryError, Look, Obstacle, Patience, deliver};
 use paw_agent::screen::DialogKind;
 use paw_agent::state::Life;
@@ -32,7 +33,7 @@ impl Pane {
     }
 
     fn deliver(&self, cli: &str, text: &str, patience: Patience) -> Result<u32, DeliveryError> {
-        deliver(&self.tmux, &self.id, cli, text, patience).map(|delivered| delivered.pastes)
+        deliver(&self.tmux, &self.id, cli::descriptor(cli), text, patience).map(|delivered| delivered.pastes)
     }
 
     fn keys(&self, keys: &[&str]) {

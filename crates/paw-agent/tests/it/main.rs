@@ -10,7 +10,8 @@
 )]
 
 mod deliver;
-mod events;
+mod descriptor;
+mod hooks;
 mod plugin;
 mod screens;
 mod spoofs;

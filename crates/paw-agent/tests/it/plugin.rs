@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use paw_agent::events::plugin;
+use paw_agent::cli;
+use paw_agent::hooks::Install;
 use paw_host::process::{Command, find_program};
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
@@ -36,7 +37,8 @@ fn hand_over(followed: Option<&str>, events: &Value) -> Option<Ran> {
         told.display()
     );
     let program = sandbox.install_program("hook", &hook);
-    sandbox.write("plugin.mjs", &plugin::text(&program).unwrap());
+    let Install::Plugin(plugin) = cli::find("opencode").unwrap().hooks.unwrap().install else { panic!() };
+    sandbox.write("plugin.mjs", &(plugin.text)(&program).unwrap());
     let driver = sandbox.write("driver.mjs", DRIVER);
     let mut command = Command::new(node).arg(driver).arg(&tree).arg(events.to_string());
     command = command.env("GIT_PAW_AGENT_ID", "feat-x").env_remove("GIT_PAW_FOLLOWED");

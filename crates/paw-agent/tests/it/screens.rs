@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use paw_agent::cli;
 use paw_agent::screen::{self, Ask, AskSubject, Reading, Screen};
 use paw_agent::state::State;
 
@@ -91,7 +92,7 @@ fn every_recorded_screen_is_classified_right() {
         let screens = load(name);
         assert!(!screens.is_empty(), "{name} was not recorded");
         for screen in screens {
-            let reading = screen::read(cli, &screen);
+            let reading = screen::read(cli::descriptor(cli), &screen);
             *confusion.entry((state, reading.state.name())).or_default() += 1;
             // Aider's commands are told from other text by colour alone.
             let readable = expected.filter(|_| cli != "aider" || screen.is_styled());
@@ -137,7 +138,7 @@ fn edits_name_their_file_and_prompts_the_key_that_says_yes_once() {
     ] {
         // With colours, where there is such a record.
         let screen = load(name).pop().unwrap();
-        let reading = screen::read(name.split('-').next().unwrap(), &screen);
+        let reading = screen::read(cli::descriptor(name.split('-').next().unwrap()), &screen);
         let ask = ask(&reading).unwrap();
         let shown = match &ask.subject {
             AskSubject::File(file) => Some(file.as_str()),

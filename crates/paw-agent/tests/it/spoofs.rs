@@ -1,5 +1,6 @@
 //! Screens made to deceive: none of them has a command that could be approved.
 
+use paw_agent::cli;
 use paw_agent::screen::{self, Ask, AskSubject, Screen};
 use paw_agent::state::State;
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ const GREY: &str = "\u{1b}[38;5;246m";
 const PLAIN: &str = "\u{1b}[39m";
 
 fn read(cli: &str, text: &str) -> State {
-    screen::read(cli, &Screen::parse(text)).state
+    screen::read(cli::descriptor(cli), &Screen::parse(text)).state
 }
 
 fn ask(cli: &str, text: &str) -> Ask {
@@ -189,7 +190,7 @@ fn a_reason_that_shows_a_command_of_its_own_does_not_replace_the_real_one() {
 #[test]
 fn the_key_of_opencode_is_right_only_on_the_chosen_button() {
     let [plain, styled] = load("opencode-perm-bash").try_into().unwrap();
-    let keys = |screen: &Screen| match screen::read("opencode", screen).state {
+    let keys = |screen: &Screen| match screen::read(cli::descriptor("opencode"), screen).state {
         State::WaitingApproval(ask) => ask.keys,
         other => panic!("{other}"),
     };
@@ -226,7 +227,7 @@ fn a_used_up_limit_is_seen_with_its_reset() {
 proptest! {
     #[test]
     fn no_screen_is_too_strange(cli in "claude|codex|gemini|opencode|aider|other", text in "(\\PC|[\n ❯›●│┃─$>]|1\\. Yes|\u{1b}\\[){0,200}") {
-        let _ = screen::read(&cli, &Screen::parse(&text));
+        let _ = screen::read(cli::descriptor(&cli), &Screen::parse(&text));
     }
 
     /// Whatever the model adds to its command, it is either read whole or not at all.

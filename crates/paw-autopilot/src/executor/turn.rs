@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use paw_agent::cli;
 use paw_agent::headless::{self, Event, Turn};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError};
@@ -74,7 +75,7 @@ impl Executor {
     pub fn work(&self, order: &Assignment, on_text: &mut dyn FnMut(&str)) -> Result<Turned, TurnError> {
         let watch = Stopwatch::start();
         let mut listener = match &self.kind {
-            Kind::Cli { .. } => Some(headless::listener(&self.name)),
+            Kind::Cli { .. } => Some(headless::listener(cli::descriptor(&self.name))),
             Kind::Own { .. } => None,
         };
         if let Some(dir) = order.log.parent() {
@@ -125,7 +126,8 @@ impl Executor {
         let command = match &self.kind {
             Kind::Cli { program } => {
                 let turn = Turn { message: &order.prompt, resume: None, model: None };
-                headless::unattended(&self.name, program, &order.root, turn, order.test_command.as_deref())
+                let cli = cli::descriptor(&self.name);
+                headless::unattended(cli, program, &order.root, turn, order.test_command.as_deref())
             }
             Kind::Own { command } => {
                 let program = command.first().cloned().unwrap_or_default();

@@ -76,11 +76,6 @@ impl Session {
         let mut notes: Vec<String> = made.iter().flat_map(|one| one.notes.iter().cloned()).collect();
         notes.extend(setup::prepare(doors.worktrees, plan, &made, wishes.preparation, on_progress));
         let (mut receipt, id) = self.with_agent(plan, &made, wishes)?;
-        if let Some(agent) = receipt.worktrees.last_mut().filter(|_| self.receipt.has_broker()) {
-            let line = agent.command.take();
-            agent.command = line
-                .map(|line| cli_hooks::with_words(&line, &agent.cli, doors.program, &self.repo.common_dir));
-        }
         notes.extend(self.brief_newcomer(plan, wishes, &mut receipt)?);
         let Some(agent) = receipt.worktrees.last().cloned() else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());

@@ -13,6 +13,7 @@ struct Place {
     repo: Repo,
     config: PawConfig,
     clis: Vec<CliInfo>,
+    hooks: HookEnvironment,
     worktrees: Vec<Worktree>,
     branches: Vec<BranchName>,
     existing: Vec<PathBuf>,
@@ -38,7 +39,8 @@ impl Place {
         Self {
             repo,
             config: PawConfig::default(),
-            clis: vec![cli("claude"), cli("codex")],
+            clis: vec![cli("claude"), cli("codex"), cli("opencode")],
+            hooks: HookEnvironment { program: "/bin/git-paw".into(), home: None, is_set: |_| false },
             worktrees: vec![listed("/code/app", "main")],
             branches: vec![branch("main")],
             existing: Vec::new(),
@@ -51,6 +53,7 @@ impl Place {
             repo: &self.repo,
             config: &self.config,
             clis: &self.clis,
+            hooks: &self.hooks,
             worktrees: &self.worktrees,
             branches: &self.branches,
         };
@@ -79,7 +82,12 @@ fn listed(path: &str, name: &str) -> Worktree {
 
 fn bare(branches: &[&str]) -> StartRequest {
     let wanted = |name: &&str| Wanted { branch: branch(name), cli: "claude".into(), spec: None };
-    StartRequest { agents: branches.iter().map(wanted).collect(), supervisor: None, rebase: true }
+    StartRequest {
+        agents: branches.iter().map(wanted).collect(),
+        supervisor: None,
+        unattended: false,
+        rebase: true,
+    }
 }
 
 fn supervised(branches: &[&str]) -> StartRequest {
@@ -96,6 +104,33 @@ fn collision_appends_numeric_suffix() {
     let mut place = Place::new();
     place.taken = vec!["paw-app", "paw-app-2"];
     assert_eq!(place.plan(&bare(&["feat/a"])).unwrap().session.as_str(), "paw-app-3");
+}
+
+#[test]
+fn an_unattended_plan_has_a_broker_and_the_approval_level_of_a_supervised_one() {
+    let mut place = Place::new();
+    let supervisor = SupervisorConfig { agent_approval: Approval::FullAuto, ..SupervisorConfig::default() };
+    place.config.supervisor = Some(supervisor);
+    let command = |plan: &Plan| plan.agents[0].command.clone();
+    let bare = bare(&["feat/a"]);
+    assert_eq!(command(&place.plan(&bare).unwrap()), "claude");
+    let plan = place.plan(&StartRequest { unattended: true, ..bare }).unwrap();
+    assert_eq!(command(&plan), "claude --dangerously-skip-permissions");
+    assert!(plan.unattended && plan.broker.is_some());
+    assert_eq!(plan.guard, place.plan(&supervised(&["feat/a"])).unwrap().guard);
+}
+
+#[test]
+fn the_planned_line_has_hooks_only_with_a_broker() {
+    let mut place = Place::new();
+    let mut request = bare(&["feat/a"]);
+    request.agents[0].cli = "opencode".into();
+    assert_eq!(place.plan(&request).unwrap().agents[0].command, "opencode");
+    place.config.broker.enabled = true;
+    assert_eq!(
+        place.plan(&request).unwrap().agents[0].command,
+        r#"env 'OPENCODE_CONFIG_CONTENT={"plugin":["file:///code/app/.git/paw-opencode-plugin.js"]}' opencode"#
+    );
 }
 
 #[test]

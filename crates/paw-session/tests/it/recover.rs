@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::events::notes::{Note, Notes};
+use paw_agent::hooks::notes::{Note, Notes};
 use paw_core::{Receipt, SessionMode, SessionStatus};
 use paw_host::tmux::TmuxCommand;
 use paw_session::recover;

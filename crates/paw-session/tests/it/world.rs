@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_agent::detect::{CliInfo, CliSource};
+use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionName};
 use paw_host::git::Repo;
@@ -99,6 +100,7 @@ impl World {
             repo: &repo,
             config: &config,
             clis: &[cli],
+            hooks: &HookEnvironment::load(&self.program),
             worktrees: &git.worktrees()?,
             branches: &git.local_branches()?,
         };
@@ -106,6 +108,7 @@ impl World {
         let request = StartRequest {
             agents: branches.iter().map(wanted).collect(),
             supervisor: supervised.then(|| "agent".to_owned()),
+            unattended: false,
             rebase: true,
         };
         let living = Living::load(self.doors()).unwrap();

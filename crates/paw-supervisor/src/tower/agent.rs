@@ -1,9 +1,10 @@
 //! What is known about one agent, from what its CLI tells, whether it lives, and what its screen shows. Pure.
 
 use jiff::{SignedDuration, Timestamp};
+use paw_agent::cli;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::Note;
-use paw_agent::events::{Deed, Tracker, What, is_answerable};
+use paw_agent::hooks::notes::Note;
+use paw_agent::hooks::{Deed, Tracker, What};
 use paw_agent::screen::{Ask, Reading};
 use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 
@@ -94,7 +95,7 @@ impl Agent {
 
     /// Whether a hook of its CLI answers approvals. The prompt is drawn all the same while the hook is at it.
     pub(super) fn has_answering_hook(&self) -> bool {
-        is_answerable(&self.cli) && self.tracker.heard().is_some()
+        cli::descriptor(&self.cli).is_answerable() && self.tracker.heard().is_some()
     }
 
     /// For how long its screen has shown what it shows.
@@ -159,7 +160,7 @@ impl Agent {
 
     /// A prompt of the shell that has started the CLI is no sign of its end, as long as the CLI draws nothing.
     fn read(&mut self, look: &Look) -> Reading {
-        let reading = look.read(&self.cli);
+        let reading = look.read(cli::descriptor(&self.cli));
         if reading.state != State::Exited {
             self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
         } else if !self.drawn {
@@ -215,7 +216,7 @@ impl Repeats {
 
 #[cfg(test)]
 mod tests {
-    use paw_agent::events::notes::Answer;
+    use paw_agent::hooks::notes::Answer;
     use paw_agent::screen::Screen;
     use serde_json::json;
 

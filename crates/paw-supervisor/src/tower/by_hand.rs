@@ -1,8 +1,8 @@
 //! Approvals that a person gave in the pane: asked, left open, and done all the same. Pure.
 
 use jiff::Timestamp;
-use paw_agent::events::notes::Note;
-use paw_agent::events::{Deed, What};
+use paw_agent::hooks::notes::Note;
+use paw_agent::hooks::{Deed, What};
 
 /// More than any CLI asks at once.
 const MOST: usize = 16;
@@ -46,7 +46,7 @@ impl LeftToPeople {
 
 #[cfg(test)]
 mod tests {
-    use paw_agent::events::notes::Answer;
+    use paw_agent::hooks::notes::Answer;
     use serde_json::json;
 
     use super::*;

@@ -1,5 +1,6 @@
 //! Pressing the one key that says yes: only into the very prompt that was judged, seen again a moment before.
 
+use paw_agent::cli;
 use paw_agent::deliver::Look;
 use paw_agent::screen::Ask;
 use paw_agent::state::{Life, State};
@@ -8,7 +9,7 @@ use paw_host::tmux::{Paste, Tmux, TmuxError};
 /// Says yes to `ask` if the pane still asks exactly this. Says whether a key was sent.
 pub fn press(tmux: &Tmux, pane_id: &str, cli: &str, ask: &Ask) -> Result<bool, TmuxError> {
     let look = Look::take(tmux, pane_id)?;
-    let same = matches!(look.read(cli).state, State::WaitingApproval(now) if now == *ask);
+    let same = matches!(look.read(cli::descriptor(cli)).state, State::WaitingApproval(now) if now == *ask);
     match keys(ask) {
         Some(keys) if same && look.life() == Life::Running => {
             tmux.paste_if(pane_id, &look.condition(), &keys, Paste::Keys)

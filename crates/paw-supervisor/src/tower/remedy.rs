@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
+use paw_agent::cli;
 use paw_agent::deliver::{Look, Patience, deliver};
 use paw_agent::state::{Life, State};
 use paw_core::{AgentId, Receipt};
@@ -61,11 +62,11 @@ pub(super) fn apply(
             }
         }
         Remedy::GoOn => {
-            let (tmux, pane, cli) = (tmux.clone(), patient.pane.to_owned(), patient.cli.to_owned());
+            let (tmux, pane, cli) = (tmux.clone(), patient.pane.to_owned(), cli::descriptor(patient.cli));
             // It waits until the CLI listens: an input that is empty, and nothing under way.
             let delivery = thread::Builder::new().name("paw-go-on".to_owned()).spawn(move || {
                 let patience = Patience { past_limit: true, ..Patience::default() };
-                if let Err(error) = deliver(&tmux, &pane, &cli, GO_ON, patience) {
+                if let Err(error) = deliver(&tmux, &pane, cli, GO_ON, patience) {
                     tracing::info!(target: "paw::tower", "not told to go on: {error}");
                 }
             });
@@ -78,7 +79,7 @@ pub(super) fn apply(
 fn send(tmux: &Tmux, patient: Patient<'_>) -> bool {
     let Patient { cli, pane, typed, .. } = patient;
     let is_typed = |look: &Look| {
-        let reading = look.read(cli);
+        let reading = look.read(cli::descriptor(cli));
         look.life() == Life::Running && reading.state == State::Idle && reading.typed.as_deref() == typed
     };
     let Ok(before) = Look::take(tmux, pane) else { return false };

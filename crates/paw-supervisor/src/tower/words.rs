@@ -1,6 +1,6 @@
 //! What the tower tells others. Pure.
 
-use paw_agent::events::notes::Breach;
+use paw_agent::hooks::notes::Breach;
 use paw_agent::screen::Ask;
 use paw_agent::state::{Known, State};
 use paw_broker::message::{Feedback, Message, Question, Status};

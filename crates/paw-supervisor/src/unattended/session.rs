@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use paw_agent::cli;
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::client::Client;
 use paw_broker::{Message, SessionId, Stored};
@@ -219,7 +220,7 @@ impl<'a> UnattendedSession<'a> {
         let who = self.branch_of(agent).to_owned();
         // It waits until the CLI listens.
         thread::spawn(move || {
-            if let Err(error) = deliver(&tmux, &pane, &cli, &text, patience) {
+            if let Err(error) = deliver(&tmux, &pane, cli::descriptor(&cli), &text, patience) {
                 let first = PawError::from(error).to_string();
                 let first = first.lines().next().unwrap_or_default();
                 notify(Notice::Warning(&format!("{who} is not told what to mend: {first}")));

@@ -77,7 +77,9 @@ fn build_again(
 fn with_supervisor(mut receipt: Receipt, config: &PawConfig) -> Receipt {
     if receipt.mode == SessionMode::Supervisor && receipt.supervisor.is_none() {
         let configured = config.supervisor.as_ref().and_then(|supervisor| supervisor.cli.clone());
-        let cli = configured.or_else(|| config.default_cli.clone()).unwrap_or_else(|| "claude".to_owned());
+        let cli = configured
+            .or_else(|| config.default_cli.clone())
+            .unwrap_or_else(|| paw_agent::cli::DEFAULT.to_owned());
         receipt.supervisor = Some(SupervisorReceipt { cli, ..SupervisorReceipt::default() });
     }
     receipt

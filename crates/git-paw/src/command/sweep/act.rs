@@ -1,5 +1,6 @@
 //! The verbs of `git paw sweep` that do something.
 
+use paw_agent::cli;
 use paw_agent::screen::AskSubject;
 use paw_agent::state::State;
 use paw_broker::message::{Feedback, Message, Verified};
@@ -24,7 +25,7 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     let one = sweep::require(sweep::sweep(&session, clock::now())?, agent)?;
     let Some(seen) = &one.seen else { return Err(failed(&one.known.reason)) };
-    let State::WaitingApproval(ask) = seen.look.read(&one.cli).state else {
+    let State::WaitingApproval(ask) = seen.look.read(cli::descriptor(&one.cli)).state else {
         return Err(failed(&format!("{} asks for nothing in its pane ({})", one.id, one.known.state)));
     };
     if let AskSubject::Unreadable(why) = ask.subject {

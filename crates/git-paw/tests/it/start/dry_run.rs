@@ -1,5 +1,8 @@
 //! What would be done, and nothing done.
 
+use paw_host::process::shell_quote;
+use paw_testkit::wait_until;
+
 use super::World;
 
 #[test]
@@ -117,4 +120,44 @@ fn the_users_own_branch_is_refused_by_name() {
         "{ran}"
     );
     world.assert_nothing_started();
+}
+
+/// The line that a dry run prints for an agent is the one that is recorded and typed.
+fn assert_dry_run_prints_what_is_typed(config: &str, flags: &[&str]) {
+    for cli in ["claude", "codex", "gemini", "opencode"] {
+        let world = World::new();
+        world.configure(config);
+        world.sandbox.install_program(cli, "#!/bin/sh\nexec sleep 600\n");
+        world.sandbox.write("home/.codex/config.toml", "[features]\nhooks = true\n");
+        let args: Vec<_> = ["--cli", cli, "--branches", "feat/a"].iter().chain(flags).copied().collect();
+        let dry = world.start(&[&args[..], &["--dry-run"]].concat()).stdout;
+        world.start(&args);
+        let command = world.receipt("paw-app")["worktrees"][0]["command"].as_str().unwrap().to_owned();
+        let line = format!("cd {} && {command}", world.sandbox.root().join("app-feat-a").display());
+        let printed = format!(" {} Enter\n", world.sandbox.redact(&shell_quote(line.as_ref())));
+        assert!(dry.contains(&printed), "{cli}: {printed}{dry}");
+        wait_until(&format!("{cli} is typed"), || {
+            let panes = world.panes("paw-app", "#{pane_id} #{@paw_agent}");
+            let pane = panes.iter().find_map(|pane| pane.strip_suffix(" feat-a"))?;
+            let shown = world.sandbox.tmux(["capture-pane", "-p", "-J", "-S", "-", "-t", pane]).stdout;
+            shown.contains(&world.sandbox.redact(&line)).then_some(())
+        });
+        assert_eq!(command.contains("git-paw"), !config.is_empty() && cli == "codex", "{command}");
+        assert_eq!(command.contains("plugin"), !config.is_empty() && cli == "opencode", "{command}");
+    }
+}
+
+#[test]
+fn a_dry_run_prints_the_line_of_an_agent_without_a_broker() {
+    assert_dry_run_prints_what_is_typed("", &[]);
+}
+
+#[test]
+fn a_dry_run_prints_the_line_of_an_agent_with_hooks() {
+    assert_dry_run_prints_what_is_typed("[broker]\nenabled = true\n", &[]);
+}
+
+#[test]
+fn a_dry_run_prints_the_line_of_a_supervised_agent() {
+    assert_dry_run_prints_what_is_typed("[supervisor]\nagent_approval = \"full-auto\"\n", &["--supervisor"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::notes::Notes;
 use paw_core::AgentId;
 use paw_testkit::git;
 use serde_json::{Value, json};

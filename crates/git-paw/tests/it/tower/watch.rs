@@ -1,6 +1,6 @@
 //! What the tower does about what it sees in panes.
 
-use paw_agent::events::notes::{Answer, Note, Notes};
+use paw_agent::hooks::notes::{Answer, Note, Notes};
 use paw_core::AgentId;
 use paw_testkit::wait_until;
 use serde_json::json;

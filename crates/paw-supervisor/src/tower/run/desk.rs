@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_agent::deliver::Look;
-use paw_agent::events::notes::Notes;
+use paw_agent::hooks::notes::Notes;
 use paw_agent::screen::Screen;
 use paw_agent::state::{Known, State};
 use paw_broker::message::Message;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use paw_agent::events::notes::{Note, Reader};
-use paw_agent::events::tokens;
+use paw_agent::cli::{self, Cli};
+use paw_agent::hooks::notes::{Note, Reader};
+use paw_agent::hooks::transcript;
 use paw_agent::screen::{Ask, AskSubject};
 use paw_agent::state::Known;
 use paw_broker::message::Message;
@@ -17,7 +18,7 @@ use crate::stall::Watch;
 use crate::tower::agent::Agent;
 use crate::tower::ask::Standing;
 use crate::tower::by_hand::LeftToPeople;
-use crate::tower::{codex_call, verdict, words};
+use crate::tower::{verdict, words};
 
 /// What was told longer ago is over, and was said when it was told.
 const FRESH_SECONDS: i64 = 60;
@@ -35,6 +36,8 @@ pub(super) struct Sheet {
     left: LeftToPeople,
     /// Where its conversation is kept.
     transcript: Option<PathBuf>,
+    /// The CLI that keeps it.
+    keeper: &'static Cli,
     /// It was told of since it was last weighed.
     is_told: bool,
     tokens: Option<u64>,
@@ -52,6 +55,7 @@ impl Sheet {
             worktree,
             left: LeftToPeople::default(),
             transcript: None,
+            keeper: cli::descriptor(""),
             is_told: false,
             tokens: None,
         }
@@ -59,9 +63,10 @@ impl Sheet {
 
     /// Where the command would run that it asks about. Nothing where its CLI leaves that open.
     pub(super) fn directory_of(&self, ask: &Ask, worktree: &Path) -> Option<PathBuf> {
-        match (self.agent.cli(), &ask.subject) {
-            ("codex", AskSubject::Command(command)) => {
-                codex_call::load_directory(self.transcript.as_deref()?, command, worktree)
+        let hooks = cli::descriptor(self.agent.cli()).hooks;
+        match (hooks.and_then(|hooks| hooks.command_directory), &ask.subject) {
+            (Some(load_directory), AskSubject::Command(command)) => {
+                load_directory(self.transcript.as_deref()?, command, worktree)
             }
             _ => Some(worktree.to_path_buf()),
         }
@@ -89,6 +94,7 @@ impl Sheet {
     ) -> Vec<Message> {
         if let Some(transcript) = note.transcript() {
             self.transcript = Some(transcript.to_path_buf());
+            self.keeper = cli::descriptor(&note.cli);
             self.is_told = true;
         }
         let approved = self.left.hear(note).filter(|_| settings.config.manual_approvals_log);
@@ -106,7 +112,7 @@ impl Sheet {
     /// Looks how large the conversation has become, once for everything that was told.
     pub(super) fn weigh(&mut self) {
         if let Some(transcript) = self.transcript.as_ref().filter(|_| self.is_told) {
-            self.tokens = tokens::load(transcript).or(self.tokens);
+            self.tokens = transcript::load_tokens(self.keeper, transcript).or(self.tokens);
             self.is_told = false;
         }
     }

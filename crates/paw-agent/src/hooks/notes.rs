@@ -13,8 +13,8 @@ use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::shorten::shortened;
-use super::{Event, EventError, Tracker, What, parse};
+use super::{Event, EventError, Tracker, What, hook, parse};
+use crate::cli;
 
 /// A file is put aside at this size. What an agent told so long ago says nothing about its state.
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -53,7 +53,9 @@ pub struct Answer {
 impl Note {
     /// A note of what is worth keeping of a record.
     pub fn new(at: Timestamp, cli: &str, record: &Value) -> Self {
-        Self { at, cli: cli.to_owned(), record: shortened(cli, record), answer: None, breach: None }
+        let hooks = cli::descriptor(cli).hooks;
+        let record = hooks.map_or_else(|| hook::shorten(record), |hooks| (hooks.shorten)(record));
+        Self { at, cli: cli.to_owned(), record, answer: None, breach: None }
     }
 
     /// Where the CLI keeps what was said, if it tells.
@@ -62,7 +64,7 @@ impl Note {
     }
 
     pub fn event(&self) -> Result<Event, EventError> {
-        parse(&self.cli, &self.record.to_string())
+        parse(cli::descriptor(&self.cli), &self.record.to_string())
     }
 
     /// The same for whoever follows the agent, if it is understood: an approval that was given at once never waited.

@@ -1,5 +1,5 @@
-//! How large a conversation has become, in tokens: from the transcript that claude and codex keep of it and name in their
-//! hooks. The last thing it says about that holds.
+//! The transcript that a CLI keeps of a conversation and names in its hooks: its end, and how large the conversation has
+//! become.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -7,52 +7,41 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::cli::Cli;
+
 /// What is read of a transcript's end. One answer of a model is never longer.
 const TAIL: u64 = 512 * 1024;
 
-/// The tokens of a transcript. Nothing if there is none, or if it does not say.
-pub fn load(transcript: &Path) -> Option<u64> {
-    // The name comes from a record, and opening a pipe would wait for whoever writes to it.
+/// The end of a transcript, from where the first line may be half a line.
+pub(crate) fn load_tail(transcript: &Path) -> Option<String> {
+    // The name comes from a record, and opening a pipe would wait for its writer.
     let about = fs::metadata(transcript).ok().filter(fs::Metadata::is_file)?;
     let mut file = File::open(transcript).ok()?;
     file.seek(SeekFrom::Start(about.len().saturating_sub(TAIL))).ok()?;
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes).ok()?;
-    find(&String::from_utf8_lossy(&bytes))
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The size of the conversation in tokens. Nothing without a transcript, or if it does not say.
+pub fn load_tokens(cli: &Cli, transcript: &Path) -> Option<u64> {
+    let count = cli.hooks?.tokens?;
+    find_tokens(count, &load_tail(transcript)?)
 }
 
 /// The newest number in lines of a transcript, of which the first may be half a line.
-pub fn find(lines: &str) -> Option<u64> {
+fn find_tokens(count: fn(&Value) -> Option<u64>, lines: &str) -> Option<u64> {
     lines.lines().rev().find_map(|line| {
         // Most lines say nothing about it, and some are very long.
         if !line.contains("token") {
             return None;
         }
-        let line: Value = serde_json::from_str(line).ok()?;
-        of_claude(&line).or_else(|| of_codex(&line))
+        count(&serde_json::from_str(line).ok()?)
     })
 }
 
-/// What the model was given and what it answered. A subagent's conversation is another one.
-fn of_claude(line: &Value) -> Option<u64> {
-    if line["type"] != "assistant" || line["isSidechain"] == true {
-        return None;
-    }
-    sum(
-        &line["message"]["usage"],
-        &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"],
-    )
-}
-
-/// The last turn; its input has what was cached in it.
-fn of_codex(line: &Value) -> Option<u64> {
-    if line["payload"]["type"] != "token_count" {
-        return None;
-    }
-    sum(&line["payload"]["info"]["last_token_usage"], &["input_tokens", "output_tokens"])
-}
-
-fn sum(usage: &Value, names: &[&str]) -> Option<u64> {
+/// The sum of these fields, if it is more than nothing.
+pub(crate) fn sum(usage: &Value, names: &[&str]) -> Option<u64> {
     let known = names.iter().filter_map(|name| usage[name].as_u64());
     let total = known.fold(0_u64, u64::saturating_add);
     (total > 0).then_some(total)
@@ -65,6 +54,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cli;
+
+    fn find(cli: &str, lines: &str) -> Option<u64> {
+        find_tokens(cli::descriptor(cli).hooks?.tokens?, lines)
+    }
 
     const CLAUDE: &str = r#"{"type":"user","message":{"content":"how many tokens?"}}
 {"type":"assistant","isSidechain":false,"message":{"usage":{"input_tokens":4,"cache_creation_input_tokens":1000,"cache_read_input_tokens":250000,"output_tokens":96,"service_tier":"standard"}}}
@@ -78,20 +72,20 @@ mod tests {
 
     #[test]
     fn the_last_turn_of_the_conversation_itself_counts() {
-        assert_eq!(find(CLAUDE), Some(251_100));
-        assert_eq!(find(CODEX), Some(120_500));
-        assert_eq!(find("{\"type\":\"assistant\",\"message\":{}}\ntokens\n"), None);
+        assert_eq!(find("claude", CLAUDE), Some(251_100));
+        assert_eq!(find("codex", CODEX), Some(120_500));
+        assert_eq!(find("claude", "{\"type\":\"assistant\",\"message\":{}}\ntokens\n"), None);
     }
 
     #[test]
     fn a_transcript_is_read_from_its_end_and_anything_else_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.jsonl");
-        assert_eq!(load(&file), None);
+        assert_eq!(load_tokens(cli::descriptor("claude"), &file), None);
         let long = format!("{}\n{CLAUDE}", "x".repeat(usize::try_from(TAIL).unwrap() * 2));
         write_atomic(&file, long.as_bytes(), Access::Usual).unwrap();
-        assert_eq!(load(&file), Some(251_100));
-        assert_eq!(load(dir.path()), None);
+        assert_eq!(load_tokens(cli::descriptor("claude"), &file), Some(251_100));
+        assert_eq!(load_tokens(cli::descriptor("claude"), dir.path()), None);
     }
 
     #[test]
@@ -100,14 +94,14 @@ mod tests {
         let pipe = dir.path().join("t.jsonl");
         Command::new("mkfifo").arg(&pipe).capture().unwrap();
         assert!(pipe.exists());
-        assert_eq!(load(&pipe), None);
+        assert_eq!(load_tokens(cli::descriptor("claude"), &pipe), None);
     }
 
     proptest! {
         #[test]
         fn any_text_has_a_number_or_none(text in "[{}\\[\\]\":,a-z_0-9\n]{0,200}", cut in 0_usize..600) {
-            let _ = find(&text);
-            let _ = find(CLAUDE.get(cut..).unwrap_or_default());
+            let _ = find("codex", &text);
+            let _ = find("claude", CLAUDE.get(cut..).unwrap_or_default());
         }
     }
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
-use paw_agent::events::{self, Deed, Event, Tracker, What};
+use paw_agent::cli;
+use paw_agent::hooks::{self, Deed, Event, Tracker, What};
 use paw_agent::screen::{self, Screen};
 use paw_agent::state::{Life, Sight, Source, State, conclude};
 use proptest::prelude::*;
@@ -19,7 +20,7 @@ fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, Event)> {
         let record: Value = serde_json::from_str(line).unwrap();
         let seconds = record["at"].as_f64().unwrap();
         let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs_f64(seconds);
-        (at, events::parse(cli, &record["in"].to_string()).unwrap())
+        (at, hooks::parse(cli::descriptor(cli), &record["in"].to_string()).unwrap())
     };
     fs::read_to_string(path).unwrap().lines().map(read).collect()
 }
@@ -44,7 +45,7 @@ fn states(records: &[(Timestamp, Event)]) -> Vec<String> {
 }
 
 fn event(cli: &str, record: &Value) -> Event {
-    events::parse(cli, &record.to_string()).unwrap()
+    hooks::parse(cli::descriptor(cli), &record.to_string()).unwrap()
 }
 
 fn claude(name: &str, more: &Value) -> Event {
@@ -126,7 +127,7 @@ fn the_event_stream_of_opencode_is_followed() {
     let mut tracker = Tracker::default();
     let mut states = Vec::new();
     for (second, line) in (0..).zip(data) {
-        tracker.hear(at(second), &events::parse("opencode", line).unwrap());
+        tracker.hear(at(second), &hooks::parse(cli::descriptor("opencode"), line).unwrap());
         states.extend(tracker.heard().is_some().then(|| heard(&tracker)));
     }
     states.dedup();
@@ -183,7 +184,8 @@ fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
     let block = format!("  ┃\n  ┃\n  ┃\n  ┃  Build · Fake Fake\n  ╹{}\n", "▀".repeat(60));
     let busy =
         format!("{block}   ⬝⬝■■ Rate limit exceeded [retrying in 2h attempt #1]          esc interrupt");
-    let sight = Sight { reading: screen::read("opencode", &Screen::parse(&busy)), since: at(0) };
+    let sight =
+        Sight { reading: screen::read(cli::descriptor("opencode"), &Screen::parse(&busy)), since: at(0) };
     assert_eq!(sight.reading.state, State::Working);
     let known = conclude(&Life::Running, tracker.heard(), Some(&sight), at(60));
     assert_eq!((known.state.name(), known.source), ("rate_limited", Source::Told));
@@ -196,7 +198,8 @@ fn a_limit_that_claude_tells_of_lasts_until_it_is_told_something() {
     tracker.hear(at(5), &claude("StopFailure", &json!({"error": "rate_limit"})));
     let rule = "─".repeat(40);
     let shown = format!("● API Error: Request rejected (429)\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts");
-    let sight = Sight { reading: screen::read("claude", &Screen::parse(&shown)), since: at(5) };
+    let sight =
+        Sight { reading: screen::read(cli::descriptor("claude"), &Screen::parse(&shown)), since: at(5) };
     assert_eq!(sight.reading.state, State::Idle);
     let reminder = claude("Notification", &json!({"notification_type": "idle_prompt"}));
     for second in [6, 30, 65] {
@@ -282,7 +285,7 @@ fn a_turn_that_failed_says_so_and_a_limit_is_a_limit() {
 }
 
 fn sight(cli: &str, screen: &Screen, since: i64) -> Sight {
-    Sight { reading: screen::read(cli, screen), since: at(since) }
+    Sight { reading: screen::read(cli::descriptor(cli), screen), since: at(since) }
 }
 
 #[test]
@@ -346,7 +349,7 @@ fn a_record_that_is_none_is_an_error() {
         ("opencode", r#"{"type":"permission.asked","properties":{}}"#),
         ("aider", "{}"),
     ] {
-        assert!(events::parse(cli, record).is_err(), "{cli} {record}");
+        assert!(hooks::parse(cli::descriptor(cli), record).is_err(), "{cli} {record}");
     }
 }
 

@@ -3,30 +3,26 @@
 //! It is named in the environment of the CLI and lies outside of the worktree: for a plugin among a project's own files
 //! opencode would first install packages there.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use paw_host::process::shell_quote;
 use serde_json::{Value, json};
 
 /// What opencode reads more of its configuration from.
-pub const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
+pub(super) const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
 
 const PLUGIN: &str = include_str!("plugin.js");
 
-/// The text of the plugin, which runs `program`. Nothing for a program whose path is no text.
-pub fn text(program: &Path) -> Option<String> {
+/// The text of the plugin, which runs `program`. Nothing for a program whose path is not Unicode.
+pub(super) fn text(program: &Path) -> Option<String> {
     let program = Value::String(program.to_str()?.to_owned());
     Some(PLUGIN.replacen("\"@PROGRAM@\"", &program.to_string(), 1))
 }
 
-/// A shell line that starts opencode with the plugin in `file`.
-pub fn line(line: &str, file: &Path) -> String {
-    let content = json!({"plugin": [url(file)]}).to_string();
-    let word = shell_quote(OsStr::new(&format!("{VARIABLE}={content}")));
-    format!("env {word} {line}")
+/// The configuration that names the plugin in `file`.
+pub(super) fn configuration(file: &Path) -> String {
+    json!({"plugin": [url(file)]}).to_string()
 }
 
 /// The path as a URL: what could mean something else there is written in hexadecimal.
@@ -45,6 +41,8 @@ fn url(file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
@@ -56,11 +54,10 @@ mod tests {
     }
 
     #[test]
-    fn the_line_names_the_plugin_whatever_its_directory_is_called() {
-        let said = line("opencode --continue", Path::new("/my app's/é#%/.git/paw/plugin.js"));
+    fn the_configuration_names_the_plugin_whatever_its_directory_is_called() {
         assert_eq!(
-            said,
-            r#"env 'OPENCODE_CONFIG_CONTENT={"plugin":["file:///my%20app%27s/%C3%A9%23%25/.git/paw/plugin.js"]}' opencode --continue"#
+            configuration(Path::new("/my app's/é#%/.git/paw/plugin.js")),
+            r#"{"plugin":["file:///my%20app%27s/%C3%A9%23%25/.git/paw/plugin.js"]}"#
         );
     }
 }

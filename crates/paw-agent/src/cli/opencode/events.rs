@@ -1,26 +1,14 @@
-//! What is kept of a record: only what can say something about the state.
+//! The events of opencode, as its stream has them and as our plugin hands them on.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// What a tool is given is not kept beyond this.
-const MOST_INPUT: usize = 32 * 1024;
+use crate::hooks::{Deed, Event, MOST_INPUT, What, text};
 
-const FIELDS: [&str; 11] = [
-    "hook_event_name",
-    "session_id",
-    "source",
-    "cwd",
-    "tool_name",
-    "notification_type",
-    "error",
-    "error_details",
-    "message",
-    "permission_mode",
-    "transcript_path",
-];
-const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
+/// Words of a refusal that is over by itself at some time.
+const LIMITS: [&str; 5] = ["rate limit", "usage limit", "too many requests", "quota", "limit reached"];
 
-/// Of opencode's events, each a way into the record.
+/// What is kept of an event, each a path into the record.
 const KEPT: [&[&str]; 18] = [
     &["type"],
     &["cwd"],
@@ -47,32 +35,94 @@ const COMMANDS: [(&[&str], &[&str]); 2] = [
     (&["properties", "part", "state", "input", "command"], &["properties", "part", "tool"]),
 ];
 
-pub(super) fn shortened(cli: &str, record: &Value) -> Value {
-    if cli == "opencode" { event(record) } else { hook(record) }
-}
-
-fn hook(record: &Value) -> Value {
-    let kept = |from: &Value, names: &[&str]| -> Map<String, Value> {
-        let field = |name: &&str| from.get(*name).map(|value| ((*name).to_owned(), value.clone()));
-        names.iter().filter_map(field).collect()
-    };
-    let mut short = kept(record, &FIELDS);
-    let input = Value::Object(kept(&record["tool_input"], &INPUT));
-    if input.to_string().len() <= MOST_INPUT {
-        short.insert("tool_input".to_owned(), input);
-    } else if let Some(tool) = record["tool_name"].as_str() {
-        // Half of a command would be another one.
-        short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
-    }
-    for field in ["error", "error_details", "message"] {
-        if short.get(field).is_some_and(|value| value.to_string().len() > MOST_INPUT) {
-            short.shift_remove(field);
+pub(super) fn read(record: &Value) -> Result<Event, &'static str> {
+    let name = text(record, "type")?;
+    let facts = &record["properties"];
+    let what = match (name.as_str(), facts["status"]["type"].as_str()) {
+        ("session.created", _) if facts["info"]["parentID"].is_string() => What::SubagentBegins,
+        // The person at the keyboard has begun it: it takes the place of the one before.
+        ("session.created", _) => What::Started { anew: false },
+        ("session.status", Some("busy")) => What::Busy,
+        ("session.idle", _) | ("session.status", Some("idle")) => What::TurnEnded,
+        ("session.status", Some("retry")) => retry(&facts["status"]),
+        ("session.error", _) => failure(&facts["error"]),
+        ("permission.asked", _) => What::ApprovalAsked { id: Some(text(facts, "id")?), deed: asked(facts)? },
+        ("permission.replied", _) => What::ApprovalAnswered { id: text(facts, "requestID")? },
+        ("question.asked", _) => What::ApprovalAsked { id: Some(text(facts, "id")?), deed: Deed::Question },
+        ("question.replied" | "question.rejected", _) => {
+            What::ApprovalAnswered { id: text(facts, "requestID")? }
         }
-    }
-    Value::Object(short)
+        ("message.part.updated", _) => tool(&facts["part"]),
+        _ => What::Other(name),
+    };
+    // Some events belong to the server and to no conversation.
+    let conversation = facts["sessionID"].as_str().unwrap_or_default().to_owned();
+    Ok(Event { conversation, what })
 }
 
-fn event(record: &Value) -> Value {
+fn asked(facts: &Value) -> Result<Deed, &'static str> {
+    let permission = text(facts, "permission")?;
+    let about = &facts["metadata"];
+    Ok(match permission.as_str() {
+        "bash" => Deed::Command(text(about, "command")?),
+        "edit" => edited(about)?.map_or(Deed::Other(permission), Deed::Edit),
+        _ => Deed::Other(permission),
+    })
+}
+
+/// Every file that an edit touches. A patch names them one by one, what it moves and where to; in the one line for people they
+/// stand with commas between them, and could as well be one odd name.
+fn edited(about: &Value) -> Result<Option<Vec<String>>, &'static str> {
+    if about["files"].is_null() {
+        let file = text(about, "filepath")?;
+        return Ok((!file.contains(", ")).then(|| vec![file]));
+    }
+    let mut touched = Vec::new();
+    for file in about["files"].as_array().into_iter().flatten() {
+        touched.push(text(file, "filePath")?);
+        touched.extend(file["movePath"].as_str().map(str::to_owned));
+    }
+    Ok((!touched.is_empty()).then_some(touched))
+}
+
+/// It tries again by itself. Only where it says that it was refused for having asked too much there is a limit.
+fn retry(status: &Value) -> What {
+    let reason = status["message"].as_str().unwrap_or_default().to_owned();
+    if !is_limit(&reason) {
+        return What::Busy;
+    }
+    let next = status["next"].as_i64().and_then(|at| Timestamp::from_millisecond(at).ok());
+    What::Limited { reason, resets: next.map(|at| at.to_string()) }
+}
+
+fn failure(error: &Value) -> What {
+    let words = [&error["data"]["message"], &error["message"], &error["name"]];
+    let reason = words.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned();
+    What::TurnFailed { limited: is_limit(&reason), reason }
+}
+
+fn is_limit(reason: &str) -> bool {
+    let reason = reason.to_lowercase();
+    LIMITS.iter().any(|words| reason.contains(words))
+}
+
+/// A tool at work is a part of a message.
+fn tool(part: &Value) -> What {
+    let (tool, input) = (part["tool"].as_str(), &part["state"]["input"]);
+    let deed = || match (tool, input["command"].as_str(), input["filePath"].as_str()) {
+        (Some("bash"), Some(command), _) => Deed::Command(command.to_owned()),
+        (Some("edit" | "write"), _, Some(file)) => Deed::Edit(vec![file.to_owned()]),
+        (tool, ..) => Deed::Other(tool.unwrap_or_default().to_owned()),
+    };
+    match part["state"]["status"].as_str() {
+        Some("running") if tool.is_some() => What::ToolBegins(deed()),
+        Some("completed" | "error") if tool.is_some() => What::ToolEnded(deed()),
+        _ => What::Other("message.part.updated".to_owned()),
+    }
+}
+
+/// Only what can say something about the state.
+pub(super) fn shorten(record: &Value) -> Value {
     let mut short = Value::Object(Map::new());
     for way in KEPT {
         keep(&mut short, way, find(record, way));
@@ -135,7 +185,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::events::{Deed, What, parse};
+    use crate::cli;
+    use crate::hooks::parse;
 
     #[test]
     fn an_event_of_opencode_keeps_what_says_something() {
@@ -143,7 +194,7 @@ mod tests {
             "id": "per_1", "sessionID": "ses_1", "permission": "bash", "patterns": ["ls"],
             "metadata": {"command": "ls", "diff": "x"}, "always": ["ls *"]}});
         assert_eq!(
-            shortened("opencode", &asked),
+            shorten(&asked),
             json!({"type": "permission.asked", "cwd": "/w", "properties": {"sessionID": "ses_1", "id": "per_1",
                 "permission": "bash", "metadata": {"command": "ls"}}})
         );
@@ -156,7 +207,7 @@ mod tests {
                 "metadata": {"filepath": "src/a.rs", "files": files}}})
         };
         let deed = |files: Value| {
-            let event = parse("opencode", &shortened("opencode", &asked(files)).to_string()).unwrap();
+            let event = parse(cli::descriptor("opencode"), &shorten(&asked(files)).to_string()).unwrap();
             match event.what {
                 What::ApprovalAsked { deed, .. } => deed,
                 other => panic!("{other:?}"),
@@ -173,7 +224,7 @@ mod tests {
         assert!(matches!(deed(many.into()), Deed::Other(_)));
         let together = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
             "permission": "edit", "metadata": {"filepath": "src/a.rs, .env"}}});
-        let event = parse("opencode", &together.to_string()).unwrap();
+        let event = parse(cli::descriptor("opencode"), &together.to_string()).unwrap();
         assert!(matches!(event.what, What::ApprovalAsked { deed: Deed::Other(_), .. }));
     }
 
@@ -182,10 +233,10 @@ mod tests {
         let long = "x".repeat(MOST_INPUT + 1);
         let asked = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
             "permission": "bash", "metadata": {"command": long}}});
-        let short = shortened("opencode", &asked);
+        let short = shorten(&asked);
         assert_eq!(short["properties"]["permission"], "a tool, too long to keep");
         assert!(short.to_string().len() < 1000);
-        assert!(parse("opencode", &short.to_string()).is_ok());
+        assert!(parse(cli::descriptor("opencode"), &short.to_string()).is_ok());
     }
 
     fn values() -> impl Strategy<Value = Value> {
@@ -209,10 +260,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_kept_of_any_record_says_the_same(record in values()) {
-            let short = shortened("opencode", &record);
-            let said = |record: &Value| parse("opencode", &record.to_string()).ok();
+            let short = shorten(&record);
+            let said = |record: &Value| parse(cli::descriptor("opencode"), &record.to_string()).ok();
             prop_assert_eq!(said(&record), said(&short));
-            prop_assert_eq!(shortened("opencode", &short), short);
+            prop_assert_eq!(shorten(&short), short);
         }
     }
 }

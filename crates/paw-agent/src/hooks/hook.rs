@@ -1,10 +1,25 @@
-//! Hooks of claude and codex, which have the same fields.
+//! The record format that the hooks of several CLIs have in common: how it is read, and what is kept of it.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Deed, Event, What, text};
+use super::{Deed, Event, MOST_INPUT, What, text};
 
-pub(super) fn read(record: &Value) -> Result<Event, &'static str> {
+const FIELDS: [&str; 11] = [
+    "hook_event_name",
+    "session_id",
+    "source",
+    "cwd",
+    "tool_name",
+    "notification_type",
+    "error",
+    "error_details",
+    "message",
+    "permission_mode",
+    "transcript_path",
+];
+const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
+
+pub(crate) fn read(record: &Value) -> Result<Event, &'static str> {
     let name = text(record, "hook_event_name")?;
     let what = match name.as_str() {
         "SessionStart" => What::Started { anew: record["source"] == "startup" },
@@ -60,4 +75,26 @@ fn failure(record: &Value) -> What {
     });
     let limited = record["error"].to_string().contains("rate_limit");
     What::TurnFailed { reason: reason.unwrap_or_default(), limited }
+}
+
+/// Only what can say something about the state.
+pub(crate) fn shorten(record: &Value) -> Value {
+    let kept = |from: &Value, names: &[&str]| -> Map<String, Value> {
+        let field = |name: &&str| from.get(*name).map(|value| ((*name).to_owned(), value.clone()));
+        names.iter().filter_map(field).collect()
+    };
+    let mut short = kept(record, &FIELDS);
+    let input = Value::Object(kept(&record["tool_input"], &INPUT));
+    if input.to_string().len() <= MOST_INPUT {
+        short.insert("tool_input".to_owned(), input);
+    } else if let Some(tool) = record["tool_name"].as_str() {
+        // Half of a command would be another one.
+        short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
+    }
+    for field in ["error", "error_details", "message"] {
+        if short.get(field).is_some_and(|value| value.to_string().len() > MOST_INPUT) {
+            short.shift_remove(field);
+        }
+    }
+    Value::Object(short)
 }

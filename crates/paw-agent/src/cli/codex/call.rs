@@ -1,14 +1,12 @@
 //! Where codex would run the command it asks about. Its model chooses the directory and the shell of every call; the prompt
 //! shows neither, and the hook tells the conversation's directory. The transcript that codex keeps names both.
 
-use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// What is read of a transcript's end. A call is written down right before it is asked about.
-const TAIL: u64 = 512 * 1024;
+use crate::hooks::transcript;
+
 /// Another program that is called a shell would get the line, whatever it does with it.
 const SHELLS: [&str; 9] =
     ["bash", "/bin/bash", "/usr/bin/bash", "sh", "/bin/sh", "/usr/bin/sh", "zsh", "/bin/zsh", "/usr/bin/zsh"];
@@ -21,19 +19,11 @@ pub(super) fn load_directory(transcript: &Path, command: &str, worktree: &Path) 
     find_directory(&lines, command, worktree)?.canonicalize().ok()
 }
 
-/// The end of a transcript in codex' own directory, where its sandbox lets no command write. Its name comes from a record,
-/// which could be anybody's.
+/// The end of a transcript in codex' own directory, where its sandbox lets no command write. The path comes from a record,
+/// which any process could have written.
 fn load_tail(transcript: &Path, kept: &Path) -> Option<String> {
     let transcript = transcript.canonicalize().ok()?;
-    if !transcript.starts_with(kept.canonicalize().ok()?) {
-        return None;
-    }
-    let about = fs::metadata(&transcript).ok().filter(fs::Metadata::is_file)?;
-    let mut file = File::open(&transcript).ok()?;
-    file.seek(SeekFrom::Start(about.len().saturating_sub(TAIL))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    transcript.starts_with(kept.canonicalize().ok()?).then(|| transcript::load_tail(&transcript))?
 }
 
 /// Of the calls of this turn that have no output yet, all that would run this command have to agree.

@@ -1,0 +1,288 @@
+//! Claude Code.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use paw_host::process::Command;
+use serde_json::{Value, json};
+
+use crate::cli::Cli;
+use crate::headless::unattended::FORBIDDEN;
+use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::hooks::{Hooks, Install, What, hook, transcript};
+use crate::launch::ApprovalFlags;
+use crate::resume::ResumeWords;
+use crate::screen::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
+};
+
+pub(super) const CLI: Cli = Cli {
+    short_name: "Claude",
+    approval: ApprovalFlags { full_auto: "--dangerously-skip-permissions", ..ApprovalFlags::NONE },
+    resume: Some(ResumeWords {
+        latest: &["--continue"],
+        named: Some(&["--resume="]),
+        remembers_first_prompt: true,
+    }),
+    headless: Headless {
+        arguments: turn_arguments,
+        reader: || Box::new(Reader::default()),
+        unattended: Some(Unattended { preference: 0, restrict }),
+    },
+    hooks: Some(&HOOKS),
+    screen: Some(&SCREEN),
+    ..Cli::known("claude", "Claude Code")
+};
+
+const HOOKS: Hooks = Hooks {
+    source: "hooks",
+    install: Install::SettingsFile {
+        path: ".claude/settings.local.json",
+        events: &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Notification",
+            "SubagentStart",
+            "SubagentStop",
+            "Stop",
+            "StopFailure",
+            "SessionEnd",
+        ],
+    },
+    read: hook::read,
+    shorten: hook::shorten,
+    allow: Some(allow),
+    refuse: Some(refuse),
+    tokens: Some(tokens),
+    command_directory: None,
+};
+
+fn allow() -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
+}
+
+fn refuse(event: &What, reason: &str) -> Value {
+    match event {
+        What::PromptTaken => json!({"decision": "block", "reason": reason}),
+        _ => json!({"hookSpecificOutput": {
+            "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
+        }}),
+    }
+}
+
+/// What the model was given and what it answered. A subagent's conversation is another one.
+fn tokens(line: &Value) -> Option<u64> {
+    if line["type"] != "assistant" || line["isSidechain"] == true {
+        return None;
+    }
+    transcript::sum(
+        &line["message"]["usage"],
+        &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"],
+    )
+}
+
+fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
+    let mut arguments = headless::words(["-p", "--output-format", "stream-json", "--verbose"]);
+    arguments.extend(headless::option("--model", turn.model));
+    arguments.extend(headless::option("--resume", turn.resume));
+    arguments
+}
+
+fn restrict(command: Command, tests: Option<&str>) -> Command {
+    let Some(tests) = tests else { return command.arg("--disallowedTools=Edit,Write,NotebookEdit,Bash") };
+    let forbidden = FORBIDDEN.map(|verb| format!("Bash(git {verb}:*)")).join(",");
+    command.args([
+        "--permission-mode=acceptEdits".to_owned(),
+        format!("--allowedTools=Bash({}:*)", tests.replace([',', '(', ')', '"'], " ")),
+        format!("--disallowedTools={forbidden}"),
+    ])
+}
+
+/// `claude -p --output-format stream-json`.
+///
+/// Its result says `success` even when the API could not be reached, so `is_error` decides. Denied tools are listed in the
+/// result alone; until then they look like any tool that failed.
+#[derive(Debug, Default)]
+struct Reader {
+    facts: TurnFacts,
+    /// What failed tools said, to explain a denial that is told later.
+    refusals: BTreeMap<String, String>,
+}
+
+impl OutputReader for Reader {
+    fn out(&mut self, line: &str) -> Vec<Event> {
+        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
+        if let Some(session) = said["session_id"].as_str() {
+            self.facts.session = Some(session.to_owned());
+        }
+        match said["type"].as_str() {
+            Some("assistant") if said["error"].is_string() => {
+                vec![Event::Error(text_of(&said["message"]["content"]))]
+            }
+            Some("assistant" | "user") => self.message(&said),
+            Some("result") => self.result(&said),
+            Some("system") if said["subtype"] == "api_retry" => vec![Event::Error(retry(&said))],
+            _ => vec![Event::Raw(said)],
+        }
+    }
+
+    fn facts(&self) -> TurnFacts {
+        self.facts.clone()
+    }
+}
+
+impl Reader {
+    fn message(&mut self, said: &Value) -> Vec<Event> {
+        match &said["message"]["content"] {
+            Value::Array(blocks) => {
+                blocks.iter().map(|block| self.block(block, said["type"] == "user")).collect()
+            }
+            Value::String(text) if said["type"] == "assistant" => vec![Event::Text(text.clone())],
+            _ => vec![Event::Raw(said.clone())],
+        }
+    }
+
+    fn block(&mut self, block: &Value, from_user: bool) -> Event {
+        match block["type"].as_str() {
+            Some("text") if !from_user => Event::Text(headless::string(&block["text"])),
+            Some("tool_use") => Event::ToolUse {
+                id: headless::string(&block["id"]),
+                name: headless::string(&block["name"]),
+                input: block["input"].clone(),
+            },
+            Some("tool_result") => {
+                let (id, output) = (headless::string(&block["tool_use_id"]), text_of(&block["content"]));
+                let is_error = block["is_error"] == true;
+                if is_error {
+                    self.refusals.insert(id.clone(), output.clone());
+                }
+                Event::ToolResult { id, output, is_error }
+            }
+            _ => Event::Raw(block.clone()),
+        }
+    }
+
+    fn result(&mut self, said: &Value) -> Vec<Event> {
+        self.facts.cost_usd = said["total_cost_usd"].as_f64();
+        self.facts.turns = said["num_turns"].as_u64().and_then(|turns| turns.try_into().ok());
+        let good = said["subtype"] == "success" && said["is_error"] == false;
+        self.facts.verdict = Some(if good { Ok(()) } else { Err(complaint(said)) });
+        let denials = said["permission_denials"].as_array().map(Vec::as_slice).unwrap_or_default();
+        denials.iter().map(|denial| self.denial(denial)).collect()
+    }
+
+    fn denial(&self, denial: &Value) -> Event {
+        let id = denial["tool_use_id"].as_str().map(str::to_owned);
+        let refusal = id.as_ref().and_then(|id| self.refusals.get(id)).cloned();
+        Event::PermissionDenied {
+            id,
+            name: denial["tool_name"].as_str().map(str::to_owned),
+            input: denial["tool_input"].clone(),
+            message: refusal.unwrap_or_else(|| "permission denied".to_owned()),
+        }
+    }
+}
+
+fn complaint(said: &Value) -> String {
+    let words = [&said["result"], &said["errors"][0], &said["subtype"]];
+    words.into_iter().find_map(Value::as_str).unwrap_or("the turn failed").to_owned()
+}
+
+fn retry(said: &Value) -> String {
+    let error = said["error"].as_str().unwrap_or("unknown");
+    format!("API error ({error}), attempt {} of {}", said["attempt"], said["max_retries"])
+}
+
+/// A text, or the texts of several blocks.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        other => headless::string(other),
+    }
+}
+
+const YES: Keys = &["1"];
+
+const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prompt {
+    Prompt {
+        kind,
+        edges: ("", ""),
+        question,
+        details_below: false,
+        choices: Choices::Numbered { cursor: '❯', first: "Yes", count: 3 },
+        footers: &[" Esc to cancel"],
+        subject,
+        keys: YES,
+    }
+}
+
+/// A command is set in by three columns, and so is every further row of it, so nothing in it can pass for the rule or the
+/// title above. Where Claude cannot analyse a command it offers only Yes and No, and then neither can we.
+const SCREEN: Rules = Rules {
+    versions: &["2.1.197"],
+    banner: &["Claude Code"],
+    dialogs: &[
+        Dialog {
+            kind: DialogKind::Trust,
+            rows: &["Accessing workspace:", "1. Yes, I trust", "2. No", "Enter to confirm"],
+        },
+        Dialog {
+            kind: DialogKind::ApiKey,
+            rows: &["Detected a custom API key", "Do you want to use this API key?", "Enter to confirm"],
+        },
+        Dialog { kind: DialogKind::Login, rows: &["Select login method:"] },
+        Dialog { kind: DialogKind::Login, rows: &["Paste code here if prompted"] },
+        Dialog { kind: DialogKind::Other, rows: &["Enter to confirm"] },
+        Dialog { kind: DialogKind::Other, rows: &["Press Enter to continue"] },
+    ],
+    prompts: &[
+        prompt(
+            AskKind::Command,
+            " Do you want to proceed?",
+            Subject::Below {
+                title: " Bash command",
+                indent: 3,
+                witness: &[
+                    ("● Bash(*)", "  ⎿ \u{a0}Waiting…"),
+                    ("⏺ Bash(*)", "  ⎿ \u{a0}Waiting…"),
+                    ("", "  ⎿  $ *"),
+                ],
+            },
+        ),
+        prompt(
+            AskKind::Edit,
+            " Do you want to make this edit to *?",
+            Subject::FileBelow { title: " Edit file" },
+        ),
+        prompt(AskKind::Edit, " Do you want to create *?", Subject::FileBelow { title: " Create file" }),
+        prompt(
+            AskKind::Edit,
+            " Do you want to overwrite *?",
+            Subject::FileBelow { title: " Overwrite file" },
+        ),
+        prompt(AskKind::Fetch, " Do you want to allow Claude to fetch this content?", Subject::Nowhere),
+    ],
+    questions: &["Enter to select"],
+    input: Input::Ruled { cursor: '❯' },
+    hints: &["Try \""],
+    working: &[
+        Mark { place: MarkPlace::Under, text: "esc to interrupt" },
+        Mark { place: MarkPlace::Over, text: "esc to interrupt" },
+    ],
+    limits: &[
+        Limit { row: "You've hit your", before_reset: "resets " },
+        Limit { row: "Claude usage limit reached", before_reset: "reset at " },
+    ],
+    endings: &[
+        "--dangerously-skip-permissions cannot be used",
+        " Unable to connect to Anthropic services",
+        "No conversation found",
+    ],
+    sidebar: None,
+};

@@ -1,0 +1,307 @@
+//! Codex.
+
+mod call;
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use paw_host::files;
+use paw_host::process::{Command, shell_quote};
+use serde_json::{Value, json};
+
+use crate::cli::Cli;
+use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::hooks::install::hook_line;
+use crate::hooks::{Hooks, Install, hook, transcript};
+use crate::launch::ApprovalFlags;
+use crate::resume::ResumeWords;
+use crate::screen::rules::{
+    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
+};
+
+pub(super) const CLI: Cli = Cli {
+    approval: ApprovalFlags { auto: AUTO, full_auto: "--dangerously-bypass-approvals-and-sandbox" },
+    resume: Some(ResumeWords {
+        latest: &["resume", "--last"],
+        named: Some(&["resume", "--"]),
+        remembers_first_prompt: true,
+    }),
+    headless: Headless {
+        arguments: turn_arguments,
+        reader: || Box::new(Reader::default()),
+        unattended: Some(Unattended { preference: 1, restrict }),
+    },
+    hooks: Some(&HOOKS),
+    screen: Some(&SCREEN),
+    ..Cli::known("codex", "Codex")
+};
+
+/// A directory that all worktrees of a repository share.
+macro_rules! common {
+    ($name:literal) => {
+        concat!(" --add-dir \"$(git rev-parse --path-format=absolute --git-common-dir)/", $name, "\"")
+    };
+}
+
+/// Everything a codex agent needs besides its worktree: what commits of a linked worktree are written to, our own
+/// directory with the messages, and the way to the broker. Not the repository's hooks and settings, which would let it
+/// run commands outside of its sandbox. Directories that are not there do no harm. The line is typed inside the worktree,
+/// so the shell can tell the paths.
+const AUTO: &str = concat!(
+    "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
+    common!("objects"),
+    common!("refs"),
+    common!("reftable"),
+    common!("logs"),
+    common!("lfs"),
+    common!("paw"),
+    " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
+);
+
+const HOOKS: Hooks = Hooks {
+    source: "hooks",
+    install: Install::Arguments { is_enabled: has_hooks, arguments: hook_arguments },
+    read: hook::read,
+    shorten: hook::shorten,
+    // How it is answered is not known.
+    allow: None,
+    refuse: None,
+    tokens: Some(tokens),
+    command_directory: Some(call::load_directory),
+};
+
+const EVENTS: [&str; 6] =
+    ["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"];
+
+/// A settings file in a linked worktree has no effect, so hooks are arguments. They are the same in every worktree, and the
+/// user is asked about them once.
+fn hook_arguments(program: &Path) -> String {
+    let command = Value::String(hook_line(CLI.name, program));
+    let argument = |event: &&str| {
+        let hook = format!(r#"hooks.{event}=[{{hooks=[{{type="command",command={command}}}]}}]"#);
+        format!("--config {}", shell_quote(OsStr::new(&hook)))
+    };
+    EVENTS.iter().map(argument).collect::<Vec<_>>().join(" ")
+}
+
+/// codex asks its user about every hook it does not know, so it gets ours only where the user has enabled hooks.
+fn has_hooks(home: &Path) -> bool {
+    let text = files::load_text(&home.join(".codex/config.toml")).ok().flatten().unwrap_or_default();
+    let config = text.parse::<toml::Table>().unwrap_or_default();
+    let feature = config.get("features").and_then(|features| features.get("hooks"));
+    feature.and_then(toml::Value::as_bool).unwrap_or(false)
+}
+
+/// The last turn; its input includes what was cached.
+fn tokens(line: &Value) -> Option<u64> {
+    if line["payload"]["type"] != "token_count" {
+        return None;
+    }
+    transcript::sum(&line["payload"]["info"]["last_token_usage"], &["input_tokens", "output_tokens"])
+}
+
+fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
+    let mut arguments = headless::words(["exec", "--json"]);
+    arguments.extend(headless::option("--model", turn.model));
+    if let Some(session) = turn.resume {
+        arguments.extend(headless::words(["resume", "--", session]));
+    }
+    arguments.push("-".into());
+    arguments
+}
+
+fn restrict(command: Command, tests: Option<&str>) -> Command {
+    let sandbox = if tests.is_some() { "workspace-write" } else { "read-only" };
+    command.args(["--sandbox", sandbox, "-c", "approval_policy=\"never\""])
+}
+
+/// `codex exec --json`.
+///
+/// A rejected command or patch is absent from its JSON, which then ends as if all were well; only standard error tells. A
+/// server out of reach is reported again and again, and never ends the turn.
+#[derive(Debug, Default)]
+struct Reader {
+    facts: TurnFacts,
+    /// Items that are under way; some come without a beginning.
+    begun: BTreeSet<String>,
+}
+
+impl OutputReader for Reader {
+    fn out(&mut self, line: &str) -> Vec<Event> {
+        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
+        match said["type"].as_str() {
+            Some("thread.started") => {
+                self.facts.session = said["thread_id"].as_str().map(str::to_owned);
+                Vec::new()
+            }
+            Some("turn.started") => Vec::new(),
+            Some("item.started") => self.begin(&said["item"]).into_iter().collect(),
+            Some("item.completed") => self.complete(&said["item"]),
+            Some("error") => vec![Event::Error(headless::string(&said["message"]))],
+            Some("turn.completed") => {
+                self.facts.verdict = Some(Ok(()));
+                Vec::new()
+            }
+            Some("turn.failed") => {
+                let message = said["error"]["message"].as_str().unwrap_or("the turn failed").to_owned();
+                self.facts.verdict = Some(Err(message.clone()));
+                vec![Event::Error(message)]
+            }
+            _ => vec![Event::Raw(said)],
+        }
+    }
+
+    fn err(&mut self, line: &str) -> Vec<Event> {
+        let Some((_, message)) = line.split_once("error=").filter(|_| line.contains(" ERROR ")) else {
+            return Vec::new();
+        };
+        if !message.contains("reject") {
+            return vec![Event::Error(message.to_owned())];
+        }
+        vec![Event::PermissionDenied {
+            id: None,
+            name: None,
+            input: Value::Null,
+            message: message.to_owned(),
+        }]
+    }
+
+    fn facts(&self) -> TurnFacts {
+        self.facts.clone()
+    }
+}
+
+impl Reader {
+    fn begin(&mut self, item: &Value) -> Option<Event> {
+        let (name, input) = tool(item)?;
+        let id = headless::string(&item["id"]);
+        self.begun.insert(id.clone()).then_some(Event::ToolUse { id, name, input })
+    }
+
+    fn complete(&mut self, item: &Value) -> Vec<Event> {
+        match item["type"].as_str() {
+            Some("agent_message") => vec![Event::Text(headless::string(&item["text"]))],
+            Some("error") => vec![Event::Error(headless::string(&item["message"]))],
+            _ if tool(item).is_some() => {
+                let mut events: Vec<Event> = self.begin(item).into_iter().collect();
+                let id = headless::string(&item["id"]);
+                self.begun.remove(&id);
+                let failed = item["exit_code"].as_i64().is_some_and(|code| code != 0)
+                    || item["status"].as_str().is_some_and(|status| status != "completed");
+                events.push(Event::ToolResult { id, output: output(item), is_error: failed });
+                events
+            }
+            _ => vec![Event::Raw(item.clone())],
+        }
+    }
+}
+
+/// The tool an item is about, and what it was given.
+fn tool(item: &Value) -> Option<(String, Value)> {
+    match item["type"].as_str()? {
+        kind @ "command_execution" => Some((kind.to_owned(), json!({ "command": item["command"] }))),
+        kind @ "file_change" => Some((kind.to_owned(), json!({ "changes": item["changes"] }))),
+        kind @ "web_search" => Some((kind.to_owned(), json!({ "query": item["query"] }))),
+        "mcp_tool_call" => Some((
+            format!("{}.{}", headless::string(&item["server"]), headless::string(&item["tool"])),
+            item["arguments"].clone(),
+        )),
+        _ => None,
+    }
+}
+
+fn output(item: &Value) -> String {
+    let said = [&item["aggregated_output"], &item["error"]["message"], &item["result"]];
+    said.into_iter().find(|text| !text.is_null()).map(headless::string).unwrap_or_default()
+}
+
+const YES: Keys = &["y"];
+
+const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prompt {
+    Prompt {
+        kind,
+        edges: ("", ""),
+        question,
+        details_below: true,
+        choices: Choices::Numbered { cursor: '›', first: "Yes, proceed (y)", count: 3 },
+        footers: &["  Press enter to confirm"],
+        subject,
+        keys: YES,
+    }
+}
+
+/// The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has to
+/// name it too.
+const SCREEN: Rules = Rules {
+    versions: &["0.166.0"],
+    banner: &["OpenAI Codex"],
+    dialogs: &[
+        Dialog {
+            kind: DialogKind::Trust,
+            rows: &["Folder access", "1. Trust and continue", "enter continue"],
+        },
+        Dialog { kind: DialogKind::Hooks, rows: &["Hooks need review", "1. Review hooks", "enter confirm"] },
+        Dialog { kind: DialogKind::Warning, rows: &["Warnings ·", "k keep & next"] },
+        Dialog { kind: DialogKind::ModelChange, rows: &["Try new model", "Press enter to confirm"] },
+        Dialog { kind: DialogKind::Login, rows: &["Sign in with ChatGPT", "Press Enter to continue"] },
+        Dialog { kind: DialogKind::Login, rows: &["1. Sign in with ChatGPT", "Press enter to continue"] },
+        Dialog { kind: DialogKind::Other, rows: &["enter continue"] },
+        Dialog { kind: DialogKind::Other, rows: &["enter confirm"] },
+        Dialog { kind: DialogKind::Other, rows: &["Press enter to"] },
+    ],
+    prompts: &[
+        prompt(
+            AskKind::Command,
+            "  Would you like to run the following command?",
+            Subject::Marked { mark: "  $ ", witness: "• Running *", between: &[] },
+        ),
+        prompt(
+            AskKind::Edit,
+            "  Would you like to make the following edits?",
+            Subject::FileMarked("  Destination: "),
+        ),
+    ],
+    questions: &[],
+    input: Input::Cursor { cursor: "›", below: 3 },
+    hints: &["Ask Codex to do anything"],
+    working: &[Mark { place: MarkPlace::Over, text: "esc to interrupt" }],
+    limits: &[Limit { row: "You've hit your usage limit", before_reset: "try again at " }],
+    endings: &[],
+    sidebar: None,
+};
+
+#[cfg(test)]
+mod tests {
+    use paw_host::files::{Access, write_atomic};
+
+    use super::*;
+
+    #[test]
+    fn hooks_are_arguments_that_survive_a_shell() {
+        let arguments = hook_arguments(Path::new(r#"/opt/it's "x"/git-paw"#));
+        let ran = Command::new("sh").args(["-c", &format!("printf '%s\\n' {arguments}")]).capture().unwrap();
+        let said = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(said.lines().count(), 2 * EVENTS.len());
+        assert_eq!(
+            said.lines().nth(1).unwrap(),
+            r#"hooks.SessionStart=[{hooks=[{type="command",command="'/opt/it'\\''s \"x\"/git-paw' hook --cli codex"}]}]"#
+        );
+    }
+
+    #[test]
+    fn hooks_are_enabled_only_by_the_users_own_configuration() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(!has_hooks(home.path()));
+        for (text, on) in [
+            ("[features]\nhooks = true\n", true),
+            ("[features]\nhooks = false\n", false),
+            ("hooks = true\n", false),
+            ("[features]\nhooks = \"yes\"\n", false),
+            ("[[[", false),
+        ] {
+            write_atomic(&home.path().join(".codex/config.toml"), text.as_bytes(), Access::Usual).unwrap();
+            assert_eq!(has_hooks(home.path()), on, "{text}");
+        }
+    }
+}
