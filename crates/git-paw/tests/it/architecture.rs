@@ -180,21 +180,21 @@ fn no_command_imports_another_command() {
 /// The module of a file below `command/`: `tasks/add.rs` is `[tasks, add]`.
 fn module_path(file: &Path) -> Vec<String> {
     let path = file.with_extension("");
-    let mut parts: Vec<String> =
-        path.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| part != "mod").collect();
-    parts.retain(|part| !part.is_empty());
-    parts
+    path.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| part != "mod").collect()
 }
 
-/// The modules directly below `command` that a file names, by `crate::command::` or by enough `super::`.
+/// The modules directly below `command` that a file names, by `crate::command::` or by as many `super::` as it is deep.
 fn imports(path: &[String], text: &str) -> Vec<String> {
-    let up = "super::".repeat(path.len());
-    let by_super = text.split(&up).zip(text.split(&up).skip(1));
-    // With one more `super::` on either side it is another module.
-    let by_super = by_super
-        .filter(|(before, after)| !before.ends_with("super::") && !after.starts_with("super::"))
-        .map(|(_, after)| after);
-    text.split("crate::command::").skip(1).chain(by_super).flat_map(first_names).collect()
+    let mut named: Vec<&str> = text.split("crate::command::").skip(1).collect();
+    let mut depth = 0;
+    for rest in text.split("super::").skip(1) {
+        depth += 1;
+        if !rest.is_empty() {
+            named.extend((depth == path.len()).then_some(rest));
+            depth = 0;
+        }
+    }
+    named.into_iter().flat_map(first_names).collect()
 }
 
 /// `merge::show;` names `merge`; `{merge, verify as prove};` names `merge` and `verify`.
