@@ -9,11 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use paw_core::PawError;
-use paw_core::config::{BrokerAuth, BrokerConfig, Synchronous};
+use paw_core::config::{BrokerAuth, BrokerConfig};
 use paw_core::error::BrokerError;
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError, Lock};
-use paw_host::sqlite::Durability;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -23,7 +22,7 @@ use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint, PawDir};
 use crate::http::{self, Address, App, Limits, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
-use crate::log::{LogError, MessageLog, SessionId, SqliteLog};
+use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
 
 const WORKERS: usize = 2;
@@ -127,11 +126,10 @@ impl Broker {
         let dir = PawDir::of(&settings.common_dir);
         files::create_private_dir(dir.path())?;
         let lock = take_lock(&dir)?;
-        let log = SqliteLog::open(&dir.log(), durability(&settings.config))?;
+        let log = log::open_with(&dir.log(), settings.config.synchronous)?;
         log.begin(&settings.session, clock::now())?;
         let keyring = Keyring::new(&log, dir.path());
         keyring.operator()?;
-        let log: Arc<dyn MessageLog> = Arc::new(log);
         let bus = Bus::open(log, settings.session.clone(), settings.nudge)?;
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
@@ -274,13 +272,6 @@ pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
     match config.auth {
         BrokerAuth::None if !bind.is_loopback() => Err(StartError::Exposed(bind)),
         _ => Ok(bind),
-    }
-}
-
-pub(crate) fn durability(config: &BrokerConfig) -> Durability {
-    match config.synchronous {
-        Synchronous::Normal => Durability::Process,
-        Synchronous::Full => Durability::Power,
     }
 }
 

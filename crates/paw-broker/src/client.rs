@@ -137,9 +137,8 @@ impl Client {
             let token = set(who.token).map(|token| Token::from_text(&token));
             (crate::message::agent_id("GIT_PAW_AGENT_ID", &agent)?, token)
         } else {
-            let operator = crate::message::agent_id("agent_id", AgentId::OPERATOR)?;
             let file = dir.path().join(OPERATOR_FILE);
-            (operator, files::load_text(&file)?.map(|token| Token::from_text(&token)))
+            (AgentId::operator(), files::load_text(&file)?.map(|token| Token::from_text(&token)))
         };
         Ok(Self { dir, config, agent, token, session, url: set(who.url), nudge: true })
     }

@@ -9,10 +9,9 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
-use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Home, Look, Options};
 use paw_screen::run::{Wires, on_terminal};
 use paw_screen::source::remote::{self, Remote};
@@ -44,7 +43,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
             "no broker is running here\nhint: git paw serve starts one".to_owned(),
         ));
     }
-    let log = SqliteLog::open(&dir.log(), Durability::Process).map_err(failed)?;
+    let log = log::open(&dir.log()).map_err(failed)?;
     let token = Keyring::new(&log, dir.path()).operator().map_err(failed)?;
     let remote = Remote { common_dir: repo.common_dir.clone(), token: Some(token) };
     let client = context.broker_client()?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::request::Request;
 use super::{Client, ClientError, Row};
 use crate::endpoint;
-use crate::log::{MessageLog as _, PageLimit, SessionId, SqliteLog, Stored};
+use crate::log::{MessageLog, PageLimit, SessionId, Stored};
 
 /// A broker that is silent for longer is gone: it says every 15 seconds that it is there.
 const SILENCE: Duration = Duration::from_secs(40);
@@ -75,7 +75,7 @@ impl Client {
                 None => End::Gone,
             };
             let end = match end {
-                End::Gone => read_log(&log, &mut ear)?,
+                End::Gone => read_log(&*log, &mut ear)?,
                 end => end,
             };
             match end {
@@ -113,7 +113,7 @@ impl Client {
     }
 }
 
-fn read_log<F>(log: &SqliteLog, ear: &mut Ear<F>) -> Result<End, ClientError>
+fn read_log<F>(log: &dyn MessageLog, ear: &mut Ear<F>) -> Result<End, ClientError>
 where
     F: FnMut(Heard<'_>) -> ControlFlow<()>,
 {

@@ -10,13 +10,12 @@ use paw_broker::SessionId;
 use paw_broker::broker::bind_address;
 use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, Receipt, SessionMode};
 use paw_host::clock::Stopwatch;
 use paw_host::files;
 use paw_host::git::Repo;
-use paw_host::sqlite::Durability;
 
 use super::LaunchError;
 
@@ -65,7 +64,7 @@ impl Broker {
     /// Makes the session the current one of the repository's log, and a token for each of its agents.
     pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<Tokens, LaunchError> {
         files::create_private_dir(self.dir.path())?;
-        let log = SqliteLog::open(&self.dir.log(), Durability::Process)?;
+        let log = log::open(&self.dir.log())?;
         let session = SessionId::new(&receipt.session_id());
         log.begin(&session, now)?;
         let keyring = Keyring::new(&log, self.dir.path());
@@ -82,10 +81,7 @@ impl Broker {
 /// Makes the tokens of a session worthless.
 pub(super) fn revoke(repo: &Repo, receipt: &Receipt) -> Result<(), LaunchError> {
     let dir = PawDir::of(&repo.common_dir);
-    if !dir.log().exists() {
-        return Ok(());
-    }
-    let log = SqliteLog::open(&dir.log(), Durability::Process)?;
+    let Some(log) = log::find(&dir.log())? else { return Ok(()) };
     let keyring = Keyring::new(&log, dir.path());
     let session = SessionId::new(&receipt.session_id());
     for agent in speakers(receipt) {
