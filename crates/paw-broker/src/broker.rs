@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::audit::Audit;
 use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint, PawDir};
-use crate::http::{self, Address, App, Limits, WatchRequest};
+use crate::http::{self, Address, App, KnownKeys, Limits, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
@@ -147,16 +147,14 @@ impl Broker {
         };
         let (ending, ended) = watch::channel(false);
         let (watch_sender, watches) = mpsc::channel(WATCHES);
-        let keys = keyring.load(&settings.session)?;
         let app = Arc::new(App {
             bus: Arc::clone(&bus),
-            keyring: keyring.clone(),
+            keys: KnownKeys::load(keyring.clone(), settings.session.clone())?,
             auth: settings.config.auth,
             address: Address(address),
             repository: settings.repository.clone(),
             watches: watch_sender,
             ending: ended.clone(),
-            keys: RwLock::new((keys, Stopwatch::start())),
             started: Stopwatch::start(),
             large_bodies: Semaphore::new(LARGE_BODIES),
         });
@@ -258,8 +256,7 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
 async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
     while tokio::time::timeout(LOOK_AROUND, ended.wait_for(|ended| *ended)).await.is_err() {
         app.bus.refresh();
-        let app = Arc::clone(&app);
-        let _ = tokio::task::spawn_blocking(move || app.refresh_keys()).await;
+        app.keys.refresh().await;
     }
 }
 
