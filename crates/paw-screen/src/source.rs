@@ -1,6 +1,5 @@
 //! Where news come from and answers go to: the bus of this process, or a broker somewhere on this machine.
 
-mod events;
 pub mod remote;
 
 use std::sync::Arc;

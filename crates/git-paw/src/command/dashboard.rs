@@ -49,11 +49,11 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| PawError::DashboardError(error.to_string()))?;
+    let (feeds, news) = mpsc::channel(FEEDS);
+    let (answers, carried) = mpsc::channel(ANSWERS);
+    remote::follow(remote, Vec::new(), feeds.clone()).map_err(failed)?;
     runtime
         .block_on(async {
-            let (feeds, news) = mpsc::channel(FEEDS);
-            let (answers, carried) = mpsc::channel(ANSWERS);
-            tokio::spawn(remote::follow(remote, Vec::new(), feeds.clone()));
             tokio::spawn(remote::answer(client, carried, feeds));
             let wires = Wires { feeds: news, answers };
             on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await

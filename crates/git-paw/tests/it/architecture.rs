@@ -114,6 +114,21 @@ fn the_storage_engine_of_messages_is_chosen_in_the_log_module_alone() {
 }
 
 #[test]
+fn http_is_spoken_by_the_broker_s_client_and_server_alone() {
+    let homes = ["paw-broker/src/client", "paw-broker/src/http"];
+    for (name, text) in all_files() {
+        let is_test = ["/tests/", "/benches/"].iter().any(|part| name.contains(part));
+        if is_test || homes.iter().any(|home| name.starts_with(home)) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for mark in ["TcpStream", "HTTP/1.", "Content-Length", "text/event-stream", "\"data:"] {
+            assert!(!code.contains(mark), "{name} has `{mark}`: use paw_broker::client");
+        }
+    }
+}
+
+#[test]
 fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     for file in sources("git-paw") {
         let text = fs::read_to_string(&file).unwrap();

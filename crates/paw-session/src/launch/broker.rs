@@ -8,7 +8,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_broker::SessionId;
 use paw_broker::broker::bind_address;
-use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_broker::client::{self, Listener};
+use paw_broker::endpoint::{self, Endpoint, PawDir};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::config::BrokerConfig;
@@ -102,7 +103,7 @@ fn require_none(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
     loop {
         let Some(found) = Endpoint::load(dir)? else { return Ok(()) };
         let Some(address) = found.address() else { return Ok(()) };
-        match endpoint::probe(address) {
+        match client::probe(address) {
             Ok(Listener::Broker { repository: Some(of), .. }) if of == repo.root => {
                 if watch.remaining(FAREWELL).is_zero() {
                     return Err(LaunchError::BrokerRuns { url: found.url, pid: found.pid });
