@@ -104,7 +104,7 @@ impl Draft {
             // As exact as the log keeps it, so that memory and log agree.
             at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
             sender: route::sender(&message).clone(),
-            audience: route::audience(&message),
+            audience: message.audience(),
             body: message.to_text().into(),
             message,
         }
