@@ -21,13 +21,12 @@ use std::time::{Duration, Instant};
 
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::{Keyring, Token};
-use paw_broker::log::{Draft, MessageLog as _, SqliteLog};
+use paw_broker::log::{self, Draft};
 use paw_broker::message::{Artifact, Feedback, Message, Status};
 use paw_broker::{Broker, SessionId, Settings};
 use paw_core::AgentId;
 use paw_core::config::{BrokerConfig, Synchronous};
 use paw_host::clock;
-use paw_host::sqlite::Durability;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -123,7 +122,7 @@ impl Server {
     fn start(full: bool, rows: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let paw_dir = PawDir::of(&dir.path().join(".git"));
-        let log = SqliteLog::open(&paw_dir.log(), Durability::Process).unwrap();
+        let log = log::open(&paw_dir.log()).unwrap();
         let keyring = Keyring::new(&log, paw_dir.path());
         let tokens = (0..AGENTS).map(|number| keyring.mint(&session(), &agent(number)).unwrap()).collect();
         for start in (0..rows).step_by(10_000) {
@@ -173,7 +172,7 @@ impl Server {
     }
 
     fn head(&self) -> u64 {
-        let log = SqliteLog::open(&self.log(), Durability::Process).unwrap();
+        let log = log::open(&self.log()).unwrap();
         log.head().unwrap()
     }
 

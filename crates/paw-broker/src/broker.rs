@@ -4,16 +4,15 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use paw_core::PawError;
-use paw_core::config::{BrokerAuth, BrokerConfig, Synchronous};
+use paw_core::config::{BrokerAuth, BrokerConfig};
 use paw_core::error::BrokerError;
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError, Lock};
-use paw_host::sqlite::Durability;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -21,9 +20,9 @@ use tokio::task::JoinHandle;
 use crate::audit::Audit;
 use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint, PawDir};
-use crate::http::{self, Address, App, Limits, WatchRequest};
+use crate::http::{self, Address, App, KnownKeys, Limits, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
-use crate::log::{LogError, MessageLog, SessionId, SqliteLog};
+use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
 
 const WORKERS: usize = 2;
@@ -127,11 +126,10 @@ impl Broker {
         let dir = PawDir::of(&settings.common_dir);
         files::create_private_dir(dir.path())?;
         let lock = take_lock(&dir)?;
-        let log = SqliteLog::open(&dir.log(), durability(&settings.config))?;
+        let log = log::open_with(&dir.log(), settings.config.synchronous)?;
         log.begin(&settings.session, clock::now())?;
         let keyring = Keyring::new(&log, dir.path());
         keyring.operator()?;
-        let log: Arc<dyn MessageLog> = Arc::new(log);
         let bus = Bus::open(log, settings.session.clone(), settings.nudge)?;
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
@@ -149,16 +147,14 @@ impl Broker {
         };
         let (ending, ended) = watch::channel(false);
         let (watch_sender, watches) = mpsc::channel(WATCHES);
-        let keys = keyring.load(&settings.session)?;
         let app = Arc::new(App {
             bus: Arc::clone(&bus),
-            keyring: keyring.clone(),
+            keys: KnownKeys::load(keyring.clone(), settings.session.clone())?,
             auth: settings.config.auth,
             address: Address(address),
             repository: settings.repository.clone(),
             watches: watch_sender,
             ending: ended.clone(),
-            keys: RwLock::new((keys, Stopwatch::start())),
             started: Stopwatch::start(),
             large_bodies: Semaphore::new(LARGE_BODIES),
         });
@@ -260,8 +256,7 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
 async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
     while tokio::time::timeout(LOOK_AROUND, ended.wait_for(|ended| *ended)).await.is_err() {
         app.bus.refresh();
-        let app = Arc::clone(&app);
-        let _ = tokio::task::spawn_blocking(move || app.refresh_keys()).await;
+        app.keys.refresh().await;
     }
 }
 
@@ -274,13 +269,6 @@ pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
     match config.auth {
         BrokerAuth::None if !bind.is_loopback() => Err(StartError::Exposed(bind)),
         _ => Ok(bind),
-    }
-}
-
-pub(crate) fn durability(config: &BrokerConfig) -> Durability {
-    match config.synchronous {
-        Synchronous::Normal => Durability::Process,
-        Synchronous::Full => Durability::Power,
     }
 }
 

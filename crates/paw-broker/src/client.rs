@@ -1,7 +1,13 @@
 //! What an agent or a person uses to speak and to listen: over HTTP when a broker runs, else straight to the log,
-//! under the same rules. Blocking, without a runtime.
+//! under the same rules. Blocking, without a runtime. The only HTTP client of the workspace.
+//!
+//! - [`Client`]: one who speaks and listens; `direct` is its way to the log, `listen` everything as it is said
+//! - [`Connection`]: a broker at an address, its status and its events; [`probe`]: what listens on a port
+//! - `request`: one HTTP request; `events`: server-sent events
 
+mod connection;
 mod direct;
+mod events;
 mod listen;
 mod request;
 
@@ -17,8 +23,11 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
+pub use self::connection::{BrokerStatus, Connection, ConnectionError, Listener, probe};
+use self::events::Row;
+pub use self::events::{Event, Events};
 pub use self::listen::Heard;
 use self::request::{Answer, Request};
 use crate::endpoint::{self, Endpoint, PawDir};
@@ -137,9 +146,8 @@ impl Client {
             let token = set(who.token).map(|token| Token::from_text(&token));
             (crate::message::agent_id("GIT_PAW_AGENT_ID", &agent)?, token)
         } else {
-            let operator = crate::message::agent_id("agent_id", AgentId::OPERATOR)?;
             let file = dir.path().join(OPERATOR_FILE);
-            (operator, files::load_text(&file)?.map(|token| Token::from_text(&token)))
+            (AgentId::operator(), files::load_text(&file)?.map(|token| Token::from_text(&token)))
         };
         Ok(Self { dir, config, agent, token, session, url: set(who.url), nudge: true })
     }
@@ -163,7 +171,7 @@ impl Client {
         match self.ask(&Request::post("/publish", &body))? {
             Some(answer) => {
                 let answer = self.accepted(answer)?;
-                Ok(Said { seq: answer.seq.unwrap_or_default(), way: Way::Broker })
+                Ok(Said { seq: answer.head.seq.unwrap_or_default(), way: Way::Broker })
             }
             None => Ok(Said { seq: self.write_down(message, now)?, way: Way::Log }),
         }
@@ -288,23 +296,6 @@ struct Page {
     entries: Vec<Row>,
     last_seq: u64,
     more: bool,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    seq: u64,
-    at: Timestamp,
-    sender: AgentId,
-    session: SessionId,
-    message: Value,
-}
-
-impl Row {
-    /// Nothing for a message of a type that this version does not know.
-    fn stored(self) -> Option<Stored> {
-        let message = Message::from_json(self.message).ok()?;
-        Some(Stored { seq: self.seq, session: self.session, at: self.at, sender: self.sender, message })
-    }
 }
 
 impl Page {

@@ -1,7 +1,7 @@
 //! The broker over HTTP. Every request is looked at before it is read: where it was meant to go, which page sent it,
 //! who sends it, and how much it brings.
 //!
-//! - `admit`: Host, Origin and token
+//! - `admit`: Host, Origin and token; `keys`: whose tokens are known
 //! - `publish`, `inbox`, `status`, `watch`, `events`: one file per endpoint
 //! - `serve`: connections, how many and how long
 //! - `answer`: errors as JSON
@@ -10,6 +10,7 @@ mod admit;
 mod answer;
 mod events;
 mod inbox;
+mod keys;
 mod publish;
 mod serve;
 mod status;
@@ -17,8 +18,7 @@ mod stream;
 mod watch;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use hyper::Request;
 use hyper::body::Incoming;
@@ -29,24 +29,22 @@ use tokio::sync::{mpsc, watch as flag};
 
 pub use admit::Address;
 use answer::{ApiError, Response};
+pub use keys::KnownKeys;
 use serve::Connection;
 pub use serve::{Limits, serve};
 pub use watch::WatchRequest;
 
 use crate::bus::Bus;
-use crate::identity::{Keyring, Keys};
 
 const ENDPOINTS: [&str; 5] = ["/publish", "/status", "/log", "/watch", "/events"];
 /// The longest message that is taken.
 pub const LARGEST_BODY: usize = 256 << 10;
-/// The keys are not read more often than this for the sake of unknown tokens.
-const KEYS_AGAIN: Duration = Duration::from_millis(20);
 
 /// What every request can see.
 #[derive(Debug)]
 pub struct App {
     pub bus: Arc<Bus>,
-    pub keyring: Keyring,
+    pub keys: KnownKeys,
     pub auth: BrokerAuth,
     pub address: Address,
     pub repository: PathBuf,
@@ -54,23 +52,9 @@ pub struct App {
     pub watches: mpsc::Sender<WatchRequest>,
     /// Turns true when the broker ends.
     pub ending: flag::Receiver<bool>,
-    pub keys: RwLock<(Keys, Stopwatch)>,
     pub started: Stopwatch,
     /// Large bodies that may be in memory at once.
     pub large_bodies: tokio::sync::Semaphore,
-}
-
-impl App {
-    /// Reads the keys again, so that a token made by another process is known and a revoked one is not.
-    pub fn refresh_keys(&self) {
-        match self.keyring.load(self.bus.session()) {
-            Ok(keys) => {
-                let now = Stopwatch::start();
-                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = (keys, now);
-            }
-            Err(error) => tracing::warn!(%error, "cannot read the tokens"),
-        }
-    }
 }
 
 /// One request, from the door to its answer.

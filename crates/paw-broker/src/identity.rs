@@ -154,12 +154,10 @@ pub fn may_send(caller: &Caller, message: &Message) -> Result<(), Refusal> {
     {
         return Err(Refusal::ForgedSender { claimed: claimed.clone(), owner: owner.clone() });
     }
-    match message {
-        Message::Verified(_) | Message::VerifyNow(_) | Message::AdvancedMain(_) if !caller.is_in_charge() => {
-            Err(Refusal::NotInCharge(message.type_name()))
-        }
-        _ => Ok(()),
+    if message.is_privileged() && !caller.is_in_charge() {
+        return Err(Refusal::NotInCharge(message.type_name()));
     }
+    Ok(())
 }
 
 fn is_commit(message: &Message) -> bool {

@@ -1,27 +1,46 @@
 //! The durable log of messages: what is in it, and what any log must be able to do.
 //!
-//! - [`MessageLog`]: the trait. [`SqliteLog`] is the log of one machine.
+//! - [`open`]: the log of a repository; the storage engine is chosen here and nowhere else
+//! - [`MessageLog`]: what every engine can do; `sqlite` is the log of one machine
 //! - [`Stored`]: a message with its place, session, time and sender
 //! - `writer`: many publishers, one commit
 
 mod database;
 mod error;
 mod sqlite;
+mod tokens;
 pub(crate) mod writer;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use paw_core::AgentId;
+use paw_core::config::Synchronous;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use database::Database;
 pub use error::LogError;
-pub use sqlite::SqliteLog;
+use sqlite::SqliteLog;
 
+use crate::identity::TokenHash;
 use crate::message::Message;
 use crate::route::{self, Audience};
+
+/// Opens the log at `path`, and creates it if there is none. What is written survives the end of the process.
+pub fn open(path: &Path) -> Result<Arc<dyn MessageLog>, LogError> {
+    open_with(path, Synchronous::Normal)
+}
+
+/// [`open`], where the configuration decides whether a power failure may lose the newest messages.
+pub fn open_with(path: &Path, synchronous: Synchronous) -> Result<Arc<dyn MessageLog>, LogError> {
+    Ok(Arc::new(SqliteLog::open(path, synchronous)?))
+}
+
+/// Opens the log at `path`, if there is one.
+pub fn find(path: &Path) -> Result<Option<Arc<dyn MessageLog>>, LogError> {
+    path.exists().then(|| open(path)).transpose()
+}
 
 /// Which session a message belongs to. Cheap to copy, because every message carries one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,7 +104,7 @@ impl Draft {
             // As exact as the log keeps it, so that memory and log agree.
             at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
             sender: route::sender(&message).clone(),
-            audience: route::audience(&message),
+            audience: message.audience(),
             body: message.to_text().into(),
             message,
         }
@@ -142,6 +161,12 @@ pub struct Newest {
 /// A log that several processes may write to. Nothing here assumes one process or one clock: the log gives the
 /// numbers, and a number that was seen once stands for everything before it.
 pub trait MessageLog: Send + Sync + fmt::Debug {
+    /// Makes `session` the current one, before its first message is there.
+    fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError>;
+
+    /// The session that was written to or begun last.
+    fn current_session(&self) -> Result<Option<SessionId>, LogError>;
+
     /// Adds messages in their order, all or none. They are durable when it returns, under consecutive numbers of
     /// which it returns the first.
     fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError>;
@@ -169,6 +194,19 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
 
     fn save_snapshot(&self, session: &SessionId, seq: u64, body: &str) -> Result<(), LogError>;
 
-    /// Forgets a session. Its numbers are not given again.
+    /// Keeps the hash of an agent's token in place of an older one. Without a session it is valid in all of them.
+    fn save_token(
+        &self,
+        session: Option<&SessionId>,
+        agent: &AgentId,
+        hash: TokenHash,
+    ) -> Result<(), LogError>;
+
+    fn delete_token(&self, session: &SessionId, agent: &AgentId) -> Result<(), LogError>;
+
+    /// The tokens that are valid in a session.
+    fn load_tokens(&self, session: &SessionId) -> Result<Vec<(AgentId, TokenHash)>, LogError>;
+
+    /// Forgets a session and its tokens. Its numbers are not given again.
     fn purge(&self, session: &SessionId) -> Result<(), LogError>;
 }

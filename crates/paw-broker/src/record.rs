@@ -111,12 +111,9 @@ impl Records {
                 }
                 self.see(stored);
             }
+            // The broker writes it about an agent, not the agent itself.
             Message::VerifyNow(_) => {}
-            Message::Feedback(_)
-            | Message::Question(_)
-            | Message::AdvancedMain(_)
-            | Message::Learning(_)
-            | Message::Answer(_) => self.see(stored),
+            _ => self.see(stored),
         }
     }
 

@@ -22,6 +22,13 @@ impl Audience {
     /// Never an agent's id.
     const OTHERS: &'static str = "*";
 
+    pub fn only(agent: &AgentId) -> Self {
+        match agent.as_str() {
+            AgentId::SUPERVISOR => Self::Supervisor,
+            _ => Self::Only(agent.clone()),
+        }
+    }
+
     /// The column of the log, empty for nobody.
     pub fn as_column(&self) -> Option<&str> {
         match self {
@@ -50,28 +57,6 @@ impl Audience {
             Self::Only(only) => only == agent,
             Self::Supervisor => agent.as_str() == AgentId::SUPERVISOR,
         }
-    }
-}
-
-/// Who a message is for.
-pub fn audience(message: &Message) -> Audience {
-    match message {
-        Message::Status(_) => Audience::Nobody,
-        Message::Artifact(_) | Message::Verified(_) | Message::Intent(_) | Message::AdvancedMain(_) => {
-            Audience::Others
-        }
-        Message::Blocked(message) => only(&message.from),
-        Message::Feedback(message) => only(&message.agent_id),
-        Message::Answer(message) => only(&message.agent_id),
-        Message::Learning(message) => message.branch_id.as_ref().map_or(Audience::Supervisor, only),
-        Message::Question(_) | Message::VerifyNow(_) => Audience::Supervisor,
-    }
-}
-
-fn only(agent: &AgentId) -> Audience {
-    match agent.as_str() {
-        AgentId::SUPERVISOR => Audience::Supervisor,
-        _ => Audience::Only(agent.clone()),
     }
 }
 
@@ -142,7 +127,7 @@ mod tests {
             assert!(seen.contains(&name), "{name} is not in the table");
         }
         for (message, expected) in table {
-            let found = audience(&message);
+            let found = message.audience();
             assert_eq!(found, expected, "{message}");
             assert_eq!(Audience::from_column(found.as_column()), found, "{message}");
         }

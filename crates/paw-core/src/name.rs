@@ -169,6 +169,11 @@ impl AgentId {
         Self(Self::SUPERVISOR.to_owned())
     }
 
+    /// The agent in whose name the person at the keyboard speaks.
+    pub fn operator() -> Self {
+        Self(Self::OPERATOR.to_owned())
+    }
+
     /// The slug of a branch. Two branches may share one; [`AgentId::for_branch`] tells them apart.
     pub fn slug(branch: &BranchName) -> Self {
         let mut slug = String::with_capacity(branch.0.len());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paw_broker::endpoint::address;
 use paw_broker::learnings;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_broker::radar::Patrol;
 use paw_broker::watch::Target;
 use paw_broker::{Broker, Bus, SessionId, Settings};
@@ -13,7 +13,6 @@ use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::signals::EndSignals;
-use paw_host::sqlite::Durability;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
 use paw_supervisor::unanswered::Unanswered;
@@ -208,10 +207,9 @@ fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
 /// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
-    let last = if log.exists() {
-        SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session()).map_err(failed)?
-    } else {
-        None
+    let last = match log::find(&log).map_err(failed)? {
+        Some(log) => log.current_session().map_err(failed)?,
+        None => None,
     };
     Ok(last.unwrap_or_else(|| {
         SessionId::new(SessionName::for_project(&ProjectName::from_path(&repo.root)).as_str())

@@ -1,6 +1,5 @@
 //! Where news come from and answers go to: the bus of this process, or a broker somewhere on this machine.
 
-mod events;
 pub mod remote;
 
 use std::sync::Arc;
@@ -62,8 +61,7 @@ pub async fn answer_on_bus(bus: Arc<Bus>, mut answers: mpsc::Receiver<Answer>, f
 
 /// The person in front of the screen is the operator, whichever way the answer goes.
 fn answer_message(answer: Answer) -> Result<Message, message::MessageError> {
-    let operator = message::agent_id("from", AgentId::OPERATOR)?;
-    let mut said = message::Answer::new(answer.asker, operator, answer.text);
+    let mut said = message::Answer::new(answer.asker, AgentId::operator(), answer.text);
     said.re = Some(answer.quoted);
     // Words that would not pass on their way in are refused here, where they can still be mended.
     Message::from_json(Message::from(said).to_json())

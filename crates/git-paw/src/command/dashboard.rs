@@ -4,10 +4,9 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
-use paw_host::sqlite::Durability;
 use paw_runtime::SessionProcess;
 use paw_screen::dashboard::{Feed, Header, Home, Look, Options};
 use paw_screen::news::Member;
@@ -40,17 +39,17 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
             "no broker is running here\nhint: git paw serve starts one".to_owned(),
         ));
     }
-    let log = SqliteLog::open(&dir.log(), Durability::Process).map_err(failed)?;
+    let log = log::open(&dir.log()).map_err(failed)?;
     let token = Keyring::new(&log, dir.path()).operator().map_err(failed)?;
     let remote = Remote { common_dir: repo.common_dir.clone(), token: Some(token) };
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| PawError::DashboardError(error.to_string()))?;
+    let (feeds, news) = mpsc::channel(FEEDS);
+    let (answers, carried) = mpsc::channel(ANSWERS);
+    remote::follow(remote, Vec::new(), feeds.clone()).map_err(failed)?;
     runtime
         .block_on(async {
-            let (feeds, news) = mpsc::channel(FEEDS);
-            let (answers, carried) = mpsc::channel(ANSWERS);
-            tokio::spawn(remote::follow(remote, Vec::new(), feeds.clone()));
             tokio::spawn(remote::answer(client, carried, feeds));
             let wires = Wires { feeds: news, answers };
             on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await

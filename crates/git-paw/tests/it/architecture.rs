@@ -108,6 +108,47 @@ fn a_clis_name_stands_only_in_its_descriptor() {
     }
 }
 
+/// Every Rust file of the workspace except this one, as `paw-broker/src/log.rs` and its text.
+fn all_files() -> Vec<(String, String)> {
+    let crates = root().join("crates");
+    let mut left = vec![crates.clone()];
+    let mut files = Vec::new();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("it/architecture.rs") {
+            let name = path.strip_prefix(&crates).unwrap().to_string_lossy().into_owned();
+            files.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files
+}
+
+#[test]
+fn the_storage_engine_of_messages_is_chosen_in_the_log_module_alone() {
+    for (name, text) in all_files() {
+        let in_log = name == "paw-broker/src/log.rs" || name.starts_with("paw-broker/src/log/");
+        assert!(in_log || !text.contains("SqliteLog"), "{name} names the storage engine: use log::open");
+        let in_broker = name.starts_with("paw-broker/src/");
+        assert!(in_log || !in_broker || !text.contains("rusqlite"), "{name} uses SQLite: use MessageLog");
+    }
+}
+
+#[test]
+fn http_is_spoken_by_the_broker_s_client_and_server_alone() {
+    let homes = ["paw-broker/src/client", "paw-broker/src/http"];
+    for (name, text) in all_files() {
+        let is_test = ["/tests/", "/benches/"].iter().any(|part| name.contains(part));
+        if is_test || homes.iter().any(|home| name.starts_with(home)) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for mark in ["TcpStream", "HTTP/1.", "Content-Length", "text/event-stream", "\"data:"] {
+            assert!(!code.contains(mark), "{name} has `{mark}`: use paw_broker::client");
+        }
+    }
+}
+
 #[test]
 fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     for file in sources("git-paw") {

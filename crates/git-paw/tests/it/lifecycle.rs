@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
-use paw_host::sqlite::Durability;
+use paw_broker::log::{self, PageLimit};
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 
@@ -129,7 +128,7 @@ impl World {
     /// How many messages the repository's log holds.
     pub(crate) fn messages(&self) -> usize {
         let dir = PawDir::of(&self.repo.root.join(".git"));
-        let log = SqliteLog::open(&dir.log(), Durability::Process).unwrap();
+        let log = log::open(&dir.log()).unwrap();
         let session = log.current_session().unwrap();
         session.map_or(0, |session| log.history(&session, 0, PageLimit::DEFAULT).unwrap().len())
     }
@@ -137,7 +136,7 @@ impl World {
     /// Everything the repository's messages say.
     pub(crate) fn history(&self) -> String {
         let dir = PawDir::of(&self.repo.root.join(".git"));
-        let log = SqliteLog::open(&dir.log(), Durability::Process).unwrap();
+        let log = log::open(&dir.log()).unwrap();
         let session = log.current_session().unwrap().unwrap();
         format!("{:?}", log.history(&session, 0, PageLimit::DEFAULT).unwrap())
     }

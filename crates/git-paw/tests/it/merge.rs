@@ -5,10 +5,9 @@ use std::process::Stdio;
 
 use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionName};
 use paw_host::clock;
-use paw_host::sqlite::Durability;
 use paw_session::Receipts;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ impl Team {
         }
         Receipts::at(team.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
         let log = PawDir::of(&team.repo.root.join(".git")).log();
-        let log = SqliteLog::open(&log, Durability::Process).unwrap();
+        let log = log::open(&log).unwrap();
         log.begin(&SessionId::new(&receipt.session_id()), clock::now()).unwrap();
         team
     }

@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
 
 use paw_broker::Bus;
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::SqliteLog;
-use paw_host::sqlite::Durability;
+use paw_broker::log;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};
 
@@ -180,9 +178,9 @@ fn an_agent_whose_worktree_was_removed_while_no_broker_ran_is_known_no_longer() 
     wait_until("the work of the other is seen", || (team.count(seen) == 2).then_some(()));
     team.stop();
     assert_eq!(team.count("[conflict-detector]"), 0, "{}", team.trail());
-    let log = SqliteLog::open(&PawDir::of(&team.repo.root.join(".git")).log(), Durability::Process).unwrap();
+    let log = log::open(&PawDir::of(&team.repo.root.join(".git")).log()).unwrap();
     let session = log.current_session().unwrap().unwrap();
-    let bus = Bus::open(Arc::new(log), session, false).unwrap();
+    let bus = Bus::open(log, session, false).unwrap();
     let known: Vec<String> = bus.records().iter().map(|record| record.agent_id.to_string()).collect();
     assert_eq!(known, ["feat-b"]);
 }

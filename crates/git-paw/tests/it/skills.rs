@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
-use paw_broker::log::{Draft, MessageLog as _, SessionId, SqliteLog};
+use paw_broker::log::{self, Draft, MessageLog, SessionId};
 use paw_broker::message::{Answer, Message, Question};
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionName};
-use paw_host::sqlite::Durability;
 use paw_session::Receipts;
 use paw_session::briefing::{self, Assignment, Member, Role, Team};
 use paw_session::skills;
@@ -21,7 +21,7 @@ struct Session {
     sandbox: Sandbox,
     repo: TestRepo,
     worktree: PathBuf,
-    log: SqliteLog,
+    log: Arc<dyn MessageLog>,
     id: SessionId,
 }
 
@@ -33,7 +33,7 @@ impl Session {
         repo.git(["worktree", "add", "--quiet", "-b", "feat/parser", worktree.to_str().unwrap()]);
         // git finds `git paw` as git-paw on PATH.
         symlink(PROGRAM, sandbox.root().join("bin/git-paw")).unwrap();
-        let log = SqliteLog::open(&PawDir::of(&repo.root.join(".git")).log(), Durability::Process).unwrap();
+        let log = log::open(&PawDir::of(&repo.root.join(".git")).log()).unwrap();
         let session = Self { sandbox, repo, worktree, log, id: SessionId::new("paw-app@20260131T120000Z") };
         session.write_receipt();
         session.talk();

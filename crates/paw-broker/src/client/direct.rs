@@ -1,5 +1,6 @@
 //! Straight to the log, while no broker runs.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -9,9 +10,8 @@ use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
 
 use super::{Client, ClientError, Inbox};
-use crate::broker::durability;
 use crate::identity::{Caller, Keyring, may_send};
-use crate::log::{Draft, MessageLog as _, PageLimit, SessionId, SqliteLog};
+use crate::log::{self, Draft, MessageLog, PageLimit, SessionId};
 use crate::message::Message;
 use crate::route;
 
@@ -46,11 +46,11 @@ impl Client {
         }
     }
 
-    pub(super) fn open_log(&self) -> Result<(SqliteLog, SessionId, Caller), ClientError> {
+    pub(super) fn open_log(&self) -> Result<(Arc<dyn MessageLog>, SessionId, Caller), ClientError> {
         if !self.dir.log().exists() {
             return Err(ClientError::NoSession);
         }
-        let log = SqliteLog::open(&self.dir.log(), durability(&self.config))?;
+        let log = log::open_with(&self.dir.log(), self.config.synchronous)?;
         let session = match &self.session {
             Some(session) => session.clone(),
             None => log.current_session()?.ok_or(ClientError::NoSession)?,
@@ -59,7 +59,7 @@ impl Client {
         Ok((log, session, caller))
     }
 
-    fn prove(&self, log: &SqliteLog, session: &SessionId) -> Result<Caller, ClientError> {
+    fn prove(&self, log: &Arc<dyn MessageLog>, session: &SessionId) -> Result<Caller, ClientError> {
         if self.config.auth == BrokerAuth::None {
             return Ok(Caller::Anybody);
         }

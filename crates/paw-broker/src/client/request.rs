@@ -1,10 +1,11 @@
-//! One HTTP request to our own broker: small, blocking, bounded in time and size.
+//! One HTTP request to a broker: small, blocking, bounded in time and size. HTTP/1.0, so that a body is sent as it is.
 
 use std::fmt::Write as _;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use paw_host::clock::Stopwatch;
 use serde_json::Value;
 
 use super::ClientError;
@@ -13,8 +14,10 @@ use crate::identity::Token;
 const CONNECT: Duration = Duration::from_millis(500);
 /// How long an answer may take, beyond what was asked to be waited for.
 const ANSWER: Duration = Duration::from_secs(2);
+/// More than the head of any answer of a broker.
+const LARGEST_HEAD: u64 = 16 << 10;
 /// More than any page that a broker sends.
-const LARGEST_ANSWER: u64 = 16 << 20;
+const LARGEST_BODY: u64 = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct Request<'a> {
@@ -24,12 +27,19 @@ pub(super) struct Request<'a> {
     wait: Duration,
 }
 
+/// A whole answer.
 #[derive(Debug)]
 pub(super) struct Answer {
-    status: u16,
+    pub(super) head: Head,
+    pub(super) body: Vec<u8>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: u16,
     /// The number a message was stored under.
     pub(super) seq: Option<u64>,
-    pub(super) body: Vec<u8>,
+    length: Option<u64>,
 }
 
 impl<'a> Request<'a> {
@@ -45,74 +55,130 @@ impl<'a> Request<'a> {
         Self { wait, ..self }
     }
 
+    /// Sends it and reads the whole answer.
     pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<Answer> {
-        let stream = self.ask(address, token, "HTTP/1.1", ANSWER.saturating_add(self.wait))?;
-        let mut answer = Vec::new();
-        stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
-        Answer::parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        let (head, mut reader) = self.open(address, token)?;
+        let body = head.read_body(&mut reader)?;
+        Ok(Answer { head, body })
     }
 
-    /// The answer as it comes, in HTTP/1.0, so that its body is sent as it is. Silence for so long is an error.
+    /// Sends it and reads the head of the answer.
     pub(super) fn open(
         &self,
         address: SocketAddr,
         token: Option<&Token>,
-        silence: Duration,
-    ) -> io::Result<TcpStream> {
-        self.ask(address, token, "HTTP/1.0", silence)
+    ) -> io::Result<(Head, BufReader<TcpStream>)> {
+        let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+        stream.set_read_timeout(Some(ANSWER.saturating_add(self.wait)))?;
+        self.write(&stream, address, token)?;
+        let mut reader = BufReader::new(stream);
+        Ok((Head::read(&mut reader)?, reader))
     }
 
-    fn ask(
-        &self,
-        address: SocketAddr,
-        token: Option<&Token>,
-        version: &str,
-        silence: Duration,
-    ) -> io::Result<TcpStream> {
-        let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
+    /// Sends it to an unknown program. Nothing if no program listens; all of it has to be done within `limit`.
+    pub(super) fn probe(&self, address: SocketAddr, limit: Duration) -> Option<io::Result<Answer>> {
+        let deadline = (Stopwatch::start(), limit);
+        let stream = TcpStream::connect_timeout(&address, limit).ok()?;
+        let ask = || {
+            self.write(&stream, address, None)?;
+            let mut reader = BufReader::new(Deadline(&stream, deadline));
+            let head = Head::read(&mut reader)?;
+            // A body that does not arrive in time is as good as none.
+            let body = head.read_body(&mut reader).unwrap_or_default();
+            Ok(Answer { head, body })
+        };
+        Some(ask())
+    }
+
+    fn write(&self, mut stream: &TcpStream, address: SocketAddr, token: Option<&Token>) -> io::Result<()> {
         stream.set_write_timeout(Some(ANSWER))?;
-        stream.set_read_timeout(Some(silence))?;
-        let mut head =
-            format!("{} {} {version}\r\nHost: {address}\r\nConnection: close\r\n", self.method, self.path);
+        let mut text =
+            format!("{} {} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n", self.method, self.path);
         // A token with a line break in it would be a header of its own.
         if let Some(token) = token.filter(|token| token.reveal().bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            let _ = write!(head, "Authorization: Bearer {}\r\n", token.reveal());
+            let _ = write!(text, "Authorization: Bearer {}\r\n", token.reveal());
         }
         if self.method == "POST" {
             let length = self.body.len();
-            let _ = write!(head, "Content-Type: application/json\r\nContent-Length: {length}\r\n");
+            let _ = write!(text, "Content-Type: application/json\r\nContent-Length: {length}\r\n");
         }
-        head.push_str("\r\n");
-        head.push_str(self.body);
-        stream.write_all(head.as_bytes())?;
-        Ok(stream)
+        text.push_str("\r\n");
+        text.push_str(self.body);
+        // In one piece: a program that answers after the first part and closes would make the rest an error.
+        stream.write_all(text.as_bytes())
     }
 }
 
-impl Answer {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-        let head = std::str::from_utf8(&bytes[..end]).ok()?;
-        let mut lines = head.split("\r\n");
-        let status = lines.next()?.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-        let header = |name: &str| {
-            let found = lines.clone().find_map(|line| {
-                let (key, value) = line.split_once(':')?;
-                key.eq_ignore_ascii_case(name).then_some(value.trim())
-            });
-            found.and_then(|value| value.parse::<u64>().ok())
-        };
-        let body = bytes[end + 4..].to_vec();
-        if header("content-length").is_some_and(|length| length != body.len() as u64) {
-            return None;
+/// A stream that may be read until a point in time.
+struct Deadline<'a>(&'a TcpStream, (Stopwatch, Duration));
+
+impl Read for Deadline<'_> {
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        let (watch, limit) = self.1;
+        let left = watch.remaining(limit);
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        Some(Self { status, seq: header("x-git-paw-seq"), body })
+        self.0.set_read_timeout(Some(left))?;
+        self.0.read(part)
+    }
+}
+
+impl Head {
+    /// `InvalidData` if it is not HTTP, `UnexpectedEof` if there is no answer at all.
+    fn read(reader: &mut impl BufRead) -> io::Result<Self> {
+        let mut reader = reader.take(LARGEST_HEAD);
+        let mut line = Vec::new();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let status = status(&line).ok_or(io::ErrorKind::InvalidData)?;
+        let mut head = Self { status, seq: None, length: None };
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line)?;
+            if !line.ends_with(b"\n") {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            if line.trim_ascii().is_empty() {
+                return Ok(head);
+            }
+            head.take_header(&line);
+        }
     }
 
+    fn take_header(&mut self, line: &[u8]) {
+        let Some((name, value)) = std::str::from_utf8(line).ok().and_then(|line| line.split_once(':')) else {
+            return;
+        };
+        let number = value.trim().parse().ok();
+        if name.eq_ignore_ascii_case("content-length") {
+            self.length = number;
+        } else if name.eq_ignore_ascii_case("x-git-paw-seq") {
+            self.seq = number;
+        }
+    }
+
+    fn read_body(&self, reader: &mut impl Read) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        reader.take(self.length.unwrap_or(LARGEST_BODY).min(LARGEST_BODY)).read_to_end(&mut body)?;
+        if self.length.is_some_and(|length| length != body.len() as u64) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(body)
+    }
+}
+
+fn status(line: &[u8]) -> Option<u16> {
+    std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
+}
+
+impl Answer {
     /// The answer, if it is a good one.
     pub(super) fn ok(self) -> Result<Self, ClientError> {
-        if (200..300).contains(&self.status) {
+        let status = self.head.status;
+        if (200..300).contains(&status) {
             return Ok(self);
         }
         let parsed: Value = serde_json::from_slice(&self.body).unwrap_or_default();
@@ -122,7 +188,7 @@ impl Answer {
                 let _ = write!(text, "\nhint: {more}");
             }
         }
-        Err(ClientError::Http { status: self.status, text })
+        Err(ClientError::Http { status, text })
     }
 }
 
@@ -132,21 +198,41 @@ mod tests {
 
     use super::*;
 
+    fn parse(mut bytes: &[u8]) -> io::Result<Answer> {
+        let head = Head::read(&mut bytes)?;
+        let body = head.read_body(&mut bytes)?;
+        Ok(Answer { head, body })
+    }
+
     #[test]
     fn an_answer_is_read_with_its_number() {
-        let answer =
-            Answer::parse(b"HTTP/1.1 202 Accepted\r\nX-Git-Paw-Seq: 7\r\ncontent-length: 0\r\n\r\n").unwrap();
-        assert_eq!((answer.status, answer.seq), (202, Some(7)));
-        assert!(Answer::parse(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").is_none());
+        let text = b"HTTP/1.1 202 Accepted\r\nX-Git-Paw-Seq: 7\r\ncontent-length: 2\r\n\r\nokay";
+        let answer = parse(text).unwrap();
+        assert_eq!((answer.head.status, answer.head.seq, &*answer.body), (202, Some(7), &b"ok"[..]));
+        assert_eq!(parse(b"HTTP/1.0 401 Unauthorized\r\n\r\n").unwrap().head.status, 401);
+    }
+
+    #[test]
+    fn a_text_that_is_not_a_whole_answer_is_refused() {
+        for text in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
+            "HTTP/1.1 200 OK\r\nhalf a head",
+            "HTTP/1.1",
+            "HTTP/1.1 \u{e9}\u{e9}\r\n\r\n",
+            "220 mail\r\n",
+        ] {
+            assert_eq!(parse(text.as_bytes()).unwrap_err().kind(), io::ErrorKind::InvalidData, "{text}");
+        }
+        assert_eq!(parse(b"").unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_an_answer_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            Answer::parse(&bytes);
+        fn any_bytes_are_an_answer_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes);
             let mut bytes = bytes;
             bytes.splice(0..0, *b"HTTP/1.1 200 OK\r\n\r\n");
-            prop_assert!(Answer::parse(&bytes).is_some());
+            prop_assert!(parse(&bytes).is_ok());
         }
     }
 }

@@ -1,16 +1,13 @@
 //! Who may come in. A web page of somebody else must not reach the broker, even one that calls itself by our address.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::PoisonError;
 
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderValue};
-use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
-use paw_host::clock::Stopwatch;
 
+use super::App;
 use super::answer::ApiError;
-use super::{App, KEYS_AGAIN};
 use crate::identity::{Caller, Token};
 
 /// The address the broker listens on.
@@ -64,26 +61,7 @@ pub(super) async fn caller(app: &App, headers: &HeaderMap) -> Result<Caller, Api
         return Ok(Caller::Anybody);
     }
     let token = token(headers).ok_or_else(ApiError::no_token)?;
-    let owner = match owner(app, &token) {
-        Some(owner) => Some(owner),
-        None => late_owner(app, &token).await,
-    };
-    owner.map(Caller::Known).ok_or_else(ApiError::unknown_token)
-}
-
-fn owner(app: &App, token: &Token) -> Option<AgentId> {
-    app.keys.read().unwrap_or_else(PoisonError::into_inner).0.owner(token).cloned()
-}
-
-/// Another process may have made the token a moment ago. Whoever guesses is slowed down, and so is the reading.
-async fn late_owner(app: &App, token: &Token) -> Option<AgentId> {
-    let age = || app.keys.read().unwrap_or_else(PoisonError::into_inner).1.elapsed();
-    let arrived = Stopwatch::start();
-    tokio::time::sleep(KEYS_AGAIN.saturating_sub(age())).await;
-    if age() > arrived.elapsed() {
-        app.refresh_keys();
-    }
-    owner(app, token)
+    app.keys.owner(&token).await.map(Caller::Known).ok_or_else(ApiError::unknown_token)
 }
 
 fn token(headers: &HeaderMap) -> Option<Token> {

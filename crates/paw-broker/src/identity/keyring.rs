@@ -1,19 +1,16 @@
-//! Where tokens' hashes are kept, and the operator's token itself.
+//! The tokens of a repository: their hashes in the log, the operator's token in its file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, Access, FileError};
-use rusqlite::params;
 
-use super::{Keys, Token, TokenHash};
-use crate::log::{Database, LogError, SessionId, SqliteLog};
+use super::{Keys, Token};
+use crate::log::{LogError, MessageLog, SessionId};
 
 /// Beside the log.
 pub(crate) const OPERATOR_FILE: &str = "operator-token";
-/// The operator belongs to the repository, whatever the session.
-const EVERY_SESSION: &str = "";
 
 /// A token that cannot be made or kept.
 #[derive(Debug, thiserror::Error)]
@@ -35,67 +32,47 @@ impl From<IdentityError> for PawError {
 /// The tokens of a repository.
 #[derive(Debug, Clone)]
 pub struct Keyring {
-    database: Arc<Database>,
+    log: Arc<dyn MessageLog>,
     operator_file: PathBuf,
 }
 
 impl Keyring {
     /// The keyring beside `log`, in the repository's own directory for us.
-    pub fn new(log: &SqliteLog, paw_dir: &Path) -> Self {
-        Self { database: Arc::clone(log.database()), operator_file: paw_dir.join(OPERATOR_FILE) }
+    pub fn new(log: &Arc<dyn MessageLog>, paw_dir: &Path) -> Self {
+        Self { log: Arc::clone(log), operator_file: paw_dir.join(OPERATOR_FILE) }
     }
 
-    /// A new token for an agent. An older one of the same agent in the same session is worth nothing from now on.
+    /// A new token for an agent. An older one of the same agent in the same session is no longer valid.
     pub fn mint(&self, session: &SessionId, agent: &AgentId) -> Result<Token, IdentityError> {
         let token = Token::mint()?;
-        self.keep(session.as_str(), agent.as_str(), token.hash())?;
+        self.log.save_token(Some(session), agent, token.hash())?;
         Ok(token)
     }
 
-    /// Makes an agent's token worthless.
+    /// Makes an agent's token invalid.
     pub fn revoke(&self, session: &SessionId, agent: &AgentId) -> Result<(), IdentityError> {
-        let delete = "DELETE FROM token WHERE session = ?1 AND agent = ?2";
-        let done = self.database.writer().execute(delete, params![session.as_str(), agent.as_str()]);
-        done.map_err(LogError::from)?;
-        Ok(())
+        Ok(self.log.delete_token(session, agent)?)
     }
 
-    /// The token of the person at the keyboard, made when there is none that fits.
+    /// The token of the person at the keyboard, made if there is none. It belongs to the repository and is valid in
+    /// every session.
     pub fn operator(&self) -> Result<Token, IdentityError> {
-        if let Some(text) = files::load_text(&self.operator_file)? {
-            let token = Token::from_text(&text);
-            if !token.reveal().is_empty() {
-                // The file decides: the database may have been moved away.
-                self.keep(EVERY_SESSION, AgentId::OPERATOR, token.hash())?;
-                return Ok(token);
+        let found = files::load_text(&self.operator_file)?.map(|text| Token::from_text(&text));
+        let token = match found.filter(|token| !token.reveal().is_empty()) {
+            Some(token) => token,
+            None => {
+                let token = Token::mint()?;
+                files::write_atomic(&self.operator_file, token.reveal().as_bytes(), Access::Private)?;
+                token
             }
-        }
-        let token = Token::mint()?;
-        files::write_atomic(&self.operator_file, token.reveal().as_bytes(), Access::Private)?;
-        self.keep(EVERY_SESSION, AgentId::OPERATOR, token.hash())?;
+        };
+        // The file decides: the log may have been moved away.
+        self.log.save_token(None, &AgentId::operator(), token.hash())?;
         Ok(token)
     }
 
-    /// Everybody of a session, the operator included.
+    /// The tokens of a session's agents and of the operator.
     pub fn load(&self, session: &SessionId) -> Result<Keys, IdentityError> {
-        let keys = self.database.read(|connection| {
-            let query = "SELECT agent, hash FROM token WHERE session IN (?1, ?2)";
-            let mut statement = connection.prepare_cached(query)?;
-            let rows = statement.query_map([session.as_str(), EVERY_SESSION], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, [u8; 32]>(1)?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        let keys = keys.into_iter().filter_map(|(agent, hash)| {
-            AgentId::new(agent).ok().map(|agent| (agent, TokenHash::from_bytes(hash)))
-        });
-        Ok(Keys::new(keys.collect()))
-    }
-
-    fn keep(&self, session: &str, agent: &str, hash: TokenHash) -> Result<(), LogError> {
-        let keep =
-            "INSERT INTO token VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET hash = ?3 WHERE hash <> ?3";
-        self.database.writer().execute(keep, params![session, agent, hash.as_bytes()])?;
-        Ok(())
+        Ok(Keys::new(self.log.load_tokens(session)?))
     }
 }

@@ -35,7 +35,7 @@ const MIGRATIONS: &[&str] = &[
 const READERS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Database {
+pub(super) struct Database {
     path: PathBuf,
     durability: Durability,
     writer: Mutex<Connection>,
@@ -50,7 +50,7 @@ struct Readers {
 }
 
 impl Database {
-    pub(crate) fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
+    pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let writer = sqlite::open(path, MIGRATIONS, durability)?;
         // Enough for every statement of the hot paths at once.
         writer.set_prepared_statement_cache_capacity(32);
@@ -63,12 +63,12 @@ impl Database {
         })
     }
 
-    pub(crate) fn writer(&self) -> MutexGuard<'_, Connection> {
+    pub(super) fn writer(&self) -> MutexGuard<'_, Connection> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `read` with a connection of its own, so that readers never wait for the writer.
-    pub(crate) fn read<T>(
+    pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {

@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use paw_core::AgentId;
+use paw_core::config::Synchronous;
 use paw_host::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::{Database, Draft, Entry, LogError, MessageLog, Newest, PageLimit, SessionId};
+use super::database::Database;
+use super::{Draft, Entry, LogError, MessageLog, Newest, PageLimit, SessionId, tokens};
+use crate::identity::TokenHash;
 use crate::route::Audience;
 
 const COLUMNS: &str = "seq, at, sender, audience, body";
 
 /// Messages in `<git-common-dir>/paw/broker.db`.
 #[derive(Debug)]
-pub struct SqliteLog {
-    database: Arc<Database>,
+pub(super) struct SqliteLog {
+    database: Database,
     /// Session ids as the database numbers them; a number is never given to another session.
     numbers: Mutex<HashMap<SessionId, Session>>,
 }
@@ -30,35 +33,12 @@ struct Session {
 }
 
 impl SqliteLog {
-    pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
-        Ok(Self::on(Arc::new(Database::open(path, durability)?)))
-    }
-
-    pub(crate) fn on(database: Arc<Database>) -> Self {
-        Self { database, numbers: Mutex::default() }
-    }
-
-    pub(crate) fn database(&self) -> &Arc<Database> {
-        &self.database
-    }
-
-    /// The session that was written to or begun last.
-    pub fn current_session(&self) -> Result<Option<SessionId>, LogError> {
-        self.database.read(|connection| {
-            let query = "SELECT name FROM session ORDER BY used DESC, id DESC LIMIT 1";
-            connection.query_row(query, [], |row| Ok(SessionId::new(row.get_ref(0)?.as_str()?))).optional()
-        })
-    }
-
-    /// Makes `session` the current one, before its first message is there.
-    pub fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError> {
-        let mut connection = self.database.writer();
-        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
-        enrol(&transaction, session)?;
-        let used = "UPDATE session SET used = ?2 WHERE name = ?1";
-        transaction.execute(used, params![session.as_str(), now.as_microsecond()])?;
-        transaction.commit()?;
-        Ok(())
+    pub(super) fn open(path: &Path, synchronous: Synchronous) -> Result<Self, LogError> {
+        let durability = match synchronous {
+            Synchronous::Normal => Durability::Process,
+            Synchronous::Full => Durability::Power,
+        };
+        Ok(Self { database: Database::open(path, durability)?, numbers: Mutex::default() })
     }
 
     fn find_session(&self, session: &SessionId) -> Result<Option<Session>, LogError> {
@@ -114,6 +94,23 @@ fn insert(connection: &Connection, session: &SessionId, drafts: &[Draft]) -> rus
 }
 
 impl MessageLog for SqliteLog {
+    fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        enrol(&transaction, session)?;
+        let used = "UPDATE session SET used = ?2 WHERE name = ?1";
+        transaction.execute(used, params![session.as_str(), now.as_microsecond()])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn current_session(&self) -> Result<Option<SessionId>, LogError> {
+        self.database.read(|connection| {
+            let query = "SELECT name FROM session ORDER BY used DESC, id DESC LIMIT 1";
+            connection.query_row(query, [], |row| Ok(SessionId::new(row.get_ref(0)?.as_str()?))).optional()
+        })
+    }
+
     fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError> {
         let connection = self.database.writer();
         // The hottest path there is: all of its statements are prepared once.
@@ -205,6 +202,23 @@ impl MessageLog for SqliteLog {
         Ok(())
     }
 
+    fn save_token(
+        &self,
+        session: Option<&SessionId>,
+        agent: &AgentId,
+        hash: TokenHash,
+    ) -> Result<(), LogError> {
+        Ok(tokens::save(&self.database.writer(), session, agent, hash)?)
+    }
+
+    fn delete_token(&self, session: &SessionId, agent: &AgentId) -> Result<(), LogError> {
+        Ok(tokens::delete(&self.database.writer(), session, agent)?)
+    }
+
+    fn load_tokens(&self, session: &SessionId) -> Result<Vec<(AgentId, TokenHash)>, LogError> {
+        self.database.read(|connection| tokens::load(connection, session))
+    }
+
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
@@ -279,7 +293,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_and_leaves_the_log_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+        let log = SqliteLog::open(&dir.path().join("db"), Synchronous::Normal).unwrap();
         let session = SessionId::new("s");
         let draft = |bytes: usize| {
             let artifact = Artifact::new(AgentId::new("a").unwrap(), "x".repeat(bytes));

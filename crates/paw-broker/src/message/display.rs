@@ -8,52 +8,8 @@ use super::Message;
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = Plain(f);
-        let id = self.subject();
-        match self {
-            Self::Status(message) => {
-                write!(f, "[{id}] status: {} ({} files modified)", message.status, message.files().len())
-            }
-            Self::Artifact(message) => {
-                write!(f, "[{id}] artifact: {}", message.status)?;
-                if message.exports.is_empty() {
-                    return Ok(());
-                }
-                write!(f, " — exports: {}", message.exports.join(", "))
-            }
-            Self::Blocked(message) => {
-                write!(f, "[{id}] blocked: needs {} from {}", message.needs, message.from)
-            }
-            Self::Verified(message) => {
-                write!(f, "[{id}] verified by {}", message.verified_by)?;
-                message.message.iter().try_for_each(|text| write!(f, " — {text}"))
-            }
-            Self::Feedback(message) => {
-                write!(f, "[{id}] feedback from {}: {} errors", message.from, message.errors.len())
-            }
-            Self::Question(message) => write!(f, "[{id}] question: {}", message.question),
-            Self::Intent(message) => write!(
-                f,
-                "[{id}] intent: {} files for {}s — {}",
-                message.files.len(),
-                message.valid_for_seconds,
-                message.summary
-            ),
-            Self::AdvancedMain(message) => write!(
-                f,
-                "[{id}] advanced-main: {} → {} ({})",
-                message.merged_branch, message.base, message.new_main_sha
-            ),
-            Self::Learning(message) => {
-                let branch = message.branch_id.as_ref().map_or("*", AsRef::as_ref);
-                write!(f, "[{id}] learning ({}/{branch}): {}", message.category, message.title)
-            }
-            Self::VerifyNow(_) => write!(f, "[{id}] verify-now"),
-            Self::Answer(message) => {
-                write!(f, "[{id}] answer from {}", message.from)?;
-                message.re.iter().try_for_each(|re| write!(f, " (re: {re})"))?;
-                write!(f, ": {}", message.answer)
-            }
-        }
+        write!(f, "[{}] ", self.subject())?;
+        self.describe(&mut f)
     }
 }
 

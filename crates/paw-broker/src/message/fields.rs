@@ -1,5 +1,6 @@
 //! Taking known fields out of a JSON object. What is left over is unknown, and kept.
 
+use jiff::Timestamp;
 use paw_core::{AgentId, BranchName};
 use serde_json::{Map, Value};
 
@@ -22,7 +23,7 @@ impl Fields {
         Self { map, level }
     }
 
-    /// What nobody asked for.
+    /// The fields that were not taken.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.map
     }
@@ -30,6 +31,23 @@ impl Fields {
     /// A field that is there and not null.
     pub(super) fn find(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn find_value(&mut self, name: &str) -> Result<Option<Value>, MessageError> {
+        Ok(self.find(name))
+    }
+
+    pub(super) fn value_or_null(&mut self, name: &str) -> Result<Value, MessageError> {
+        Ok(self.find(name).unwrap_or_default())
+    }
+
+    /// Gives a field that is missing or null a value.
+    pub(super) fn set_default(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value
+            && self.map.get(name).is_none_or(Value::is_null)
+        {
+            self.map.insert(name.to_owned(), value.into());
+        }
     }
 
     pub(super) fn find_text(&mut self, name: &str) -> Result<Option<String>, MessageError> {
@@ -78,6 +96,31 @@ impl Fields {
             other => Err(self.wrong(&format!("{name}[{index}]"), "a string", &other)),
         };
         items.into_iter().enumerate().map(text).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A list of strings, empty if it is missing.
+    pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>, MessageError> {
+        Ok(self.find_texts(name)?.unwrap_or_default())
+    }
+
+    /// At least one string, none of them left as the example showed it.
+    pub(super) fn require_filled_texts(&mut self, name: &str) -> Result<Vec<String>, MessageError> {
+        let texts = self.texts(name)?;
+        if texts.is_empty() {
+            return Err(MessageError::field(self.path(name), "must not be empty"));
+        }
+        texts.into_iter().map(|text| filled(name, text)).collect()
+    }
+
+    /// A time in RFC 3339, as it came.
+    pub(super) fn require_time(&mut self, name: &str) -> Result<String, MessageError> {
+        let text = self.require_text(name)?;
+        match text.parse::<Timestamp>() {
+            Ok(_) => Ok(text),
+            Err(_) => {
+                Err(MessageError::field(self.path(name), "must be a time such as 2026-01-31T12:00:00Z"))
+            }
+        }
     }
 
     pub(super) fn find_number(&mut self, name: &str) -> Result<Option<u64>, MessageError> {
@@ -149,7 +192,7 @@ pub fn is_placeholder(text: &str) -> bool {
     text.len() >= 2 && text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
 }
 
-pub(super) fn filled(field: &str, text: String) -> Result<String, MessageError> {
+fn filled(field: &str, text: String) -> Result<String, MessageError> {
     if is_placeholder(&text) {
         return Err(MessageError::Placeholder { field: field.to_owned(), value: shown(&text) });
     }

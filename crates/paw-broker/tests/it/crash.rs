@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::{Keyring, Token};
-use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{self, PageLimit};
 use paw_broker::{Broker, SessionId};
-use paw_host::sqlite::Durability;
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
 
@@ -87,7 +86,7 @@ fn publish(
 }
 
 fn stored(paw_dir: &PawDir, session: &SessionId) -> HashMap<u64, String> {
-    let log = SqliteLog::open(&paw_dir.log(), Durability::Process).unwrap();
+    let log = log::open(&paw_dir.log()).unwrap();
     let (mut stored, mut since) = (HashMap::new(), 0);
     loop {
         let page = log.history(session, since, PageLimit::DEFAULT).unwrap();
@@ -101,7 +100,7 @@ fn stored(paw_dir: &PawDir, session: &SessionId) -> HashMap<u64, String> {
 }
 
 fn token(paw_dir: &PawDir, session: &SessionId) -> Token {
-    let log = SqliteLog::open(&paw_dir.log(), Durability::Process).unwrap();
+    let log = log::open(&paw_dir.log()).unwrap();
     Keyring::new(&log, paw_dir.path()).mint(session, &id("a")).unwrap()
 }
 

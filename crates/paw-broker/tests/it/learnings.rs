@@ -8,10 +8,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use paw_broker::learnings::run::run;
 use paw_broker::learnings::{Flush, Learnings, Settings, file};
-use paw_broker::log::{PageLimit, SqliteLog};
+use paw_broker::log::{self, PageLimit};
 use paw_broker::{Bus, Message, SessionId, Stored};
 use paw_core::config::LearningsConfig;
-use paw_host::sqlite::Durability;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -210,8 +209,8 @@ fn everything_that_teaches_stands_in_the_file_in_order() {
 
 /// One life of a process: what was learned is written when it ends.
 fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
-    let log = SqliteLog::open(&dir.join("broker.db"), Durability::Process).unwrap();
-    let bus = Bus::open(Arc::new(log), SessionId::new("s"), false).unwrap();
+    let log = log::open(&dir.join("broker.db")).unwrap();
+    let bus = Bus::open(log, SessionId::new("s"), false).unwrap();
     for message in messages {
         bus.publish_blocking(message, at(0)).unwrap();
     }

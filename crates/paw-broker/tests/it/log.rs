@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use paw_broker::log::{Draft, MessageLog, PageLimit, SqliteLog};
+use paw_broker::log::{self, Draft, PageLimit};
 use paw_broker::message::{Artifact, Message, Status};
 use paw_broker::{Bus, SessionId};
 use paw_host::clock;
-use paw_host::sqlite::Durability;
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
 
@@ -50,7 +49,7 @@ fn a_restart_keeps_messages_numbers_statuses_and_intents() {
 #[test]
 fn a_purged_session_is_gone_and_its_numbers_are_not_given_again() {
     let dir = tempfile::tempdir().unwrap();
-    let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+    let log = log::open(&dir.path().join("db")).unwrap();
     let (one, two) = (SessionId::new("one"), SessionId::new("two"));
     assert_eq!(log.append(&one, &drafts("a", 3)).unwrap(), 1);
     assert_eq!(log.append(&two, &drafts("a", 2)).unwrap(), 4);
@@ -67,7 +66,7 @@ fn a_purged_session_is_gone_and_its_numbers_are_not_given_again() {
 #[test]
 fn a_session_does_not_see_another_ones_messages() {
     let dir = tempfile::tempdir().unwrap();
-    let log = SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap();
+    let log = log::open(&dir.path().join("db")).unwrap();
     let (one, two) = (SessionId::new("one"), SessionId::new("two"));
     log.append(&one, &drafts("a", 3)).unwrap();
     log.append(&two, &drafts("b", 2)).unwrap();
@@ -80,7 +79,7 @@ fn a_session_does_not_see_another_ones_messages() {
 fn several_processes_may_write_and_the_broker_notices() {
     let server = Server::start();
     let path = server.dir.path().join(".git/paw/broker.db");
-    let other = SqliteLog::open(&path, Durability::Process).unwrap();
+    let other = log::open(&path).unwrap();
     let session = SessionId::new(SESSION);
     let mut b = server.agent("b");
     assert_eq!(other.append(&session, &drafts("a", 2)).unwrap(), 1);
@@ -105,14 +104,14 @@ fn writers_in_many_threads_get_numbers_without_gaps_in_the_order_of_the_log() {
         for writer in 0..6 {
             let (path, session) = (&path, &session);
             scope.spawn(move || {
-                let log = SqliteLog::open(path, Durability::Process).unwrap();
+                let log = log::open(path).unwrap();
                 for _ in 0..20 {
                     log.append(session, &drafts(&format!("w{writer}"), 3)).unwrap();
                 }
             });
         }
     });
-    let log = SqliteLog::open(&path, Durability::Process).unwrap();
+    let log = log::open(&path).unwrap();
     let page = log.history(&session, 0, PageLimit::DEFAULT).unwrap();
     assert_eq!(page.iter().map(|entry| entry.seq).collect::<Vec<_>>(), (1..=360).collect::<Vec<_>>());
     assert_eq!(log.head().unwrap(), 360);
@@ -121,8 +120,7 @@ fn writers_in_many_threads_get_numbers_without_gaps_in_the_order_of_the_log() {
 #[test]
 fn memory_and_log_give_the_same_inbox() {
     let dir = tempfile::tempdir().unwrap();
-    let log: Arc<dyn MessageLog> =
-        Arc::new(SqliteLog::open(&dir.path().join("db"), Durability::Process).unwrap());
+    let log = log::open(&dir.path().join("db")).unwrap();
     let session = SessionId::new("s");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let bus = Bus::open(Arc::clone(&log), session.clone(), true).unwrap();

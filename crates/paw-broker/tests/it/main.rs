@@ -17,5 +17,6 @@ mod log;
 mod message;
 mod radar;
 mod server;
+mod slow_tokens;
 mod stream;
 mod watch;

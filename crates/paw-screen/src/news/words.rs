@@ -2,7 +2,7 @@
 
 use paw_broker::Stored;
 use paw_broker::message::{Answer, Message, Question};
-use paw_broker::route::{self, Audience};
+use paw_broker::route::Audience;
 use serde_json::{Map, Value};
 
 use crate::dashboard::{Kind, Message as Shown, Role};
@@ -13,7 +13,7 @@ const LONGEST: usize = 8 * 1024;
 
 pub(super) fn message(stored: &Stored) -> Shown {
     let message = &stored.message;
-    let to = match (message, route::audience(message)) {
+    let to = match (message, message.audience()) {
         (Message::Verified(verified), _) => verified.agent_id.to_string(),
         (_, Audience::Only(agent)) => agent.to_string(),
         (_, Audience::Supervisor) => "supervisor".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn message(stored: &Stored) -> Shown {
         kind: kind(message),
         from: stored.sender.as_str().into(),
         to: to.as_str().into(),
-        text: Text::line(&gist(message)),
+        text: Text::line(&message.summary()),
         fields: fields(message),
         role: role(message),
     }
@@ -63,60 +63,10 @@ pub(super) fn own(message: &Message) -> Option<Text> {
     match message {
         Message::Status(status) => status.message.as_deref().map(Text::line),
         Message::Artifact(_) | Message::Blocked(_) | Message::Question(_) | Message::Intent(_) => {
-            Some(Text::line(&gist(message)))
+            Some(Text::line(&message.summary()))
         }
         _ => None,
     }
-}
-
-/// The message without its type and sender, which stand beside it.
-fn gist(message: &Message) -> String {
-    match message {
-        Message::Status(status) => {
-            let files =
-                status.modified_files.as_ref().map(|files| format!(", {}", count(files.len(), "file")));
-            let words = status.message.as_ref().map(|words| format!(": {words}"));
-            let phase = status.phase.as_ref().filter(|phase| **phase != status.status);
-            let phase = phase.map(|phase| format!(" ({phase})"));
-            let more = [phase, files, words].into_iter().flatten().collect::<String>();
-            format!("{}{more}", status.status)
-        }
-        Message::Artifact(artifact) => {
-            let mut gist = artifact.status.clone();
-            if !artifact.exports.is_empty() {
-                gist = format!("{gist}, exports {}", artifact.exports.join(", "));
-            }
-            if !artifact.modified_files.is_empty() {
-                gist = format!("{gist}: {}", artifact.modified_files.join(", "));
-            }
-            gist
-        }
-        Message::Blocked(blocked) => format!("needs {} from {}", blocked.needs, blocked.from),
-        Message::Verified(verified) => {
-            let words = verified.message.clone().unwrap_or_else(|| "verified".to_owned());
-            match &verified.commit {
-                Some(commit) => format!("{words} ({})", short(commit)),
-                None => words,
-            }
-        }
-        Message::Feedback(feedback) => feedback.errors.join("; "),
-        Message::Question(question) => question.question.clone(),
-        Message::Intent(intent) => format!("{}: {}", count(intent.files.len(), "file"), intent.summary),
-        Message::AdvancedMain(merged) => {
-            format!("{} merged into {} ({})", merged.merged_branch, merged.base, short(&merged.new_main_sha))
-        }
-        Message::Learning(learning) => format!("{}: {}", learning.category, learning.title),
-        Message::VerifyNow(_) => "a commit waits to be verified".to_owned(),
-        Message::Answer(answer) => answer.answer.clone(),
-    }
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
-}
-
-fn short(commit: &str) -> String {
-    commit.chars().take(9).collect()
 }
 
 /// Every field of a message, as it was sent.

@@ -164,7 +164,7 @@ fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (feed, mut feeds) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
-    runtime.spawn(remote::follow(remote, vec![member()], feed.clone()));
+    remote::follow(remote, vec![member()], feed.clone()).unwrap();
     runtime.spawn(remote::answer(client, answered, feed));
     let header = |feed: Feed| match feed {
         Feed::Header(header) => Some(header),

@@ -8,15 +8,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_broker::SessionId;
 use paw_broker::broker::bind_address;
-use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_broker::client::{self, Listener};
+use paw_broker::endpoint::{self, Endpoint, PawDir};
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, Receipt, SessionMode};
 use paw_host::clock::Stopwatch;
 use paw_host::files;
 use paw_host::git::Repo;
-use paw_host::sqlite::Durability;
 
 use super::LaunchError;
 
@@ -65,7 +65,7 @@ impl Broker {
     /// Makes the session the current one of the repository's log, and a token for each of its agents.
     pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<Tokens, LaunchError> {
         files::create_private_dir(self.dir.path())?;
-        let log = SqliteLog::open(&self.dir.log(), Durability::Process)?;
+        let log = log::open(&self.dir.log())?;
         let session = SessionId::new(&receipt.session_id());
         log.begin(&session, now)?;
         let keyring = Keyring::new(&log, self.dir.path());
@@ -82,10 +82,7 @@ impl Broker {
 /// Makes the tokens of a session worthless.
 pub(super) fn revoke(repo: &Repo, receipt: &Receipt) -> Result<(), LaunchError> {
     let dir = PawDir::of(&repo.common_dir);
-    if !dir.log().exists() {
-        return Ok(());
-    }
-    let log = SqliteLog::open(&dir.log(), Durability::Process)?;
+    let Some(log) = log::find(&dir.log())? else { return Ok(()) };
     let keyring = Keyring::new(&log, dir.path());
     let session = SessionId::new(&receipt.session_id());
     for agent in speakers(receipt) {
@@ -106,7 +103,7 @@ fn require_none(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
     loop {
         let Some(found) = Endpoint::load(dir)? else { return Ok(()) };
         let Some(address) = found.address() else { return Ok(()) };
-        match endpoint::probe(address) {
+        match client::probe(address) {
             Ok(Listener::Broker { repository: Some(of), .. }) if of == repo.root => {
                 if watch.remaining(FAREWELL).is_zero() {
                     return Err(LaunchError::BrokerRuns { url: found.url, pid: found.pid });

@@ -4,9 +4,8 @@ use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
 use paw_broker::hooks::{self, HookSetup};
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStatus};
-use paw_host::sqlite::Durability;
 use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::WorktreeCreation;
 
@@ -180,7 +179,7 @@ impl Session {
     /// A token for the new agent alone; those of the others stay good.
     fn mint(&self, agent: &AgentId) -> Result<String, LifecycleError> {
         let dir = PawDir::of(&self.repo.common_dir);
-        let log = SqliteLog::open(&dir.log(), Durability::Process)?;
+        let log = log::open(&dir.log())?;
         let session = SessionId::new(&self.receipt.session_id());
         let token = Keyring::new(&log, dir.path()).mint(&session, agent);
         let token = token.map_err(|error| PawError::SessionError(error.to_string()))?;

@@ -1,13 +1,14 @@
 //! The session's own process, seen from outside: whether it answers, and its end.
 
-use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_broker::client::{self, Listener};
+use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_host::git::Repo;
 use paw_host::process;
 
 /// Where the broker of a repository answers; nothing when none does.
 pub(super) fn find_answering(repo: &Repo) -> Option<String> {
     let endpoint = load(repo)?;
-    match endpoint::probe(endpoint.address()?) {
+    match client::probe(endpoint.address()?) {
         Ok(Listener::Broker { repository, .. }) if repository.as_ref().is_none_or(|of| *of == repo.root) => {
             Some(endpoint.url)
         }

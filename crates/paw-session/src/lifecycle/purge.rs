@@ -11,12 +11,11 @@ use std::time::Duration;
 use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
-use paw_broker::log::{MessageLog as _, SqliteLog};
+use paw_broker::log::{self};
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionStatus};
 use paw_host::clock::Stopwatch;
 use paw_host::files::FileError;
 use paw_host::process;
-use paw_host::sqlite::Durability;
 use paw_host::tmux::{Tmux, TmuxError};
 use paw_worktree::{RemoveOptions, Removed, Worktrees};
 
@@ -176,9 +175,7 @@ impl Session {
     }
 
     fn clear_messages(&self) -> Result<(), LifecycleError> {
-        let log = PawDir::of(&self.repo.common_dir).log();
-        if log.exists() {
-            let log = SqliteLog::open(&log, Durability::Process)?;
+        if let Some(log) = log::find(&PawDir::of(&self.repo.common_dir).log())? {
             log.purge(&SessionId::new(&self.receipt.session_id()))?;
         }
         Ok(())

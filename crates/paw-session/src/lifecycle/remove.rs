@@ -7,11 +7,10 @@ use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;
-use paw_host::sqlite::Durability;
 use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::{Removed, Worktrees};
 
@@ -124,8 +123,7 @@ impl Session {
     /// Makes the agent's token worthless.
     fn revoke(&self, agent: &AgentId) -> Result<(), LifecycleError> {
         let dir = PawDir::of(&self.repo.common_dir);
-        if dir.log().exists() {
-            let log = SqliteLog::open(&dir.log(), Durability::Process)?;
+        if let Some(log) = log::find(&dir.log())? {
             let session = SessionId::new(&self.receipt.session_id());
             let revoked = Keyring::new(&log, dir.path()).revoke(&session, agent);
             revoked.map_err(|error| PawError::SessionError(error.to_string()))?;

@@ -5,9 +5,8 @@ use std::fs;
 use paw_broker::SessionId;
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::{AgentId, SessionMode, SessionStatus};
-use paw_host::sqlite::Durability;
 use paw_session::launch;
 
 use crate::world::{World, branch};
@@ -43,7 +42,7 @@ fn a_supervised_session_has_the_supervisor_in_pane_0_the_dashboard_in_pane_1_and
     world.wait_for(&receipt.session_name, "dashboard", "dashboard in");
     world.wait_for(&receipt.session_name, "supervisor", "/app with");
     let dir = PawDir::of(&world.repo().common_dir);
-    let log = SqliteLog::open(&dir.log(), Durability::Process).unwrap();
+    let log = log::open(&dir.log()).unwrap();
     assert_eq!(log.current_session().unwrap(), Some(SessionId::new(&receipt.session_id())));
     let admin = fs::read_dir(world.repo().common_dir.join("worktrees")).unwrap();
     assert_eq!(admin.count(), 2);
@@ -111,7 +110,7 @@ fn a_tmux_that_dies_during_the_launch_leaves_nothing_behind() {
     assert_eq!(fs::read_to_string(world.root().join("app-feat-old/mine.txt")).unwrap(), "work");
     assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "feat/old\nmain");
     let dir = PawDir::of(&world.repo().common_dir);
-    let log = SqliteLog::open(&dir.log(), Durability::Process).unwrap();
+    let log = log::open(&dir.log()).unwrap();
     let session = log.current_session().unwrap().unwrap();
     let keys = Keyring::new(&log, dir.path()).load(&session).unwrap();
     assert!(!format!("{keys:?}").contains("feat-a"), "its tokens are worth nothing");

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Caller;
-use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{self, PageLimit};
 use paw_broker::{Message, SessionId, Stored};
 use paw_core::AgentId;
-use paw_host::sqlite::Durability;
 use serde_json::Value;
 
 use super::MergeError;
@@ -31,11 +30,7 @@ impl Testimony {
     /// Everything that was said in a session; without one, in the last session there was.
     pub fn load(common_dir: &Path, session: Option<&SessionId>) -> Result<Self, MergeError> {
         let mut testimony = Self::default();
-        let path = PawDir::of(common_dir).log();
-        if !path.exists() {
-            return Ok(testimony);
-        }
-        let log = SqliteLog::open(&path, Durability::Process)?;
+        let Some(log) = log::find(&PawDir::of(common_dir).log())? else { return Ok(testimony) };
         let current = match session {
             Some(session) => Some(session.clone()),
             None => log.current_session()?,

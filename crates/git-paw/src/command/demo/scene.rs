@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use paw_broker::Stored;
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::{MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{self, PageLimit};
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 use paw_host::process::{Command, Exit, shell_quote};
-use paw_host::sqlite::Durability;
 use paw_host::tmux::{Tmux, TmuxCommand};
 
 use super::agent::Task;
@@ -155,7 +154,7 @@ impl Scene {
     /// Everything that was said in the session so far.
     pub(super) fn messages(&self) -> Result<Vec<Stored>, PawError> {
         let log = PawDir::of(&self.root().join(".git")).log();
-        let log = SqliteLog::open(&log, Durability::Process).map_err(failed)?;
+        let log = log::open(&log).map_err(failed)?;
         let Some(session) = log.current_session().map_err(failed)? else { return Ok(Vec::new()) };
         let entries = log.history(&session, 0, PageLimit::DEFAULT).map_err(failed)?;
         Ok(entries.iter().filter_map(|entry| entry.stored(&session)).collect())

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::{LogError, MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{self, LogError, MessageLog, PageLimit};
 use paw_broker::message::Intent;
 use paw_broker::record::Records;
 use paw_broker::{Message, SessionId, Stored};
 use paw_core::{AgentId, PawError};
-use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Agent, Conflict, Feed};
 use paw_screen::news::{Member, News};
 use paw_session::lifecycle::Session;
@@ -28,20 +27,17 @@ impl Heard {
     pub(super) fn load(context: &Context) -> Result<Self, PawError> {
         let repo = context.require_repo()?;
         let members = context.find_session()?.map(|session| members(&session)).unwrap_or_default();
-        let file = PawDir::of(&repo.common_dir).log();
-        if !file.exists() {
-            return Ok(Self::new(members, Records::default(), 0));
-        }
         let failed = |error| PawError::SessionError(format!("cannot read what was said: {error}"));
-        let log = SqliteLog::open(&file, Durability::Process).map_err(failed)?;
-        match log.current_session().map_err(failed)? {
-            Some(session) => Self::read(members, &log, &session).map_err(failed),
-            None => Ok(Self::new(members, Records::default(), 0)),
+        if let Some(log) = log::find(&PawDir::of(&repo.common_dir).log()).map_err(failed)?
+            && let Some(session) = log.current_session().map_err(failed)?
+        {
+            return Self::read(members, &*log, &session).map_err(failed);
         }
+        Ok(Self::new(members, Records::default(), 0))
     }
 
     /// What holds now, from as much of the log as tells it: the saved records, the messages they point at, and the newest.
-    fn read(members: Vec<Member>, log: &SqliteLog, session: &SessionId) -> Result<Self, LogError> {
+    fn read(members: Vec<Member>, log: &dyn MessageLog, session: &SessionId) -> Result<Self, LogError> {
         let saved = log.load_snapshot(session)?;
         let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<Records>(&body).ok()?)));
         let (recorded, records) = saved.unwrap_or_default();
@@ -158,7 +154,7 @@ mod tests {
     #[test]
     fn what_still_holds_is_known_however_long_ago_it_was_said() {
         let place = tempfile::tempdir().unwrap();
-        let log = SqliteLog::open(&place.path().join("log.db"), Durability::Process).unwrap();
+        let log = log::open(&place.path().join("log.db")).unwrap();
         let session = SessionId::new("s");
         log.begin(&session, clock::now()).unwrap();
         let draft = |message: Value| Draft::new(Message::from_json(message).unwrap(), clock::now());
@@ -175,7 +171,7 @@ mod tests {
             records.apply(&stored.stored(&session).unwrap());
         }
         log.save_snapshot(&session, 2, &serde_json::to_string(&records).unwrap()).unwrap();
-        let heard = Heard::read(Vec::new(), &log, &session).unwrap();
+        let heard = Heard::read(Vec::new(), &*log, &session).unwrap();
         assert_eq!(heard.intents(clock::now()).count(), 1);
         let words: Vec<_> =
             heard.agents().iter().map(|agent| agent.last_message.as_str().to_owned()).collect();

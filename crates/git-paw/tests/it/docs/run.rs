@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::AgentId;
-use paw_host::sqlite::Durability;
 use paw_testkit::{AgentLook, Ran, Sandbox, TestRepo};
 
 use super::blocks::{Kind, Step, matches, steps};
@@ -122,7 +121,7 @@ impl Reader {
     /// The worktree of an agent, and what it proves itself with.
     fn identity(&self, agent: &str) -> (PathBuf, String) {
         let paw_dir = PawDir::of(&self.repo.root.join(".git"));
-        let log = SqliteLog::open(&paw_dir.log(), Durability::Process).unwrap();
+        let log = log::open(&paw_dir.log()).unwrap();
         let session = log.current_session().unwrap().expect("a session with a broker");
         let id = AgentId::new(agent).unwrap();
         let token = Keyring::new(&log, paw_dir.path()).mint(&session, &id).unwrap();

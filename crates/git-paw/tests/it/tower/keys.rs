@@ -4,9 +4,8 @@ use std::fs;
 
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_core::AgentId;
-use paw_host::sqlite::Durability;
 use paw_testkit::{git, wait_until};
 use serde_json::{Value, json};
 
@@ -28,7 +27,7 @@ fn run(world: &World, event: &str, command: &str) -> String {
 /// A token with which the agent can be spoken for.
 fn token(world: &World) -> String {
     let dir = PawDir::of(&world.repo.root.join(".git"));
-    let log = SqliteLog::open(&dir.log(), Durability::Process).unwrap();
+    let log = log::open(&dir.log()).unwrap();
     let session = log.current_session().unwrap().unwrap();
     let token = Keyring::new(&log, dir.path()).mint(&session, &AgentId::new("feat-x").unwrap()).unwrap();
     token.reveal().to_owned()

@@ -8,14 +8,13 @@ use std::time::Duration;
 use paw_broker::client::{Client, Who};
 use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
-use paw_broker::log::SqliteLog;
+use paw_broker::log;
 use paw_broker::message::{Extra, Intent, IntentFile, Status};
 use paw_broker::radar::{Facts, Kind, Level};
 use paw_broker::{Message, SessionId};
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
 use paw_host::git::Repo;
-use paw_host::sqlite::Durability;
 use paw_host::{clock, config};
 use paw_session::lifecycle::Session;
 use serde_json::Map;
@@ -47,8 +46,7 @@ impl SessionLink {
         }
         let repo = session.repo.clone();
         let dir = PawDir::of(&repo.common_dir);
-        let log = SqliteLog::open(&dir.log(), Durability::Process)
-            .map_err(|error| PawError::SessionError(error.to_string()))?;
+        let log = log::open(&dir.log()).map_err(|error| PawError::SessionError(error.to_string()))?;
         let config = config::load_layers(Some(&repo.root), None)?.resolve()?.broker;
         let id = SessionId::new(&session.receipt.session_id());
         Ok(Some(Self {

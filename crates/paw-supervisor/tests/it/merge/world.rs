@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use paw_broker::endpoint::PawDir;
-use paw_broker::log::{Draft, MessageLog as _, PageLimit, SqliteLog};
+use paw_broker::log::{self, Draft, MessageLog, PageLimit};
 use paw_broker::{Message, SessionId};
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
-use paw_host::sqlite::Durability;
 use paw_supervisor::merge::{
     Hands, Member, Merge, MergeError, MergeReport, MergeStep, Outcome, TestResult, TestedCommit, Testimony,
 };
@@ -138,8 +138,8 @@ impl World {
             "payload": {"verified_by": "supervisor", "commit": commit}}));
     }
 
-    fn log(&self) -> SqliteLog {
-        SqliteLog::open(&PawDir::of(&self.repo().common_dir).log(), Durability::Process).unwrap()
+    fn log(&self) -> Arc<dyn MessageLog> {
+        log::open(&PawDir::of(&self.repo().common_dir).log()).unwrap()
     }
 
     fn store(&self, message: Message) {

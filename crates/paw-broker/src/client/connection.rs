@@ -1,0 +1,150 @@
+//! A broker at an address: its status, its events, and whether a port is a broker at all.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use paw_core::error::BrokerError;
+use serde::Deserialize;
+
+use super::events::Events;
+use super::request::Request;
+use crate::identity::Token;
+use crate::log::SessionId;
+
+/// A broker that is silent for longer is gone: it gives a sign of life every 15 seconds.
+const SILENCE: Duration = Duration::from_secs(40);
+/// How long an unknown program on a port may take to answer.
+const PROBE: Duration = Duration::from_millis(500);
+
+/// What a broker says about itself. Without a valid token, or from another program, parts are missing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BrokerStatus {
+    git_paw: bool,
+    pub repository: Option<PathBuf>,
+    pub session: Option<SessionId>,
+    pub auth: String,
+    pub last_seq: u64,
+}
+
+/// Why a broker cannot be followed at the moment.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    #[error("no answer")]
+    Silent,
+    #[error("refused ({0})")]
+    Refused(u16),
+    #[error("not an answer of a broker")]
+    Unreadable,
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl From<io::Error> for ConnectionError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::Silent,
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Unreadable,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// Where a broker listens, and the token it is asked with.
+#[derive(Debug, Clone, Copy)]
+pub struct Connection<'a> {
+    pub address: SocketAddr,
+    pub token: Option<&'a Token>,
+}
+
+impl Connection<'_> {
+    pub fn status(&self) -> Result<BrokerStatus, ConnectionError> {
+        let answer = Request::get("/status").send(self.address, self.token)?;
+        if answer.head.status != 200 {
+            return Err(ConnectionError::Refused(answer.head.status));
+        }
+        let status: Option<BrokerStatus> = serde_json::from_slice(&answer.body).ok();
+        status.filter(|status| status.git_paw).ok_or(ConnectionError::Unreadable)
+    }
+
+    /// Every message after `since`, as it is stored.
+    pub fn events(&self, since: u64) -> Result<Events, ConnectionError> {
+        let (head, reader) =
+            Request::get(&format!("/events?since={since}")).open(self.address, self.token)?;
+        if head.status != 200 {
+            return Err(ConnectionError::Refused(head.status));
+        }
+        reader.get_ref().set_read_timeout(Some(SILENCE))?;
+        Ok(Events::new(reader))
+    }
+}
+
+/// What listens on an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listener {
+    Nothing,
+    /// A broker, for this repository if it says so.
+    Broker {
+        repository: Option<PathBuf>,
+        session: Option<SessionId>,
+    },
+    OtherProgram,
+}
+
+/// Finds out what listens on `address`.
+pub fn probe(address: SocketAddr) -> Result<Listener, BrokerError> {
+    let Some(asked) = Request::get("/status").probe(address, PROBE) else { return Ok(Listener::Nothing) };
+    match asked {
+        Ok(answer) => {
+            let status: BrokerStatus = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let BrokerStatus { repository, session, .. } = status;
+            Ok(if status.git_paw { Listener::Broker { repository, session } } else { Listener::OtherProgram })
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Listener::OtherProgram),
+        Err(_) => Err(BrokerError::ProbeTimeout { port: address.port() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    /// Answers one connection with `bytes`, then closes it; never, when there are none.
+    fn listener(bytes: Option<&'static [u8]>) -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            match bytes {
+                Some(bytes) => {
+                    let _ = stream.read(&mut [0; 1024]);
+                    stream.write_all(bytes).unwrap();
+                }
+                None => drop(stream.read_to_end(&mut Vec::new())),
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn the_probe_tells_free_ports_brokers_other_programs_and_silent_ones_apart() {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        assert_eq!(probe(free).unwrap(), Listener::Nothing);
+        let web = listener(Some(b"HTTP/1.1 404 Not Found\r\n\r\nno"));
+        assert_eq!(probe(web).unwrap(), Listener::OtherProgram);
+        let json = listener(Some(b"HTTP/1.1 200 OK\r\n\r\n{\"git_paw\":1,\"repository\":\"/r\"}"));
+        assert_eq!(probe(json).unwrap(), Listener::OtherProgram);
+        let mail = listener(Some(b"220 mail\r\n"));
+        assert_eq!(probe(mail).unwrap(), Listener::OtherProgram);
+        let broker = listener(Some(b"HTTP/1.1 200 OK\r\n\r\n{\"git_paw\":true,\"repository\":\"/r\"}"));
+        let expected = Listener::Broker { repository: Some("/r".into()), session: None };
+        assert_eq!(probe(broker).unwrap(), expected);
+        assert!(matches!(probe(listener(None)), Err(BrokerError::ProbeTimeout { .. })));
+    }
+}

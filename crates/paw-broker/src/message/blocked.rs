@@ -1,0 +1,45 @@
+//! `agent.blocked`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use paw_core::AgentId;
+
+use super::wire::message_type;
+use super::{Audience, Extra, MessageType};
+
+message_type! {
+    /// `agent.blocked`: an agent waits for another.
+    pub struct Blocked = "agent.blocked", Agent {
+        pub needs: String = require_filled,
+        /// Who can unblock it.
+        pub from: AgentId = require_agent,
+    }
+}
+
+impl Blocked {
+    pub fn new(agent_id: AgentId, needs: impl Into<String>, from: AgentId) -> Self {
+        Self { agent_id, needs: needs.into(), from, extra: Extra::default() }
+    }
+}
+
+impl MessageType for Blocked {
+    fn subject(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    fn label(&self) -> &str {
+        "blocked"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::only(&self.from)
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        write!(f, "blocked: {}", self.summary())
+    }
+
+    fn summary(&self) -> String {
+        format!("needs {} from {}", self.needs, self.from)
+    }
+}

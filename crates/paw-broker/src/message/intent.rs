@@ -1,0 +1,76 @@
+//! `agent.intent`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use paw_core::AgentId;
+
+use super::fields::Fields;
+use super::wire::message_type;
+use super::{Audience, Extra, IntentFile, MessageError, MessageType, count};
+
+message_type! {
+    /// `agent.intent`: what an agent is about to change.
+    pub struct Intent = "agent.intent", Agent {
+        pub files: Vec<IntentFile> = require_files,
+        pub summary: String = require_text,
+        pub valid_for_seconds: u64 = lifetime,
+    }
+}
+
+impl Intent {
+    /// How long an intent is valid that does not say.
+    pub const DEFAULT_SECONDS: u64 = 3600;
+
+    pub fn new(agent_id: AgentId, files: Vec<IntentFile>, summary: impl Into<String>) -> Self {
+        let summary = summary.into();
+        Self { agent_id, files, summary, valid_for_seconds: Self::DEFAULT_SECONDS, extra: Extra::default() }
+    }
+
+    /// When an intent that was received `at` is no longer valid.
+    pub fn expires(&self, at: Timestamp) -> Timestamp {
+        let seconds = i64::try_from(self.valid_for_seconds).unwrap_or(i64::MAX);
+        at.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl Fields {
+    fn require_files(&mut self, name: &str) -> Result<Vec<IntentFile>, MessageError> {
+        let files = self.find_list(name)?;
+        if files.is_empty() {
+            return Err(MessageError::field(self.path(name), "must not be empty"));
+        }
+        files.into_iter().enumerate().map(|(index, file)| IntentFile::parse(index, file)).collect()
+    }
+
+    fn lifetime(&mut self, name: &str) -> Result<u64, MessageError> {
+        match self.find_number(name)? {
+            None => Ok(Intent::DEFAULT_SECONDS),
+            Some(0) => Err(MessageError::field(self.path(name), "must be more than 0")),
+            Some(seconds) => Ok(seconds),
+        }
+    }
+}
+
+impl MessageType for Intent {
+    fn subject(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    fn label(&self) -> &str {
+        "intent"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Others
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let Self { files, summary, valid_for_seconds, .. } = self;
+        write!(f, "intent: {} files for {valid_for_seconds}s — {summary}", files.len())
+    }
+
+    fn summary(&self) -> String {
+        format!("{}: {}", count(self.files.len(), "file"), self.summary)
+    }
+}

@@ -1,0 +1,43 @@
+//! `agent.question`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use paw_core::AgentId;
+
+use super::wire::message_type;
+use super::{Audience, Extra, MessageType};
+
+message_type! {
+    /// `agent.question`: an agent wants to know something.
+    pub struct Question = "agent.question", Agent {
+        pub question: String = require_filled,
+    }
+}
+
+impl Question {
+    pub fn new(agent_id: AgentId, question: impl Into<String>) -> Self {
+        Self { agent_id, question: question.into(), extra: Extra::default() }
+    }
+}
+
+impl MessageType for Question {
+    fn subject(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    fn label(&self) -> &str {
+        "question"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Supervisor
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        write!(f, "question: {}", self.question)
+    }
+
+    fn summary(&self) -> String {
+        self.question.clone()
+    }
+}

@@ -1,0 +1,69 @@
+//! `agent.status`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use paw_core::AgentId;
+use serde_json::Value;
+
+use super::wire::message_type;
+use super::{Audience, Extra, MessageType, count};
+
+message_type! {
+    /// `agent.status`: what an agent is doing.
+    pub struct Status = "agent.status", Agent {
+        pub status: String = require_text,
+        /// Nothing when the message says nothing about files, which is not the same as "no files".
+        pub modified_files: Option<Vec<String>> = find_texts,
+        pub message: Option<String> = find_text,
+        pub cli: Option<String> = find_text,
+        pub phase: Option<String> = find_text,
+        pub detail: Option<Value> = find_value,
+    }
+}
+
+impl Status {
+    pub fn new(agent_id: AgentId, status: impl Into<String>) -> Self {
+        Self {
+            agent_id,
+            status: status.into(),
+            modified_files: None,
+            message: None,
+            cli: None,
+            phase: None,
+            detail: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The files it names, if any.
+    pub fn files(&self) -> &[String] {
+        self.modified_files.as_deref().unwrap_or_default()
+    }
+}
+
+impl MessageType for Status {
+    fn subject(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    fn label(&self) -> &str {
+        &self.status
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Nobody
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        write!(f, "status: {} ({} files modified)", self.status, self.files().len())
+    }
+
+    fn summary(&self) -> String {
+        let phase = self.phase.as_ref().filter(|phase| **phase != self.status);
+        let phase = phase.map(|phase| format!(" ({phase})"));
+        let files = self.modified_files.as_ref().map(|files| format!(", {}", count(files.len(), "file")));
+        let words = self.message.as_ref().map(|words| format!(": {words}"));
+        let more = [phase, files, words].into_iter().flatten().collect::<String>();
+        format!("{}{more}", self.status)
+    }
+}

@@ -1,0 +1,57 @@
+//! `agent.verified`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use paw_core::AgentId;
+
+use super::wire::message_type;
+use super::{Audience, Extra, MessageType, short_commit};
+
+message_type! {
+    /// `agent.verified`: the work of `agent_id` was checked.
+    pub struct Verified = "agent.verified", Agent {
+        pub verified_by: AgentId = require_agent,
+        pub message: Option<String> = find_text,
+        /// The commit that was checked.
+        pub commit: Option<String> = find_text,
+    }
+}
+
+impl Verified {
+    pub fn new(agent_id: AgentId, verified_by: AgentId) -> Self {
+        Self { agent_id, verified_by, message: None, commit: None, extra: Extra::default() }
+    }
+}
+
+impl MessageType for Verified {
+    const PRIVILEGED: bool = true;
+
+    fn subject(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    fn sender(&self) -> Option<&AgentId> {
+        Some(&self.verified_by)
+    }
+
+    fn label(&self) -> &str {
+        "verified"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Others
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        write!(f, "verified by {}", self.verified_by)?;
+        self.message.iter().try_for_each(|text| write!(f, " — {text}"))
+    }
+
+    fn summary(&self) -> String {
+        let words = self.message.as_deref().unwrap_or("verified");
+        match &self.commit {
+            Some(commit) => format!("{words} ({})", short_commit(commit)),
+            None => words.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `supervisor.verify-now`: its fields, its audience and its words for people.
+
+use std::fmt;
+
+use paw_core::AgentId;
+
+use super::wire::message_type;
+use super::{Audience, Extra, MessageType};
+
+message_type! {
+    /// `supervisor.verify-now`: a commit waits to be checked.
+    pub struct VerifyNow = "supervisor.verify-now", Flat {
+        pub branch_id: AgentId = require_agent,
+    }
+}
+
+impl VerifyNow {
+    pub fn new(branch_id: AgentId) -> Self {
+        Self { branch_id, extra: Extra::default() }
+    }
+}
+
+impl MessageType for VerifyNow {
+    const PRIVILEGED: bool = true;
+
+    fn subject(&self) -> &AgentId {
+        &self.branch_id
+    }
+
+    fn sender(&self) -> Option<&AgentId> {
+        None
+    }
+
+    fn label(&self) -> &str {
+        "verify-now"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Supervisor
+    }
+
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        f.write_str("verify-now")
+    }
+
+    fn summary(&self) -> String {
+        "a commit waits to be verified".to_owned()
+    }
+}

@@ -1,0 +1,235 @@
+//! How messages are read from JSON and written as JSON, whatever their type. [`message_type`] declares the fields of a
+//! type once, for both.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use super::fields::{Fields, kind};
+use super::{AgentId, Extra, Message, MessageError};
+
+/// Levels of a message. Others wrap it into lists and objects of their own, and every reader of JSON has a limit.
+const MOST_LEVELS: usize = 64;
+
+/// Where the fields of a type stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `agent_id` beside `type`, the others in `payload`.
+    Agent,
+    /// All in `payload`.
+    Payload,
+    /// All beside `type`.
+    Flat,
+}
+
+/// The fields of a type on the wire.
+pub(super) trait Wire: Sized {
+    const TYPE: &'static str;
+    const LAYOUT: Layout;
+
+    /// Takes the known fields out of `fields`, and `agent_id` out of `envelope` where it stands there.
+    fn take(envelope: &mut Fields, fields: &mut Fields) -> Result<Self, MessageError>;
+
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+
+    fn extra(&self) -> &Extra;
+
+    fn extra_mut(&mut self) -> &mut Extra;
+}
+
+/// Declares a type of message: its wire name, its layout, and its fields, each with the method of [`Fields`] that reads
+/// it. They are written in the same order; a field that is `None` is left out.
+macro_rules! message_type {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident = $type:literal, Agent {
+            $($(#[$note:meta])* pub $field:ident: $kind:ty = $take:ident,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            pub agent_id: paw_core::AgentId,
+            $($(#[$note])* pub $field: $kind,)+
+            pub extra: $crate::message::Extra,
+        }
+
+        message_type!(@wire $name, $type, Agent, envelope, fields,
+            { agent_id: envelope.require_agent("agent_id")?, } $($field: $take,)+);
+    };
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident = $type:literal, $layout:ident {
+            $($(#[$note:meta])* pub $field:ident: $kind:ty = $take:ident,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $($(#[$note])* pub $field: $kind,)+
+            pub extra: $crate::message::Extra,
+        }
+
+        message_type!(@wire $name, $type, $layout, _envelope, fields, {} $($field: $take,)+);
+    };
+    (@wire $name:ident, $type:literal, $layout:ident, $envelope:ident, $fields:ident,
+        { $($outside:tt)* } $($field:ident: $take:ident,)+
+    ) => {
+        impl $crate::message::wire::Wire for $name {
+            const TYPE: &'static str = $type;
+            const LAYOUT: $crate::message::wire::Layout = $crate::message::wire::Layout::$layout;
+
+            fn take(
+                $envelope: &mut $crate::message::fields::Fields,
+                $fields: &mut $crate::message::fields::Fields,
+            ) -> Result<Self, $crate::message::MessageError> {
+                Ok(Self {
+                    $($outside)*
+                    $($field: $fields.$take(stringify!($field))?,)+
+                    extra: $crate::message::Extra::default(),
+                })
+            }
+
+            fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                use $crate::message::wire::Entry as _;
+                $(self.$field.write(map, stringify!($field))?;)+
+                Ok(())
+            }
+
+            fn extra(&self) -> &$crate::message::Extra {
+                &self.extra
+            }
+
+            fn extra_mut(&mut self) -> &mut $crate::message::Extra {
+                &mut self.extra
+            }
+        }
+    };
+}
+
+pub(super) use message_type;
+
+/// A field as it is written. A list that was absent is `[]`; only what is optional is left out.
+pub(super) trait Entry {
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error>;
+}
+
+impl<T: Serialize> Entry for Option<T> {
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error> {
+        self.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
+    }
+}
+
+macro_rules! always_written {
+    ($($kind:ty),+) => {$(
+        impl Entry for $kind {
+            fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error> {
+                map.serialize_entry(name, self)
+            }
+        }
+    )+};
+}
+
+always_written!(String, u64, AgentId, Value, Vec<String>, Vec<super::IntentFile>);
+
+impl Message {
+    /// Reads one message. Size is bounded by the caller.
+    pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(MessageError::Empty);
+        }
+        let value = serde_json::from_slice(bytes).map_err(|error| MessageError::Json(error.to_string()))?;
+        Self::from_json(value)
+    }
+
+    /// Reads one message from JSON that was parsed already.
+    pub fn from_json(value: Value) -> Result<Self, MessageError> {
+        if is_deeper(&value, MOST_LEVELS) {
+            return Err(MessageError::TooDeep(MOST_LEVELS));
+        }
+        let Value::Object(map) = value else { return Err(MessageError::NotAnObject(kind(&value))) };
+        let mut envelope = Fields::new(map, "");
+        let name = envelope.require_text("type")?;
+        Self::read(&name, envelope)
+    }
+
+    /// The message as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The message as it is stored and sent: JSON in one line.
+    pub fn to_text(&self) -> String {
+        // Most messages fit without growing.
+        let mut text = Vec::with_capacity(512);
+        match serde_json::to_writer(&mut text, self) {
+            Ok(()) => String::from_utf8(text).unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(list) => list.iter().any(|value| is_deeper(value, below)),
+        Value::Object(map) => map.values().any(|value| is_deeper(value, below)),
+        _ => false,
+    }
+}
+
+/// Reads a message of a known type.
+pub(super) fn read<T: Wire>(mut envelope: Fields) -> Result<T, MessageError> {
+    if T::LAYOUT == Layout::Flat {
+        let mut message = T::take(&mut Fields::new(Map::new(), ""), &mut envelope)?;
+        message.extra_mut().envelope = envelope.rest();
+        return Ok(message);
+    }
+    let mut payload = match envelope.find("payload") {
+        Some(Value::Object(map)) => Fields::new(map, "payload."),
+        Some(other) => return Err(envelope.wrong("payload", "an object", &other)),
+        None => return Err(MessageError::field("payload", "is missing")),
+    };
+    if T::LAYOUT == Layout::Payload {
+        // Senders may put it beside `type`, as in the other types.
+        let outside = envelope.find_agent("agent_id")?;
+        payload.set_default("agent_id", outside.as_ref().map(AgentId::as_str));
+    }
+    let mut message = T::take(&mut envelope, &mut payload)?;
+    *message.extra_mut() = Extra { envelope: envelope.rest(), payload: payload.rest() };
+    Ok(message)
+}
+
+/// Writes known fields in their usual order, unknown ones after them.
+pub(super) fn write<T: Wire, S: Serializer>(
+    message: &T,
+    subject: &AgentId,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("type", T::TYPE)?;
+    match T::LAYOUT {
+        Layout::Flat => message.write(&mut map)?,
+        Layout::Payload => map.serialize_entry("payload", &Payload(message))?,
+        Layout::Agent => {
+            map.serialize_entry("agent_id", subject)?;
+            map.serialize_entry("payload", &Payload(message))?;
+        }
+    }
+    write_all(&mut map, &message.extra().envelope)?;
+    map.end()
+}
+
+struct Payload<'a, T>(&'a T);
+
+impl<T: Wire> Serialize for Payload<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.write(&mut map)?;
+        write_all(&mut map, &self.0.extra().payload)?;
+        map.end()
+    }
+}
+
+fn write_all<M: SerializeMap>(map: &mut M, fields: &Map<String, Value>) -> Result<(), M::Error> {
+    fields.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
+}
