@@ -63,7 +63,7 @@ pub(crate) fn checks(
     if let Some(subject) = plan.subject()
         && !consents(subject, WANTS_GATES, repo, consent, context)?
     {
-        return Err(refused(subject));
+        return Err(not_approved(subject));
     }
     let setup = if repo.bare || steps.is_empty() {
         SetupPlan::default()
@@ -71,16 +71,15 @@ pub(crate) fn checks(
         decide(setup::plan(&config, &layers.repo, &repo.root), repo, consent, context)?
     };
     if let Trust::NeedsApproval(subject) = setup.trust() {
-        return Err(refused(subject));
+        return Err(not_approved(subject));
     }
     Ok(Checks { steps, ready: Ready { copy: config.worktree.copy.clone(), setup }, config })
 }
 
-fn refused(subject: &Subject) -> PawError {
-    PawError::ConfigError(format!(
-        "not approved, so nothing is run:\n  {}\nhint: look at it, then approve it with --trust",
-        subject.summary().join("\n  ")
-    ))
+pub(crate) fn not_approved(subject: &Subject) -> PawError {
+    let wanted = subject.summary().join("\n  ");
+    PawError::ConfigError(format!("not approved, so nothing is run:\n  {wanted}"))
+        .hint("look at it, then approve it with --trust")
 }
 
 /// Whether exactly this was approved before.
@@ -133,6 +132,6 @@ fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
     match read {
         Ok(0) => Err(PawError::UserCancelled),
         Ok(_) => Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
-        Err(error) => Err(PawError::IoError(format!("cannot ask: {error}"))),
+        Err(error) => Err(PawError::internal(format!("cannot ask: {error}"))),
     }
 }

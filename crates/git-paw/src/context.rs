@@ -26,7 +26,8 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(output: Output) -> Result<Self, PawError> {
         let cwd = env::current_dir().map_err(|error| {
-            PawError::IoError(format!("cannot tell the current directory: {error} (cd to one that exists)"))
+            PawError::internal(format!("cannot tell the current directory: {error}"))
+                .hint("cd to one that exists")
         })?;
         let search_path = env::var_os("PATH").unwrap_or_default();
         Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })

@@ -16,7 +16,7 @@ pub(crate) fn stop_on_signals() -> Result<Stop, PawError> {
     let stop = Stop::default();
     let wish = stop.clone();
     let end = move || end_checks(&wish);
-    EndSignals::on_first(end).map_err(|error| PawError::IoError(error.to_string()))?;
+    EndSignals::on_first(end)?;
     Ok(stop)
 }
 

@@ -13,6 +13,7 @@ mod shorten;
 pub mod tokens;
 mod tracker;
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::Value;
 
 pub use tracker::{Heard, Tracker};
@@ -23,6 +24,12 @@ pub use tracker::{Heard, Tracker};
 pub struct EventError {
     pub cli: String,
     pub reason: String,
+}
+
+impl Diagnostic for EventError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
 }
 
 /// What was told, and in which conversation.

@@ -10,6 +10,7 @@ use std::thread;
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::runtime;
@@ -18,10 +19,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// A terminal that cannot be drawn on.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
-    #[error("the dashboard needs a terminal\nhint: git paw serve runs the broker without one")]
+    #[error("the dashboard needs a terminal")]
     NotATerminal,
     #[error("cannot use the terminal: {0}")]
     Io(#[from] io::Error),
+}
+
+impl Diagnostic for TerminalError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::NotATerminal => ErrorReport::new(ErrorCode::FailedPrecondition, self)
+                .hint("git paw serve runs the broker without one"),
+            Self::Io(_) => ErrorReport::new(ErrorCode::Internal, self),
+        }
+    }
 }
 
 /// What ratatui draws on.
@@ -90,10 +101,11 @@ pub struct EndSignals([Signal; 3]);
 
 impl EndSignals {
     /// From here on a signal ends nothing by itself: `then` is done, by a thread that waits for the first one.
-    pub fn on_first(then: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+    pub fn on_first(then: impl FnOnce() + Send + 'static) -> Result<(), PawError> {
+        let failed = |error: io::Error| PawError::internal(format!("cannot catch signals: {error}"));
+        let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
         let caught = runtime.enter();
-        let mut signals = Self::catch()?;
+        let mut signals = Self::catch().map_err(failed)?;
         drop(caught);
         thread::spawn(move || {
             runtime.block_on(signals.asked());

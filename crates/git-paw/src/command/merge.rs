@@ -70,10 +70,8 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         return Ok(ExitCode::SUCCESS);
     }
     if !Caller::Known(client.agent().clone()).is_in_charge() {
-        return Err(PawError::SessionError(format!(
-            "{} may not merge\nhint: say that you are done; the supervisor or the person at the keyboard merges",
-            client.agent()
-        )));
+        return Err(PawError::SessionError(format!("{} may not merge", client.agent()))
+            .hint("say that you are done; the supervisor or the user merges"));
     }
     let tests = Tests::gather(&repo, args.trust, Duration::from_secs(args.timeout), context)?;
     if only.is_empty() {
@@ -136,13 +134,13 @@ fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
         let wanted = prompter.confirm(&Question { text: &text, instead: "git paw merge --only" }, false)?;
         return if wanted { Ok(()) } else { Err(PawError::UserCancelled) };
     }
-    Err(PawError::SessionError(format!(
-        "not verified at the current tip: {}\n\
-         hint: git paw verify {}, or name what is to be merged all the same: git paw merge --only {}",
-        names.join(", "),
-        names[0],
-        names.join(",")
-    )))
+    Err(PawError::SessionError(format!("not verified at the current tip: {}", names.join(", "))).hint(
+        format!(
+            "git paw verify {}, or name what is to be merged all the same: git paw merge --only {}",
+            names[0],
+            names.join(",")
+        ),
+    ))
 }
 
 /// Without a session there is nobody to tell.

@@ -130,7 +130,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
     }
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let program = paw_host::process::own_program()?;
     let _lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {

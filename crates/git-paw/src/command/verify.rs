@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
 use crate::interrupt::stop_on_signals;
-use crate::output::Style;
+use crate::output::{Style, to_json};
 
 /// Prove a branch: run the project's gates on a clean checkout of its tip
 ///
@@ -71,8 +71,7 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
     let (report, published) = prove(args, || Ok(Stop::default()), context)?;
-    serde_json::to_value(Answer { report: &report, published })
-        .map_err(|error| PawError::IoError(error.to_string()))
+    to_json(&Answer { report: &report, published })
 }
 
 /// `stop`: made when all questions have been answered.

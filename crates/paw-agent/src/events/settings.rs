@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::process::shell_quote;
 use serde_json::{Map, Value, json};
 
@@ -19,9 +19,9 @@ pub enum SettingsError {
     NoHooks(String),
 }
 
-impl From<SettingsError> for PawError {
-    fn from(error: SettingsError) -> Self {
-        Self::ConfigError(error.to_string())
+impl Diagnostic for SettingsError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::{BranchName, ProjectName};
-use paw_host::files::{self, Dirs, FileError, Lock};
+use paw_host::files::{self, Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo, StatusEntry, fill_submodules};
 use paw_host::trust::Subject;
 
@@ -96,10 +96,4 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<(), GateError> {
     let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--force", "--"];
     let place: [OsString; 2] = [dir.into(), commit.into()];
     Ok(repo.git().plumb(None, add.into_iter().map(Into::into).chain(place)).map(drop)?)
-}
-
-impl From<FileError> for GateError {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
-    }
 }

@@ -38,10 +38,7 @@ fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<Autopilo
     if let Some(subject) = subject(&layers) {
         let wants = "this repository wants autopilot to run:";
         if !approval::consents(&subject, wants, repo, consent, context)? {
-            return Err(PawError::ConfigError(format!(
-                "not approved, so nothing is run:\n  {}\nhint: look at it, then approve it with --trust",
-                subject.summary().join("\n  ")
-            )));
+            return Err(approval::not_approved(&subject));
         }
     }
     Ok(layers.resolve()?.autopilot)

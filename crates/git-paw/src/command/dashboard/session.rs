@@ -146,7 +146,7 @@ fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let end = move || {
         ended.send_replace(true);
     };
-    EndSignals::on_first(end).map_err(failed)?;
+    EndSignals::on_first(end)?;
     Ok(receiver)
 }
 
@@ -179,7 +179,7 @@ fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
     let last = if log.exists() {
-        SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session()).map_err(failed)?
+        SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session())?
     } else {
         None
     };
@@ -218,8 +218,4 @@ fn start_learning(
         }
     });
     Some((stop, task))
-}
-
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
 }

@@ -12,6 +12,7 @@ use paw_host::git::Git;
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::sqlite::Durability;
 use paw_host::tmux::{Tmux, TmuxCommand};
+use serde_json::Value;
 
 use crate::command::demo_agent::Task;
 
@@ -58,8 +59,7 @@ impl Scene {
     /// A repository with a commit, and a configuration that knows one CLI and one gate. `watched`: somebody looks on, so the agents
     /// take their time.
     pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
-        let program = std::env::current_exe()
-            .map_err(|error| PawError::IoError(format!("cannot find our own program: {error}")))?;
+        let program = paw_host::process::own_program()?;
         let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
         let scene = Self { dir: dir.to_path_buf(), program, socket };
         files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
@@ -122,7 +122,7 @@ impl Scene {
 
     /// What a command of ours prints. Failing is the end of the demo.
     pub(super) fn run(&self, args: &[&str]) -> Result<String, PawError> {
-        let output = self.paw(args).capture().map_err(failed)?;
+        let output = self.paw(args).capture()?;
         if output.exit.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -130,9 +130,16 @@ impl Scene {
         Err(PawError::SessionError(format!("git paw {} {}: {}", args.join(" "), output.exit, said.trim())))
     }
 
+    /// What a command with `--json` answers.
+    pub(super) fn json(&self, args: &[&str]) -> Result<Value, PawError> {
+        serde_json::from_str(&self.run(args)?).map_err(|error| {
+            PawError::internal(format!("git paw {} printed no JSON: {error}", args.join(" ")))
+        })
+    }
+
     /// Takes whoever sits at the terminal into the session, until they detach.
     pub(super) fn attach(&self) -> Result<(), PawError> {
-        match self.paw(&["attach"]).inherit().map_err(failed)? {
+        match self.paw(&["attach"]).inherit()? {
             Exit::Code(0) => Ok(()),
             exit => Err(PawError::TmuxError(format!("git paw attach {exit}"))),
         }
@@ -155,9 +162,9 @@ impl Scene {
     /// Everything that was said in the session so far.
     pub(super) fn messages(&self) -> Result<Vec<Stored>, PawError> {
         let log = PawDir::of(&self.root().join(".git")).log();
-        let log = SqliteLog::open(&log, Durability::Process).map_err(failed)?;
-        let Some(session) = log.current_session().map_err(failed)? else { return Ok(Vec::new()) };
-        let entries = log.history(&session, 0, PageLimit::DEFAULT).map_err(failed)?;
+        let log = SqliteLog::open(&log, Durability::Process)?;
+        let Some(session) = log.current_session()? else { return Ok(Vec::new()) };
+        let entries = log.history(&session, 0, PageLimit::DEFAULT)?;
         Ok(entries.iter().filter_map(|entry| entry.stored(&session)).collect())
     }
 
@@ -171,8 +178,4 @@ impl Scene {
 /// The agent that works on a task.
 pub(super) fn agent(task: Task) -> Result<AgentId, PawError> {
     Ok(AgentId::slug(&task.branch()?))
-}
-
-pub(super) fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
 }

@@ -32,10 +32,9 @@ impl Heard {
         if !file.exists() {
             return Ok(Self::new(members, Records::default(), 0));
         }
-        let failed = |error| PawError::SessionError(format!("cannot read what was said: {error}"));
-        let log = SqliteLog::open(&file, Durability::Process).map_err(failed)?;
-        match log.current_session().map_err(failed)? {
-            Some(session) => Self::read(members, &log, &session).map_err(failed),
+        let log = SqliteLog::open(&file, Durability::Process)?;
+        match log.current_session()? {
+            Some(session) => Ok(Self::read(members, &log, &session)?),
             None => Ok(Self::new(members, Records::default(), 0)),
         }
     }

@@ -25,7 +25,6 @@ use paw_supervisor::unattended::{Charge, Next, Watch};
 use super::StartArgs;
 use crate::approval::{self, Checks, Consent};
 use crate::context::Context;
-use crate::failure::Failure;
 use crew::Crew;
 use signs::{Sign, Signs};
 use summary::{End, Summary};
@@ -90,7 +89,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     match started {
         Ok((checks, session)) => follow(&args.alone, checks, &session, context),
         Err(error) => {
-            context.output.fail(&Failure::from(error));
+            context.output.fail(&error);
             Ok(ExitCode::from(EXIT_CANCELLED))
         }
     }
@@ -103,10 +102,9 @@ fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, 
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(
-            "no gate is configured, so nothing that agents do alone could be proven\n\
-             hint: set test_command under [supervisor] in .git-paw/config.toml (git paw init writes one)"
-                .to_owned(),
-        ));
+            "no gate is configured, so nothing that agents do alone could be proven".to_owned(),
+        )
+        .hint("set test_command under [supervisor] in .git-paw/config.toml (git paw init writes one)"));
     }
     Ok(checks)
 }
@@ -138,11 +136,10 @@ fn follow(
 ) -> Result<ExitCode, PawError> {
     let receipt = &session.receipt;
     if !receipt.has_broker() {
-        return Err(PawError::SessionError(format!(
-            "session '{}' has no broker, so nobody can be followed\n\
-             hint: git paw purge, then git paw start --unattended makes one that has",
-            receipt.session_name
-        )));
+        let problem =
+            format!("session '{}' has no broker, so its agents cannot be followed", receipt.session_name);
+        return Err(PawError::SessionError(problem)
+            .hint("git paw purge, then git paw start --unattended makes one that has"));
     }
     let Some(charge) = Charge::take(&session.repo.common_dir)? else {
         return Err(PawError::SessionError(

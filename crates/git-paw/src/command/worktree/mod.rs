@@ -12,10 +12,10 @@ mod view;
 pub(crate) use view::tell_rescue;
 
 use clap::{Args, Subcommand};
+use paw_core::PawError;
 use paw_worktree::Worktrees;
 
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Make, list, enter and remove worktrees without losing work
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ impl WorktreeArgs {
     }
 }
 
-pub(crate) fn run(args: &WorktreeArgs, context: &Context) -> Result<(), Failure> {
+pub(crate) fn run(args: &WorktreeArgs, context: &Context) -> Result<(), PawError> {
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     match &args.action {
         Action::Create(args) => create::run(args, &worktrees, context),

@@ -189,5 +189,5 @@ fn catch_signals(signs: Sender<Sign>) -> Result<(), PawError> {
     let interrupt = move || {
         let _ = signs.send(Sign::Interrupted);
     };
-    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
+    EndSignals::on_first(interrupt)
 }

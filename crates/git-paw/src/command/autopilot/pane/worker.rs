@@ -25,7 +25,7 @@ pub(crate) struct ExecutorPaneArgs {
 }
 
 pub(crate) fn run(args: &ExecutorPaneArgs, context: &Context) -> Result<(), PawError> {
-    let lost = |error: std::io::Error| PawError::IoError(format!("cannot reach the run: {error}"));
+    let lost = |error: std::io::Error| PawError::internal(format!("cannot reach the run: {error}"));
     let stream = UnixStream::connect(&args.socket).map_err(lost)?;
     let reader = stream.try_clone().map_err(lost)?;
     let (sender, orders) = mpsc::channel();

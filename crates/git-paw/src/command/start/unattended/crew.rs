@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::{Message, SessionId, Stored};
-use paw_core::{AgentId, BranchName, PawError};
+use paw_core::{AgentId, BranchName, Diagnostic as _, PawError};
 use paw_host::clock;
 use paw_session::lifecycle::Session;
 use paw_supervisor::gates::{self, GateError, Order, Report};
@@ -207,7 +207,7 @@ impl<'a> Crew<'a> {
         // It waits until the CLI listens.
         thread::spawn(move || {
             if let Err(error) = deliver(&tmux, &pane, &cli, &text, patience) {
-                let first = PawError::from(error).to_string();
+                let first = error.report().message;
                 output.warn(&format!(
                     "{who} is not told what to mend: {}",
                     first.lines().next().unwrap_or_default()

@@ -135,5 +135,5 @@ fn catch_signals(signs: Sender<Sign>, stop: Stop) -> Result<(), PawError> {
         let _ = signs.send(Sign::Interrupted);
         end_checks(&stop);
     };
-    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
+    EndSignals::on_first(interrupt)
 }

@@ -47,8 +47,7 @@ pub(super) fn open(context: &Context) -> Result<Option<Desk>, PawError> {
     }
     let repo = session.repo.clone();
     let dir = PawDir::of(&repo.common_dir);
-    let log = SqliteLog::open(&dir.log(), Durability::Process)
-        .map_err(|error| PawError::SessionError(error.to_string()))?;
+    let log = SqliteLog::open(&dir.log(), Durability::Process)?;
     let config = config::load_layers(Some(&repo.root), None)?.resolve()?.broker;
     let id = SessionId::new(&session.receipt.session_id());
     Ok(Some(Desk {
