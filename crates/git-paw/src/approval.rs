@@ -114,21 +114,20 @@ pub(crate) fn checks(
     if let Some(request) = plan.request()
         && !consents(&request.subject, request.question, repo, consent, context)?
     {
-        return Err(refused(&request.subject));
+        return Err(not_approved(&request.subject));
     }
     let asked = if steps.is_empty() { Consent::Never } else { consent };
     let Preparation { copy, setup } = preparation(&layers, &config, repo, asked, context)?;
     if let Trust::NeedsApproval(subject) = setup.trust() {
-        return Err(refused(subject));
+        return Err(not_approved(subject));
     }
     Ok(Checks { steps, preparation: Preparation { copy, setup }, config })
 }
 
-fn refused(subject: &Subject) -> PawError {
-    PawError::ConfigError(format!(
-        "not approved, so nothing is run:\n  {}\nhint: look at it, then approve it with --trust",
-        subject.summary().join("\n  ")
-    ))
+pub(crate) fn not_approved(subject: &Subject) -> PawError {
+    let wanted = subject.summary().join("\n  ");
+    PawError::ConfigError(format!("not approved, so nothing is run:\n  {wanted}"))
+        .hint("look at it, then approve it with --trust")
 }
 
 /// Whether exactly this was approved before.
@@ -182,6 +181,6 @@ fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
     match read {
         Ok(0) => Err(PawError::UserCancelled),
         Ok(_) => Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
-        Err(error) => Err(PawError::IoError(format!("cannot ask: {error}"))),
+        Err(error) => Err(PawError::internal(format!("cannot ask: {error}"))),
     }
 }

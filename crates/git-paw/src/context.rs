@@ -26,7 +26,8 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(output: Output) -> Result<Self, PawError> {
         let cwd = env::current_dir().map_err(|error| {
-            PawError::IoError(format!("cannot tell the current directory: {error} (cd to one that exists)"))
+            PawError::internal(format!("cannot tell the current directory: {error}"))
+                .hint("cd to one that exists")
         })?;
         let search_path = env::var_os("PATH").unwrap_or_default();
         Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
@@ -36,11 +37,6 @@ impl Context {
     pub(crate) fn for_program(&self, cwd: PathBuf) -> Self {
         let (dirs, search_path) = (self.dirs.clone(), self.search_path.clone());
         Self { cwd, dirs, search_path, output: Output::new(true) }
-    }
-
-    /// The path of git-paw itself.
-    pub(crate) fn program(&self) -> Result<PathBuf, PawError> {
-        env::current_exe().map_err(|error| PawError::IoError(format!("cannot find git-paw itself: {error}")))
     }
 
     /// The repository of this command, or nothing outside of one.

@@ -7,13 +7,11 @@
 //! - `approval`: asking before a repository's own commands run
 //! - `output`: the only way to stdout and stderr
 //! - `context`: what every command is given
-//! - `failure`: why a command did not do what it was asked
 
 mod approval;
 mod cli;
 mod command;
 mod context;
-mod failure;
 mod output;
 mod prompt;
 mod rescue;
@@ -25,11 +23,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use paw_core::error::{EXIT_CANCELLED, EXIT_FAILURE};
-use serde_json::json;
+use paw_core::{ErrorCode, ErrorReport};
 
 use cli::Cli;
 use context::Context;
-use failure::Failure;
 use output::Output;
 
 fn main() -> ExitCode {
@@ -42,8 +39,7 @@ fn main() -> ExitCode {
         output::start_trace(cli.verbose);
     }
     let output = Output::new(cli.wants_json());
-    let outcome =
-        Context::new(output).map_err(Failure::from).and_then(|context| command::run(cli.command, &context));
+    let outcome = Context::new(output).and_then(|context| command::run(cli.command, &context));
     match outcome {
         Ok(code) => code,
         Err(error) => ExitCode::from(output.fail(&error)),
@@ -59,9 +55,8 @@ fn refuse(error: &clap::Error, typed: &[OsString]) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if !answer && typed.iter().any(|word| word == "--json") {
-        let problem =
-            json!({"error": {"code": "INVALID_ARGUMENT", "message": error.render().to_string().trim()}});
-        let written = Output::new(true).document(&problem).is_ok();
+        let problem = ErrorReport::new(ErrorCode::InvalidArgument, error.render().to_string().trim());
+        let written = Output::new(true).document(&problem.document()).is_ok();
         return ExitCode::from(if written { EXIT_CANCELLED } else { EXIT_FAILURE });
     }
     // A closed pipe is the reader's choice.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use paw_core::PawError;
 use serde::Serialize;
+use serde_json::Value;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
@@ -15,8 +16,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-
-use crate::failure::Failure;
 
 /// How a word is set off on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +60,7 @@ impl Output {
 
     /// The whole answer as one document.
     pub(crate) fn document(self, document: &impl Serialize) -> Result<(), PawError> {
-        let text =
-            serde_json::to_string_pretty(document).map_err(|error| PawError::IoError(error.to_string()))?;
+        let text = serde_json::to_string_pretty(document).map_err(not_json)?;
         self.say(&text)
     }
 
@@ -72,7 +70,7 @@ impl Output {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(PawError::IoError(format!("cannot write to standard output: {error}")))
+                Err(PawError::internal(format!("cannot write to standard output: {error}")))
             }
             _ => Ok(()),
         }
@@ -113,15 +111,16 @@ impl Output {
     }
 
     /// Says what went wrong, as a document where one was asked for, and returns the exit code.
-    pub(crate) fn fail(self, failure: &Failure) -> u8 {
+    pub(crate) fn fail(self, error: &PawError) -> u8 {
+        let report = error.report();
         if self.json {
-            let _ = self.document(&failure.document());
-        } else if failure.is_cancelled() {
-            self.note(&failure.text());
+            let _ = self.document(&report.document());
+        } else if error.is_cancelled() {
+            self.note(&report.to_string());
         } else {
-            self.note(&format!("{}: {}", paint(self.colour_err, Style::Bad, "error"), failure.text()));
+            self.note(&format!("{}: {report}", paint(self.colour_err, Style::Bad, "error")));
         }
-        failure.exit_code()
+        report.code.exit_code()
     }
 
     /// Like [`Output::paint`], for what goes to stderr.
@@ -132,6 +131,16 @@ impl Output {
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         paint(self.colour_out, style, text)
     }
+}
+
+/// An answer as JSON.
+pub(crate) fn to_json(answer: &impl Serialize) -> Result<Value, PawError> {
+    serde_json::to_value(answer).map_err(not_json)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn not_json(error: serde_json::Error) -> PawError {
+    PawError::internal(format!("the answer cannot be written as JSON: {error}"))
 }
 
 /// Every column as wide as its widest cell, the last one as it is.

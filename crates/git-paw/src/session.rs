@@ -32,7 +32,7 @@ impl Context {
 
     pub(crate) fn require_session(&self) -> Result<Session, PawError> {
         self.find_session()?.ok_or_else(|| {
-            PawError::SessionError("no session for this repository\nhint: git paw start".to_owned())
+            PawError::SessionError("no session for this repository".to_owned()).hint("git paw start")
         })
     }
 }

@@ -11,8 +11,8 @@ mod text;
 use std::thread;
 use std::time::Duration;
 
-use paw_core::PawError;
 use paw_core::config::CliConfig;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::tmux::{Paste, Tmux, TmuxError};
 
@@ -93,11 +93,13 @@ fn quoted(seen: &str) -> String {
     if seen.trim().is_empty() { String::new() } else { format!("\n{seen}") }
 }
 
-impl From<DeliveryError> for PawError {
-    fn from(error: DeliveryError) -> Self {
-        match error {
-            DeliveryError::Tmux(error) => error.into(),
-            other => Self::SessionError(other.to_string()),
+impl Diagnostic for DeliveryError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Tmux(error) => error.report(),
+            Self::Empty | Self::NotReady { .. } | Self::NotShown { .. } | Self::NotTaken { .. } => {
+                ErrorReport::new(ErrorCode::FailedPrecondition, self)
+            }
         }
     }
 }

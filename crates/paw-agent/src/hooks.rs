@@ -13,6 +13,7 @@ pub mod transcript;
 
 use std::path::{Path, PathBuf};
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::Value;
 
 pub use install::{HookEnvironment, Install};
@@ -48,6 +49,12 @@ pub struct Hooks {
 #[derive(Debug, thiserror::Error)]
 #[error("not a hook record: {0}")]
 pub struct EventError(String);
+
+impl Diagnostic for EventError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
+}
 
 /// What was told, and in which conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The branch of a task: its name by the project's pattern, in a form that git can hold.
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
 use crate::tasks::tag::dashed;
 use crate::tasks::{TagName, TaskId};
@@ -65,12 +65,17 @@ pub struct Picked {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the branch pattern '{pattern}' gives '{name}', which git cannot hold (change git.branchPattern in .taskmaster/config.json)"
-)]
+#[error("the branch pattern '{pattern}' gives '{name}', which git cannot hold")]
 pub struct NoBranchName {
     pattern: String,
     name: String,
+}
+
+impl Diagnostic for NoBranchName {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+            .hint("change git.branchPattern in .taskmaster/config.json")
+    }
 }
 
 /// The first name that git can hold: by the pattern, then two that stay out of the way of a branch named like the tag.

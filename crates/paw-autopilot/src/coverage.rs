@@ -17,6 +17,7 @@ pub mod touched;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::Value;
 
 /// So many of so many.
@@ -59,6 +60,12 @@ pub enum CoverageError {
     Unknown,
     #[error("the {format} report cannot be read: {problem}")]
     Broken { format: &'static str, problem: String },
+}
+
+impl Diagnostic for CoverageError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
 }
 
 /// What a path of a report is relative to.

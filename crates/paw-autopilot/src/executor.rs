@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use paw_agent::cli::{self, Cli};
 use paw_core::config::ExecutorConfig;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::process::find_program;
 use serde::{Deserialize, Serialize};
 
@@ -68,21 +69,13 @@ enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutorError {
-    #[error(
-        "there is no executor '{name}' (known: {}{})\n\
-         hint: install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]",
-        known().join(", "), shown(own)
-    )]
+    #[error("there is no executor '{name}' (known: {}{})", known().join(", "), shown(own))]
     Unknown { name: String, own: Vec<String> },
     #[error("the executor '{0}' is not installed: no such program on PATH")]
     NotInstalled(String),
     #[error("the executor '{0}' has an empty command ([autopilot.executors.{0}] command)")]
     Empty(String),
-    #[error(
-        "nobody is there to write tests and code: none of {} is installed\n\
-         hint: install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
-        known().join(", ")
-    )]
+    #[error("no executor to write tests and code: none of {} is installed", known().join(", "))]
     Nobody,
 }
 
@@ -129,9 +122,18 @@ impl Executor {
     }
 }
 
-impl From<ExecutorError> for paw_core::PawError {
-    fn from(error: ExecutorError) -> Self {
-        Self::ConfigError(error.to_string())
+impl Diagnostic for ExecutorError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::InvalidArgument, self);
+        match self {
+            Self::Unknown { name, .. } => report.hint(format!(
+                "install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]"
+            )),
+            Self::Nobody => report.hint(
+                "install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
+            ),
+            Self::NotInstalled(_) | Self::Empty(_) => report,
+        }
     }
 }
 

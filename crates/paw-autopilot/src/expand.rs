@@ -6,6 +6,7 @@ pub mod answer;
 
 use std::fmt::Write as _;
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock;
 
 use crate::executor::{Assignment, Executor};
@@ -19,15 +20,13 @@ pub use answer::Proposed;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExpandError {
-    #[error("task {0} has subtasks already (git paw tasks show {0})")]
+    #[error("task {0} has subtasks already")]
     HasSubtasks(TaskId),
     #[error("the executor did not answer: {0}")]
     NoAnswer(String),
-    #[error(
-        "the executor's answer cannot be used: {0}\nhint: it is kept in {1}; try again, or add subtasks with git paw tasks add --parent"
-    )]
+    #[error("the executor's answer cannot be used: {0}")]
     Unusable(String, String),
-    #[error("the executor changed files instead of answering: {}\nhint: look at them with git status, then try again", .0.join(", "))]
+    #[error("the executor changed files instead of answering: {}", .0.join(", "))]
     ChangedFiles(Vec<String>),
     #[error(transparent)]
     Work(#[from] WorkError),
@@ -39,11 +38,17 @@ impl From<TaskError> for ExpandError {
     }
 }
 
-impl From<ExpandError> for paw_core::PawError {
-    fn from(error: ExpandError) -> Self {
-        match error {
-            ExpandError::Work(error) => error.into(),
-            other => Self::TaskError(other.to_string()),
+impl Diagnostic for ExpandError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::HasSubtasks(task) => report.hint(format!("git paw tasks show {task}")),
+            Self::NoAnswer(_) => report,
+            Self::Unusable(_, file) => report.hint(format!(
+                "it is kept in {file}; try again, or add subtasks with git paw tasks add --parent"
+            )),
+            Self::ChangedFiles(_) => report.hint("look at them with git status, then try again"),
+            Self::Work(error) => error.report(),
         }
     }
 }

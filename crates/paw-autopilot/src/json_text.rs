@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 /// A text that is not JSON. Says where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonTextError {
-    #[error("it has merge conflict markers, the first in line {line} (resolve the conflict first)")]
+    #[error("it has merge conflict markers, the first in line {line}")]
     MergeMarkers { line: usize },
     #[error("it is not valid JSON: {0}")]
     Syntax(String),

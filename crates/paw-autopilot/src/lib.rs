@@ -23,7 +23,6 @@ pub mod engine;
 pub mod evidence;
 pub mod executor;
 pub mod expand;
-mod failure;
 pub mod fleet;
 pub mod json_text;
 mod limit;

@@ -102,13 +102,14 @@ impl ExecutorPane {
     }
 
     fn make(&self) -> Result<Open, PawError> {
-        let failed = |what: &str, error: std::io::Error| PawError::IoError(format!("cannot {what}: {error}"));
+        let failed =
+            |what: &str, error: std::io::Error| PawError::internal(format!("cannot {what}: {error}"));
         let dir = tempfile::Builder::new().prefix("git-paw-").tempdir();
         let dir = dir.map_err(|error| failed("make a directory", error))?;
         let path = dir.path().join("pane");
         let listener = UnixListener::bind(&path).map_err(|error| failed("listen to the pane", error))?;
         listener.set_nonblocking(true).map_err(|error| failed("listen to the pane", error))?;
-        let program = std::env::current_exe().map_err(|error| failed("find git-paw itself", error))?;
+        let program = paw_host::process::own_program()?;
         let wanted = Wanted {
             session: &self.place.session,
             project: &self.project,
@@ -131,7 +132,9 @@ impl ExecutorPane {
         loop {
             if let Ok((stream, _)) = listener.accept() {
                 let usable = stream.set_nonblocking(false);
-                return usable.map(|()| stream).map_err(|error| PawError::IoError(error.to_string()));
+                return usable.map(|()| stream).map_err(|error| {
+                    PawError::internal(format!("cannot talk to the executor's pane: {error}"))
+                });
             }
             looks += 1;
             let gone = looks.is_multiple_of(25) && !window::is_alive(&self.place.tmux, pane);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use paw_core::PawError;
 use paw_core::config::{BrokerAuth, BrokerConfig};
 use paw_core::error::BrokerError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError, Lock};
 use tokio::runtime::{self, Runtime};
@@ -65,12 +65,9 @@ impl Settings {
 pub enum StartError {
     #[error("a broker of this repository is running already{}", at(.0.as_ref()))]
     AlreadyRunning(Option<Endpoint>),
-    #[error("[broker] bind = \"{0}\" is not an address\nhint: use 127.0.0.1")]
+    #[error("[broker] bind = \"{0}\" is not an address")]
     NotAnAddress(String),
-    #[error(
-        "[broker] bind = \"{0}\" lets other machines in, and auth = \"none\" lets them say anything\n\
-         hint: set auth = \"token\", or bind = \"127.0.0.1\""
-    )]
+    #[error("[broker] bind = \"{0}\" lets other machines in, and auth = \"none\" lets them say anything")]
     Exposed(IpAddr),
     #[error(transparent)]
     Broker(#[from] BrokerError),
@@ -86,12 +83,19 @@ fn at(endpoint: Option<&Endpoint>) -> String {
     endpoint.map(|endpoint| format!(" at {} (process {})", endpoint.url, endpoint.pid)).unwrap_or_default()
 }
 
-impl From<StartError> for PawError {
-    fn from(error: StartError) -> Self {
-        match error {
-            StartError::Broker(error) => Self::BrokerError(error),
-            StartError::NotAnAddress(_) | StartError::Exposed(_) => Self::ConfigError(error.to_string()),
-            other => Self::SessionError(other.to_string()),
+impl Diagnostic for StartError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::AlreadyRunning(_) => report(ErrorCode::FailedPrecondition),
+            Self::NotAnAddress(_) => report(ErrorCode::InvalidArgument).hint("use 127.0.0.1"),
+            Self::Exposed(_) => {
+                report(ErrorCode::InvalidArgument).hint("set auth = \"token\", or bind = \"127.0.0.1\"")
+            }
+            Self::Broker(error) => error.report(),
+            Self::Log(error) => error.report(),
+            Self::Identity(error) => error.report(),
+            Self::File(error) => error.report(),
         }
     }
 }

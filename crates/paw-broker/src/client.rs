@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_core::config::BrokerConfig;
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
@@ -51,25 +51,18 @@ pub enum ClientError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("the broker refused it ({status}): {text}")]
-    Http { status: u16, text: String },
+    Http { status: u16, text: String, hints: Vec<String> },
     #[error("cannot talk to the broker at {url}: {source}")]
     Connection { url: String, source: io::Error },
     #[error(
-        "this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole\n\
-         hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN"
+        "this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole"
     )]
     UnknownToken,
-    #[error(
-        "you say you are '{0}' (GIT_PAW_AGENT_ID), but nothing proves it\n\
-         hint: type it in that agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID"
-    )]
+    #[error("you say you are '{0}' (GIT_PAW_AGENT_ID), but nothing proves it")]
     NoToken(AgentId),
-    #[error(
-        "the session does not know you: your own token ({}) is missing or old\n\
-         hint: git paw pause, then git paw start; that makes a new one, and the agents go on", .0.display()
-    )]
+    #[error("the session does not know you: your own token ({}) is missing or old", .0.display())]
     NoOperator(PathBuf),
-    #[error("no session of this repository yet\nhint: git paw start")]
+    #[error("no session of this repository yet")]
     NoSession,
     #[error(transparent)]
     Log(#[from] LogError),
@@ -79,9 +72,26 @@ pub enum ClientError {
     File(#[from] FileError),
 }
 
-impl From<ClientError> for PawError {
-    fn from(error: ClientError) -> Self {
-        Self::SessionError(error.to_string())
+impl Diagnostic for ClientError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Message(error) => error.report(),
+            Self::Refused(error) => error.report(),
+            Self::Http { hints, .. } => report.with_hints(hints.clone()),
+            Self::Connection { .. } => report,
+            Self::UnknownToken => report.hint(
+                "type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN",
+            ),
+            Self::NoToken(_) => report
+                .hint("type it in that agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID"),
+            Self::NoOperator(_) => report
+                .hint("git paw pause, then git paw start; that makes a new one, and the agents keep working"),
+            Self::NoSession => report.hint("git paw start"),
+            Self::Log(error) => error.report(),
+            Self::Identity(error) => error.report(),
+            Self::File(error) => error.report(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod keyring;
 
 use std::fmt::{self, Write as _};
 
-use paw_core::AgentId;
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -130,6 +130,12 @@ pub enum Refusal {
     ForgedSender { claimed: AgentId, owner: AgentId },
     #[error("only the supervisor or the operator may send {0}")]
     NotInCharge(&'static str),
+}
+
+impl Diagnostic for Refusal {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
 }
 
 impl Caller {

@@ -21,7 +21,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use paw_core::AgentId;
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError, Scratch, ScratchError};
 
 pub use publish::{gone, is_gone};
@@ -40,6 +40,16 @@ pub enum WatchError {
     Scratch(#[from] ScratchError),
     #[error("{} is not a worktree of this repository", .0.display())]
     Foreign(PathBuf),
+}
+
+impl Diagnostic for WatchError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Git(error) => error.report(),
+            Self::Scratch(error) => error.report(),
+            Self::Foreign(_) => ErrorReport::new(ErrorCode::InvalidArgument, self),
+        }
+    }
 }
 
 /// A worktree to watch.

@@ -1,143 +1,189 @@
-//! What can go wrong, in words that say what to do next, and the exit code of each.
+//! What can go wrong: an error has a code, a message, hints and details ([`ErrorReport`]).
+//!
+//! Enums stay beside the code that raises them and implement [`Diagnostic`]. [`PawError`] carries any of them upwards.
 
+mod code;
+mod report;
+
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::name::NameError;
+pub use code::{EXIT_CANCELLED, EXIT_FAILURE, EXIT_OK, ErrorCode};
+pub use report::{Diagnostic, ErrorReport};
 
-/// The command did what it was asked to do.
-pub const EXIT_OK: u8 = 0;
-/// Something failed; stderr says what and how to go on.
-pub const EXIT_FAILURE: u8 = 1;
-/// The user said no, or pressed Ctrl+C at a prompt. Also what clap uses for arguments it cannot read.
-pub const EXIT_CANCELLED: u8 = 2;
+use ErrorCode::{Cancelled, FailedPrecondition, Internal, InvalidArgument, NotFound};
 
-/// Every failure a command can end with.
+/// Every failure a command can end with. `Display` is what a terminal shows, hints included.
+///
+/// It is no [`Diagnostic`] itself, so that `?` can turn every `Diagnostic` into it.
 #[derive(Debug, thiserror::Error)]
 pub enum PawError {
-    #[error("Not a git repository: git-paw works inside one (cd into a project, or run `git init` first)")]
     NotAGitRepo,
-    #[error("git {found} is too old: git-paw needs {needed} or newer{INSTALL_GIT}")]
-    GitTooOld { found: String, needed: String },
-    #[error("git is not installed or not on PATH{INSTALL_GIT}")]
+    GitTooOld {
+        found: String,
+        needed: String,
+    },
     GitNotInstalled,
-    #[error("tmux is not installed or not on PATH{INSTALL_TMUX}")]
     TmuxNotInstalled,
-    #[error("tmux {found} is too old: git-paw needs {needed} or newer{INSTALL_TMUX}")]
-    TmuxTooOld { found: String, needed: String },
-    #[error(
-        "no AI coding CLI found on PATH\n\
-         hint: install one (claude, codex, gemini, aider, …), or register your own: git paw add-cli <name> <command>"
-    )]
+    TmuxTooOld {
+        found: String,
+        needed: String,
+    },
     NoCLIsFound,
-    #[error("Worktree error: {0}")]
     WorktreeError(String),
-    #[error("Session error: {0}")]
     SessionError(String),
-    #[error("Config error: {0}")]
     ConfigError(String),
-    #[error("Branch error: {0}")]
     BranchError(String),
-    #[error("Cancelled.")]
     UserCancelled,
-    #[error("Tmux error: {0}")]
     TmuxError(String),
-    #[error("CLI '{0}' not found in config\nhint: git paw list-clis shows the names it knows")]
     CliNotFound(String),
-    #[error("Init error: {0}")]
-    InitError(String),
-    #[error("AGENTS.md error: {0}")]
-    AgentsMdError(String),
-    #[error("Spec error: {0}")]
-    SpecError(String),
-    #[error("Task error: {0}")]
-    TaskError(String),
-    #[error("Replay error: {0}")]
-    ReplayError(String),
-    #[error("Dashboard error: {0}")]
-    DashboardError(String),
-    #[error("Git error: {0}")]
-    GitError(String),
-    #[error("I/O error: {0}")]
-    IoError(String),
-    #[error(transparent)]
-    SkillError(#[from] SkillError),
-    #[error(transparent)]
-    BrokerError(#[from] BrokerError),
+    /// An error of any crate, as it was raised.
+    Other(Box<dyn Diagnostic>),
 }
 
-const INSTALL_TMUX: &str =
-    "\nhint: brew install tmux   (macOS)\nhint: sudo apt install tmux   (Debian, Ubuntu)";
-const INSTALL_GIT: &str = "\nhint: brew install git   (macOS)\nhint: sudo apt install git   (Debian, Ubuntu)";
-
 impl PawError {
-    /// The process exit code. No wildcard: a new variant has to choose.
-    pub fn exit_code(&self) -> u8 {
+    pub fn new(code: ErrorCode, message: impl fmt::Display) -> Self {
+        ErrorReport::new(code, message).into()
+    }
+
+    /// A failure of git paw, of the system or of a program it runs.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Self::new(Internal, message)
+    }
+
+    /// The same error with one more hint.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.report().hint(hint).into()
+    }
+
+    pub fn report(&self) -> ErrorReport {
         match self {
-            Self::UserCancelled => EXIT_CANCELLED,
-            Self::NotAGitRepo
-            | Self::GitTooOld { .. }
-            | Self::GitNotInstalled
-            | Self::TmuxNotInstalled
-            | Self::TmuxTooOld { .. }
-            | Self::NoCLIsFound
-            | Self::WorktreeError(_)
-            | Self::SessionError(_)
-            | Self::ConfigError(_)
-            | Self::BranchError(_)
-            | Self::TmuxError(_)
-            | Self::CliNotFound(_)
-            | Self::InitError(_)
-            | Self::AgentsMdError(_)
-            | Self::SpecError(_)
-            | Self::TaskError(_)
-            | Self::ReplayError(_)
-            | Self::DashboardError(_)
-            | Self::GitError(_)
-            | Self::IoError(_)
-            | Self::SkillError(_)
-            | Self::BrokerError(_) => EXIT_FAILURE,
+            Self::NotAGitRepo => {
+                ErrorReport::new(FailedPrecondition, "Not a git repository: git-paw works inside one")
+                    .hint("cd into a project, or run `git init` first")
+            }
+            Self::GitTooOld { found, needed } => install("git", &too_old(found, needed)),
+            Self::GitNotInstalled => install("git", NOT_INSTALLED),
+            Self::TmuxNotInstalled => install("tmux", NOT_INSTALLED),
+            Self::TmuxTooOld { found, needed } => install("tmux", &too_old(found, needed)),
+            Self::NoCLIsFound => ErrorReport::new(NotFound, "no AI coding CLI found on PATH").hint(
+                "install one (claude, codex, gemini, aider, …), or register your own: git paw add-cli <name> <command>",
+            ),
+            Self::SessionError(detail) => ErrorReport::new(FailedPrecondition, detail),
+            Self::ConfigError(detail) | Self::BranchError(detail) => ErrorReport::new(InvalidArgument, detail),
+            Self::WorktreeError(detail) | Self::TmuxError(detail) => ErrorReport::new(Internal, detail),
+            Self::UserCancelled => ErrorReport::new(Cancelled, "Cancelled."),
+            Self::CliNotFound(name) => ErrorReport::new(NotFound, format!("CLI '{name}' not found in config"))
+                .hint("git paw list-clis shows the names it knows"),
+            Self::Other(error) => error.report(),
+        }
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.report().code
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        self.code().exit_code()
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.code() == Cancelled
+    }
+}
+
+const NOT_INSTALLED: &str = "is not installed or not on PATH";
+
+fn too_old(found: &str, needed: &str) -> String {
+    format!("{found} is too old: git-paw needs {needed} or newer")
+}
+
+fn install(program: &str, problem: &str) -> ErrorReport {
+    ErrorReport::new(FailedPrecondition, format!("{program} {problem}"))
+        .hint(format!("brew install {program}   (macOS)"))
+        .hint(format!("sudo apt install {program}   (Debian, Ubuntu)"))
+}
+
+impl fmt::Display for PawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report().fmt(f)
+    }
+}
+
+impl<E: Diagnostic> From<E> for PawError {
+    fn from(error: E) -> Self {
+        Self::Other(Box::new(error))
+    }
+}
+
+/// A skill text that cannot be loaded. `Display` has the hints.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    UnknownSkill { name: String },
+    UserOverrideRead { path: PathBuf, source: io::Error },
+}
+
+impl Diagnostic for SkillError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::UnknownSkill { name } => {
+                let message = format!("unknown skill '{name}': there is no embedded default of that name");
+                ErrorReport::new(NotFound, message)
+                    .hint(format!("add .agents/skills/{name}/SKILL.md to the repository"))
+            }
+            Self::UserOverrideRead { path, .. } => {
+                ErrorReport::new(NotFound, format!("cannot read the skill override {}", path.display()))
+                    .hint("check its permissions")
+            }
         }
     }
 }
 
-impl From<NameError> for PawError {
-    fn from(error: NameError) -> Self {
-        Self::BranchError(error.to_string())
+impl fmt::Display for SkillError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report().fmt(f)
     }
 }
 
-/// A skill text that cannot be loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum SkillError {
-    #[error(
-        "unknown skill '{name}': there is no embedded default of that name\n\
-         hint: add .agents/skills/{name}/SKILL.md to the repository"
-    )]
-    UnknownSkill { name: String },
-    #[error("cannot read the skill override {}\nhint: check its permissions", path.display())]
-    UserOverrideRead { path: PathBuf, source: io::Error },
-}
-
-/// A broker that cannot be started or reached.
+/// A broker that cannot be started or reached. `Display` has the hints.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    #[error("port {port} is already in use\nhint: set another [broker] port in .git-paw/config.toml")]
     PortInUse { port: u16, source: io::Error },
-    #[error(
-        "whatever listens on port {port} did not answer in time\n\
-         hint: look for a stuck process (lsof -i :{port}), or set another [broker] port"
-    )]
     ProbeTimeout { port: u16 },
-    #[error("cannot listen: {0}\nhint: check [broker] bind and port in .git-paw/config.toml")]
     BindFailed(io::Error),
-    #[error("cannot start the broker's runtime: {0}")]
     RuntimeFailed(io::Error),
+}
+
+impl Diagnostic for BrokerError {
+    fn report(&self) -> ErrorReport {
+        let failed = |message| ErrorReport::new(Internal, message);
+        match self {
+            Self::PortInUse { port, .. } => failed(format!("port {port} is already in use"))
+                .hint("set another [broker] port in .git-paw/config.toml"),
+            Self::ProbeTimeout { port } => {
+                failed(format!("the program listening on port {port} did not answer in time"))
+                    .hint(format!("look for a stuck process (lsof -i :{port}), or set another [broker] port"))
+            }
+            Self::BindFailed(source) => failed(format!("cannot listen: {source}"))
+                .hint("check [broker] bind and port in .git-paw/config.toml"),
+            Self::RuntimeFailed(source) => failed(format!("cannot start the broker's runtime: {source}")),
+        }
+    }
+}
+
+impl fmt::Display for BrokerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report().fmt(f)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::error::Error as _;
+
+    use serde_json::json;
 
     use super::*;
 
@@ -172,16 +218,9 @@ mod tests {
             PawError::BranchError(detail()),
             PawError::TmuxError(detail()),
             PawError::CliNotFound(detail()),
-            PawError::InitError(detail()),
-            PawError::AgentsMdError(detail()),
-            PawError::SpecError(detail()),
-            PawError::TaskError(detail()),
-            PawError::ReplayError(detail()),
-            PawError::DashboardError(detail()),
-            PawError::GitError(detail()),
-            PawError::IoError(detail()),
         ] {
             assert!(error.to_string().contains("the detail"), "{error:?}");
+            assert!(!error.to_string().contains("error: "), "{error:?}");
             assert_eq!(error.exit_code(), EXIT_FAILURE, "{error:?}");
         }
     }
@@ -276,5 +315,37 @@ mod tests {
         ] {
             assert_eq!(PawError::from(error).exit_code(), 1);
         }
+    }
+
+    #[test]
+    fn a_diagnostic_keeps_its_four_parts_as_a_paw_error() {
+        let report = ErrorReport::new(ErrorCode::AlreadyExists, "it exists")
+            .hint("move it away")
+            .hint("or choose another name")
+            .details(json!({"path": "/x"}));
+        let error = PawError::from(report.clone());
+        assert_eq!(error.report(), report);
+        assert_eq!(error.to_string(), "it exists\nhint: move it away\nhint: or choose another name");
+        assert_eq!(
+            report.document().to_string(),
+            r#"{"error":{"code":"ALREADY_EXISTS","message":"it exists","hints":["move it away","or choose another name"],"details":{"path":"/x"}}}"#
+        );
+    }
+
+    #[test]
+    fn a_summary_is_for_programs_and_the_full_text_for_people() {
+        let report = ErrorReport::new(Internal, "git failed: no such ref").summary("git failed");
+        assert_eq!(
+            (report.message.as_str(), report.to_string().as_str()),
+            ("git failed", "git failed: no such ref")
+        );
+    }
+
+    #[test]
+    fn a_hint_added_to_an_error_leaves_its_code_and_message() {
+        let error = PawError::SessionError("no session".into()).hint("git paw start");
+        let report = error.report();
+        assert_eq!((report.code, report.message.as_str()), (FailedPrecondition, "no session"));
+        assert_eq!(report.hints, ["git paw start"]);
     }
 }

@@ -5,13 +5,13 @@
 //! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`]
 //! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
 //! - [`receipt`]: what is remembered of a session
-//! - [`error`]: [`PawError`] and the exit codes
+//! - [`error`]: [`PawError`], [`Diagnostic`] and the exit codes
 
 pub mod config;
 pub mod error;
 pub mod name;
 pub mod receipt;
 
-pub use error::PawError;
+pub use error::{Diagnostic, ErrorCode, ErrorReport, PawError};
 pub use name::{AgentId, BranchName, NameError, ProjectName, SessionName};
 pub use receipt::{AgentReceipt, Receipt, ReceiptError, SessionMode, SessionStatus, SupervisorReceipt};

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Diagnostic, ErrorCode, ErrorReport};
+
 /// A text that is not a name of its kind. The message says which rule it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -14,6 +16,12 @@ pub enum NameError {
     Agent(String),
     #[error("invalid session name '{0}': only letters, digits, '-' and '_' are allowed, and no leading '-'")]
     Session(String),
+}
+
+impl Diagnostic for NameError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
+    }
 }
 
 macro_rules! text_newtype {

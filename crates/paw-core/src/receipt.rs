@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
 /// The shape this version writes. A file with a higher number is from a newer version and is left alone.
@@ -21,13 +22,20 @@ const OLD_BIND: &str = "127.0.0.1";
 pub enum ReceiptError {
     #[error("it is not a session receipt: {0}")]
     Malformed(serde_json::Error),
-    #[error(
-        "it was written by a newer version (format {found}, this one knows {FORMAT})\n\
-         hint: update git-paw; the file was left as it is"
-    )]
+    #[error("it was written by a newer version (format {found}, this one knows {FORMAT})")]
     Newer { found: u64 },
     #[error("the session cannot be written down: {0}")]
     Unwritable(serde_json::Error),
+}
+
+impl Diagnostic for ReceiptError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Newer { .. } => report.hint("update git-paw; the file was left as it is"),
+            Self::Malformed(_) | Self::Unwritable(_) => report,
+        }
+    }
 }
 
 /// What the last command left a session in.

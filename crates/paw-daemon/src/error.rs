@@ -3,25 +3,19 @@
 use std::io;
 use std::path::PathBuf;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::FileError;
 use paw_worktree::WorktreeError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    #[error("a daemon is running already{}{}\nhint: git paw daemon stop ends it", process(*.pid), at(.socket.as_ref()))]
+    #[error("a daemon is running already{}{}", process(*.pid), at(.socket.as_ref()))]
     AlreadyRunning { pid: Option<u32>, socket: Option<PathBuf> },
-    #[error(
-        "socket {} is in use by another program{}\nhint: stop that program, or set XDG_RUNTIME_DIR to another directory",
-        socket.display(), process(*.pid)
-    )]
+    #[error("socket {} is in use by another program{}", socket.display(), process(*.pid))]
     SocketTaken { socket: PathBuf, pid: Option<u32> },
-    #[error("{} is there and is no socket\nhint: move it away", .0.display())]
+    #[error("{} exists and is not a socket", .0.display())]
     NotASocket(PathBuf),
-    #[error(
-        "the path of the socket is too long for this system: {}\nhint: set XDG_RUNTIME_DIR to a shorter directory",
-        .0.display()
-    )]
+    #[error("the path of the socket is too long for this system: {}", .0.display())]
     PathTooLong(PathBuf),
     #[error("cannot listen on {}: {source}", socket.display())]
     Listen { socket: PathBuf, source: io::Error },
@@ -31,9 +25,9 @@ pub enum DaemonError {
     Serve(String),
     #[error("cannot describe the services: {0}")]
     Describe(String),
-    #[error("cannot reach the daemon at {}: {reason}\nhint: git paw daemon run starts one", socket.display())]
+    #[error("cannot reach the daemon at {}: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
-    #[error("the daemon{} does not answer: {reason}\nhint: if it hangs, end it with kill", process(*.pid))]
+    #[error("the daemon{} does not answer: {reason}", process(*.pid))]
     Silent { pid: Option<u32>, reason: String },
     #[error("the daemon failed: {0}")]
     Failed(#[from] tokio::task::JoinError),
@@ -51,12 +45,23 @@ fn at(socket: Option<&PathBuf>) -> String {
     socket.map(|socket| format!(" on {}", socket.display())).unwrap_or_default()
 }
 
-impl From<DaemonError> for PawError {
-    fn from(error: DaemonError) -> Self {
-        match error {
-            DaemonError::Worktree(error) => error.into(),
-            DaemonError::File(error) => error.into(),
-            other => Self::IoError(other.to_string()),
+impl Diagnostic for DaemonError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::Internal, self);
+        match self {
+            Self::AlreadyRunning { .. } => report.hint("git paw daemon stop ends it"),
+            Self::SocketTaken { .. } => {
+                report.hint("stop that program, or set XDG_RUNTIME_DIR to another directory")
+            }
+            Self::NotASocket(_) => report.hint("move it away"),
+            Self::PathTooLong(_) => report.hint("set XDG_RUNTIME_DIR to a shorter directory"),
+            Self::Unreachable { .. } => report.hint("git paw daemon run starts one"),
+            Self::Silent { .. } => report.hint("if it hangs, end it with kill"),
+            Self::Listen { .. } | Self::Start(_) | Self::Serve(_) | Self::Describe(_) | Self::Failed(_) => {
+                report
+            }
+            Self::Worktree(error) => error.report(),
+            Self::File(error) => error.report(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! What a call cannot do, and how that looks on the wire.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::process::ProcessError;
-use paw_worktree::{ConversationId, ErrorCode, WorktreeError};
+use paw_worktree::{ConversationId, WorktreeError};
 use prost::Message as _;
 use prost_types::Any;
-use serde_json::{Value, json};
+use serde_json::json;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
@@ -17,6 +18,9 @@ use crate::{fit, wire};
 pub(crate) const DOMAIN: &str = "git-paw";
 /// The trailer in which people find the details.
 pub(crate) const DETAILS: &str = "paw-details";
+
+/// The key of `ErrorInfo.metadata` that holds the hints, one per line.
+const HINTS: &str = "hints";
 
 /// Clients take some kilobytes of trailers, of which the details come twice.
 const ROOM_FOR_DETAILS: usize = 1500;
@@ -45,53 +49,47 @@ pub(crate) enum Refusal {
     Process(#[from] ProcessError),
 }
 
-impl Refusal {
-    fn code(&self) -> ErrorCode {
+impl Diagnostic for Refusal {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
         match self {
-            Self::Worktree(error) => error.code(),
-            Self::RelativePath(_) | Self::EmptyMessage => ErrorCode::InvalidArgument,
-            Self::NoCli { .. } => ErrorCode::NotFound,
-            Self::NoDirectory { .. } | Self::Closed(_) | Self::InTurn(_) | Self::Config(_) => {
-                ErrorCode::FailedPrecondition
+            Self::Worktree(error) => error.report(),
+            Self::RelativePath(path) => {
+                report(ErrorCode::InvalidArgument).details(json!({ "path": path.to_string_lossy() }))
             }
-            Self::Process(_) => ErrorCode::Internal,
-        }
-    }
-
-    fn message(&self) -> String {
-        match self {
-            Self::Worktree(error) => error.message(),
-            other => other.to_string(),
-        }
-    }
-
-    fn details(&self) -> Value {
-        match self {
-            Self::Worktree(error) => error.details(),
-            Self::RelativePath(path) | Self::NoDirectory { path, .. } => {
-                json!({ "path": path.to_string_lossy() })
+            Self::NoDirectory { path, .. } => {
+                report(ErrorCode::FailedPrecondition).details(json!({ "path": path.to_string_lossy() }))
             }
-            Self::NoCli { installed, .. } => json!({ "installed": installed }),
-            Self::Closed(id) | Self::InTurn(id) => json!({ "conversation_id": id }),
-            Self::EmptyMessage | Self::Config(_) | Self::Process(_) => json!({}),
+            Self::NoCli { installed, .. } => {
+                report(ErrorCode::NotFound).details(json!({ "installed": installed }))
+            }
+            Self::EmptyMessage => report(ErrorCode::InvalidArgument),
+            Self::Closed(id) | Self::InTurn(id) => {
+                report(ErrorCode::FailedPrecondition).details(json!({ "conversation_id": id }))
+            }
+            // The file is wrong, not what the caller sent.
+            Self::Config(error) => error.report().with_code(ErrorCode::FailedPrecondition),
+            Self::Process(error) => error.report(),
         }
     }
 }
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
-        if refusal.code() == ErrorCode::Internal {
+        let report = refusal.report();
+        if report.code == ErrorCode::Internal {
             tracing::error!("{refusal}");
         } else {
-            tracing::debug!("{}: {refusal}", refusal.code());
+            tracing::debug!("{}: {refusal}", report.code);
         }
-        status(refusal.code(), &refusal.message(), &refusal.details())
+        status(&report)
     }
 }
 
 /// No wildcard: a new code has to choose.
 fn grpc_code(code: ErrorCode) -> Code {
     match code {
+        ErrorCode::Cancelled => Code::Cancelled,
         ErrorCode::InvalidArgument => Code::InvalidArgument,
         ErrorCode::NotFound => Code::NotFound,
         ErrorCode::AlreadyExists => Code::AlreadyExists,
@@ -101,16 +99,23 @@ fn grpc_code(code: ErrorCode) -> Code {
     }
 }
 
-fn status(code: ErrorCode, message: &str, details: &Value) -> Status {
-    let message = fit::text(message, ROOM_FOR_MESSAGE);
-    let details = fit::value(details, ROOM_FOR_DETAILS);
+fn status(report: &ErrorReport) -> Status {
+    let code = grpc_code(report.code);
+    let message = fit::text(&report.message, ROOM_FOR_MESSAGE);
+    let details = fit::value(&report.details, ROOM_FOR_DETAILS);
+    let hints = fit::text(&report.hints.join("\n"), ROOM_FOR_MESSAGE);
+    let hints = Some(hints).filter(|hints| !hints.is_empty());
     let rich = RpcStatus {
-        code: code.number(),
+        code: code as i32,
         message: message.clone(),
         details: vec![
             any(
                 "google.rpc.ErrorInfo",
-                &ErrorInfo { reason: code.as_str().to_owned(), domain: DOMAIN.to_owned() },
+                &ErrorInfo {
+                    reason: report.code.as_str().to_owned(),
+                    domain: DOMAIN.to_owned(),
+                    metadata: hints.iter().map(|hints| (HINTS.to_owned(), hints.clone())).collect(),
+                },
             ),
             any("google.protobuf.Struct", &wire::object(&details)),
         ],
@@ -119,7 +124,7 @@ fn status(code: ErrorCode, message: &str, details: &Value) -> Status {
     if let Ok(readable) = fit::ascii_json(&details).parse() {
         trailers.insert(DETAILS, readable);
     }
-    Status::with_details_and_metadata(grpc_code(code), message, rich.encode_to_vec().into(), trailers)
+    Status::with_details_and_metadata(code, message, rich.encode_to_vec().into(), trailers)
 }
 
 fn any(name: &str, message: &impl prost::Message) -> Any {
@@ -137,13 +142,15 @@ struct RpcStatus {
     details: Vec<Any>,
 }
 
-/// `google.rpc.ErrorInfo`, of which we use two fields.
+/// `google.rpc.ErrorInfo`.
 #[derive(Clone, PartialEq, prost::Message)]
 struct ErrorInfo {
     #[prost(string, tag = "1")]
     reason: String,
     #[prost(string, tag = "2")]
     domain: String,
+    #[prost(map = "string, string", tag = "3")]
+    metadata: HashMap<String, String>,
 }
 
 #[cfg(test)]
@@ -151,8 +158,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_have_the_numbers_and_names_that_grpc_gives_them() {
+    fn codes_have_the_names_that_grpc_gives_them() {
         for code in [
+            ErrorCode::Cancelled,
             ErrorCode::InvalidArgument,
             ErrorCode::NotFound,
             ErrorCode::AlreadyExists,
@@ -160,10 +168,19 @@ mod tests {
             ErrorCode::FailedPrecondition,
             ErrorCode::Internal,
         ] {
-            assert_eq!(grpc_code(code) as i32, code.number());
             let name = format!("{:?}", grpc_code(code)).to_uppercase();
             assert_eq!(code.as_str().replace('_', ""), name);
         }
+    }
+
+    #[test]
+    fn hints_go_out_beside_the_message() {
+        let sent = Status::from(Refusal::from(WorktreeError::Unknown("x".into())));
+        assert_eq!((sent.code(), sent.message()), (Code::NotFound, "Worktree 'x' does not exist"));
+        let rich = RpcStatus::decode(sent.details()).unwrap();
+        let info = ErrorInfo::decode(rich.details[0].value.as_slice()).unwrap();
+        assert_eq!((rich.code, info.reason.as_str()), (5, "NOT_FOUND"));
+        assert_eq!(info.metadata[HINTS], "git paw worktree list shows all of them");
     }
 
     #[test]

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub use dirs::Dirs;
 pub use link::require_no_link;
 pub use lock::Lock;
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+use serde_json::json;
 
 /// A file that could not be read, written or locked: what was tried, on which one, and why not.
 #[derive(Debug, thiserror::Error)]
@@ -24,15 +25,16 @@ pub struct FileError {
 }
 
 impl FileError {
-    pub(crate) fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    /// For `map_err`: what was tried, on which file.
+    pub fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self { action, path, source }
     }
 }
 
-impl From<FileError> for PawError {
-    fn from(error: FileError) -> Self {
-        Self::IoError(error.to_string())
+impl Diagnostic for FileError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::Internal, self).details(json!({ "path": self.path.to_string_lossy() }))
     }
 }
 

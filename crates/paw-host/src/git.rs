@@ -26,7 +26,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 
 pub use admin::{admin_dir_named_in, find_admin_dir, worktree_of};
 pub use checkout::{BranchSource, BranchState};
@@ -75,13 +75,13 @@ impl From<ProcessError> for GitError {
     }
 }
 
-impl From<GitError> for PawError {
-    fn from(error: GitError) -> Self {
-        match error {
-            GitError::NotARepository(_) => Self::NotAGitRepo,
-            GitError::NotInstalled => Self::GitNotInstalled,
-            GitError::Failed { .. } | GitError::Unexpected { .. } | GitError::Process(_) => {
-                Self::GitError(error.to_string())
+impl Diagnostic for GitError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::NotARepository(_) => PawError::NotAGitRepo.report(),
+            Self::NotInstalled => PawError::GitNotInstalled.report(),
+            Self::Failed { .. } | Self::Unexpected { .. } | Self::Process(_) => {
+                ErrorReport::new(ErrorCode::Internal, self)
             }
         }
     }

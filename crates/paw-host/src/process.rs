@@ -20,7 +20,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use find::{find_program, is_executable};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+
+pub use find::{find_program, is_executable, own_program};
 pub use front::find_script_in_front;
 pub use left::{end_children, end_limited, end_marked};
 pub use living::{LivingProcess, end, living_in};
@@ -42,6 +44,12 @@ pub enum ProcessError {
     Spawn { command: String, source: io::Error },
     #[error("lost contact with '{command}': {source}")]
     Wait { command: String, source: io::Error },
+}
+
+impl Diagnostic for ProcessError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::Internal, self)
+    }
 }
 
 /// How a program ended.

@@ -3,6 +3,7 @@
 use std::io;
 use std::thread;
 
+use paw_core::PawError;
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -12,10 +13,11 @@ pub struct EndSignals([Signal; 3]);
 
 impl EndSignals {
     /// From here on a signal ends nothing by itself: a thread waits for the first one and calls `then`.
-    pub fn on_first(then: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+    pub fn on_first(then: impl FnOnce() + Send + 'static) -> Result<(), PawError> {
+        let failed = |error: io::Error| PawError::internal(format!("cannot catch signals: {error}"));
+        let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
         let caught = runtime.enter();
-        let mut signals = Self::catch()?;
+        let mut signals = Self::catch().map_err(failed)?;
         drop(caught);
         thread::spawn(move || {
             runtime.block_on(signals.asked());

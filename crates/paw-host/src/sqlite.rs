@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::files::{self, FileError};
@@ -13,11 +13,7 @@ use crate::files::{self, FileError};
 pub enum SqliteError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: rusqlite::Error },
-    #[error(
-        "{} was written by a newer git-paw (schema {found}, this one knows {known})\n\
-         hint: update git-paw, or move the file away to start anew",
-        path.display()
-    )]
+    #[error("{} was written by a newer git-paw (schema {found}, this one knows {known})", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error("cannot bring {} to schema {version}: {source}", path.display())]
     Migrate { path: PathBuf, version: u32, source: rusqlite::Error },
@@ -25,9 +21,16 @@ pub enum SqliteError {
     File(#[from] FileError),
 }
 
-impl From<SqliteError> for PawError {
-    fn from(error: SqliteError) -> Self {
-        Self::IoError(error.to_string())
+impl Diagnostic for SqliteError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::Internal, self);
+        match self {
+            Self::Newer { .. } => {
+                report.hint("update git-paw, or move the file away to start with an empty one")
+            }
+            Self::Open { .. } | Self::Migrate { .. } => report,
+            Self::File(error) => error.report(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use paw_core::{PawError, SessionName};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError, SessionName};
 
 pub use batch::Batch;
 pub use paste::Paste;
@@ -51,14 +51,13 @@ impl From<ProcessError> for TmuxError {
     }
 }
 
-impl From<TmuxError> for PawError {
-    fn from(error: TmuxError) -> Self {
-        match error {
-            TmuxError::NotInstalled => Self::TmuxNotInstalled,
-            TmuxError::NoSession(_)
-            | TmuxError::Failed { .. }
-            | TmuxError::Unexpected(_)
-            | TmuxError::Process(_) => Self::TmuxError(error.to_string()),
+impl Diagnostic for TmuxError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::NotInstalled => PawError::TmuxNotInstalled.report(),
+            Self::NoSession(_) | Self::Failed { .. } | Self::Unexpected(_) | Self::Process(_) => {
+                ErrorReport::new(ErrorCode::Internal, self)
+            }
         }
     }
 }

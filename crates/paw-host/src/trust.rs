@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 
 pub use subject::{Fingerprint, Subject};
@@ -28,33 +28,28 @@ const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 /// Approvals that cannot be read, kept or given.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error(
-        "{} is damaged, so nothing is trusted: {reason}\n\
-         hint: repair it, or move it away and approve again with `git paw trust`",
-        path.display()
-    )]
+    #[error("{} is damaged, so nothing is trusted: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
-    #[error(
-        "{} was written by a newer git-paw (format {found}, this one knows {FORMAT})\nhint: update git-paw",
-        path.display()
-    )]
+    #[error("{} was written by a newer git-paw (format {found}, this one knows {FORMAT})", path.display())]
     Newer { path: PathBuf, found: u32 },
-    #[error(
-        "an agent cannot approve what a repository wants to run ({AGENT_VARIABLE} is set here)\n\
-         hint: run `git paw trust` in a terminal of your own, outside of the agents' panes"
-    )]
+    #[error("an agent cannot approve what a repository wants to run ({AGENT_VARIABLE} is set here)")]
     InsideAgentPane,
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-impl From<TrustError> for PawError {
-    fn from(error: TrustError) -> Self {
-        match error {
-            TrustError::File(error) => error.into(),
-            TrustError::Damaged { .. } | TrustError::Newer { .. } | TrustError::InsideAgentPane => {
-                Self::ConfigError(error.to_string())
+impl Diagnostic for TrustError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::InvalidArgument, self);
+        match self {
+            Self::Damaged { .. } => {
+                report.hint("repair it, or move it away and approve again with `git paw trust`")
             }
+            Self::Newer { .. } => report.hint("update git-paw"),
+            Self::InsideAgentPane => {
+                report.hint("run `git paw trust` in a terminal of your own, outside of the agents' panes")
+            }
+            Self::File(error) => error.report(),
         }
     }
 }

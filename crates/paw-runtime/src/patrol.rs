@@ -27,7 +27,7 @@ pub(super) fn start(
     let bus = broker.bus();
     // Messages that are stored while the past is read come on the stream as well.
     let stream = bus.subscribe();
-    let past = radar::past(bus).map_err(failed)?;
+    let past = radar::past(bus)?;
     let left = find_left(broker, &targets)?;
     let out = Arc::clone(bus);
     let signal = move |signal| match signal {
@@ -39,7 +39,7 @@ pub(super) fn start(
         Signal::Notice(text) => tracing::warn!(target: "paw::session", "{text}"),
     };
     let session = bus.session().clone();
-    let patrol = Patrol::start(session, conflict, settings, targets, past.iter(), signal).map_err(failed)?;
+    let patrol = Patrol::start(session, conflict, settings, targets, past.iter(), signal)?;
     for agent in left {
         publish(bus, watch::gone(&agent));
     }
@@ -49,7 +49,7 @@ pub(super) fn start(
 /// Agents that left while this process did not run: none of their worktrees is watched, and no token is theirs.
 fn find_left(broker: &Broker, targets: &[Target]) -> Result<Vec<AgentId>, PawError> {
     let bus = broker.bus();
-    let keys = broker.keyring().load(bus.session()).map_err(failed)?;
+    let keys = broker.keyring().load(bus.session())?;
     let is_here = |agent: &AgentId| {
         matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR)
             || keys.has(agent)
@@ -73,8 +73,4 @@ pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, patrol: Arc<Pa
             patrol.on_message(stored);
         }
     }
-}
-
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
 }

@@ -175,7 +175,7 @@ fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let end = move || {
         ended.send_replace(true);
     };
-    EndSignals::on_first(end).map_err(failed)?;
+    EndSignals::on_first(end)?;
     Ok(receiver)
 }
 
@@ -207,8 +207,8 @@ fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
 /// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
-    let last = match log::find(&log).map_err(failed)? {
-        Some(log) => log.current_session().map_err(failed)?,
+    let last = match log::find(&log)? {
+        Some(log) => log.current_session()?,
         None => None,
     };
     Ok(last.unwrap_or_else(|| {
@@ -246,8 +246,4 @@ fn start_learning(
         }
     });
     Some((stop, task))
-}
-
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
 }

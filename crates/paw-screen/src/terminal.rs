@@ -9,16 +9,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
 /// A terminal that cannot be drawn on.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
-    #[error("the dashboard needs a terminal\nhint: git paw serve runs the broker without one")]
+    #[error("the dashboard needs a terminal")]
     NotATerminal,
     #[error("cannot use the terminal: {0}")]
     Io(#[from] io::Error),
+}
+
+impl Diagnostic for TerminalError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::NotATerminal => ErrorReport::new(ErrorCode::FailedPrecondition, self)
+                .hint("git paw serve runs the broker without one"),
+            Self::Io(_) => ErrorReport::new(ErrorCode::Internal, self),
+        }
+    }
 }
 
 /// What ratatui draws on.

@@ -8,7 +8,7 @@ use std::thread;
 use paw_agent::cli;
 use paw_agent::deliver::{DeliveryError, Patience, deliver};
 use paw_core::config::CliConfig;
-use paw_core::{PawError, Receipt, SessionName};
+use paw_core::{Diagnostic as _, PawError, Receipt, SessionName};
 use paw_host::files::Lock;
 use paw_host::process::shell_quote;
 use paw_host::tmux::{Tmux, TmuxCommand};
@@ -111,7 +111,9 @@ fn tell(
             scope.spawn(move || {
                 let patience = patience.with_config(clis.get(&one.cli));
                 let problem = match pane {
-                    Some(pane) => deliver(tmux, &pane, cli::descriptor(&one.cli), &one.text, patience).err().map(said),
+                    Some(pane) => deliver(tmux, &pane, cli::descriptor(&one.cli), &one.text, patience)
+                        .err()
+                        .map(|error| said(&error)),
                     None => Some("its pane is gone".to_owned()),
                 };
                 let written = receipts.update(session, |receipt| note(receipt, one, problem));
@@ -125,8 +127,8 @@ fn tell(
 }
 
 /// The first line; what was seen in the pane can be seen there.
-fn said(error: DeliveryError) -> String {
-    PawError::from(error).to_string().lines().next().unwrap_or_default().to_owned()
+fn said(error: &DeliveryError) -> String {
+    error.report().message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// A prompt that was replaced meanwhile is still to be handed over.

@@ -2,7 +2,7 @@
 //!
 //! Panes are counted row by row, left to right. A row's share of the window includes the line of its border.
 
-use paw_core::{PawError, SessionMode};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionMode};
 
 /// The window that every session is built in; a terminal that attaches resizes it.
 pub const WIDTH: u16 = 200;
@@ -19,8 +19,7 @@ const MAX_ROWS: usize = 5;
 /// More agents than a window can show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{count} agents were asked for, a session {} has at most {max}\n\
-     hint: split the work into multiple sessions: git paw start --branches <subset>",
+    "{count} agents were asked for, a session {} has at most {max}",
     if *.supervised { "with a supervisor" } else { "without one" }
 )]
 pub struct TooManyAgents {
@@ -29,9 +28,10 @@ pub struct TooManyAgents {
     pub supervised: bool,
 }
 
-impl From<TooManyAgents> for PawError {
-    fn from(error: TooManyAgents) -> Self {
-        Self::SessionError(error.to_string())
+impl Diagnostic for TooManyAgents {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+            .hint("split the work into multiple sessions: git paw start --branches <subset>")
     }
 }
 

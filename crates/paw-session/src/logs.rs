@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use paw_core::{PawError, SessionName};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionName};
 
 pub use file_name::Whose;
 pub use list::{Log, Logs, SessionLogs};
@@ -27,11 +27,11 @@ pub use strip::{Keep, Strip};
 /// A log that cannot be found, read or pruned.
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
-    #[error("no logs in {}\nhint: set [logging] enabled = true in .git-paw/config.toml and start a session", .0.display())]
+    #[error("no logs in {}", .0.display())]
     None(PathBuf),
-    #[error("no logs of a session '{wanted}'\nhint: there are: {known}")]
+    #[error("no logs of a session '{wanted}'")]
     NoSession { wanted: String, known: String },
-    #[error("no log of '{wanted}' in session '{session}'\nhint: there are: {known}")]
+    #[error("no log of '{wanted}' in session '{session}'")]
     NoLog { wanted: String, session: String, known: String },
     #[error("cannot {action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
@@ -44,9 +44,18 @@ impl LogsError {
     }
 }
 
-impl From<LogsError> for PawError {
-    fn from(error: LogsError) -> Self {
-        Self::ReplayError(error.to_string())
+impl Diagnostic for LogsError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::Internal, self);
+        match self {
+            Self::None(_) => {
+                report.hint("set [logging] enabled = true in .git-paw/config.toml and start a session")
+            }
+            Self::NoSession { known, .. } | Self::NoLog { known, .. } => {
+                report.hint(format!("there are: {known}"))
+            }
+            Self::Io { .. } => report,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use paw_core::{PawError, Receipt, ReceiptError, SessionName, SessionStatus};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, Receipt, ReceiptError, SessionName, SessionStatus};
 use paw_host::files::{self, Access, FileError, Lock};
 use serde_json::Value;
 
@@ -21,9 +21,14 @@ pub enum ReceiptsError {
     Remove { path: PathBuf, source: io::Error },
 }
 
-impl From<ReceiptsError> for PawError {
-    fn from(error: ReceiptsError) -> Self {
-        Self::SessionError(error.to_string())
+impl Diagnostic for ReceiptsError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Receipt { problem, .. } => report.with_hints(problem.report().hints),
+            Self::File(error) => error.report(),
+            Self::List { .. } | Self::Remove { .. } => report,
+        }
     }
 }
 

@@ -89,6 +89,7 @@ fn gone(now: Timestamp) -> Known {
 pub fn require(swept: Vec<Swept>, name: &str) -> Result<Swept, PawError> {
     let known: Vec<String> = swept.iter().map(|one| one.id.to_string()).collect();
     swept.into_iter().find(|one| one.id.as_str() == name || one.branch == name).ok_or_else(|| {
-        PawError::SessionError(format!("the session has no agent '{name}' (it has {})", known.join(", ")))
+        PawError::SessionError(format!("the session has no agent '{name}'"))
+            .hint(format!("it has {}", known.join(", ")))
     })
 }

@@ -81,6 +81,8 @@ pub fn is_plenty(free: u64, checkout_bytes: Option<u64>, worktrees: u64) -> bool
 
 #[cfg(test)]
 mod tests {
+    use paw_core::Diagnostic as _;
+
     use super::*;
 
     fn request(branch: &str, name: Option<&str>) -> CreateRequest {
@@ -88,8 +90,8 @@ mod tests {
     }
 
     fn refusal(branch: &str, name: Option<&str>) -> String {
-        let error = arguments(&request(branch, name)).unwrap_err();
-        format!("{}: {}", error.code(), error.message())
+        let refused = arguments(&request(branch, name)).unwrap_err().report();
+        format!("{}: {}", refused.code, refused.message)
     }
 
     #[test]

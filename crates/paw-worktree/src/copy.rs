@@ -25,7 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::GitError;
 
 use gather::{Item, Kind, Top};
@@ -42,20 +42,17 @@ pub enum CopyError {
     Pattern { pattern: String, reason: String },
     #[error("cannot find out which files are ignored: {0}")]
     Git(#[from] GitError),
-    #[error(
-        "no space left for {} in {} ({copied} files were copied before it)\n\
-         hint: make room, or shorten worktree.copy in the configuration",
-        path.display(), to.display()
-    )]
+    #[error("no space left for {} in {} ({copied} files were copied before it)", path.display(), to.display())]
     DiskFull { path: PathBuf, to: PathBuf, copied: u64 },
 }
 
-impl From<CopyError> for PawError {
-    fn from(error: CopyError) -> Self {
-        match error {
-            CopyError::Pattern { .. } => Self::ConfigError(error.to_string()),
-            CopyError::Git(error) => error.into(),
-            CopyError::DiskFull { .. } => Self::WorktreeError(error.to_string()),
+impl Diagnostic for CopyError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Pattern { .. } => ErrorReport::new(ErrorCode::InvalidArgument, self),
+            Self::Git(error) => error.report(),
+            Self::DiskFull { .. } => ErrorReport::new(ErrorCode::Internal, self)
+                .hint("make room, or shorten worktree.copy in the configuration"),
         }
     }
 }

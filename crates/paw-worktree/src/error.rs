@@ -1,9 +1,8 @@
-//! What can go wrong with a worktree: a code that programs act on, a message for people, and details as JSON.
+//! What can go wrong with a worktree.
 
-use std::fmt;
 use std::path::PathBuf;
 
-use paw_core::{BranchName, NameError, PawError};
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, NameError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::sqlite::SqliteError;
@@ -14,52 +13,9 @@ use crate::id::{ConversationId, WorktreeId};
 use crate::rescue::RescueError;
 use crate::shown::{printable, some_of};
 
-/// The kinds of failure, named and numbered as gRPC has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorCode {
-    InvalidArgument,
-    NotFound,
-    AlreadyExists,
-    ResourceExhausted,
-    FailedPrecondition,
-    Internal,
-}
-
-impl ErrorCode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidArgument => "INVALID_ARGUMENT",
-            Self::NotFound => "NOT_FOUND",
-            Self::AlreadyExists => "ALREADY_EXISTS",
-            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            Self::FailedPrecondition => "FAILED_PRECONDITION",
-            Self::Internal => "INTERNAL",
-        }
-    }
-
-    /// The number of the gRPC status code.
-    pub fn number(self) -> i32 {
-        match self {
-            Self::InvalidArgument => 3,
-            Self::NotFound => 5,
-            Self::AlreadyExists => 6,
-            Self::ResourceExhausted => 8,
-            Self::FailedPrecondition => 9,
-            Self::Internal => 13,
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Something a worktree operation could not do.
 ///
-/// [`WorktreeError::message`] is what clients are told, [`WorktreeError::details`] what they can act on. `Display` adds
-/// what a person at a terminal needs besides the message.
+/// `Display` names what is in the details as well; the message of its report is the same sentence without them.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     #[error(transparent)]
@@ -76,9 +32,9 @@ pub enum WorktreeError {
     RepositoryMissing(PathBuf),
     #[error("'{}' is not a git repository", .0.display())]
     NotARepository(PathBuf),
-    #[error("Repository '{}' has no commit yet\nhint: commit something first", .0.display())]
+    #[error("Repository '{}' has no commit yet", .0.display())]
     NoCommit(PathBuf),
-    #[error("Branch '{0}' does not exist\nhint: git paw worktree create --new {0} makes it")]
+    #[error("Branch '{0}' does not exist")]
     BranchMissing(BranchName),
     #[error("Branch '{0}' already exists")]
     BranchExists(BranchName),
@@ -88,11 +44,7 @@ pub enum WorktreeError {
     BranchCheckedOut { branch: BranchName, path: PathBuf },
     #[error("Path '{}' already exists", .0.display())]
     PathExists(PathBuf),
-    #[error(
-        "Path '{}' belongs to a locked worktree that is not there now{}\n\
-         hint: bring its disk back, choose another --path, or run: git worktree unlock {}",
-        path.display(), because(.reason), path.display()
-    )]
+    #[error("Path '{}' belongs to a locked worktree that is not there now{}", path.display(), because(.reason))]
     PlaceLocked { path: PathBuf, reason: String },
     #[error(
         "Insufficient disk space to create worktree ({required_bytes} bytes needed, {available_bytes} free)"
@@ -104,15 +56,11 @@ pub enum WorktreeError {
     RemovalFailed { stderr: String },
     #[error("rebase onto main failed: {}", .stderr.trim())]
     RebaseFailed { stderr: String },
-    #[error("Worktree '{0}' does not exist\nhint: git paw worktree list shows all of them")]
+    #[error("Worktree '{0}' does not exist")]
     Unknown(String),
-    #[error(
-        "Worktree '{name}' does not exist in this repository\n\
-         hint: another one has a worktree of that name; its id is {}",
-        joined(.ids)
-    )]
+    #[error("Worktree '{name}' does not exist in this repository")]
     OnlyElsewhere { name: String, ids: Vec<WorktreeId> },
-    #[error("Worktree name '{name}' is ambiguous: {}\nhint: use one of these ids", joined(.ids))]
+    #[error("Worktree name '{name}' is ambiguous: {}", joined(.ids))]
     Ambiguous { name: String, ids: Vec<WorktreeId> },
     #[error("Worktree directory no longer exists")]
     DirectoryMissing { path: PathBuf },
@@ -120,18 +68,15 @@ pub enum WorktreeError {
     Broken { path: PathBuf, problem: String },
     #[error("Worktree is being created or removed by another process")]
     Busy { id: WorktreeId },
-    #[error("Worktree has uncommitted changes: {}\nhint: commit them, or use --force (they are kept under a rescue ref)", some_of(.files))]
+    #[error("Worktree has uncommitted changes: {}", some_of(.files))]
     Dirty { files: Vec<PathBuf> },
-    #[error(
-        "Other worktrees lie in the worktree: {}\nhint: remove these first (git worktree list shows them)",
-        some_of(.paths)
-    )]
+    #[error("Other worktrees lie in the worktree: {}", some_of(.paths))]
     HoldsWorktrees { paths: Vec<PathBuf> },
-    #[error("Worktree is locked{}\nhint: git worktree unlock, or use --force", because(.reason))]
+    #[error("Worktree is locked{}", because(.reason))]
     Locked { reason: String },
-    #[error("Worktree has an active conversation: {}\nhint: close it, or use --force", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
+    #[error("Worktree has an active conversation: {}", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     InConversation { ids: Vec<ConversationId> },
-    #[error("Processes live in the worktree: {}\nhint: end them, or use --force", printable(&.processes.join(", ")))]
+    #[error("Processes live in the worktree: {}", printable(&.processes.join(", ")))]
     Inhabited { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
@@ -155,7 +100,7 @@ pub enum WorktreeError {
 
 impl WorktreeError {
     /// No wildcard: a new variant has to choose.
-    pub fn code(&self) -> ErrorCode {
+    fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidBranch(_)
             | Self::NameWithSeparator
@@ -189,31 +134,52 @@ impl WorktreeError {
             Self::CreationFailed { .. }
             | Self::RemovalFailed { .. }
             | Self::RebaseFailed { .. }
-            | Self::Copy(_)
-            | Self::Rescue(_)
-            | Self::Registry(_)
-            | Self::Sqlite(_)
-            | Self::File(_)
-            | Self::Git(_) => ErrorCode::Internal,
+            | Self::Registry(_) => ErrorCode::Internal,
+            Self::Copy(error) => error.report().code,
+            Self::Rescue(error) => error.report().code,
+            Self::Sqlite(error) => error.report().code,
+            Self::File(error) => error.report().code,
+            Self::Git(error) => error.report().code,
         }
     }
 
-    /// What clients are told: one sentence, without hints and without what is in the details.
-    pub fn message(&self) -> String {
-        match self {
-            Self::DiskFull { .. } => "Insufficient disk space to create worktree".to_owned(),
-            Self::CreationFailed { .. } => "Git worktree creation failed".to_owned(),
-            Self::RemovalFailed { .. } => "Git worktree removal failed".to_owned(),
-            Self::Dirty { .. } => "Worktree has uncommitted changes".to_owned(),
-            Self::HoldsWorktrees { .. } => "Other worktrees lie in the worktree".to_owned(),
-            Self::InConversation { .. } => "Worktree has an active conversation".to_owned(),
-            Self::Inhabited { .. } => "Processes live in the worktree".to_owned(),
-            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
-        }
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoCommit(_) => "commit something first".to_owned(),
+            Self::BranchMissing(branch) => format!("git paw worktree create --new {branch} makes it"),
+            Self::PlaceLocked { path, .. } => format!(
+                "bring its disk back, choose another --path, or run: git worktree unlock {}",
+                path.display()
+            ),
+            Self::Unknown(_) => "git paw worktree list shows all of them".to_owned(),
+            Self::OnlyElsewhere { ids, .. } => {
+                format!("another repository has a worktree of that name; its id is {}", joined(ids))
+            }
+            Self::Ambiguous { .. } => "use one of these ids".to_owned(),
+            Self::Dirty { .. } => "commit them, or use --force (they are kept under a rescue ref)".to_owned(),
+            Self::HoldsWorktrees { .. } => "remove these first (git worktree list shows them)".to_owned(),
+            Self::Locked { .. } => "git worktree unlock, or use --force".to_owned(),
+            Self::InConversation { .. } => "close it, or use --force".to_owned(),
+            Self::Inhabited { .. } => "end them, or use --force".to_owned(),
+            _ => return None,
+        })
     }
 
-    /// What programs can act on. An empty object where the message says everything.
-    pub fn details(&self) -> Value {
+    /// The message without what is in the details, where `Display` has both.
+    fn summary(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::DiskFull { .. } => "Insufficient disk space to create worktree",
+            Self::CreationFailed { .. } => "Git worktree creation failed",
+            Self::RemovalFailed { .. } => "Git worktree removal failed",
+            Self::Dirty { .. } => "Worktree has uncommitted changes",
+            Self::HoldsWorktrees { .. } => "Other worktrees lie in the worktree",
+            Self::InConversation { .. } => "Worktree has an active conversation",
+            Self::Inhabited { .. } => "Processes live in the worktree",
+            _ => return None,
+        })
+    }
+
+    fn details(&self) -> Value {
         let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
         match self {
             Self::DiskFull { required_bytes, available_bytes } => {
@@ -244,36 +210,26 @@ impl WorktreeError {
             Self::Locked { reason } => json!({ "reason": reason }),
             Self::InConversation { ids } => json!({ "conversations": ids }),
             Self::Inhabited { processes } => json!({ "processes": processes }),
-            Self::InvalidBranch(_)
-            | Self::NameWithSeparator
-            | Self::InvalidName { .. }
-            | Self::NoRepositoryPath
-            | Self::BranchMissing(_)
-            | Self::BranchExists(_)
-            | Self::BranchInTheWay { .. }
-            | Self::Unknown(_)
-            | Self::UnknownConversation(_)
-            | Self::Copy(_)
-            | Self::Rescue(_)
-            | Self::Registry(_)
-            | Self::Sqlite(_)
-            | Self::File(_)
-            | Self::Git(_) => json!({}),
+            _ => json!({}),
         }
-    }
-
-    /// The document that `--json` prints.
-    pub fn to_json(&self) -> Value {
-        json!({ "error": { "code": self.code().as_str(), "message": self.message(), "details": self.details() } })
     }
 }
 
-impl From<WorktreeError> for PawError {
-    fn from(error: WorktreeError) -> Self {
-        match error {
-            WorktreeError::NotARepository(_) => Self::NotAGitRepo,
-            WorktreeError::Git(error) => error.into(),
-            other => Self::WorktreeError(other.to_string()),
+impl Diagnostic for WorktreeError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Copy(error) => error.report(),
+            Self::Rescue(error) => error.report(),
+            Self::Sqlite(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Git(error) => error.report(),
+            own => {
+                let report = ErrorReport::new(own.code(), own).details(own.details()).with_hints(own.hint());
+                match own.summary() {
+                    Some(summary) => report.summary(summary),
+                    None => report,
+                }
+            }
         }
     }
 }
@@ -293,25 +249,23 @@ mod tests {
     #[test]
     fn details_and_hints_stay_out_of_the_message() {
         let full = WorktreeError::DiskFull { required_bytes: 524_288_000, available_bytes: 52_428_800 };
-        insta::assert_snapshot!(full.to_json(), @r#"{"error":{"code":"RESOURCE_EXHAUSTED","message":"Insufficient disk space to create worktree","details":{"required_bytes":524288000,"available_bytes":52428800}}}"#);
+        insta::assert_snapshot!(full.report().document(), @r#"{"error":{"code":"RESOURCE_EXHAUSTED","message":"Insufficient disk space to create worktree","hints":[],"details":{"required_bytes":524288000,"available_bytes":52428800}}}"#);
         let failed =
             WorktreeError::CreationFailed { stderr: "fatal: unable to checkout working tree\n".into() };
-        insta::assert_snapshot!(failed.to_json(), @r#"{"error":{"code":"INTERNAL","message":"Git worktree creation failed","details":{"stderr":"fatal: unable to checkout working tree"}}}"#);
+        insta::assert_snapshot!(failed.report().document(), @r#"{"error":{"code":"INTERNAL","message":"Git worktree creation failed","hints":[],"details":{"stderr":"fatal: unable to checkout working tree"}}}"#);
         assert_eq!(
-            failed.to_string(),
+            failed.report().to_string(),
             "Git worktree creation failed: fatal: unable to checkout working tree"
         );
-        let unknown = WorktreeError::Unknown("x".into());
-        assert_eq!(unknown.message(), "Worktree 'x' does not exist");
+        let unknown = WorktreeError::Unknown("x".into()).report();
+        assert_eq!(unknown.message, "Worktree 'x' does not exist");
+        assert_eq!(unknown.hints, ["git paw worktree list shows all of them"]);
     }
 
     #[test]
     fn many_changed_files_are_counted_and_some_are_named() {
         let files = (0..8).map(|n| PathBuf::from(format!("f{n}"))).collect();
         let text = WorktreeError::Dirty { files }.to_string();
-        assert!(
-            text.starts_with("Worktree has uncommitted changes: f0, f1, f2, f3, f4 and 3 more\n"),
-            "{text}"
-        );
+        assert_eq!(text, "Worktree has uncommitted changes: f0, f1, f2, f3, f4 and 3 more");
     }
 }

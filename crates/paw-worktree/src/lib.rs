@@ -33,7 +33,7 @@ pub mod shown;
 pub mod switch;
 
 pub use create::{CreateRequest, Created, Preparation, Prepared, Step};
-pub use error::{ErrorCode, WorktreeError};
+pub use error::WorktreeError;
 pub use id::{ConversationId, WorktreeId};
 pub use list::{Listing, Unmanaged};
 pub use registry::{Conversation, ConversationStatus, Status, Worktree};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic as _};
 use paw_host::git::{self, Git, GitError};
 
 use crate::error::WorktreeError;
@@ -70,7 +70,7 @@ impl Worktrees {
     fn list_readable(&self, common_dir: &Path, rows: Vec<Worktree>) -> Listing {
         let listed = worktrees_patiently(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
         listed.and_then(|listed| self.merge(rows.clone(), &listed)).unwrap_or_else(|error| {
-            tracing::warn!("cannot read repository {}: {}", common_dir.display(), error.message());
+            tracing::warn!("cannot read repository {}: {}", common_dir.display(), error.report().message);
             Listing { worktrees: rows, unmanaged: Vec::new() }
         })
     }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use paw_core::BranchName;
+use paw_core::{BranchName, ErrorCode, ErrorReport};
 use paw_host::process::{Command, Exit};
 
 pub use plan::{SetupPlan, Trust, plan};
@@ -49,7 +49,7 @@ impl fmt::Display for SetupStatus {
     }
 }
 
-/// How it went and, unless it went well, what to tell the user.
+/// How it went and, unless it went well, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupOutcome {
     pub status: SetupStatus,
@@ -59,6 +59,20 @@ pub struct SetupOutcome {
 impl SetupOutcome {
     fn new(status: SetupStatus, error: impl Into<String>) -> Self {
         Self { status, error: Some(error.into()) }
+    }
+
+    /// What to tell the user, unless it went well.
+    pub fn problem(&self) -> Option<ErrorReport> {
+        let error = self.error.as_deref().unwrap_or_default();
+        let report =
+            ErrorReport::new(ErrorCode::FailedPrecondition, format!("setup {}: {error}", self.status));
+        match self.status {
+            SetupStatus::None | SetupStatus::Success => None,
+            SetupStatus::Failed | SetupStatus::Timeout => Some(report),
+            SetupStatus::Untrusted => {
+                Some(report.hint("look at it and approve it with `git paw trust`, or pass --trust"))
+            }
+        }
     }
 }
 
@@ -99,7 +113,7 @@ fn command_for(step: &Step) -> Result<Command, SetupOutcome> {
         Action::Script(script) if script.is_unchanged() => Ok(command_for_script(script)),
         Action::Script(_) => Err(SetupOutcome::new(
             SetupStatus::Untrusted,
-            format!("{} was changed after it was approved: not run\nhint: {HOW_TO_APPROVE}", step.name),
+            format!("{} was changed after it was approved: not run", step.name),
         )),
         Action::Refused(reason) => {
             Err(SetupOutcome::new(SetupStatus::Failed, format!("{} {reason}: not run", step.name)))
@@ -152,12 +166,10 @@ fn judge(name: &str, exit: Exit) -> Option<SetupOutcome> {
     }
 }
 
-const HOW_TO_APPROVE: &str = "look at it and approve it with `git paw trust`, or pass --trust";
-
 fn untrusted(steps: &[Step]) -> String {
     let names: Vec<_> =
         steps.iter().filter(|step| step.from_repository).map(|step| step.name.as_str()).collect();
-    format!("not approved, so not run: {}\nhint: {HOW_TO_APPROVE}", names.join(", "))
+    format!("not approved, so not run: {}", names.join(", "))
 }
 
 #[cfg(test)]

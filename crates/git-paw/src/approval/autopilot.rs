@@ -13,7 +13,7 @@ use paw_host::git::Repo;
 use paw_host::trust::Subject;
 use paw_session::trust::follow;
 
-use super::{Consent, consents, refused};
+use super::{Consent, consents, not_approved};
 use crate::context::Context;
 
 /// The configuration. What the repository's own file would have us run has to be approved first.
@@ -22,7 +22,7 @@ fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<Autopilo
     if let Some(request) = request(&layers)
         && !consents(&request.subject, request.question, repo, consent, context)?
     {
-        return Err(refused(&request.subject));
+        return Err(not_approved(&request.subject));
     }
     Ok(layers.resolve()?.autopilot)
 }

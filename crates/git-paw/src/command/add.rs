@@ -6,8 +6,9 @@ use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
-use paw_core::{BranchName, PawError, SessionMode};
+use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
 use paw_host::clock;
+use paw_host::process::own_program;
 use paw_session::launch::{self, Doors, Wishes};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::Added;
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         now: clock::now(),
     };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = context.program()?;
+    let program = own_program()?;
     let doors =
         Doors { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
     let added = session.add_agent(doors, &plan, wishes, &|_| {})?;
@@ -113,7 +114,7 @@ fn make_plan(
         repo,
         config: &config,
         clis: &found.clis,
-        hooks: &HookEnvironment::load(&context.program()?),
+        hooks: &HookEnvironment::load(&own_program()?),
         worktrees: &worktrees,
         branches: &branches,
     };
@@ -139,10 +140,9 @@ fn require_spec(
         (Some(only), 0) => Ok(only),
         (last, _) => {
             let ids: Vec<_> = found.iter().chain(&last).map(|entry| entry.id.as_str()).collect();
-            Err(PawError::SpecError(format!(
-                "'{name}' is more than one agent's work\nhint: name one of: {}",
-                ids.join(", ")
-            )))
+            let problem = format!("'{name}' is more than one agent's work");
+            Err(PawError::new(ErrorCode::FailedPrecondition, problem)
+                .hint(format!("name one of: {}", ids.join(", "))))
         }
     }
 }

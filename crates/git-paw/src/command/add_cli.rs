@@ -38,9 +38,8 @@ pub(crate) fn run(args: &AddCliArgs, context: &Context) -> Result<(), PawError> 
 fn check_name(name: &str) -> Result<(), PawError> {
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
     if name.is_empty() || name.starts_with('-') || name.contains(odd) {
-        return Err(PawError::ConfigError(format!(
-            "'{name}' cannot be the name of a CLI: no spaces, no '/', no leading '-' (for example: my-agent)"
-        )));
+        let problem = format!("'{name}' cannot be the name of a CLI: no spaces, no '/', no leading '-'");
+        return Err(PawError::ConfigError(problem).hint("for example: my-agent"));
     }
     Ok(())
 }
@@ -55,9 +54,8 @@ fn resolve(command: &str, context: &Context) -> Result<String, PawError> {
         path
     } else {
         resolve_command(command, &context.search_path).ok_or_else(|| {
-            PawError::ConfigError(format!(
-                "command '{command}' not found on PATH\nhint: install it first, or give its absolute path"
-            ))
+            PawError::ConfigError(format!("command '{command}' not found on PATH"))
+                .hint("install it first, or give its absolute path")
         })?
     };
     path.into_os_string().into_string().map_err(|path| {

@@ -27,23 +27,22 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
     let told = Notes::of(&session.repo.common_dir).tracker(id).unwrap_or_default();
     if has_gone_on(&told, &session.receipt, id) || lived_long(&session)? {
         // What it was at is still there; beginning anew would leave that behind.
-        return Err(PawError::SessionError(format!(
-            "{id} went on, and its CLI has ended with an error\nhint: to begin anew: {line}"
-        )));
+        return Err(PawError::SessionError(format!("{id} was resumed, and its CLI has ended with an error"))
+            .hint(format!("to begin a new conversation: {line}")));
     }
     context.output.note(&format!("there is no conversation to take up: {id} begins anew"));
     let begun = session.receipts.update(&session.receipt.session_name, |receipt| {
         begin(receipt, id);
         receipt.clone()
     })?;
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let program = paw_host::process::own_program()?;
     if let Some(deliver) =
         begun.and_then(|receipt| delivery::in_background(&receipt, &session.receipts, &program))
     {
         session.tmux.run(&deliver)?;
     }
     let error = become_shell_line(&format!("exec {line}"));
-    Err(PawError::IoError(format!("cannot start {id} anew: {error}")))
+    Err(PawError::internal(format!("cannot start {id} again: {error}")))
 }
 
 /// A CLI that finds no conversation ends at once. What ends later has worked, even if no hook has told of it.

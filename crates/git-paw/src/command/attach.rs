@@ -18,10 +18,8 @@ pub(crate) struct AttachArgs {}
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     if !io::stdin().is_terminal() {
-        return Err(PawError::SessionError(format!(
-            "attaching needs a terminal\nhint: {}",
-            attach_command(&session.receipt)
-        )));
+        return Err(PawError::SessionError("attaching needs a terminal".to_owned())
+            .hint(attach_command(&session.receipt)));
     }
     Ok(session.attach()?)
 }

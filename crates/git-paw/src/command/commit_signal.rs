@@ -13,8 +13,7 @@ pub(crate) struct CommitSignalArgs {
 }
 
 pub(crate) fn run(args: &CommitSignalArgs, context: &Context) -> Result<(), PawError> {
-    let found = CommitSignal::find(&context.cwd, &args.commit)
-        .map_err(|error| PawError::GitError(error.to_string()))?;
+    let found = CommitSignal::find(&context.cwd, &args.commit)?;
     if let Some(signal) = found {
         context.broker_client()?.say(&signal.to_message(), clock::now())?;
     }

@@ -72,9 +72,7 @@ pub(crate) fn run(args: &DaemonArgs, context: &Context) -> Result<(), PawError> 
 
 fn status(options: &Options, context: &Context) -> Result<(), PawError> {
     let Some(status) = paw_daemon::status(options)? else {
-        return Err(PawError::IoError(
-            "no daemon is running\nhint: git paw daemon run starts one".to_owned(),
-        ));
+        return Err(PawError::internal("no daemon is running").hint("git paw daemon run starts one"));
     };
     if context.output.wants_json() {
         return context.output.document(&json!({"daemon": status}));

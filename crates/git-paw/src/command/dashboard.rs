@@ -35,26 +35,26 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let config = context.load_config()?.resolve()?;
     let dir = PawDir::of(&repo.common_dir);
     if Endpoint::load(&dir)?.is_none() {
-        return Err(PawError::SessionError(
-            "no broker is running here\nhint: git paw serve starts one".to_owned(),
-        ));
+        return Err(
+            PawError::SessionError("no broker is running here".to_owned()).hint("git paw serve starts one")
+        );
     }
-    let log = log::open(&dir.log()).map_err(failed)?;
-    let token = Keyring::new(&log, dir.path()).operator().map_err(failed)?;
+    let log = log::open(&dir.log())?;
+    let token = Keyring::new(&log, dir.path()).operator()?;
     let remote = Remote { common_dir: repo.common_dir.clone(), token: Some(token) };
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| PawError::DashboardError(error.to_string()))?;
+    let runtime =
+        runtime.map_err(|error| PawError::internal(format!("cannot start the dashboard: {error}")))?;
     let (feeds, news) = mpsc::channel(FEEDS);
     let (answers, carried) = mpsc::channel(ANSWERS);
-    remote::follow(remote, Vec::new(), feeds.clone()).map_err(failed)?;
-    runtime
-        .block_on(async {
-            tokio::spawn(remote::answer(client, carried, feeds));
-            let wires = Wires { feeds: news, answers };
-            on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await
-        })
-        .map_err(failed)?;
+    remote::follow(remote, Vec::new(), feeds.clone())
+        .map_err(|error| PawError::internal(format!("cannot start the dashboard: {error}")))?;
+    runtime.block_on(async {
+        tokio::spawn(remote::answer(client, carried, feeds));
+        let wires = Wires { feeds: news, answers };
+        on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await
+    })?;
     runtime.shutdown_background();
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
         on_terminal(options(Home::Session, session.config()), wires, session.ended()).await
     });
     session.stop();
-    shown.map(drop).map_err(failed)
+    Ok(shown.map(drop)?)
 }
 
 fn header(session: &SessionProcess) -> Feed {
@@ -102,10 +102,6 @@ fn options(home: Home, config: &PawConfig) -> Options {
         message_lines: log.height_lines,
         zone: TimeZone::system(),
     }
-}
-
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::DashboardError(error.to_string())
 }
 
 #[cfg(test)]

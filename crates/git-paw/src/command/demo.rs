@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
     let scratch = tempfile::Builder::new()
         .prefix("git-paw-demo-")
         .tempdir()
-        .map_err(|error| PawError::IoError(format!("cannot make a scratch directory: {error}")))?;
+        .map_err(|error| PawError::internal(format!("cannot make a scratch directory: {error}")))?;
     let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
     let scene = Scene::prepare(scratch.path(), watched)?;
     context.output.say(&format!("made a scratch repository: {}", scene.root().display()))?;

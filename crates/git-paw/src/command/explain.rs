@@ -9,6 +9,7 @@ use paw_agent::screen::{self, Screen};
 use paw_agent::state::{Source, State};
 use paw_core::PawError;
 use paw_host::clock;
+use paw_host::files::FileError;
 use paw_supervisor::approval::{self, Verdict};
 use paw_supervisor::sweep::{self, Swept};
 use serde::Serialize;
@@ -89,8 +90,7 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<(), PawError>
 }
 
 fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Found, PawError> {
-    let shown = fs::read(file)
-        .map_err(|error| PawError::IoError(format!("cannot read the screen {}: {error}", file.display())))?;
+    let shown = fs::read(file).map_err(FileError::when("read", file))?;
     let reading = screen::read(cli::descriptor(cli), &Screen::parse(&String::from_utf8_lossy(&shown)));
     Ok(Found { state: reading.state, reason: reading.reason, source: None, worktree })
 }

@@ -117,9 +117,9 @@ fn pager(topic: &Topic, context: &Context) -> Option<process::Command> {
 }
 
 fn page_by_page(text: &str, pager: process::Command) -> Result<(), PawError> {
-    let failed = |error: io::Error| PawError::IoError(format!("cannot prepare the chapter: {error}"));
+    let failed = |error: io::Error| PawError::internal(format!("cannot prepare the chapter: {error}"));
     let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
-    pager.arg(file.path()).inherit().map_err(|error| PawError::IoError(error.to_string()))?;
+    pager.arg(file.path()).inherit()?;
     Ok(())
 }

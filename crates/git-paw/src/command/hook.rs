@@ -52,14 +52,14 @@ pub(crate) fn run(args: &HookArgs, context: &Context) -> Result<(), PawError> {
 fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     let record = read_record()?;
     let mut note = Note::new(clock::now(), cli.name, &record);
-    let event = note.event().map_err(failed)?;
+    let event = note.event()?;
     let breach = role::find_breach(&event.what, &record);
     if breach.is_none()
         && !matches!(event.what, What::ApprovalAsked { .. })
         && let (Some(agent), Some(common_dir)) = (said_agent(), find_common_dir(&context.cwd))
     {
         // Most records say only what an agent does: no git and no receipt is needed to write them down.
-        Notes::of(&common_dir).append(&agent, &note).map_err(failed)?;
+        Notes::of(&common_dir).append(&agent, &note).map_err(not_kept)?;
         return Ok(None);
     }
     let repo = context.require_repo()?;
@@ -77,7 +77,7 @@ fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
         });
     }
     let refusal = breach.and_then(|breach| gate(&mut note, cli, &event.what, breach, &repo));
-    Notes::of(&repo.common_dir).append(&agent, &note).map_err(failed)?;
+    Notes::of(&repo.common_dir).append(&agent, &note).map_err(not_kept)?;
     if refusal.is_some() {
         return Ok(refusal);
     }
@@ -97,8 +97,9 @@ fn gate(note: &mut Note, cli: &Cli, event: &What, breach: String, repo: &Repo) -
     refusal
 }
 
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn not_kept(error: io::Error) -> PawError {
+    PawError::internal(format!("cannot keep the record: {error}"))
 }
 
 /// The record on standard input, if it comes at once.
@@ -109,8 +110,11 @@ fn read_record() -> Result<Value, PawError> {
         let read = io::stdin().lock().take(LONGEST).read_to_end(&mut bytes);
         let _ = sender.send(read.map(|_| bytes));
     });
-    let bytes = receiver.recv_timeout(PATIENCE).map_err(failed)?.map_err(failed)?;
-    serde_json::from_slice(&bytes).map_err(failed)
+    let late = |_| PawError::internal("no record came on standard input");
+    let bytes = receiver.recv_timeout(PATIENCE).map_err(late)?;
+    let bytes = bytes.map_err(|error| PawError::internal(format!("cannot read the record: {error}")))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| PawError::internal(format!("the record is not JSON: {error}")))
 }
 
 /// What the pane's environment says.

@@ -25,10 +25,8 @@ const SWEEP: &str = "#!/bin/sh\nexec git paw sweep \"$@\"\n";
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
     if repo.bare {
-        return Err(PawError::InitError(format!(
-            "{} is a bare repository: run this in one that has a checkout",
-            repo.root.display()
-        )));
+        return Err(PawError::internal(format!("{} is a bare repository", repo.root.display()))
+            .hint("run this in one that has a checkout"));
     }
     let speckit = repo.root.join(".specify").is_dir();
     let config = write_config(&repo.root, speckit)?;

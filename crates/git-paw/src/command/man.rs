@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, CommandFactory as _};
 use clap_mangen::Man;
 use paw_core::PawError;
-use paw_host::files::{self, Access};
+use paw_host::files::{self, Access, FileError};
 
 use crate::cli::Cli;
 use crate::context::Context;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
         None => beside_the_program()?,
     };
     let refused = |error: PawError| match args.dir {
-        None => PawError::IoError(format!("{error}\nhint: name another directory: git paw man <dir>")),
+        None => error.hint("name another directory: git paw man <dir>"),
         Some(_) => error,
     };
     let mut written = 0;
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
 
 /// man looks there for every directory on the PATH.
 fn beside_the_program() -> Result<PathBuf, PawError> {
-    let program = std::env::current_exe().and_then(|program| program.canonicalize());
-    let program = program.map_err(|error| PawError::IoError(format!("where this program is: {error}")))?;
+    let program = paw_host::process::own_program()?;
+    let program = program.canonicalize().map_err(FileError::when("find", &program))?;
     let above = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     Ok(above.join("share/man/man1"))
 }
@@ -52,7 +52,7 @@ fn write(command: &Command, name: &str, dir: &Path, written: &mut u32) -> Result
     let page = Man::new(command.clone()).title(name.to_uppercase()).section("1");
     let page = page.source(concat!("git-paw ", env!("CARGO_PKG_VERSION"))).manual("git paw");
     let mut text = Vec::new();
-    page.render(&mut text).map_err(|error| PawError::IoError(error.to_string()))?;
+    page.render(&mut text).map_err(FileError::when("write", dir))?;
     let text = with_headings(&String::from_utf8_lossy(&text));
     files::write_atomic(&dir.join(format!("{name}.1")), text.as_bytes(), Access::Usual)?;
     *written += 1;

@@ -65,17 +65,15 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         return Ok(ExitCode::SUCCESS);
     }
     if !Caller::Known(client.agent().clone()).is_in_charge() {
-        return Err(PawError::SessionError(format!(
-            "{} may not merge\nhint: say that you are done; the supervisor or the person at the keyboard merges",
-            client.agent()
-        )));
+        return Err(PawError::SessionError(format!("{} may not merge", client.agent()))
+            .hint("say that you are done; the supervisor or the user merges"));
     }
     let checks = approval::checks(&repo, Some(Gate::Test), Consent::of_flag(args.trust), context)?;
     let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout));
     if only.is_empty() {
         require_verified(&merge, context)?;
     }
-    let stop = Stop::on_signals().map_err(|error| PawError::IoError(error.to_string()))?;
+    let stop = Stop::on_signals()?;
     let on_line = |line: &str| context.output.progress(line);
     let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
@@ -95,11 +93,11 @@ fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
         let wanted = prompter.confirm(&Question { text: &text, instead: "git paw merge --only" }, false)?;
         return if wanted { Ok(()) } else { Err(PawError::UserCancelled) };
     }
-    Err(PawError::SessionError(format!(
-        "not verified at the current tip: {}\n\
-         hint: git paw verify {}, or name what is to be merged all the same: git paw merge --only {}",
-        names.join(", "),
-        names[0],
-        names.join(",")
-    )))
+    Err(PawError::SessionError(format!("not verified at the current tip: {}", names.join(", "))).hint(
+        format!(
+            "git paw verify {}, or name what is to be merged all the same: git paw merge --only {}",
+            names[0],
+            names.join(",")
+        ),
+    ))
 }

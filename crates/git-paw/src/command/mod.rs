@@ -44,14 +44,15 @@ pub(crate) mod worktree;
 
 use std::process::ExitCode;
 
+use paw_core::PawError;
+
 use crate::cli::Command;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// No command at all means `start`.
-pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCode, PawError> {
     match command.unwrap_or_else(|| Command::Start(start::StartArgs::default())) {
-        Command::Start(args) => return Ok(start::run(&args, context)?),
+        Command::Start(args) => return start::run(&args, context),
         Command::Attach(_) => attach::run(context)?,
         Command::Status(_) => status::run(context)?,
         Command::Pause(_) => pause::run(context)?,
@@ -70,12 +71,12 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Worktree(args) => worktree::run(&args, context)?,
         Command::Undo(args) => undo::run(&args, context)?,
         Command::Tasks(args) => tasks::run(&args, context)?,
-        Command::Autopilot(args) => return Ok(autopilot::run(&args, context)?),
+        Command::Autopilot(args) => return autopilot::run(&args, context),
         Command::ExecutorPane(args) => autopilot::run_in_pane(&args, context)?,
         Command::Trust(args) => trust::run(&args, context)?,
         Command::Approvals(args) => approvals::run(&args, context)?,
-        Command::Verify(args) => return Ok(verify::run(&args, context)?),
-        Command::Merge(args) => return Ok(merge::run(&args, context)?),
+        Command::Verify(args) => return verify::run(&args, context),
+        Command::Merge(args) => return merge::run(&args, context),
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
         Command::Tell(args) => tell::run(&args, context)?,
@@ -86,9 +87,9 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::CommitSignal(args) => commit_signal::run(&args, context)?,
         Command::Daemon(args) => daemon::run(&args, context)?,
         Command::Mcp(args) => mcp::run(&args, context)?,
-        Command::Doctor(_) => return Ok(doctor::run(context)?),
+        Command::Doctor(_) => return doctor::run(context),
         Command::Explain(args) => explain::run(&args, context)?,
-        Command::Help(args) => return Ok(help::run(&args, context)?),
+        Command::Help(args) => return help::run(&args, context),
         Command::Man(args) => man::run(&args, context)?,
         Command::Hook(args) => hook::run(&args, context)?,
         Command::Completions(args) => completions::run(&args, context)?,

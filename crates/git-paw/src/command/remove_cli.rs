@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RemoveCliArgs, context: &Context) -> Result<(), PawErro
 fn not_there(name: &str, context: &Context) -> PawError {
     match detect_known_clis(&context.search_path).into_iter().find(|cli| cli.binary_name == name) {
         Some(cli) => PawError::ConfigError(format!(
-            "'{name}' was found on PATH ({}), nobody added it: there is nothing to remove",
+            "'{name}' was found on PATH ({}) and not added: there is nothing to remove",
             cli.path.display()
         )),
         None => PawError::CliNotFound(name.to_owned()),

@@ -100,10 +100,10 @@ fn show(log: &Path, keep: Keep, context: &Context) -> Result<(), PawError> {
         logs::copy(log, keep, &mut io::stdout().lock())?;
         return Ok(());
     };
-    let failed = |error: io::Error| PawError::ReplayError(format!("cannot prepare the log: {error}"));
+    let failed = |error: io::Error| PawError::internal(format!("cannot prepare the log: {error}"));
     let mut text = tempfile::NamedTempFile::new().map_err(failed)?;
     logs::copy(log, keep, &mut text)?;
     let less = Command::new(pager).args(["-R", "--"]).arg(text.path());
-    less.inherit().map_err(|error| PawError::ReplayError(error.to_string()))?;
+    less.inherit()?;
     Ok(())
 }

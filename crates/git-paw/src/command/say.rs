@@ -136,9 +136,7 @@ fn send(what: &What, context: &Context) -> Result<Said, PawError> {
 }
 
 fn compose(what: &What, me: AgentId) -> Result<Message, PawError> {
-    let agent = |name: &str| {
-        message::agent_id("agent_id", name).map_err(|error| PawError::SessionError(error.to_string()))
-    };
+    let agent = |name: &str| message::agent_id("agent_id", name);
     Ok(match what {
         What::Status { status, message, phase } => {
             let mut said = Status::new(me, status);

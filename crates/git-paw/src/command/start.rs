@@ -18,6 +18,7 @@ use paw_core::{PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::git::{Repo, Worktree};
+use paw_host::process::own_program;
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
 use paw_session::launch::{self, Doors, Progress, Wishes};
@@ -117,7 +118,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
     }
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = context.program()?;
+    let program = own_program()?;
     let _lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
@@ -233,7 +234,7 @@ fn make_plan(
         repo,
         config,
         clis: &found.clis,
-        hooks: &HookEnvironment::load(&context.program()?),
+        hooks: &HookEnvironment::load(&own_program()?),
         worktrees: &worktrees,
         branches: &git.local_branches()?,
     };

@@ -23,5 +23,5 @@ pub(crate) fn run(args: &StartAsArgs, context: &Context) -> Result<(), PawError>
     let found = resolve_command(&args.program, &context.search_path);
     let program = found.unwrap_or_else(|| PathBuf::from(&args.program));
     let error = become_script(&args.name, &program, &args.arguments, &context.search_path);
-    Err(PawError::IoError(format!("cannot start {}: {error}", program.display())))
+    Err(PawError::internal(format!("cannot start {}: {error}", program.display())))
 }

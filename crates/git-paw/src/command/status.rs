@@ -8,7 +8,7 @@ use paw_session::lifecycle::status::{AgentView, CliState, Overview, Prompt};
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::output::Style;
+use crate::output::{Style, to_json};
 
 /// Show the session of this repository: broker, agents, worktrees
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The answer for programs.
 pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
-    serde_json::to_value(session.overview()?).map_err(|error| PawError::SessionError(error.to_string()))
+    to_json(&session.overview()?)
 }
 
 fn find(context: &Context) -> Result<Option<Session>, PawError> {

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     let typed = args.now || mode == TellMode::SendKeys;
     if typed {
         let seen = agent.seen.as_ref().ok_or_else(|| {
-            PawError::SessionError(format!("{} has no pane (leave out --now to send a message)", agent.id))
+            PawError::SessionError(format!("{} has no pane", agent.id)).hint("omit --now to send a message")
         })?;
         let patience = Patience { ready: READY, ..Patience::default() };
         let patience = patience.with_config(config.clis.get(&agent.cli));
@@ -67,11 +67,8 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
 }
 
 fn no_inbox() -> PawError {
-    PawError::SessionError(
-        "this session has no broker, so its agents have no inbox\nhint: --now types it into the pane; with [broker] \
-         enabled = true the next session has one"
-            .to_owned(),
-    )
+    PawError::SessionError("this session has no broker, so its agents have no inbox".to_owned())
+        .hint("--now types it into the pane; with [broker] enabled = true the next session has one")
 }
 
 fn send(agent: &AgentId, text: &str, has_broker: bool, context: &Context) -> Result<(), PawError> {

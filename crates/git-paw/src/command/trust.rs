@@ -76,9 +76,8 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
     let consent = Consent::of_flag(args.yes);
     for (wants, subject) in &wishes {
         if !approval::consents(subject, wants, &repo, consent, context)? {
-            return Err(PawError::ConfigError(
-                "not approved: nobody said yes\nhint: git paw trust --yes approves without asking".to_owned(),
-            ));
+            return Err(PawError::ConfigError("not approved".to_owned())
+                .hint("git paw trust --yes approves without asking"));
         }
     }
     answer(context, &json!({"status": "trusted"}), "approved, until it changes")

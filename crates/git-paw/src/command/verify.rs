@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::output::Style;
+use crate::output::{Style, to_json};
 
 /// Prove a branch: run the project's gates on a clean checkout of its tip
 ///
@@ -55,8 +55,7 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let (report, published) =
-        prove(args, || Stop::on_signals().map_err(|error| PawError::IoError(error.to_string())), context)?;
+    let (report, published) = prove(args, Stop::on_signals, context)?;
     let output = context.output;
     if output.wants_json() {
         output.document(&Answer { report: &report, published })?;
@@ -69,8 +68,7 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
     let (report, published) = prove(args, || Ok(Stop::default()), context)?;
-    serde_json::to_value(Answer { report: &report, published })
-        .map_err(|error| PawError::IoError(error.to_string()))
+    to_json(&Answer { report: &report, published })
 }
 
 /// `stop`: made when all questions have been answered.

@@ -66,15 +66,15 @@ impl TerminalPrompter {
 
 fn nobody(question: &Question<'_>) -> PawError {
     let Question { text, instead } = question;
-    PawError::SessionError(format!("cannot ask \"{text}\": this is no terminal\nhint: {instead}"))
+    PawError::SessionError(format!("cannot ask \"{text}\": stdin is not a terminal")).hint(*instead)
 }
 
 fn refusal(error: InquireError, question: &Question<'_>) -> PawError {
     match error {
         InquireError::OperationCanceled | InquireError::OperationInterrupted => PawError::UserCancelled,
         InquireError::NotTTY => nobody(question),
-        InquireError::IO(error) => PawError::IoError(format!("cannot ask \"{}\": {error}", question.text)),
-        other => PawError::IoError(format!("cannot ask \"{}\": {other}", question.text)),
+        InquireError::IO(error) => PawError::internal(format!("cannot ask \"{}\": {error}", question.text)),
+        other => PawError::internal(format!("cannot ask \"{}\": {other}", question.text)),
     }
 }
 

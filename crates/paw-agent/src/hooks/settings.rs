@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::{Map, Value, json};
 
 use super::install::{Install, hook_ending, hook_line};
@@ -19,9 +19,9 @@ pub enum SettingsError {
     NoHooks,
 }
 
-impl From<SettingsError> for PawError {
-    fn from(error: SettingsError) -> Self {
-        Self::ConfigError(error.to_string())
+impl Diagnostic for SettingsError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
     }
 }
 

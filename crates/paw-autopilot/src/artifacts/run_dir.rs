@@ -145,12 +145,9 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
 }
 
 fn json_text(path: &Path, value: &impl Serialize) -> Result<String, FileError> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| failed(path)(io::Error::other(error)))?;
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| FileError::when("write", path)(io::Error::other(error)))?;
     Ok(format!("{text}\n"))
-}
-
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> FileError + '_ {
-    |source| FileError { action: "write", path: path.to_path_buf(), source }
 }
 
 /// A report is written in one piece, but nobody waits for the disk: a kill does not lose it, and a power cut may.
@@ -163,7 +160,7 @@ fn write_soon(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         file.write_all(bytes)?;
         file.persist(path).map(|_| ()).map_err(|error| error.error)
     });
-    written.map_err(failed(path))
+    written.map_err(FileError::when("write", path))
 }
 
 /// One line in one write, so that a crash can lose it but not halve the ones before.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
 use super::budget::Spent;
 use crate::evidence::red::Red;
@@ -94,6 +94,12 @@ pub enum Action {
 pub struct Refused {
     pub event: &'static str,
     pub stage: &'static str,
+}
+
+impl Diagnostic for Refused {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
 }
 
 impl Event {

@@ -1,6 +1,6 @@
 //! Going on where a run stood, if everything is still as it was.
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
 use super::budget::Spent;
 use super::state::{Run, Stage, StepOutcome};
@@ -20,16 +20,26 @@ pub struct Found {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeRefused {
-    #[error("the run is over: there is nothing to resume (start it again with git paw autopilot TASK)")]
+    #[error("the run is over: there is nothing to resume")]
     Over,
-    #[error("the run was on branch '{expected}', but {} is checked out (git switch {expected})", shown(found.as_ref()))]
+    #[error("the run was on branch '{expected}', but {} is checked out", shown(found.as_ref()))]
     WrongBranch { expected: BranchName, found: Option<BranchName> },
-    #[error(
-        "the branch has moved: the run left it at {expected}, it is at {found} now (git reset, or start a new run)"
-    )]
+    #[error("the branch has moved: the run left it at {expected}, it is at {found} now")]
     HeadMoved { expected: String, found: String },
-    #[error("subtask {0} is not in tasks.json any more (put it back, or start a new run)")]
+    #[error("subtask {0} is not in tasks.json any more")]
     TaskChanged(ItemId),
+}
+
+impl Diagnostic for ResumeRefused {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Over => report.hint("start it again with git paw autopilot TASK"),
+            Self::WrongBranch { expected, .. } => report.hint(format!("git switch {expected}")),
+            Self::HeadMoved { .. } => report.hint("git reset, or start a new run"),
+            Self::TaskChanged(_) => report.hint("put it back, or start a new run"),
+        }
+    }
 }
 
 fn shown(branch: Option<&BranchName>) -> String {

@@ -1,6 +1,6 @@
 //! A run: what was ordered, how far it is, and what is true at each stage.
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Budget, Spent};
@@ -139,8 +139,14 @@ pub struct Run {
 
 /// A run of nothing is no run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("task {0} has no open subtasks (git paw tasks show {0})")]
+#[error("task {0} has no open subtasks")]
 pub struct NothingToDo(pub TaskId);
+
+impl Diagnostic for NothingToDo {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self).hint(format!("git paw tasks show {}", self.0))
+    }
+}
 
 impl Run {
     pub fn new(order: Order, subtasks: Vec<(ItemId, String)>) -> Result<Self, NothingToDo> {

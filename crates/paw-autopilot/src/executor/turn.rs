@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use paw_agent::cli;
 use paw_agent::headless::{self, Event, Turn};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream, end_marked};
@@ -65,6 +66,17 @@ pub enum TurnError {
     Closed(String),
     #[error("{0}")]
     NoPlace(String),
+}
+
+impl Diagnostic for TurnError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::File(error) => error.report(),
+            Self::Process(_) | Self::Closed(_) | Self::NoPlace(_) => {
+                ErrorReport::new(ErrorCode::FailedPrecondition, self)
+            }
+        }
+    }
 }
 
 /// The most that is kept of what an executor says.

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paw_core::PawError;
-use paw_host::process::{Command, ProcessError, Stopper, Stream};
+use paw_host::files::FileError;
+use paw_host::process::{Command, Stopper, Stream};
 
 use super::ending::{Ending, read};
 
@@ -50,17 +51,13 @@ pub(super) fn run(
     stops: &Stops,
     say: &mut dyn FnMut(&str),
 ) -> Result<Ending, PawError> {
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
-    let kept = project.join(OUTPUT);
-    let mut kept = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&kept)
-        .map_err(|error| PawError::IoError(format!("cannot write {}: {error}", kept.display())))?;
-    let no_contact = |error: ProcessError| PawError::IoError(error.to_string());
+    let program = paw_host::process::own_program()?;
+    let path = project.join(OUTPUT);
+    let kept = OpenOptions::new().append(true).create(true).open(&path);
+    let mut kept = kept.map_err(FileError::when("write", &path))?;
     // A process with the mark is ended with it, so no other process may have it.
     let mark = format!("autopilot-{}-{}", std::process::id(), project.display());
-    let running = Command::new(program).args(flags).dir(project).start(&mark).map_err(no_contact)?;
+    let running = Command::new(program).args(flags).dir(project).start(&mark)?;
     stops.add(running.stopper());
     let (mut answer, mut last) = (Vec::new(), String::new());
     let followed = running.follow(|stream, bytes| {
@@ -79,6 +76,6 @@ pub(super) fn run(
         }
         ControlFlow::Continue(())
     });
-    let followed = followed.map_err(no_contact)?;
+    let followed = followed?;
     Ok(read(followed.exit, followed.stopped, &answer, &last, project))
 }

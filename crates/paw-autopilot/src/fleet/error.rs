@@ -1,33 +1,27 @@
 //! Why several tasks cannot be done together. Nothing has been made yet.
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
 use crate::tasks::{TaskError, TaskId};
 use crate::work::WorkError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    #[error("task {0} is named twice\nhint: name each task once")]
+    #[error("task {0} is named twice")]
     Twice(TaskId),
-    #[error("these tasks wait for each other, so none of them can begin: {}\nhint: git paw tasks show {} shows what it depends on", circle(.0), .0.first().map(TaskId::as_str).unwrap_or_default())]
+    #[error("these tasks wait for each other, so none of them can begin: {}", circle(.0))]
     Circle(Vec<TaskId>),
-    #[error(
-        "task {task} waits for {dependency}, which is {state} and not among the tasks you named\nhint: name {first} too, or finish it first"
-    )]
+    #[error("task {task} waits for {dependency}, which is {state} and not among the tasks you named")]
     WaitsFor { task: TaskId, dependency: String, state: String, first: TaskId },
-    #[error("{file} is not on {base}, so the worktrees would have no tasks\nhint: commit it to {base}")]
+    #[error("{file} is not on {base}, so the worktrees would have no tasks")]
     NoTasks { file: String, base: String },
-    #[error("{file} on {base} cannot be read: {problem}\nhint: mend it and commit it to {base}")]
+    #[error("{file} on {base} cannot be read: {problem}")]
     Unreadable { file: String, base: String, problem: String },
-    #[error("there is no base branch to begin from\nhint: git.pr.base in .taskmaster/config.json names one")]
+    #[error("there is no base branch to begin from")]
     NoBase,
-    #[error(
-        "there is no branch '{0}' to begin from, here or on a remote\nhint: git fetch, or change git.pr.base in .taskmaster/config.json"
-    )]
+    #[error("there is no branch '{0}' to begin from, here or on a remote")]
     NoSuchBase(String),
-    #[error(
-        "tasks {one} and {other} would both be done on branch {branch}\nhint: put {{id}} into git.branchPattern in .taskmaster/config.json"
-    )]
+    #[error("tasks {one} and {other} would both be done on branch {branch}")]
     SameBranch { one: TaskId, other: TaskId, branch: String },
     #[error(transparent)]
     Tasks(#[from] TaskError),
@@ -40,12 +34,25 @@ fn circle(tasks: &[TaskId]) -> String {
     names.join(" → ")
 }
 
-impl From<FleetError> for PawError {
-    fn from(error: FleetError) -> Self {
-        match error {
-            FleetError::Tasks(error) => error.into(),
-            FleetError::Work(error) => error.into(),
-            other => Self::TaskError(other.to_string()),
+impl Diagnostic for FleetError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Twice(_) => report.hint("name each task once"),
+            Self::Circle(tasks) => {
+                let first = tasks.first().map(TaskId::as_str).unwrap_or_default();
+                report.hint(format!("git paw tasks show {first} shows what it depends on"))
+            }
+            Self::WaitsFor { first, .. } => report.hint(format!("name {first} too, or finish it first")),
+            Self::NoTasks { base, .. } => report.hint(format!("commit it to {base}")),
+            Self::Unreadable { base, .. } => report.hint(format!("fix it and commit it to {base}")),
+            Self::NoBase => report.hint("git.pr.base in .taskmaster/config.json names one"),
+            Self::NoSuchBase(_) => report.hint("git fetch, or change git.pr.base in .taskmaster/config.json"),
+            Self::SameBranch { .. } => {
+                report.hint("put {id} into git.branchPattern in .taskmaster/config.json")
+            }
+            Self::Tasks(error) => error.report(),
+            Self::Work(error) => error.report(),
         }
     }
 }

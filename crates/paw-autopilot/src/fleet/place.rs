@@ -7,7 +7,6 @@ use paw_core::{BranchName, PawError};
 use paw_host::git::Repo;
 use paw_host::process::shell_quote;
 use paw_worktree::session::directory;
-use paw_worktree::setup::SetupStatus;
 use paw_worktree::{Created, Preparation, SessionWorktree, Worktrees};
 
 use super::ending::{Ending, TaskState};
@@ -91,9 +90,8 @@ impl<'a> Places<'a> {
             let prepared =
                 self.worktrees.prepare(&created, &self.preparation, |line| say(&format!("  {line}")))?;
             prepared.notes.iter().for_each(|note| say(&format!("warning: {note}")));
-            if !matches!(prepared.setup.status, SetupStatus::None | SetupStatus::Success) {
-                let why = prepared.setup.error.unwrap_or_default();
-                say(&format!("warning: setup {}: {why}", prepared.setup.status));
+            if let Some(problem) = prepared.setup.problem() {
+                say(&format!("warning: {problem}"));
             }
         }
         Ok(made.path)

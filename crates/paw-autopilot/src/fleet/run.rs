@@ -220,5 +220,5 @@ fn catch_signals(events: Sender<Event>) -> Result<(), PawError> {
     let interrupt = move || {
         let _ = events.send(Event::Interrupted);
     };
-    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
+    EndSignals::on_first(interrupt)
 }

@@ -28,7 +28,7 @@ type Show<'s> = &'s mut dyn FnMut(Shown<'_>) -> Result<(), PawError>;
 
 /// Does what the run at `socket` orders, until the run ends.
 pub fn work_for_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
-    let lost = |error: std::io::Error| PawError::IoError(format!("cannot reach the run: {error}"));
+    let lost = |error: std::io::Error| PawError::internal(format!("cannot reach the run: {error}"));
     let stream = UnixStream::connect(socket).map_err(lost)?;
     let reader = stream.try_clone().map_err(lost)?;
     let (sender, orders) = mpsc::channel();

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+
 pub use super::facts::{Facts, gather};
 
 use super::package::{Manager, PackageRunner, find_runners};
@@ -21,17 +23,26 @@ pub struct Detected {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DetectError {
     #[error(
-        "no tests found: no Cargo.toml, package.json with a test script, Python tests or go.mod in {} \
-         (name a command: --runner \"make check\", or test.runner in .taskmaster/config.json)", .0.display()
+        "no tests found: no Cargo.toml, package.json with a test script, Python tests or go.mod in {}",
+        .0.display()
     )]
     Nothing(PathBuf),
-    #[error(
-        "package.json cannot be read, so nobody knows how the tests are run: {0} \
-         (mend it, or name a command: --runner \"npm test\")"
-    )]
+    #[error("package.json cannot be read, so git paw cannot tell how the tests are run: {0}")]
     Manifest(String),
     #[error("the project has no {0}, which was asked for")]
     NotThis(String),
+}
+
+impl Diagnostic for DetectError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Nothing(_) => report
+                .hint("name a command: --runner \"make check\", or test.runner in .taskmaster/config.json"),
+            Self::Manifest(_) => report.hint("fix it, or name a command: --runner \"npm test\""),
+            Self::NotThis(_) => report,
+        }
+    }
 }
 
 const KNOWN: [&str; 10] =

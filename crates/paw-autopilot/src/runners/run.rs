@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream};
@@ -64,6 +65,15 @@ pub enum RunError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Diagnostic for RunError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Process(_) => ErrorReport::new(ErrorCode::FailedPrecondition, self),
+            Self::File(error) => error.report(),
+        }
+    }
 }
 
 /// A run and everything known about it.

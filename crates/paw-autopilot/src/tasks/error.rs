@@ -2,61 +2,72 @@
 
 use std::path::PathBuf;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::FileError;
 
 use super::id::ItemId;
 use super::tag::TagName;
 use crate::json_text::JsonTextError;
 
-/// Nothing of ours writes half a file, so somebody's hand or another program was at it.
-const MEND_IT: &str = "\nhint: mend it in an editor; git log -p shows what was committed of it";
-
-/// A conflict says itself what to do.
-fn mend(problem: &JsonTextError) -> &'static str {
-    match problem {
-        JsonTextError::MergeMarkers { .. } => "",
-        JsonTextError::Syntax(_) => MEND_IT,
-    }
-}
+/// Git paw never writes half a file, so a person or another program has changed it.
+const FIX_IT: &str = "fix it in an editor; git log -p shows what was committed of it";
 
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    #[error("there are no tasks here: no .taskmaster/tasks/tasks.json in {} or above it (git paw tasks add TITLE makes one)", .0.display())]
+    #[error("there are no tasks here: no .taskmaster/tasks/tasks.json in {} or above it", .0.display())]
     NoProject(PathBuf),
-    #[error("cannot read {}: {problem}{}", path.display(), mend(problem))]
+    #[error("cannot read {}: {problem}", path.display())]
     Unreadable { path: PathBuf, problem: JsonTextError },
-    #[error("cannot read {}: {problem}{MEND_IT}", path.display())]
+    #[error("cannot read {}: {problem}", path.display())]
     Shape { path: PathBuf, problem: String },
-    #[error("'{0}' is no task id (42 is a task, 42.3 its third subtask)")]
+    #[error("'{0}' is no task id")]
     BadId(String),
     #[error("'{0}' is no tag name: only letters, digits, '-' and '_' are allowed")]
     BadTag(String),
-    #[error("'{0}' is no status (one of: pending, in-progress, done, review, blocked, deferred, cancelled)")]
+    #[error("'{0}' is no status")]
     BadStatus(String),
-    #[error("'{0}' is no priority (one of: critical, high, medium, low)")]
+    #[error("'{0}' is no priority")]
     BadPriority(String),
-    #[error("there is no tag '{tag}' in tasks.json (tags: {})", known.join(", "))]
+    #[error("there is no tag '{tag}' in tasks.json")]
     NoSuchTag { tag: TagName, known: Vec<String> },
-    #[error("there is no {} in tag '{tag}' (git paw tasks list shows what there is)", item.noun())]
+    #[error("there is no {} in tag '{tag}'", item.noun())]
     NoSuchItem { item: ItemId, tag: TagName },
-    #[error("{} is in tag '{tag}' more than once (give one of them another id first)", item.noun())]
+    #[error("{} is in tag '{tag}' more than once", item.noun())]
     Ambiguous { item: ItemId, tag: TagName },
-    #[error("a subtask has no subtasks of its own: {0} (add to its task instead)")]
+    #[error("a subtask has no subtasks of its own: {0}")]
     TooDeep(ItemId),
-    #[error("{} is being changed by another program: {} is still there (try again; remove it if nothing runs)", .0.with_extension("").display(), .0.display())]
+    #[error("{} is being changed by another program: {} is still there", .0.with_extension("").display(), .0.display())]
     Locked(PathBuf),
-    #[error("{} was taken over by another program while it was being changed; nothing was written (try again)", .0.display())]
+    #[error("{} was taken over by another program while it was being changed; nothing was written", .0.display())]
     LockLost(PathBuf),
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-impl From<TaskError> for PawError {
-    fn from(error: TaskError) -> Self {
-        match error {
-            TaskError::File(error) => error.into(),
-            other => Self::TaskError(other.to_string()),
+impl Diagnostic for TaskError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::NoProject(_) => report.hint("git paw tasks add TITLE makes one"),
+            Self::Unreadable { problem: JsonTextError::MergeMarkers { .. }, .. } => {
+                report.hint("resolve the conflict first")
+            }
+            Self::Unreadable { problem: JsonTextError::Syntax(_), .. } | Self::Shape { .. } => {
+                report.hint(FIX_IT)
+            }
+            Self::BadId(_) => report.hint("42 is a task, 42.3 its third subtask"),
+            Self::BadTag(_) => report,
+            Self::BadStatus(_) => {
+                report.hint("one of: pending, in-progress, done, review, blocked, deferred, cancelled")
+            }
+            Self::BadPriority(_) => report.hint("one of: critical, high, medium, low"),
+            Self::NoSuchTag { known, .. } => report.hint(format!("tags: {}", known.join(", "))),
+            Self::NoSuchItem { .. } => report.hint("git paw tasks list shows what there is"),
+            Self::Ambiguous { .. } => report.hint("give one of them another id first"),
+            Self::TooDeep(_) => report.hint("add to its task instead"),
+            Self::Locked(_) => report.hint("try again; remove it if nothing runs"),
+            Self::LockLost(_) => report.hint("try again"),
+            Self::File(error) => error.report(),
         }
     }
 }

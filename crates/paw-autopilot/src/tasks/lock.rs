@@ -42,11 +42,11 @@ impl TaskLock {
         loop {
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let made = fs::metadata(&path).map_err(|source| failed("lock", &path, source))?;
+                    let made = fs::metadata(&path).map_err(FileError::when("lock", &path))?;
                     return Ok(Self { ours: identity(&made), path });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(failed("lock", &path, source)),
+                Err(source) => return Err(FileError::when("lock", &path)(source).into()),
             }
             if !remove_stale(&path)? {
                 if watch.elapsed() > PATIENCE {
@@ -64,7 +64,7 @@ impl TaskLock {
             return Err(TaskError::LockLost(self.path.clone()));
         }
         let touched = File::open(&self.path).and_then(|dir| dir.set_modified(SystemTime::from(clock::now())));
-        touched.map_err(|source| failed("lock", &self.path, source))
+        Ok(touched.map_err(FileError::when("lock", &self.path))?)
     }
 }
 
@@ -74,10 +74,6 @@ impl Drop for TaskLock {
             let _ = fs::remove_dir(&self.path);
         }
     }
-}
-
-fn failed(action: &'static str, path: &Path, source: io::Error) -> TaskError {
-    TaskError::File(FileError { action, path: path.to_path_buf(), source })
 }
 
 fn identity(metadata: &Metadata) -> Identity {
@@ -101,13 +97,13 @@ fn remove_stale(path: &Path) -> Result<bool, TaskError> {
     if fs::rename(path, &aside).is_err() {
         return Ok(true);
     }
-    let caught = fs::symlink_metadata(&aside).map_err(|source| failed("remove", &aside, source))?;
+    let caught = fs::symlink_metadata(&aside).map_err(FileError::when("remove", &aside))?;
     if identity(&caught) != identity(&found) {
         let _ = fs::rename(&aside, path);
         return Ok(false);
     }
     let removed = if caught.is_dir() { fs::remove_dir_all(&aside) } else { fs::remove_file(&aside) };
-    removed.map_err(|source| failed("remove", &aside, source))?;
+    removed.map_err(FileError::when("remove", &aside))?;
     Ok(true)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::process::ProcessError;
@@ -22,37 +22,29 @@ use crate::tasks::{TaskError, TaskId};
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    #[error("there are no files to work on here: this is a bare repository (cd into a worktree)")]
+    #[error("there are no files to work on here: this is a bare repository")]
     NoWorktree,
-    #[error("autopilot is switched off for this project\nhint: autopilot.enabled in .taskmaster/config.json")]
+    #[error("autopilot is switched off for this project")]
     Off,
-    #[error("no autopilot run is under way here\nhint: git paw autopilot TASK begins one")]
+    #[error("no autopilot run is under way here")]
     NoRun,
-    #[error("another autopilot is at work in {}\nhint: wait until it is done, or stop it with Ctrl+C", .0.display())]
+    #[error("another autopilot is running in {}", .0.display())]
     Busy(PathBuf),
-    #[error(
-        "run {run} of task {task} is not finished\n\
-         hint: git paw autopilot --resume goes on with it; --force=run gives it up and begins anew"
-    )]
+    #[error("run {run} of task {task} is not finished")]
     Unfinished { run: RunId, task: TaskId },
     #[error("autopilot cannot begin:\n{}", lines(.0))]
     NotReady(Vec<String>),
-    #[error("nothing is ready to be done (git paw tasks list shows what there is)")]
+    #[error("nothing is ready to be done")]
     NothingReady,
-    #[error("'{0}' is a subtask; a run does a whole task\nhint: name its task")]
+    #[error("'{0}' is a subtask; a run does a whole task")]
     OnlyTasks(String),
-    #[error(
-        "this project wants its tests to be run by a command of its own, which nobody has approved: {0}\n\
-         hint: look at it, then approve it with --trust, or name a runner with --runner"
-    )]
+    #[error("this project wants its tests to be run by a command of its own, which is not approved: {0}")]
     NotApproved(String),
-    #[error(
-        "this is not the time to {wanted}: the run is {stage}\nhint: git paw autopilot status shows what is next"
-    )]
+    #[error("this is not the time to {wanted}: the run is {stage}")]
     NotNow { wanted: &'static str, stage: &'static str },
     #[error("nothing was committed, because the tests are not green any more:\n{}", lines(&told(.0)))]
     NotProven(Vec<Objection>),
-    #[error("the run is paused: {0}\nhint: git paw autopilot --resume goes on with it")]
+    #[error("the run is paused: {0}")]
     Paused(String),
     #[error("cannot commit: {0}")]
     Commit(String),
@@ -84,6 +76,44 @@ pub enum WorkError {
     NoUpdate(#[from] NoUpdate),
     #[error(transparent)]
     Paw(#[from] PawError),
+}
+
+impl Diagnostic for WorkError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        let refused = || ErrorReport::new(ErrorCode::InvalidArgument, self);
+        match self {
+            Self::NoWorktree => report.hint("cd into a worktree"),
+            Self::Off => refused().hint("autopilot.enabled in .taskmaster/config.json"),
+            Self::NoRun => report.hint("git paw autopilot TASK begins one"),
+            Self::Busy(_) => report.hint("wait until it is done, or stop it with Ctrl+C"),
+            Self::Unfinished { .. } => report.hint(
+                "git paw autopilot --resume continues it; --force=run gives it up and starts a new one",
+            ),
+            Self::NotReady(_) | Self::NotProven(_) | Self::Commit(_) => report,
+            Self::NothingReady => report.hint("git paw tasks list shows what there is"),
+            Self::OnlyTasks(_) => report.hint("name its task"),
+            Self::NotApproved(_) => {
+                refused().hint("look at it, then approve it with --trust, or name a runner with --runner")
+            }
+            Self::NotNow { .. } => report.hint("git paw autopilot status shows what is next"),
+            Self::Paused(_) => report.hint("git paw autopilot --resume continues it"),
+            Self::Tasks(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Git(error) => error.report(),
+            Self::Process(error) => error.report(),
+            Self::Turn(error) => error.report(),
+            Self::Run(error) => error.report(),
+            Self::Detect(error) => error.report(),
+            Self::Branch(error) => error.report(),
+            Self::Nothing(error) => error.report(),
+            Self::Refused(error) => error.report(),
+            Self::Resume(error) => error.report(),
+            Self::Coverage(error) => error.report(),
+            Self::NoUpdate(error) => error.report(),
+            Self::Paw(error) => error.report(),
+        }
+    }
 }
 
 fn lines(all: &[String]) -> String {

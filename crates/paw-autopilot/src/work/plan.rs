@@ -4,7 +4,7 @@ mod checks;
 
 use std::path::PathBuf;
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic as _};
 use paw_host::trust::Subject;
 use serde::Serialize;
 
@@ -103,7 +103,8 @@ pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, Work
             (Some(detected.adapter.name()), subject)
         }
         Err(WorkError::Detect(error)) => {
-            checks.add(false, true, error.to_string());
+            let report = error.report();
+            checks.add(false, true, format!("{} ({})", report.message, report.hints.join("; ")));
             (None, None)
         }
         Err(other) => return Err(other),

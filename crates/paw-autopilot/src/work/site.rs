@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use paw_core::PawError;
 use paw_host::clock;
 use paw_host::git::{Git, Repo};
 use paw_host::trust::Subject;
@@ -130,18 +129,5 @@ impl Tester {
     pub fn run(&self) -> Result<TestRun, WorkError> {
         let mark = self.mark.as_deref();
         Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
-    }
-}
-
-impl From<WorkError> for PawError {
-    fn from(error: WorkError) -> Self {
-        match error {
-            WorkError::Paw(error) => error,
-            WorkError::Git(error) => error.into(),
-            WorkError::Tasks(error) => error.into(),
-            WorkError::File(error) => error.into(),
-            WorkError::Off | WorkError::NotApproved(_) => Self::ConfigError(error.to_string()),
-            other => Self::TaskError(other.to_string()),
-        }
     }
 }

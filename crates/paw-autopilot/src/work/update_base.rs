@@ -1,5 +1,6 @@
 //! The base branch brought up to what its remote has, before anything begins at it. Only ever moved forward.
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError};
 
 use super::plan::find_remote;
@@ -17,22 +18,33 @@ pub enum Updated {
 /// Why the base branch stays where it is.
 #[derive(Debug, thiserror::Error)]
 pub enum NoUpdate {
-    #[error("there is no base branch to update\nhint: git.pr.base in .taskmaster/config.json names one")]
+    #[error("there is no base branch to update")]
     NoBase,
-    #[error("there is no remote to update {0} from\nhint: leave --update-base out")]
+    #[error("there is no remote to update {0} from")]
     NoRemote(String),
-    #[error(
-        "{base} cannot be fetched from {remote}: {why}\nhint: leave --update-base out to begin at what is here"
-    )]
+    #[error("{base} cannot be fetched from {remote}: {why}")]
     Fetch { base: String, remote: String, why: String },
-    #[error(
-        "{base} has commits that {remote} does not have, so it cannot simply move forward\nhint: git rebase or git push {base}, or leave --update-base out"
-    )]
+    #[error("{base} has commits that {remote} does not have, so it cannot simply move forward")]
     Diverged { base: String, remote: String },
     #[error(
-        "{base} cannot move forward, because files would be changed that are not committed in {place}: {why}\nhint: commit or stash them first"
+        "{base} cannot move forward, because files would be changed that are not committed in {place}: {why}"
     )]
     Touches { base: String, place: String, why: String },
+}
+
+impl Diagnostic for NoUpdate {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::NoBase => report.hint("git.pr.base in .taskmaster/config.json names one"),
+            Self::NoRemote(_) => report.hint("omit --update-base"),
+            Self::Fetch { .. } => report.hint("omit --update-base to begin at what is here"),
+            Self::Diverged { base, .. } => {
+                report.hint(format!("git rebase or git push {base}, or omit --update-base"))
+            }
+            Self::Touches { .. } => report.hint("commit or stash them first"),
+        }
+    }
 }
 
 impl Site {

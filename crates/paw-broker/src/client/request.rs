@@ -182,13 +182,9 @@ impl Answer {
             return Ok(self);
         }
         let parsed: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        let mut text = parsed["error"].as_str().unwrap_or("no reason given").to_owned();
-        for part in ["detail", "hint"] {
-            if let Some(more) = parsed[part].as_str() {
-                let _ = write!(text, "\nhint: {more}");
-            }
-        }
-        Err(ClientError::Http { status, text })
+        let text = parsed["error"].as_str().unwrap_or("no reason given").to_owned();
+        let hints = ["detail", "hint"].iter().filter_map(|part| parsed[part].as_str());
+        Err(ClientError::Http { status, text, hints: hints.map(Into::into).collect() })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use paw_core::{AgentId, BranchName};
+use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{Access, FileError, load_text, write_atomic};
 use paw_host::git::{Git, GitError, Repo, find_admin_dir};
 
@@ -23,6 +23,16 @@ pub enum HookError {
     NotLinked(PathBuf),
     #[error("commits cannot be signalled: the repository's path {} holds a line break", .0.display())]
     Path(PathBuf),
+}
+
+impl Diagnostic for HookError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Git(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::NotLinked(_) | Self::Path(_) => ErrorReport::new(ErrorCode::FailedPrecondition, self),
+        }
+    }
 }
 
 /// An agent whose commits are to be signalled.

@@ -7,6 +7,7 @@ use http_body_util::{Either, Full};
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
+use paw_core::Diagnostic as _;
 use serde_json::{Value, json};
 
 use crate::identity::Refusal;
@@ -115,7 +116,11 @@ impl From<LogError> for ApiError {
             LogError::Closed => StatusCode::SERVICE_UNAVAILABLE,
             LogError::Open(_) | LogError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Self::new(status, &error.to_string())
+        let report = error.report();
+        match report.hints.first() {
+            Some(hint) => Self::with_hint(status, &report.message, hint),
+            None => Self::new(status, &report.message),
+        }
     }
 }
 

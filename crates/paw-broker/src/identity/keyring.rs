@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, Access, FileError};
 
 use super::{Keys, Token};
@@ -23,9 +23,13 @@ pub enum IdentityError {
     File(#[from] FileError),
 }
 
-impl From<IdentityError> for PawError {
-    fn from(error: IdentityError) -> Self {
-        Self::SessionError(error.to_string())
+impl Diagnostic for IdentityError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::NoRandomness(_) => ErrorReport::new(ErrorCode::FailedPrecondition, self),
+            Self::Log(error) => error.report(),
+            Self::File(error) => error.report(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong with the log.
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::sqlite::SqliteError;
 
 /// A log that cannot be read or written.
@@ -8,7 +8,7 @@ use paw_host::sqlite::SqliteError;
 pub enum LogError {
     #[error(transparent)]
     Open(#[from] SqliteError),
-    #[error("cannot write the message log: the disk is full\nhint: make room, then send it again")]
+    #[error("cannot write the message log: the disk is full")]
     Full,
     #[error("cannot use the message log: {0}")]
     Failed(String),
@@ -37,8 +37,13 @@ impl From<rusqlite::Error> for LogError {
     }
 }
 
-impl From<LogError> for PawError {
-    fn from(error: LogError) -> Self {
-        Self::IoError(error.to_string())
+impl Diagnostic for LogError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::Internal, self);
+        match self {
+            Self::Open(error) => error.report(),
+            Self::Full => report.hint("make room, then send it again"),
+            Self::Failed(_) | Self::Closed => report,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Why a text is not a message, in words and as the JSON that a client is answered with.
 
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
 use super::Message;
@@ -23,6 +24,12 @@ pub enum MessageError {
     Placeholder { field: String, value: String },
     #[error("field '{field}' {problem}")]
     Field { field: String, problem: String },
+}
+
+impl Diagnostic for MessageError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::FailedPrecondition, self)
+    }
 }
 
 impl MessageError {

@@ -1,6 +1,6 @@
 //! What can be wrong with a configuration file, in words that point at the place.
 
-use crate::PawError;
+use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 
 /// A file that cannot be used, or an edit that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,15 +15,21 @@ pub enum ConfigError {
     #[error("the user's and the repository's configuration do not fit together: {message}")]
     Mismatch { message: String },
     /// The entry is written in a way that cannot be changed without touching its neighbours.
-    #[error("{file}: cannot change {key} without touching the keys around it (please edit the file by hand)")]
+    #[error("{file}: cannot change {key} without touching the keys around it")]
     Entangled { file: String, key: String },
     /// A value that TOML cannot express, such as a path that is not Unicode.
     #[error("the configuration cannot be written as TOML: {message}")]
     Unwritable { message: String },
 }
 
-impl From<ConfigError> for PawError {
-    fn from(error: ConfigError) -> Self {
-        Self::ConfigError(error.to_string())
+impl Diagnostic for ConfigError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::InvalidArgument, self);
+        match self {
+            Self::Entangled { .. } => report.hint("edit the file by hand"),
+            Self::Syntax { .. } | Self::Value { .. } | Self::Mismatch { .. } | Self::Unwritable { .. } => {
+                report
+            }
+        }
     }
 }

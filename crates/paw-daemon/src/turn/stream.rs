@@ -18,6 +18,7 @@ use tonic::Status;
 use super::running::{Claim, Why};
 use crate::proto::{ConversationEvent, conversation_event as told};
 use crate::shared::Shared;
+use crate::status::Refusal;
 use crate::wire;
 
 /// How many events may wait for their client; then the CLI waits too.
@@ -72,7 +73,7 @@ fn listen(claim: Claim, running: Running, mut listener: Listener, mut mouth: Mou
     match followed {
         Ok(followed) if followed.stopped => mouth.break_off(cut_short(why)),
         Ok(followed) => mouth.finish(listener.conclude(followed.exit)),
-        Err(error) => mouth.break_off(Status::internal(error.to_string())),
+        Err(error) => mouth.break_off(Refusal::from(error).into()),
     }
 }
 

@@ -28,7 +28,8 @@ impl Dirs {
         let home = home.filter(|home| home.is_absolute());
         let base = |name, below: &str| {
             absolute(name).or_else(|| home.as_ref().map(|home| home.join(below))).ok_or_else(|| {
-                PawError::ConfigError(format!("no home directory: set HOME or {name} to an absolute path"))
+                PawError::ConfigError("no home directory".to_owned())
+                    .hint(format!("set HOME or {name} to an absolute path"))
             })
         };
         Ok(Self {

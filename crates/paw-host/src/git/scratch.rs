@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use paw_core::{Diagnostic, ErrorReport};
 use tempfile::TempDir;
 
 use super::{Git, GitError, run, text};
@@ -25,6 +26,15 @@ pub enum ScratchError {
     Git(#[from] GitError),
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Diagnostic for ScratchError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Git(error) => error.report(),
+            Self::File(error) => error.report(),
+        }
+    }
 }
 
 /// Deleted when it is dropped; what a crash leaves behind is deleted by the next [`Scratch::open`].

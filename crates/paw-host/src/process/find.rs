@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use paw_core::PawError;
+
 /// The first executable of that name on `search_path`. Relative entries, the empty one included, are skipped: they
 /// would let a repository put its own program in the place of the one that was meant.
 pub fn find_program(name: &str, search_path: &OsStr) -> Option<PathBuf> {
@@ -14,6 +16,12 @@ pub fn find_program(name: &str, search_path: &OsStr) -> Option<PathBuf> {
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(name))
         .find(|file| is_executable(file))
+}
+
+/// Where the program is that this process runs.
+pub fn own_program() -> Result<PathBuf, PawError> {
+    std::env::current_exe()
+        .map_err(|error| PawError::internal(format!("cannot find the program file of git paw: {error}")))
 }
 
 pub fn is_executable(file: &Path) -> bool {

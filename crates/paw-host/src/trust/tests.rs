@@ -150,11 +150,11 @@ fn a_file_that_is_damaged_or_newer_approves_nothing_and_is_left_alone() {
 fn a_damaged_file_is_named_with_the_way_out() {
     let error =
         TrustError::Damaged { path: "/data/trust.json".into(), reason: "expected value at line 1".into() };
-    insta::assert_snapshot!(error, @"
+    insta::assert_snapshot!(error.report(), @"
     /data/trust.json is damaged, so nothing is trusted: expected value at line 1
     hint: repair it, or move it away and approve again with `git paw trust`
     ");
-    insta::assert_snapshot!(TrustError::InsideAgentPane, @"
+    insta::assert_snapshot!(TrustError::InsideAgentPane.report(), @"
     an agent cannot approve what a repository wants to run (GIT_PAW_AGENT_ID is set here)
     hint: run `git paw trust` in a terminal of your own, outside of the agents' panes
     ");

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
 use paw_core::config::PawConfig;
+use paw_core::{ErrorCode, PawError};
 use paw_host::config::{load_config, repo_config_path};
 use paw_testkit::Sandbox;
 
@@ -81,7 +81,11 @@ fn repo_config_path_is_correct() {
 #[test]
 fn malformed_toml_returns_error() {
     let error = Files::new().repo("mouse = \n").load().unwrap_err();
-    assert!(matches!(&error, PawError::ConfigError(text) if text.contains("config.toml:1:")), "{error}");
+    let report = error.report();
+    assert!(
+        report.code == ErrorCode::InvalidArgument && report.message.contains("config.toml:1:"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use paw_core::{BranchName, PawError};
+use paw_core::{BranchName, Diagnostic as _, PawError};
 use paw_host::git::{BranchPlace, Change, Git, GitError, Head, Repo};
 use paw_host::process::Command;
 use paw_testkit::{Sandbox, TestRepo};
@@ -33,7 +33,7 @@ fn a_path_outside_any_repository_is_not_a_git_repo() {
     let sandbox = Sandbox::new();
     let error = Repo::discover(&sandbox.root()).unwrap_err();
     assert!(matches!(error, GitError::NotARepository(_)), "{error}");
-    assert!(matches!(PawError::from(error), PawError::NotAGitRepo));
+    assert!(error.report() == PawError::NotAGitRepo.report());
 }
 
 #[test]

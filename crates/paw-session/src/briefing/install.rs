@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{Git, GitError, Repo};
 
@@ -15,7 +15,7 @@ use super::{Briefing, exclude, region};
 /// A briefing that could not be put in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum BriefingError {
-    #[error("{} is tracked by git, so a briefing there could be committed\nhint: git rm --cached {LOCAL_FILE}", .0.display())]
+    #[error("{} is tracked by git, so a briefing there could be committed", .0.display())]
     Tracked(PathBuf),
     #[error("{} is not what it should be: nothing is written through a link or over a directory", .0.display())]
     InTheWay(PathBuf),
@@ -27,9 +27,15 @@ pub enum BriefingError {
     Git(#[from] GitError),
 }
 
-impl From<BriefingError> for PawError {
-    fn from(error: BriefingError) -> Self {
-        Self::AgentsMdError(error.to_string())
+impl Diagnostic for BriefingError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::Internal, self);
+        match self {
+            Self::Tracked(_) => report.hint(format!("git rm --cached {LOCAL_FILE}")),
+            Self::InTheWay(_) | Self::Unreadable { .. } => report,
+            Self::File(error) => error.report(),
+            Self::Git(error) => error.report(),
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use paw_broker::broker::StartError;
 use paw_broker::hooks::HookError;
 use paw_broker::identity::IdentityError;
 use paw_broker::log::LogError;
+use paw_core::ErrorCode::{FailedPrecondition, Internal};
 use paw_core::error::BrokerError;
-use paw_core::{BranchName, PawError};
+use paw_core::{BranchName, Diagnostic, ErrorReport, PawError};
 use paw_host::files::FileError;
 use paw_host::tmux::TmuxError;
 
@@ -14,14 +15,9 @@ use crate::receipts::ReceiptsError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    #[error(
-        "another `git paw start` is at work in this repository\nhint: wait for it, or end it with Ctrl+C"
-    )]
+    #[error("another `git paw start` is running in this repository")]
     Busy,
-    #[error(
-        "a broker of this repository is running already at {url}\n\
-         hint: end it first (git paw serve runs in a terminal of its own, or process {pid})"
-    )]
+    #[error("a broker of this repository is running already at {url}")]
     BrokerRuns { url: String, pid: u32 },
     #[error("{}", refusals(.0))]
     Worktrees(Vec<(BranchName, PawError)>),
@@ -48,29 +44,31 @@ pub enum LaunchError {
 }
 
 fn refusals(refused: &[(BranchName, PawError)]) -> String {
-    let line = |(branch, error): &(BranchName, PawError)| match error {
-        PawError::WorktreeError(detail) => format!("{branch}: {detail}"),
-        other => format!("{branch}: {other}"),
-    };
+    let line = |(branch, error): &(BranchName, PawError)| format!("{branch}: {}", error.report().full_text());
     refused.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-impl From<LaunchError> for PawError {
-    fn from(error: LaunchError) -> Self {
-        match error {
-            LaunchError::Worktrees(_) => Self::WorktreeError(error.to_string()),
-            LaunchError::TooMany(error) => error.into(),
-            LaunchError::Receipts(error) => error.into(),
-            LaunchError::Start(error) => error.into(),
-            LaunchError::Broker(error) => error.into(),
-            LaunchError::Identity(error) => error.into(),
-            LaunchError::File(error) => error.into(),
-            LaunchError::Tmux(error) => error.into(),
-            LaunchError::Other(error) => error,
-            LaunchError::Busy
-            | LaunchError::BrokerRuns { .. }
-            | LaunchError::Log(_)
-            | LaunchError::Hooks(_) => Self::SessionError(error.to_string()),
+impl Diagnostic for LaunchError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::Busy => report(FailedPrecondition).hint("wait for it, or end it with Ctrl+C"),
+            Self::BrokerRuns { pid, .. } => report(FailedPrecondition).hint(format!(
+                "end it first (git paw serve runs in a terminal of its own, or process {pid})"
+            )),
+            Self::Worktrees(refused) => {
+                report(Internal).with_hints(refused.iter().flat_map(|(_, error)| error.report().hints))
+            }
+            Self::TooMany(error) => error.report(),
+            Self::Receipts(error) => error.report(),
+            Self::Start(error) => error.report(),
+            Self::Broker(error) => error.report(),
+            Self::Identity(error) => error.report(),
+            Self::Log(error) => error.report(),
+            Self::Hooks(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Tmux(error) => error.report(),
+            Self::Other(error) => error.report(),
         }
     }
 }

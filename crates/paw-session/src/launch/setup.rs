@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 use std::thread;
 
-use paw_worktree::setup::SetupStatus;
 use paw_worktree::{Created, Preparation, WorktreeCreation, Worktrees};
 
 use super::Progress;
@@ -60,10 +59,7 @@ fn prepare_one(
     let created = Created { worktree: row, repo: plan.repo.clone(), notes: Vec::new() };
     match worktrees.prepare(&created, preparation, on_line) {
         Ok(prepared) => {
-            let failed = !matches!(prepared.setup.status, SetupStatus::None | SetupStatus::Success);
-            let setup = failed.then(|| {
-                format!("setup {}: {}", prepared.setup.status, prepared.setup.error.unwrap_or_default())
-            });
+            let setup = prepared.setup.problem().map(|problem| problem.to_string());
             prepared.notes.into_iter().chain(setup).collect()
         }
         Err(error) => vec![error.to_string()],

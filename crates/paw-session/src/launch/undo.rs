@@ -78,10 +78,9 @@ fn take_back(doors: Doors<'_>, repo: &Repo, step: &Step) -> Result<(), PawError>
             }
             Ok(())
         }
-        Step::Hooks(worktrees) => worktrees.iter().try_for_each(|worktree| {
-            hooks::uninstall(&repo.common_dir, worktree)
-                .map_err(|error| PawError::SessionError(error.to_string()))
-        }),
+        Step::Hooks(worktrees) => {
+            worktrees.iter().try_for_each(|worktree| Ok(hooks::uninstall(&repo.common_dir, worktree)?))
+        }
         // A session of that name may be somebody else's.
         Step::Session(receipt) if Living::load(doors)?.is_marked(receipt) => {
             Ok(doors.tmux.kill_session(&receipt.session_name)?)

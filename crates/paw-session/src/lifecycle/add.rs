@@ -181,8 +181,7 @@ impl Session {
         let dir = PawDir::of(&self.repo.common_dir);
         let log = log::open(&dir.log())?;
         let session = SessionId::new(&self.receipt.session_id());
-        let token = Keyring::new(&log, dir.path()).mint(&session, agent);
-        let token = token.map_err(|error| PawError::SessionError(error.to_string()))?;
+        let token = Keyring::new(&log, dir.path()).mint(&session, agent)?;
         Ok(token.reveal().to_owned())
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use paw_broker::hooks::HookError;
+use paw_broker::identity::IdentityError;
 use paw_broker::log::LogError;
-use paw_core::{BranchName, PawError, SessionName, SessionStatus};
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, SessionName, SessionStatus};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::tmux::TmuxError;
@@ -15,24 +16,17 @@ use crate::receipts::ReceiptsError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
-    #[error("session '{session}' is {status}\nhint: git paw start brings it back")]
+    #[error("session '{session}' is {status}")]
     NotRunning { session: SessionName, status: SessionStatus },
-    #[error("no agent works on '{branch}' in session '{session}'\nhint: there are: {}", names(known))]
+    #[error("no agent works on '{branch}' in session '{session}'")]
     UnknownBranch { branch: String, session: SessionName, known: Vec<BranchName> },
-    #[error("an agent works on '{0}' already\nhint: git paw status shows everybody")]
+    #[error("an agent works on '{0}' already")]
     AlreadyThere(BranchName),
-    #[error("the supervisor is no agent that can be removed\nhint: git paw stop ends the session")]
+    #[error("the supervisor is no agent that can be removed")]
     Supervisor,
-    #[error(
-        "'{0}' is the last agent of the session\n\
-         hint: git paw stop ends the session, git paw purge removes everything of it"
-    )]
+    #[error("'{0}' is the last agent of the session")]
     LastAgent(BranchName),
-    #[error(
-        "{} has uncommitted changes: {}\n\
-         hint: commit them, or use --force (they are kept: git paw undo) or --keep-worktree",
-        path.display(), shown(files)
-    )]
+    #[error("{} has uncommitted changes: {}", path.display(), shown(files))]
     Dirty { path: PathBuf, files: Vec<PathBuf> },
     #[error(transparent)]
     Receipts(#[from] ReceiptsError),
@@ -46,6 +40,8 @@ pub enum LifecycleError {
     Briefing(#[from] BriefingError),
     #[error(transparent)]
     Log(#[from] LogError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     #[error(transparent)]
     Hooks(#[from] HookError),
     #[error(transparent)]
@@ -68,24 +64,30 @@ fn shown(files: &[PathBuf]) -> String {
     text.join(", ")
 }
 
-impl From<LifecycleError> for PawError {
-    fn from(error: LifecycleError) -> Self {
-        match error {
-            LifecycleError::Receipts(error) => error.into(),
-            LifecycleError::Tmux(error) => error.into(),
-            LifecycleError::Git(error) => error.into(),
-            LifecycleError::File(error) => error.into(),
-            LifecycleError::Briefing(error) => error.into(),
-            LifecycleError::Launch(error) => error.into(),
-            LifecycleError::Other(error) => error,
-            LifecycleError::Dirty { .. } => Self::WorktreeError(error.to_string()),
-            LifecycleError::NotRunning { .. }
-            | LifecycleError::UnknownBranch { .. }
-            | LifecycleError::AlreadyThere(_)
-            | LifecycleError::Supervisor
-            | LifecycleError::LastAgent(_)
-            | LifecycleError::Log(_)
-            | LifecycleError::Hooks(_) => Self::SessionError(error.to_string()),
+impl Diagnostic for LifecycleError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::NotRunning { .. } => report.hint("git paw start brings it back"),
+            Self::UnknownBranch { known, .. } => report.hint(format!("there are: {}", names(known))),
+            Self::AlreadyThere(_) => report.hint("git paw status shows all agents"),
+            Self::Supervisor => report.hint("git paw stop ends the session"),
+            Self::LastAgent(_) => {
+                report.hint("git paw stop ends the session, git paw purge removes everything of it")
+            }
+            Self::Dirty { .. } => {
+                report.hint("commit them, or use --force (they are kept: git paw undo) or --keep-worktree")
+            }
+            Self::Receipts(error) => error.report(),
+            Self::Tmux(error) => error.report(),
+            Self::Git(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Briefing(error) => error.report(),
+            Self::Log(error) => error.report(),
+            Self::Identity(error) => error.report(),
+            Self::Hooks(error) => error.report(),
+            Self::Launch(error) => error.report(),
+            Self::Other(error) => error.report(),
         }
     }
 }

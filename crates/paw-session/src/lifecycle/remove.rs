@@ -8,7 +8,7 @@ use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
-use paw_core::{AgentId, AgentReceipt, BranchName, PawError};
+use paw_core::{AgentId, AgentReceipt, BranchName};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;
 use paw_host::tmux::{Batch, TmuxCommand};
@@ -125,8 +125,7 @@ impl Session {
         let dir = PawDir::of(&self.repo.common_dir);
         if let Some(log) = log::find(&dir.log())? {
             let session = SessionId::new(&self.receipt.session_id());
-            let revoked = Keyring::new(&log, dir.path()).revoke(&session, agent);
-            revoked.map_err(|error| PawError::SessionError(error.to_string()))?;
+            Keyring::new(&log, dir.path()).revoke(&session, agent)?;
         }
         Ok(())
     }

@@ -3,17 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use paw_core::PawError;
 use paw_core::config::SpecType;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
 /// Specs that cannot be found, or a choice of them that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    #[error(
-        "no {format} specs: {} is not a directory of this repository\n\
-         hint: say where they are with [specs] dir, or which kind they are with --specs-format",
-        dir.display()
-    )]
+    #[error("no {format} specs: {} is not a directory of this repository", dir.display())]
     NoDirectory { dir: PathBuf, format: SpecType },
     #[error("[specs] dir {} leads out of the repository: specs are read inside of it only", dir.display())]
     Outside { dir: PathBuf },
@@ -21,8 +17,10 @@ pub enum SpecError {
     Unreadable { dir: PathBuf, source: io::Error },
     #[error("{}", problems.join("\n"))]
     Unresolved {
-        /// One line for each name that fits nothing or too much, and one with what there is.
+        /// One line for each name that fits nothing or too much.
         problems: Vec<String>,
+        /// The specs there are.
+        hint: String,
     },
     #[error("{} would all be the branch {branch}: rename all but one of them", specs.join(", "))]
     SameBranch { branch: String, specs: Vec<String> },
@@ -33,8 +31,18 @@ pub enum SpecError {
     InTheWay { outer: String, outer_spec: String, inner: String, inner_spec: String },
 }
 
-impl From<SpecError> for PawError {
-    fn from(error: SpecError) -> Self {
-        Self::SpecError(error.to_string())
+impl Diagnostic for SpecError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::NoDirectory { .. } => {
+                report.hint("say where they are with [specs] dir, or which kind they are with --specs-format")
+            }
+            Self::Unresolved { hint, .. } => report.hint(hint),
+            Self::Outside { .. }
+            | Self::Unreadable { .. }
+            | Self::SameBranch { .. }
+            | Self::InTheWay { .. } => report,
+        }
     }
 }

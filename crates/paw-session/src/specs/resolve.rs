@@ -20,8 +20,7 @@ pub fn resolve(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>
         }
     }
     if !problems.is_empty() {
-        problems.push(candidates(entries));
-        return Err(SpecError::Unresolved { problems });
+        return Err(SpecError::Unresolved { problems, hint: candidates(entries) });
     }
     checked(chosen)
 }
@@ -115,7 +114,7 @@ fn has_number(feature: &str, digits: &str) -> bool {
 
 fn candidates(entries: &[SpecEntry]) -> String {
     if entries.is_empty() {
-        return "hint: no spec is waiting to be worked on".to_owned();
+        return "no spec is waiting to be worked on".to_owned();
     }
     let mut names = Vec::new();
     for unit in units(entries) {
@@ -125,7 +124,7 @@ fn candidates(entries: &[SpecEntry]) -> String {
             parts => names.push(format!("{} ({})", unit.name, parts.join(", "))),
         }
     }
-    format!("hint: the specs are {}", names.join(", "))
+    format!("the specs are {}", names.join(", "))
 }
 
 #[cfg(test)]

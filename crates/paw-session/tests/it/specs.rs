@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use paw_core::PawError;
 use paw_core::config::{BranchPrefix, SpecsConfig};
+use paw_core::{ErrorCode, PawError};
 use paw_session::specs::{self, Scan, SpecEntry, SpecError, SpecFormat};
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -168,7 +168,7 @@ fn a_configured_directory_is_used_for_everything() {
 fn a_directory_that_is_missing_or_elsewhere_is_an_error_that_says_what_to_do() {
     let place = Place::new(&[("specs.txt", "a file\n")]);
     let error = PawError::from(place.try_scan(None, None).unwrap_err());
-    assert!(matches!(error, PawError::SpecError(_)) && error.exit_code() == 1);
+    assert!(error.code() == ErrorCode::FailedPrecondition && error.exit_code() == 1);
     assert!(error.to_string().contains("[specs] dir"), "{error}");
     assert!(matches!(place.try_scan(None, Some("specs.txt")), Err(SpecError::NoDirectory { .. })));
     symlink("..", place.repo.root.join("up")).unwrap();

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use paw_core::PawError;
+use paw_host::files::FileError;
 use serde::{Deserialize, Serialize};
 
 use super::{Verdict, line, tools};
@@ -16,21 +16,6 @@ use super::{Verdict, line, tools};
 const MOST_BYTES: u64 = 4 << 20;
 /// How much of a command is written down.
 const LONGEST_COMMAND: usize = 2000;
-
-/// Verdicts that could not be written down or read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {source}", path.display())]
-pub struct LogError {
-    action: &'static str,
-    path: PathBuf,
-    source: io::Error,
-}
-
-impl From<LogError> for PawError {
-    fn from(error: LogError) -> Self {
-        Self::IoError(error.to_string())
-    }
-}
 
 /// One verdict: who wanted what, what was said, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,8 +63,8 @@ impl VerdictLog {
     }
 
     /// Adds one line, in one write, so that several processes can do it at once.
-    pub fn append(&self, entry: &Entry) -> Result<(), LogError> {
-        self.try_append(entry).map_err(|source| LogError { action: "write", path: self.path.clone(), source })
+    pub fn append(&self, entry: &Entry) -> Result<(), FileError> {
+        self.try_append(entry).map_err(FileError::when("write", &self.path))
     }
 
     fn try_append(&self, entry: &Entry) -> io::Result<()> {
@@ -95,13 +80,13 @@ impl VerdictLog {
     }
 
     /// Every verdict, the oldest first. A line that is damaged is left out.
-    pub fn load(&self) -> Result<Vec<Entry>, LogError> {
+    pub fn load(&self) -> Result<Vec<Entry>, FileError> {
         let mut entries = Vec::new();
         for path in [self.aside(), self.path.clone()] {
             let bytes = match fs::read(&path) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(LogError { action: "read", path, source }),
+                Err(source) => return Err(FileError { action: "read", path, source }),
             };
             entries.extend(
                 String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()),

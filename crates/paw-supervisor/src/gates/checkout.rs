@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::{BranchName, ProjectName};
-use paw_host::files::{self, Dirs, FileError, Lock};
+use paw_host::files::{self, Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo, StatusEntry};
 use paw_host::trust::Subject;
 use paw_worktree::setup::{self, SetupStatus};
@@ -99,10 +99,4 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<TestCheckout, GateError
     // A checkout whose directory was deleted is still registered.
     repo.git().prune_worktrees()?;
     Ok(TestCheckout::add(repo, dir, commit, &["--force"], &lock)?)
-}
-
-impl From<FileError> for GateError {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
-    }
 }

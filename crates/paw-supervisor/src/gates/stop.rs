@@ -1,11 +1,11 @@
 //! A request to end checks early.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use paw_core::PawError;
 use paw_host::process::end_limited;
 use paw_host::signals::EndSignals;
 
@@ -18,7 +18,7 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// From here on a signal ends the checks that run and raises the request, and does nothing else by itself.
-    pub fn on_signals() -> io::Result<Self> {
+    pub fn on_signals() -> Result<Self, PawError> {
         let stop = Self::default();
         let raised = stop.clone();
         EndSignals::on_first(move || raised.end_checks())?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use paw_core::{BranchName, PawError};
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files;
 use paw_host::files::{Access, FileError};
 use paw_host::git::{GitError, Repo};
@@ -26,9 +26,9 @@ use super::stop::Stop;
 /// Checks that could not be run. A check that ran and failed is a [`super::Finding`].
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    #[error("no such branch: {0}\nhint: git branch --list")]
+    #[error("no such branch: {0}")]
     NoBranch(BranchName),
-    #[error("{} is in the way of a checkout for verification\nhint: move it away", .0.display())]
+    #[error("{} is in the way of a checkout for verification", .0.display())]
     InTheWay(PathBuf),
     #[error("nothing was checked, because the checkout could not be made preparation: {0}")]
     NotReady(String),
@@ -41,19 +41,21 @@ pub enum GateError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error(transparent)]
-    File(FileError),
+    File(#[from] FileError),
 }
 
-impl From<GateError> for PawError {
-    fn from(error: GateError) -> Self {
-        match error {
-            GateError::NoBranch(_) => Self::BranchError(error.to_string()),
-            GateError::Git(error) => error.into(),
-            GateError::File(error) => error.into(),
-            GateError::Copy(error) => error.into(),
-            GateError::Interrupted => Self::UserCancelled,
-            GateError::NotReady(_) => Self::WorktreeError(error.to_string()),
-            GateError::InTheWay(_) | GateError::Process(_) => Self::SessionError(error.to_string()),
+impl Diagnostic for GateError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::NoBranch(_) => report(ErrorCode::InvalidArgument).hint("git branch --list"),
+            Self::InTheWay(_) => report(ErrorCode::FailedPrecondition).hint("move it away"),
+            Self::NotReady(_) => report(ErrorCode::Internal),
+            Self::Interrupted => PawError::UserCancelled.report(),
+            Self::Copy(error) => error.report(),
+            Self::Git(error) => error.report(),
+            Self::Process(error) => error.report(),
+            Self::File(error) => error.report(),
         }
     }
 }

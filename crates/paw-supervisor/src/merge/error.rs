@@ -3,34 +3,29 @@
 use std::path::PathBuf;
 
 use paw_broker::log::LogError;
-use paw_core::{BranchName, PawError};
+use paw_core::ErrorCode::{FailedPrecondition, InvalidArgument};
+use paw_core::{BranchName, Diagnostic, ErrorReport, PawError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_worktree::rescue::RescueError;
 
-/// A merge that cannot begin or go on.
+/// A merge that cannot begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error(
-        "nothing to merge: this repository has no session\nhint: name the branches: git paw merge --only feat/a,feat/b"
-    )]
+    #[error("nothing to merge: this repository has no session")]
     NoSession,
-    #[error(
-        "'{0}' is neither an agent of the session nor a local branch\nhint: git paw merge --dry-run shows who takes part"
-    )]
+    #[error("'{0}' is neither an agent of the session nor a local branch")]
     Unknown(String),
-    #[error(
-        "'{0}' is the branch that everything is merged into\nhint: name the branches that are to be merged"
-    )]
+    #[error("'{0}' is the branch that everything is merged into")]
     IntoItself(BranchName),
-    #[error("no branch to merge into: {}\nhint: git branch main <commit>, or git remote set-head origin --auto",
+    #[error("no branch to merge into: {}",
         match .0 { Some(base) => format!("'{base}' does not exist here"), None => "HEAD is detached and there is no main".to_owned() })]
     NoBase(Option<BranchName>),
-    #[error("another merge of this repository is running\nhint: wait until it has ended")]
+    #[error("another merge of this repository is running")]
     Busy,
-    #[error("{} exists and is no worktree of a merge\nhint: move it away; merges are tested there", .0.display())]
+    #[error("{} exists and is no worktree of a merge", .0.display())]
     InTheWay(PathBuf),
-    #[error("cannot read {}: {problem}\nhint: move it away; main is not touched by that", path.display())]
+    #[error("cannot read {}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
     #[error(transparent)]
     Git(#[from] GitError),
@@ -45,21 +40,30 @@ pub enum MergeError {
     Proof(PawError),
 }
 
-impl From<MergeError> for PawError {
-    fn from(error: MergeError) -> Self {
-        match error {
-            MergeError::Git(error) => error.into(),
-            MergeError::File(error) => error.into(),
-            MergeError::Rescue(error) => error.into(),
-            MergeError::Proof(error) => error,
-            MergeError::Unknown(_) | MergeError::IntoItself(_) | MergeError::NoBase(_) => {
-                Self::BranchError(error.to_string())
+impl Diagnostic for MergeError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::NoSession => {
+                report(FailedPrecondition).hint("name the branches: git paw merge --only feat/a,feat/b")
             }
-            MergeError::NoSession
-            | MergeError::Busy
-            | MergeError::InTheWay(_)
-            | MergeError::Journal { .. }
-            | MergeError::Log(_) => Self::SessionError(error.to_string()),
+            Self::Unknown(_) => {
+                report(InvalidArgument).hint("git paw merge --dry-run shows which branches take part")
+            }
+            Self::IntoItself(_) => report(InvalidArgument).hint("name the branches that are to be merged"),
+            Self::NoBase(_) => {
+                report(InvalidArgument).hint("git branch main <commit>, or git remote set-head origin --auto")
+            }
+            Self::Busy => report(FailedPrecondition).hint("wait until it has ended"),
+            Self::InTheWay(_) => report(FailedPrecondition).hint("move it away; merges are tested there"),
+            Self::Journal { .. } => {
+                report(FailedPrecondition).hint("move it away; main is not touched by that")
+            }
+            Self::Git(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Rescue(error) => error.report(),
+            Self::Log(error) => error.report(),
+            Self::Proof(error) => error.report(),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use jiff::Timestamp;
 use paw_agent::screen::{Ask, AskSubject};
 use paw_core::{AgentId, Receipt, SessionName};
+use paw_host::files::FileError;
 
 use super::by_hand::Approved;
-use crate::approval::log::{Entry, LogError, VerdictLog};
+use crate::approval::log::{Entry, VerdictLog};
 use crate::approval::{Place, Rules, Verdict, judge, judge_edit};
 use crate::unattended::attendant_lock;
 
@@ -42,7 +43,7 @@ pub fn record(
     ask: &Ask,
     verdict: &Verdict,
     at: Timestamp,
-) -> Result<(), LogError> {
+) -> Result<(), FileError> {
     let mut entry = Entry::new(at, agent.as_str(), &what(ask), verdict);
     entry.session = Some(session.session_name.to_string());
     log.append(&entry)
@@ -55,7 +56,7 @@ pub(super) fn record_by_hand(
     agent: &AgentId,
     approved: &Approved,
     at: Timestamp,
-) -> Result<(), LogError> {
+) -> Result<(), FileError> {
     let said = Verdict::Allow { reason: "approved by hand, in its pane".to_owned() };
     let mut entry = Entry::new(at, agent.as_str(), &what(&approved.deed.ask()), &said);
     entry.session = Some(session.to_string());

@@ -138,5 +138,5 @@ fn catch_signals(events: Sender<Event>, stop: Stop) -> Result<(), PawError> {
         let _ = events.send(Event::Interrupted);
         stop.end_checks();
     };
-    EndSignals::on_first(interrupt).map_err(|error| PawError::IoError(error.to_string()))
+    EndSignals::on_first(interrupt)
 }

@@ -8,7 +8,7 @@ use paw_agent::cli;
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::client::Client;
 use paw_broker::{Message, SessionId, Stored};
-use paw_core::{AgentId, BranchName, PawError};
+use paw_core::{AgentId, BranchName, Diagnostic as _, PawError};
 use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
@@ -221,9 +221,9 @@ impl<'a> UnattendedSession<'a> {
         // It waits until the CLI listens.
         thread::spawn(move || {
             if let Err(error) = deliver(&tmux, &pane, cli::descriptor(&cli), &text, patience) {
-                let first = PawError::from(error).to_string();
-                let first = first.lines().next().unwrap_or_default();
-                notify(Notice::Warning(&format!("{who} is not told what to mend: {first}")));
+                let message = error.report().message;
+                let first = message.lines().next().unwrap_or_default();
+                notify(Notice::Warning(&format!("cannot tell {who} what to fix: {first}")));
             }
         });
         Ok(())

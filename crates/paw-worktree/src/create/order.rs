@@ -98,6 +98,8 @@ pub(crate) fn real_path(path: &Path, repo: &Repo) -> Result<PathBuf, WorktreeErr
 
 #[cfg(test)]
 mod tests {
+    use paw_core::Diagnostic as _;
+
     use super::*;
 
     #[test]
@@ -109,7 +111,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join("real/deep"), root.join("link")).unwrap();
         let repo =
             Repo { root: root.join("app"), worktree: None, common_dir: root.join("app/.git"), bare: false };
-        let real = |path: &str| real_path(&root.join(path), &repo).map_err(|error| error.message());
+        let real = |path: &str| real_path(&root.join(path), &repo).map_err(|error| error.report().message);
         assert_eq!(real("link/new/tree"), Ok(root.join("real/deep/new/tree")));
         assert_eq!(real("link/../tree"), Ok(root.join("real/tree")));
         assert_eq!(real("app/../tree"), Ok(root.join("tree")));

@@ -3,38 +3,30 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use paw_core::PawError;
+use paw_core::ErrorCode::{AlreadyExists, FailedPrecondition, Internal, InvalidArgument, NotFound};
+use paw_core::{Diagnostic, ErrorReport};
 use paw_host::git::GitError;
 
 use crate::shown::some_of;
 
-/// Work that could not be stored, found or brought back. Whoever wanted to remove something must not go on.
+/// Work that could not be stored, found or brought back. A removal must not continue after it.
 #[derive(Debug, thiserror::Error)]
 pub enum RescueError {
-    #[error("no rescue '{0}'\nhint: git paw undo lists them")]
+    #[error("no rescue '{0}'")]
     NotFound(String),
-    #[error("'{typed}' could be any of: {}\nhint: type more of the id", matching.join(", "))]
+    #[error("'{typed}' could be any of: {}", matching.join(", "))]
     Ambiguous { typed: String, matching: Vec<String> },
-    #[error("rescue '{id}' cannot be read: {problem}\nhint: git show {commit} shows what is in it")]
+    #[error("rescue '{id}' cannot be read: {problem}")]
     Unreadable { id: String, commit: String, problem: &'static str },
-    #[error(
-        "restoring would overwrite changes in {}: {}\n\
-         hint: commit or move them first, restore into a new worktree, or use --force",
-        dir.display(), some_of(paths)
-    )]
+    #[error("restoring would overwrite changes in {}: {}", dir.display(), some_of(paths))]
     WouldOverwrite { dir: PathBuf, paths: Vec<PathBuf> },
-    #[error("cannot restore into {}: it exists already\nhint: choose a path that does not exist", .0.display())]
+    #[error("cannot restore into {}: it exists already", .0.display())]
     TargetExists(PathBuf),
     #[error("cannot restore into {}: it is not a directory", .0.display())]
     NoTarget(PathBuf),
-    #[error(
-        "nothing in rescue '{id}' is called {}\nhint: git paw undo show {id} lists its files",
-        some_of(paths)
-    )]
+    #[error("nothing in rescue '{id}' is called {}", some_of(paths))]
     NoSuchPath { id: String, paths: Vec<PathBuf> },
-    #[error(
-        "rescue '{0}' holds no record of a worktree\nhint: git paw undo restore {0} brings back what it holds"
-    )]
+    #[error("rescue '{0}' holds no record of a worktree")]
     NotARecord(String),
     #[error("cannot link {} again: {problem}", dir.display())]
     CannotRelink { dir: PathBuf, problem: String },
@@ -53,11 +45,26 @@ impl RescueError {
     }
 }
 
-impl From<RescueError> for PawError {
-    fn from(error: RescueError) -> Self {
-        match error {
-            RescueError::Git(error) => error.into(),
-            other => Self::WorktreeError(other.to_string()),
+impl Diagnostic for RescueError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::NotFound(_) => report(NotFound).hint("git paw undo lists them"),
+            Self::Ambiguous { .. } => report(InvalidArgument).hint("type more of the id"),
+            Self::Unreadable { commit, .. } => {
+                report(Internal).hint(format!("git show {commit} shows what is in it"))
+            }
+            Self::WouldOverwrite { .. } => report(FailedPrecondition)
+                .hint("commit or move them first, restore into a new worktree, or use --force"),
+            Self::TargetExists(_) => report(AlreadyExists).hint("choose a path that does not exist"),
+            Self::NoTarget(_) => report(InvalidArgument),
+            Self::NoSuchPath { id, .. } => {
+                report(NotFound).hint(format!("git paw undo show {id} lists its files"))
+            }
+            Self::NotARecord(id) => report(FailedPrecondition)
+                .hint(format!("git paw undo restore {id} brings back what it holds")),
+            Self::CannotRelink { .. } | Self::NoBranch(_) | Self::File { .. } => report(Internal),
+            Self::Git(error) => error.report(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use paw_core::Diagnostic as _;
 use paw_testkit::{TestRepo, git};
 use paw_worktree::{CreateRequest, Status, WorktreeError};
 use serde_json::json;
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::world::{World, is_clean};
 
 fn told(error: &WorktreeError) -> (&'static str, String) {
-    (error.code().as_str(), error.message())
+    (error.report().code.as_str(), error.report().message)
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn fails_insufficient_disk_space() {
     assert_eq!(told(&error), ("RESOURCE_EXHAUSTED", "Insufficient disk space to create worktree".into()));
     let blobs = 100_000 + 6;
     let required = blobs + blobs / 20 + 1024 * 1024;
-    assert_eq!(error.details(), json!({ "required_bytes": required, "available_bytes": 50_000 }));
+    assert_eq!(error.report().details, json!({ "required_bytes": required, "available_bytes": 50_000 }));
     assert_eq!(world.traces(), before);
 }
 
@@ -136,7 +137,7 @@ fn atomicity_git_failure_rolls_back() {
     };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
     assert_eq!(told(&error), ("INTERNAL", "Git worktree creation failed".into()));
-    let stderr = error.details()["stderr"].as_str().unwrap().to_owned();
+    let stderr = error.report().details["stderr"].as_str().unwrap().to_owned();
     assert!(stderr.contains("smudge filter broken failed"), "{stderr}");
     assert_eq!(world.traces(), before);
     assert!(!world.repo.root.join(".git/worktrees").exists());
@@ -150,7 +151,7 @@ fn a_failing_post_checkout_hook_leaves_nothing() {
     let request = CreateRequest { create_branch: true, ..world.request("feature/new-thing") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
     assert_eq!(told(&error), ("INTERNAL", "Git worktree creation failed".into()));
-    assert_eq!(error.details(), json!({ "stderr": "no" }));
+    assert_eq!(error.report().details, json!({ "stderr": "no" }));
     assert_eq!(world.traces(), before);
 }
 
@@ -173,7 +174,7 @@ fn the_repository_must_be_one() {
     let world = World::new();
     let refuse = |path: &Path| {
         let error = world.worktrees().create(&CreateRequest::new(path, "x"), &mut |_| {}).unwrap_err();
-        (error.code().as_str(), world.sandbox.redact(&error.message()))
+        (error.report().code.as_str(), world.sandbox.redact(&error.report().message))
     };
     assert_eq!(refuse(Path::new("")), ("INVALID_ARGUMENT", "Repository path is required".into()));
     let gone = ("NOT_FOUND", "Repository path '[SANDBOX]/gone' does not exist".into());
@@ -183,7 +184,7 @@ fn the_repository_must_be_one() {
     world.repo.git(["init", "--quiet", "../empty"]);
     let request = CreateRequest { create_branch: true, ..CreateRequest::new(world.beside("empty"), "x") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(error.code().as_str(), "FAILED_PRECONDITION");
+    assert_eq!(error.report().code.as_str(), "FAILED_PRECONDITION");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Names that real and hostile people choose, through real git.
 
-use paw_core::BranchName;
+use paw_core::{BranchName, Diagnostic as _};
 use paw_worktree::{CreateRequest, RemoveOptions};
 use proptest::prelude::*;
 
@@ -74,7 +74,7 @@ proptest! {
                 let removed = world.worktrees().remove(&created.worktree.name, None, options).unwrap();
                 prop_assert!(removed.branch_deleted);
             }
-            Err(error) => prop_assert_eq!(error.code().as_str(), "INVALID_ARGUMENT", "{}", error),
+            Err(error) => prop_assert_eq!(error.report().code.as_str(), "INVALID_ARGUMENT", "{}", error),
         }
         prop_assert_eq!(world.traces(), before);
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use paw_core::Diagnostic as _;
 use paw_host::clock;
 use paw_host::process::{self, Command};
 use paw_testkit::{TestRepo, git, wait_until};
@@ -40,10 +41,10 @@ fn a_dirty_worktree_is_kept_without_force_and_rescued_with_it() {
     fs::write(row.path.join("README.md"), "changed").unwrap();
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert_eq!(
-        (error.code().as_str(), error.message().as_str()),
+        (error.report().code.as_str(), error.report().message.as_str()),
         ("FAILED_PRECONDITION", "Worktree has uncommitted changes")
     );
-    assert_eq!(error.details(), serde_json::json!({ "files": ["README.md", "new file"] }));
+    assert_eq!(error.report().details, serde_json::json!({ "files": ["README.md", "new file"] }));
     assert!(row.path.join("new file").exists());
     let removed = remove(&world, &row, FORCE).unwrap();
     let reference = removed.rescue.unwrap().reference;
@@ -132,7 +133,7 @@ fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
         return;
     }
     let error = remove(&world, &row, FORCE).unwrap_err();
-    assert_eq!(error.message(), "Git worktree removal failed");
+    assert_eq!(error.report().message, "Git worktree removal failed");
     assert!(error.to_string().ends_with("project-auth/stuck/file"), "{error}");
     let rows = world.worktrees().list(None).unwrap().worktrees;
     assert_eq!((rows.len(), rows[0].status), (1, Status::Broken), "{rows:?}");
@@ -148,7 +149,7 @@ fn a_locked_worktree_is_removed_only_by_force() {
     world.repo.git(["worktree", "lock", row.path.to_str().unwrap()]);
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert_eq!(
-        (error.code().as_str(), error.message().as_str()),
+        (error.report().code.as_str(), error.report().message.as_str()),
         ("FAILED_PRECONDITION", "Worktree is locked")
     );
     remove(&world, &row, FORCE).unwrap();
@@ -166,9 +167,9 @@ fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
     });
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert!(
-        error.details()["processes"][0].as_str().unwrap().starts_with("sleep 600 (pid "),
+        error.report().details["processes"][0].as_str().unwrap().starts_with("sleep 600 (pid "),
         "{}",
-        error.details()
+        error.report().details
     );
     let removed = remove(&world, &row, FORCE).unwrap();
     assert_eq!(removed.ended.len(), 1);
@@ -214,7 +215,7 @@ fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
     worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
     assert!(worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap());
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
-    assert_eq!(error.details(), serde_json::json!({ "conversations": [talk.id] }));
+    assert_eq!(error.report().details, serde_json::json!({ "conversations": [talk.id] }));
     assert_eq!(remove(&world, &row, FORCE).unwrap().sessions_closed, 2);
     let talk = worktrees.registry().require_conversation(talk.id.as_str()).unwrap();
     assert_eq!((talk.status, talk.worktree), (ConversationStatus::Closed, None));
@@ -251,7 +252,7 @@ fn a_worktree_inside_another_is_not_deleted_with_it() {
     for options in [RemoveOptions::default(), FORCE] {
         let error = remove(&world, &outer, options).unwrap_err();
         assert_eq!(
-            (error.code().as_str(), error.details()),
+            (error.report().code.as_str(), error.report().details),
             ("FAILED_PRECONDITION", serde_json::json!({ "worktrees": [inner.path] }))
         );
         assert!(inner.path.join("work").exists());
@@ -289,7 +290,7 @@ fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
     git(&clone, ["commit", "--quiet", "--allow-empty", "--message", "nowhere else"]);
     let tip = git(&clone, ["rev-parse", "HEAD"]);
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
-    assert_eq!(error.details(), serde_json::json!({ "files": ["deps/deep/library"] }));
+    assert_eq!(error.report().details, serde_json::json!({ "files": ["deps/deep/library"] }));
     let rescue = remove(&world, &row, FORCE).unwrap().rescue.unwrap();
     let back = world.beside("back");
     let repo = paw_host::git::Repo::discover(&world.repo.root).unwrap();
@@ -313,7 +314,7 @@ fn settings_of_a_repository_in_an_ignored_directory_run_nothing() {
     fs::write(clone.join(".git/info/attributes"), "* filter=evil\n").unwrap();
     fs::write(clone.join("README.md"), fs::read(library.root.join("README.md")).unwrap()).unwrap();
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
-    assert_eq!(error.details(), serde_json::json!({ "files": ["deps/library"] }));
+    assert_eq!(error.report().details, serde_json::json!({ "files": ["deps/library"] }));
     assert!(remove(&world, &row, FORCE).unwrap().rescue.is_some());
     assert!(!ran.exists(), "the removal has run what an agent may have written");
 }
@@ -332,7 +333,7 @@ fn switching_remembers_the_worktree_before() {
     assert_eq!(worktrees.switch("auth", None).unwrap().previous_worktree_id, None);
     let error = worktrees.switch("nobody", None).unwrap_err();
     assert_eq!(
-        (error.code().as_str(), error.message().as_str()),
+        (error.report().code.as_str(), error.report().message.as_str()),
         ("NOT_FOUND", "Worktree 'nobody' does not exist")
     );
 }
@@ -346,7 +347,7 @@ fn a_name_that_several_have_is_refused_with_their_ids() {
     let there =
         world.worktrees().create(&CreateRequest::new(&other.root, "auth"), &mut |_| {}).unwrap().worktree;
     let error = world.worktrees().switch("auth", None).unwrap_err();
-    assert_eq!(error.details(), serde_json::json!({ "ids": [here.id, there.id] }));
+    assert_eq!(error.report().details, serde_json::json!({ "ids": [here.id, there.id] }));
     let found = world.worktrees().switch("auth", Some(&other.root)).unwrap().worktree;
     assert_eq!(found.id, there.id);
 }
@@ -362,7 +363,7 @@ fn a_name_does_not_reach_into_another_repository_when_something_is_removed() {
     world.worktrees().remove("auth", Some(&world.repo.root), FORCE).unwrap();
     let error = world.worktrees().remove("auth", Some(&world.repo.root), FORCE).unwrap_err();
     assert_eq!(
-        (error.code().as_str(), error.details()),
+        (error.report().code.as_str(), error.report().details),
         ("NOT_FOUND", serde_json::json!({ "ids": [there.id] }))
     );
     assert!(there.path.exists());

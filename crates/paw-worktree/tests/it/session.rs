@@ -26,9 +26,8 @@ fn tip(dir: &Path, name: &str) -> String {
     git(dir, ["rev-parse", name])
 }
 
-fn message(error: &PawError) -> &str {
-    let PawError::WorktreeError(message) = error else { panic!("{error:?}") };
-    message
+fn message(error: &PawError) -> String {
+    error.report().message
 }
 
 /// A branch `feat/example` at the first commit, and main `commits` further.

@@ -271,8 +271,8 @@ fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_wait
                 (outcome.status, lines, scene.calls()),
                 (SetupStatus::Untrusted, vec![], String::new())
             );
-            insta::assert_snapshot!(outcome.error.unwrap(), @"
-            not approved, so not run: npm install, .git-paw/worktree-setup.sh
+            insta::assert_snapshot!(outcome.problem().unwrap(), @"
+            setup untrusted: not approved, so not run: npm install, .git-paw/worktree-setup.sh
             hint: look at it and approve it with `git paw trust`, or pass --trust
             ");
 
@@ -318,7 +318,7 @@ fn commands_of_the_user_run_and_the_script_of_the_repository_waits() {
         scene.put("project/.git-paw/worktree-setup.sh", "echo theirs\n");
         let (outcome, lines) = scene.create(&scene.plan());
         assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec!["mine".to_owned()]));
-        assert!(outcome.error.unwrap().starts_with("not approved, so not run: .git-paw/worktree-setup.sh\n"));
+        assert_eq!(outcome.error.unwrap(), "not approved, so not run: .git-paw/worktree-setup.sh");
         let (outcome, lines) = scene.run(&scene.plan().approved());
         assert_eq!((outcome, lines), (SUCCESS, vec!["mine".to_owned(), "theirs".to_owned()]));
     });
@@ -417,8 +417,8 @@ fn a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved() {
         scene.repo_config(&commands(&[&format!("echo 'echo other' >{}", script.display())]));
         let (outcome, lines) = scene.create(&scene.plan().approved());
         assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec![]));
-        insta::assert_snapshot!(outcome.error.unwrap(), @"
-        .git-paw/worktree-setup.sh was changed after it was approved: not run
+        insta::assert_snapshot!(outcome.problem().unwrap(), @"
+        setup untrusted: .git-paw/worktree-setup.sh was changed after it was approved: not run
         hint: look at it and approve it with `git paw trust`, or pass --trust
         ");
     });

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use paw_core::Diagnostic as _;
 use paw_testkit::git;
 use paw_worktree::{CreateRequest, RemoveOptions, Status, Worktree, WorktreeError};
 use serde_json::json;
@@ -41,8 +42,11 @@ fn switch_to_deleted_worktree_fails() {
     let row = deleted(&world);
     for _ in 0..2 {
         let error = world.worktrees().switch(row.id.as_str(), None).unwrap_err();
-        assert_eq!((error.code().as_str(), error.message().as_str()), ("FAILED_PRECONDITION", MISSING));
-        assert_eq!(error.details(), json!({ "path": row.path }));
+        assert_eq!(
+            (error.report().code.as_str(), error.report().message.as_str()),
+            ("FAILED_PRECONDITION", MISSING)
+        );
+        assert_eq!(error.report().details, json!({ "path": row.path }));
     }
 }
 
@@ -116,7 +120,7 @@ fn a_locked_worktree_is_left_alone() {
     assert_eq!(only_row(&world).status, Status::Stale);
     assert!(world.repo.git(["worktree", "list"]).contains(path), "git still knows it");
     let error = world.worktrees().remove(&row.name, None, RemoveOptions::default()).unwrap_err();
-    assert_eq!(error.message(), "Worktree is locked: on a disk");
+    assert_eq!(error.report().message, "Worktree is locked: on a disk");
     fs::rename(&away, &row.path).unwrap();
     let back = only_row(&world);
     assert_eq!((back.status, back.message), (Status::Active, None));
@@ -211,7 +215,7 @@ fn the_place_of_a_locked_worktree_that_is_away_is_not_given_to_another() {
     fs::rename(&row.path, &away).unwrap();
     let request = CreateRequest { create_branch: true, ..world.request("fix/auth") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(error.details(), json!({ "path": row.path, "reason": "on a disk" }));
+    assert_eq!(error.report().details, json!({ "path": row.path, "reason": "on a disk" }));
     assert_eq!(world.repo.git(["branch", "--list", "fix/auth"]), "");
     fs::rename(&away, &row.path).unwrap();
     assert_eq!(git(&row.path, ["status", "--porcelain"]), before);

@@ -19,8 +19,9 @@ pub(super) fn update(args: &AutopilotArgs, site: Site, context: &Context) -> Res
         && base != current
     {
         return Err(PawError::BranchError(format!(
-            "the run would begin at {current}, and --update-base updates {base}; nothing was done\nhint: git switch {base} first, or leave --update-base out"
-        )));
+            "the run would begin at {current}, and --update-base updates {base}; nothing was done"
+        ))
+        .hint(format!("git switch {base} first, or omit --update-base")));
     }
     context.output.progress("fetching …");
     match update_base(&site)? {

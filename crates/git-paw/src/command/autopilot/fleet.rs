@@ -29,9 +29,9 @@ use crate::prompt::{Prompter as _, Question, TerminalPrompter};
 pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
     if args.preview {
         return Err(PawError::ConfigError(
-            "--preview asks about each commit, and several tasks would ask at once\nhint: name one task, or leave it out"
-                .into(),
-        ));
+            "--preview asks about each commit, and several tasks would ask at once".into(),
+        )
+        .hint("name one task, or omit --preview"));
     }
     let plan = fleet::plan(site, args.tag.as_deref(), &args.tasks)?;
     if plan.differs {

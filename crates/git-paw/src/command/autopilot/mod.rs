@@ -208,6 +208,7 @@ fn require_somebody(args: &AutopilotArgs, context: &Context) -> Result<(), PawEr
         "--no-confirm makes the branch, pushes it and opens the pull request without asking; --no-push stops before that"
     };
     Err(PawError::ConfigError(format!(
-        "autopilot asks before it makes a branch, pushes it or opens a pull request, and {why}; nothing was done\nhint: {hint}"
-    )))
+        "autopilot asks before it makes a branch, pushes it or opens a pull request, and {why}; nothing was done"
+    ))
+    .hint(hint))
 }

@@ -56,5 +56,5 @@ fn pause_on_signals(work: &Work) -> Result<(), PawError> {
             end_children();
         });
     };
-    EndSignals::on_first(asked).map_err(|error| PawError::IoError(error.to_string()))
+    EndSignals::on_first(asked)
 }

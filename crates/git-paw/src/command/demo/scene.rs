@@ -11,6 +11,7 @@ use paw_host::files::{self, Access};
 use paw_host::git::Git;
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::tmux::{Tmux, TmuxCommand};
+use serde_json::Value;
 
 use super::agent::Task;
 
@@ -57,8 +58,7 @@ impl Scene {
     /// A repository with a commit, and a configuration that knows one CLI and one gate. `watched`: somebody looks on, so the agents
     /// take their time.
     pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
-        let program = std::env::current_exe()
-            .map_err(|error| PawError::IoError(format!("cannot find our own program: {error}")))?;
+        let program = paw_host::process::own_program()?;
         let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
         let scene = Self { dir: dir.to_path_buf(), program, socket };
         files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
@@ -121,7 +121,7 @@ impl Scene {
 
     /// What a command of ours prints. Failing is the end of the demo.
     pub(super) fn run(&self, args: &[&str]) -> Result<String, PawError> {
-        let output = self.paw(args).capture().map_err(failed)?;
+        let output = self.paw(args).capture()?;
         if output.exit.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -129,9 +129,16 @@ impl Scene {
         Err(PawError::SessionError(format!("git paw {} {}: {}", args.join(" "), output.exit, said.trim())))
     }
 
+    /// What a command with `--json` answers.
+    pub(super) fn json(&self, args: &[&str]) -> Result<Value, PawError> {
+        serde_json::from_str(&self.run(args)?).map_err(|error| {
+            PawError::internal(format!("git paw {} printed no JSON: {error}", args.join(" ")))
+        })
+    }
+
     /// Takes whoever sits at the terminal into the session, until they detach.
     pub(super) fn attach(&self) -> Result<(), PawError> {
-        match self.paw(&["attach"]).inherit().map_err(failed)? {
+        match self.paw(&["attach"]).inherit()? {
             Exit::Code(0) => Ok(()),
             exit => Err(PawError::TmuxError(format!("git paw attach {exit}"))),
         }
@@ -154,9 +161,9 @@ impl Scene {
     /// Everything that was said in the session so far.
     pub(super) fn messages(&self) -> Result<Vec<Stored>, PawError> {
         let log = PawDir::of(&self.root().join(".git")).log();
-        let log = log::open(&log).map_err(failed)?;
-        let Some(session) = log.current_session().map_err(failed)? else { return Ok(Vec::new()) };
-        let entries = log.history(&session, 0, PageLimit::DEFAULT).map_err(failed)?;
+        let log = log::open(&log)?;
+        let Some(session) = log.current_session()? else { return Ok(Vec::new()) };
+        let entries = log.history(&session, 0, PageLimit::DEFAULT)?;
         Ok(entries.iter().filter_map(|entry| entry.stored(&session)).collect())
     }
 
@@ -170,8 +177,4 @@ impl Scene {
 /// The agent that works on a task.
 pub(super) fn agent(task: Task) -> Result<AgentId, PawError> {
     Ok(AgentId::slug(&task.branch()?))
-}
-
-pub(super) fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(error.to_string())
 }

@@ -24,7 +24,7 @@ pub(super) type Seen = Vec<&'static str>;
 
 /// A fact that was not seen.
 fn unseen(fact: &str, found: impl std::fmt::Display) -> PawError {
-    scene::failed(format!("not seen: {fact} ({found})"))
+    PawError::SessionError(format!("not seen: {fact} ({found})"))
 }
 
 /// What agents and supervisor do in one session.
@@ -68,7 +68,7 @@ pub(super) fn sum_up(seen: &Seen, context: &Context) -> Result<(), PawError> {
 fn start(scene: &Scene, watched: bool, context: &Context) -> Result<(), PawError> {
     let branches: Vec<_> = Task::ALL.iter().map(|task| task.branch_name()).collect();
     scene.run(&["start", "--supervisor", "--cli", CLI, "--branches", &branches.join(",")])?;
-    let status: Value = serde_json::from_str(&scene.run(&["status", "--json"])?).map_err(scene::failed)?;
+    let status: Value = scene.json(&["status", "--json"])?;
     let worktrees = status["worktrees"].as_array().map_or(0, Vec::len);
     if status["status"] != "active" || worktrees != Task::ALL.len() || status["supervisor"].is_null() {
         return Err(unseen("a session of three agents and a supervisor", status));
@@ -104,8 +104,7 @@ fn approvals(scene: &Scene, context: &Context) -> Result<&'static str, PawError>
     let fact = "a harmless command was approved and another one held back, with a question to the supervisor";
     let [harmless, harmful] = [Task::Greeting, Task::Guide].map(|task| task.command().unwrap_or_default());
     wait_for(scene, fact, |messages| facts::approval_asked(messages, harmful))?;
-    let verdicts: Value =
-        serde_json::from_str(&scene.run(&["approvals", "--json"])?).map_err(scene::failed)?;
+    let verdicts: Value = scene.json(&["approvals", "--json"])?;
     for (command, verdict) in [(harmless, "allow"), (harmful, "ask")] {
         let found = verdicts["verdicts"]
             .as_array()
@@ -186,7 +185,7 @@ fn autopilot(scene: &Scene, context: &Context) -> Result<&'static str, PawError>
         "--no-push",
         "--json",
     ];
-    let done: Value = serde_json::from_str(&scene.run(&run)?).map_err(scene::failed)?;
+    let done: Value = scene.json(&run)?;
     let report = done["report"].as_str().unwrap_or_default();
     let log = files::load_text(&scene.root().join(report).join("log.jsonl"))?.unwrap_or_default();
     let proven = |phase: &str| {
@@ -227,7 +226,7 @@ fn pause_and_resume(scene: &Scene, context: &Context) -> Result<&'static str, Pa
 /// The session goes, with all worktrees; what was not saved comes back.
 fn purge_and_undo(scene: &Scene, context: &Context) -> Result<&'static str, PawError> {
     let fact = "unsaved work that comes back after a purge";
-    let status: Value = serde_json::from_str(&scene.run(&["status", "--json"])?).map_err(scene::failed)?;
+    let status: Value = scene.json(&["status", "--json"])?;
     let path = status["worktrees"][0]["worktree_path"].as_str().unwrap_or_default().to_owned();
     let idea = std::path::Path::new(&path).join("idea.txt");
     files::write_atomic(&idea, b"half a thought\n", Access::Usual)?;
@@ -238,7 +237,7 @@ fn purge_and_undo(scene: &Scene, context: &Context) -> Result<&'static str, PawE
     context
         .output
         .say("git paw purge --force: session and worktrees are gone, an unsaved file among them")?;
-    let kept: Value = serde_json::from_str(&scene.run(&["undo", "--json"])?).map_err(scene::failed)?;
+    let kept: Value = scene.json(&["undo", "--json"])?;
     let of_branch = |rescue: &&Value| rescue["branch"] == status["worktrees"][0]["branch"];
     let rescue = kept["rescues"].as_array().and_then(|rescues| rescues.iter().find(of_branch));
     let Some(id) = rescue.and_then(|rescue| rescue["id"].as_str()) else {

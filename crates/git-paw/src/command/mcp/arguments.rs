@@ -1,21 +1,22 @@
 //! The arguments of a call, as a model wrote them.
 
+use paw_core::PawError;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
+use super::refusal;
 
 /// Reads them, or says what is wrong with them and what there is.
 pub(super) fn read<A: DeserializeOwned>(
     tool: &str,
     arguments: Map<String, Value>,
     names: &[String],
-) -> Result<A, Refusal> {
+) -> Result<A, PawError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         let hint =
             if names.is_empty() { "it takes none".into() } else { format!("it takes {}", names.join(", ")) };
-        Refusal::of_arguments(format!("{tool}: {error}"), hint)
+        refusal::of_arguments(format!("{tool}: {error}"), hint)
     })
 }
 
@@ -76,7 +77,7 @@ mod tests {
         depends_on: Vec<String>,
     }
 
-    fn given(value: Value) -> Result<Args, Refusal> {
+    fn given(value: Value) -> Result<Args, PawError> {
         let Value::Object(arguments) = value else { panic!("{value}") };
         read("tool", arguments, &["id".into(), "parent".into()])
     }
@@ -97,10 +98,10 @@ mod tests {
             (json!({"id": "1", "other": 2}), "unknown field `other`"),
             (json!({"id": []}), "not a list"),
         ] {
-            let refusal = given(wrong).unwrap_err();
-            assert_eq!(refusal.code, "INVALID_ARGUMENT");
+            let refusal = given(wrong).unwrap_err().report();
+            assert_eq!(refusal.code.as_str(), "INVALID_ARGUMENT");
             assert!(refusal.message.contains(part), "{refusal:?}");
-            assert_eq!(refusal.hint.as_deref(), Some("it takes id, parent"));
+            assert_eq!(refusal.hints, ["it takes id, parent"]);
         }
     }
 

@@ -27,11 +27,10 @@ impl Heard {
     pub(super) fn load(context: &Context) -> Result<Self, PawError> {
         let repo = context.require_repo()?;
         let members = context.find_session()?.map(|session| members(&session)).unwrap_or_default();
-        let failed = |error| PawError::SessionError(format!("cannot read what was said: {error}"));
-        if let Some(log) = log::find(&PawDir::of(&repo.common_dir).log()).map_err(failed)?
-            && let Some(session) = log.current_session().map_err(failed)?
+        if let Some(log) = log::find(&PawDir::of(&repo.common_dir).log())?
+            && let Some(session) = log.current_session()?
         {
-            return Self::read(members, &*log, &session).map_err(failed);
+            return Ok(Self::read(members, &*log, &session)?);
         }
         Ok(Self::new(members, Records::default(), 0))
     }

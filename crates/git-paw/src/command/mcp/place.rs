@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
+use paw_core::PawError;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal;
 
 /// The name other programs know it by.
 pub(super) const PARAMETER: &str = "projectRoot";
 pub(super) const DESCRIPTION: &str = "Repository or worktree; without it, the one this server was started in";
 
 /// The directory that was named, as a path or as a `file:` address; else the server's own.
-pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, Refusal> {
+pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, PawError> {
     match named {
         None | Some(Value::Null) => Ok(own.to_owned()),
         Some(Value::String(text)) if text.trim().is_empty() => Ok(own.to_owned()),
@@ -26,8 +27,8 @@ pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, Refus
     }
 }
 
-pub(super) fn refuse(why: &str) -> Refusal {
-    Refusal::of_arguments(
+pub(super) fn refuse(why: &str) -> PawError {
+    refusal::of_arguments(
         format!("{PARAMETER} cannot be used: {why}"),
         "give an absolute path, or leave it out".into(),
     )
@@ -88,7 +89,10 @@ mod tests {
     #[test]
     fn what_is_no_path_is_refused() {
         for wrong in [json!(7), json!(["/a"]), json!("/a\0b"), json!("file:///a%00b")] {
-            assert_eq!(resolve(Some(wrong), Path::new("/own")).unwrap_err().code, "INVALID_ARGUMENT");
+            assert_eq!(
+                resolve(Some(wrong), Path::new("/own")).unwrap_err().code().as_str(),
+                "INVALID_ARGUMENT"
+            );
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{RwLock, Semaphore};
 
 use super::patient::Patient;
-use super::refusal::Refusal;
+use super::refusal;
 use super::tool::{Effect, Tool};
 use crate::context::Context;
 
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 16;
 
 /// Serves until the input ends. What was begun by then is finished.
 pub(super) fn serve(tools: Vec<Tool>, context: &Context) -> Result<(), PawError> {
-    let runtime = runtime().map_err(|error| PawError::IoError(format!("cannot start: {error}")))?;
+    let runtime = runtime().map_err(|error| PawError::internal(format!("cannot start: {error}")))?;
     let server = Server {
         tools: Arc::new(tools),
         place: Arc::new(context.for_program(context.cwd.clone())),
@@ -51,7 +51,7 @@ pub(super) fn serve(tools: Vec<Tool>, context: &Context) -> Result<(), PawError>
         ended
     });
     runtime.shutdown_background();
-    outcome.map_err(|error| PawError::IoError(format!("the MCP client was lost: {error}")))
+    outcome.map_err(|error| PawError::internal(format!("the MCP client was lost: {error}")))
 }
 
 /// Made here and nowhere else, so that no other command pays for it.
@@ -104,17 +104,17 @@ impl ServerHandler for Server {
         let answered = self.answer(at, request.arguments.unwrap_or_default()).await;
         Ok(match answered {
             Ok(answer) => complete(answer, false),
-            Err(refusal) => complete(refusal.document(), true),
+            Err(error) => complete(refusal::document(&error), true),
         }
         .into())
     }
 }
 
 impl Server {
-    async fn answer(&self, at: usize, arguments: rmcp::model::JsonObject) -> Result<Value, Refusal> {
+    async fn answer(&self, at: usize, arguments: rmcp::model::JsonObject) -> Result<Value, PawError> {
         let name = self.tools[at].name;
         let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else {
-            return Err(Refusal::of_bug(name));
+            return Err(refusal::of_bug(name));
         };
         let changing =
             if self.tools[at].changes() { Some(Arc::clone(&self.changing).read_owned().await) } else { None };
@@ -125,7 +125,7 @@ impl Server {
             answer
         });
         // A panic of ours costs the call, not the server.
-        work.await.unwrap_or_else(|_| Err(Refusal::of_bug(name)))
+        work.await.unwrap_or_else(|_| Err(refusal::of_bug(name)))
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
             let _nobody_holds_it = server.changing.write().await;
             (refused, answered)
         });
-        assert_eq!(answers.0.unwrap_err().code, "INTERNAL");
+        assert_eq!(answers.0.unwrap_err().code().as_str(), "INTERNAL");
         assert_eq!(answers.1.unwrap(), true);
     }
 

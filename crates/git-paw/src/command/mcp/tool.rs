@@ -2,15 +2,14 @@
 
 use std::fmt;
 
+use paw_core::PawError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
 use super::sets::ToolSet;
 use super::{arguments, place, schema};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// What a call does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(super) enum Effect {
     Changes,
 }
 
-type Call = Box<dyn Fn(Map<String, Value>, &Context) -> Result<Value, Refusal> + Send + Sync>;
+type Call = Box<dyn Fn(Map<String, Value>, &Context) -> Result<Value, PawError> + Send + Sync>;
 
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -45,12 +44,12 @@ impl Tool {
         name: &'static str,
         effect: Effect,
         description: &'static str,
-        call: fn(A, &Context) -> Result<Value, Failure>,
+        call: fn(A, &Context) -> Result<Value, PawError>,
     ) -> Self {
         let schema = schema::of::<A>();
         let names = schema::names(&schema);
         let call =
-            move |arguments, context: &Context| Ok(call(arguments::read(name, arguments, &names)?, context)?);
+            move |arguments, context: &Context| call(arguments::read(name, arguments, &names)?, context);
         Self { name, set, effect, description, schema, call: Box::new(call) }
     }
 
@@ -63,7 +62,7 @@ impl Tool {
         &self,
         mut arguments: Map<String, Value>,
         server: &Context,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, PawError> {
         let cwd = place::resolve(arguments.remove(place::PARAMETER), &server.cwd)?;
         if !cwd.is_dir() {
             return Err(place::refuse(&format!("{} is no directory", cwd.display())));

@@ -2,7 +2,7 @@
 
 use paw_agent::detect::CliInfo;
 use paw_core::config::PawConfig;
-use paw_core::{BranchName, PawError};
+use paw_core::{BranchName, ErrorCode, PawError};
 use paw_host::git::Repo;
 use paw_session::plan::Wanted;
 use paw_session::specs::{self, SpecEntry};
@@ -70,10 +70,8 @@ impl Asking<'_> {
         match known {
             Some(name) => Ok(name),
             None if prompter.is_interactive() => prompter.select_cli(self.clis, None),
-            None => Err(PawError::ConfigError(
-                "no CLI for the supervisor\nhint: set cli under [supervisor], or default_cli, or use --cli"
-                    .to_owned(),
-            )),
+            None => Err(PawError::ConfigError("no CLI for the supervisor".to_owned())
+                .hint("set cli under [supervisor], or default_cli, or use --cli")),
         }
     }
 
@@ -110,19 +108,18 @@ impl Asking<'_> {
     fn specs(&self, prompter: &impl Prompter, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
         let picking = self.args.specs.as_ref().is_some_and(Vec::is_empty);
         if picking && !prompter.is_interactive() {
-            return Err(PawError::SpecError(
-                "cannot show the list of specs: this is no terminal\n\
-                 hint: name them with --specs NAME[,NAME...], or launch every one with --from-all-specs"
-                    .to_owned(),
-            ));
+            return Err(PawError::new(
+                ErrorCode::FailedPrecondition,
+                "cannot show the list of specs: stdin is not a terminal",
+            )
+            .hint("name them with --specs NAME[,NAME...], or launch every one with --from-all-specs"));
         }
         let scan = self.scan(context)?;
         if scan.entries.is_empty() {
-            return Err(PawError::SpecError(format!(
-                "No pending specs found. (looked for {} in {})",
-                scan.format,
-                scan.dir.display()
-            )));
+            return Err(PawError::new(
+                ErrorCode::FailedPrecondition,
+                format!("No pending specs found. (looked for {} in {})", scan.format, scan.dir.display()),
+            ));
         }
         let chosen = match &self.args.specs {
             Some(names) if names.is_empty() => prompter.select_specs(&scan.entries)?,
@@ -188,9 +185,8 @@ impl Asking<'_> {
             return prompter.select_cli(self.clis, default);
         }
         default.or(supervisor).map(str::to_owned).ok_or_else(|| {
-            PawError::ConfigError(
-                "no CLI for the specs that name none\nhint: --cli NAME, or set default_spec_cli".to_owned(),
-            )
+            PawError::ConfigError("no CLI for the specs that name none".to_owned())
+                .hint("--cli NAME, or set default_spec_cli")
         })
     }
 }
@@ -202,5 +198,5 @@ fn no_preset(name: &str, config: &PawConfig) -> PawError {
     } else {
         format!("there are: {}", known.join(", "))
     };
-    PawError::ConfigError(format!("preset '{name}' not found\nhint: {hint}"))
+    PawError::ConfigError(format!("preset '{name}' not found")).hint(hint)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paw_core::{AgentId, PawError, Receipt, SessionMode, SessionStatus};
 use paw_host::clock;
+use paw_host::process::own_program;
 use paw_session::lifecycle::Session;
 use paw_session::panes::{Conversation, Making, REDACTED, Window};
 use paw_session::plan::Plan;
@@ -42,7 +43,7 @@ fn plan(plan: &Plan, from_specs: bool, context: &Context) -> Result<(), PawError
         say(&format!("  {} → {} ({dir})", agent.branch, agent.cli))?;
     }
     say("")?;
-    let program = context.program()?;
+    let program = own_program()?;
     let token = |_: &AgentId| plan.broker.as_ref().map(|_| REDACTED.to_owned());
     let making = Making { program: &program, token: &token, conversation: Conversation::New, fresh: &[] };
     let window = Window::of(&plan.receipt(clock::now()), making)?;

@@ -20,7 +20,6 @@ use paw_supervisor::unattended::{self, End, Options};
 use super::StartArgs;
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Flags of an unattended session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -82,7 +81,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     match started {
         Ok((checks, session)) => follow(&args.alone, checks, &session, context),
         Err(error) => {
-            context.output.fail(&Failure::from(error));
+            context.output.fail(&error);
             Ok(ExitCode::from(EXIT_CANCELLED))
         }
     }
@@ -95,10 +94,9 @@ fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, 
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(
-            "no gate is configured, so nothing that agents do alone could be proven\n\
-             hint: set test_command under [supervisor] in .git-paw/config.toml (git paw init writes one)"
-                .to_owned(),
-        ));
+            "no gate is configured, so nothing that agents do alone could be proven".to_owned(),
+        )
+        .hint("set test_command under [supervisor] in .git-paw/config.toml (git paw init writes one)"));
     }
     Ok(checks)
 }

@@ -20,32 +20,36 @@ use crate::context::Context;
 pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
     let who = context.broker_client()?.agent().clone();
     if !matches!(who.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR) {
-        return Err(failed("an agent cannot approve: only the supervisor and you can"));
+        return Err(PawError::SessionError(
+            "an agent cannot approve: only the supervisor and you can".to_owned(),
+        ));
     }
     let session = context.require_session()?;
     let one = sweep::require(sweep::sweep(&session, clock::now())?, agent)?;
-    let Some(seen) = &one.seen else { return Err(failed(&one.known.reason)) };
+    let Some(seen) = &one.seen else { return Err(PawError::SessionError(one.known.reason)) };
     let State::WaitingApproval(ask) = seen.look.read(cli::descriptor(&one.cli)).state else {
-        return Err(failed(&format!("{} asks for nothing in its pane ({})", one.id, one.known.state)));
+        return Err(PawError::SessionError(format!(
+            "{} asks for nothing in its pane ({})",
+            one.id, one.known.state
+        )));
     };
     if let AskSubject::Unreadable(why) = ask.subject {
-        return Err(failed(&format!(
-            "it cannot be seen what {} asks: {why} (answer it in its pane)",
-            one.id
-        )));
+        return Err(PawError::SessionError(format!("cannot read what {} asks: {why}", one.id))
+            .hint("answer it in its pane"));
     }
     if !press::is_possible(&ask) {
-        return Err(failed(&format!(
-            "the prompt of {} is not the usual one (answer it in its pane)",
-            one.id
-        )));
+        return Err(PawError::SessionError(format!("the prompt of {} is not the usual one", one.id))
+            .hint("answer it in its pane"));
     }
     let what = Text::line(&verdict::what(&ask)).as_str().to_owned();
     let said = Verdict::Allow { reason: format!("approved by {who}") };
     let log = VerdictLog::of(&session.repo.common_dir);
     verdict::record(&log, &session.receipt, &one.id, &ask, &said, clock::now())?;
     if !press::press(&session.tmux, &seen.pane, &one.cli, &ask)? {
-        return Err(failed(&format!("{} does not ask that any more; nothing was pressed", one.id)));
+        return Err(PawError::SessionError(format!(
+            "{} does not ask that any more; nothing was pressed",
+            one.id
+        )));
     }
     if context.output.wants_json() {
         return context.output.document(&json!({"agent": one.id, "approved": verdict::what(&ask)}));
@@ -57,7 +61,9 @@ pub(super) fn feedback(agent: &str, gate: &str, text: &str, context: &Context) -
     let one = require(agent, context)?;
     let gate = gate.trim_matches(['[', ']']).trim();
     if gate.is_empty() || text.trim().is_empty() {
-        return Err(failed("name the gate and what it has found: testing \"lex::numbers fails\""));
+        return Err(PawError::SessionError(
+            "name the gate and what it has found: testing \"lex::numbers fails\"".to_owned(),
+        ));
     }
     send(context, &one, |me| Feedback::new(one.id.clone(), me, vec![format!("[{gate}] {text}")]).into())
 }
@@ -86,8 +92,4 @@ fn send(context: &Context, to: &Swept, message: impl FnOnce(AgentId) -> Message)
         return context.output.document(&json!({"agent": to.id, "seq": said.seq}));
     }
     context.output.say(&format!("sent to {}", to.id))
-}
-
-fn failed(text: &str) -> PawError {
-    PawError::SessionError(text.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paw_autopilot::tasks::{ItemId, NewTask, Priority, TaskId};
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use paw_host::clock;
 use paw_session::specs::SpecFormat;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ pub(crate) fn answer(args: &AddArgs, context: &Context) -> Result<Value, PawErro
 pub(super) fn new_task(args: &AddArgs, title: &str) -> Result<NewTask, PawError> {
     let title = title.trim();
     if title.is_empty() {
-        return Err(PawError::TaskError("a task needs a title".into()));
+        return Err(PawError::new(ErrorCode::FailedPrecondition, "a task needs a title"));
     }
     let dependencies: Result<Vec<ItemId>, _> = args.depends_on.iter().map(|id| id.parse()).collect();
     Ok(NewTask {

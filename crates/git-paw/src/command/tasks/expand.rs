@@ -4,7 +4,7 @@ use clap::Args;
 use paw_autopilot::expand::propose;
 use paw_autopilot::tasks::ItemId;
 use paw_autopilot::work::Site;
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use serde_json::json;
 
 use super::{CommonArgs, find_project};
@@ -41,12 +41,17 @@ pub(crate) struct ExpandArgs {
 pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> {
     let can_ask = TerminalPrompter.is_interactive() && !context.output.wants_json();
     if !args.yes && !can_ask {
-        return Err(PawError::TaskError(
-            "subtasks are shown before they are written, and nobody is here to look\nhint: --yes writes them unseen".into(),
-        ));
+        return Err(PawError::new(
+            ErrorCode::FailedPrecondition,
+            "subtasks are shown before they are written, and there is no terminal to show them on",
+        )
+        .hint("--yes writes them unseen"));
     }
     let ItemId::Task(id) = args.id.parse::<ItemId>()? else {
-        return Err(PawError::TaskError(format!("{} is a subtask, and a subtask has no subtasks", args.id)));
+        return Err(PawError::new(
+            ErrorCode::FailedPrecondition,
+            format!("{} is a subtask, and a subtask has no subtasks", args.id),
+        ));
     };
     let (_, tag) = find_project(&args.common, context)?;
     let site = Site::find(context.require_repo()?, &context.cwd, &context.search_path)?;

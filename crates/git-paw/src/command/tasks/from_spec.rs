@@ -3,7 +3,7 @@
 mod draft;
 
 use paw_autopilot::tasks::{NewTask, Task, TaskFile};
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use paw_host::clock;
 use paw_session::specs::{self, SpecEntry, SpecFormat};
 use serde_json::{Value, json};
@@ -59,11 +59,9 @@ pub(super) fn answer(args: &AddArgs, name: &str, context: &Context) -> Result<Va
         && let Some(made) = made_before(&project.load_tasks()?, tag.as_str(), &draft.details)
     {
         let source = draft.details.lines().next().unwrap_or_default();
-        return Err(PawError::TaskError(format!(
-            "task {} was made from this spec already ({})\nhint: git paw tasks show {0}",
-            made.id,
-            view::line(source)
-        )));
+        let problem = format!("task {} was made from this spec already ({})", made.id, view::line(source));
+        return Err(PawError::new(ErrorCode::FailedPrecondition, problem)
+            .hint(format!("git paw tasks show {}", made.id)));
     }
     let mut answer = json!({"tag": tag, "title": new.title, "details": draft.details, "subtasks": subtasks});
     if args.dry_run {

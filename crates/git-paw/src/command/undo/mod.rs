@@ -4,11 +4,11 @@ mod restore;
 mod show;
 
 use clap::{Args, Subcommand};
+use paw_core::PawError;
 use paw_worktree::rescue::{self, Rescue};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// List what was kept before something was removed or rewritten; show it, or get it back
 ///
@@ -49,7 +49,7 @@ impl UndoArgs {
     }
 }
 
-pub(crate) fn run(args: &UndoArgs, context: &Context) -> Result<(), Failure> {
+pub(crate) fn run(args: &UndoArgs, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
     match &args.action {
         None => match &args.id {
@@ -61,12 +61,12 @@ pub(crate) fn run(args: &UndoArgs, context: &Context) -> Result<(), Failure> {
     }
 }
 
-fn list(rescues: &[Rescue], context: &Context) -> Result<(), Failure> {
+fn list(rescues: &[Rescue], context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
-        return Ok(context.output.document(&json!({"rescues": rescues}))?);
+        return context.output.document(&json!({"rescues": rescues}));
     }
     if rescues.is_empty() {
-        return Ok(context.output.say("nothing was kept here")?);
+        return context.output.say("nothing was kept here");
     }
     let row = |rescue: &Rescue| {
         let branch = rescue.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_worktree::rescue::{self, RescueKind, RestoreInto, RestoreOptions};
 use paw_worktree::{Worktrees, check};
 
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::output::count;
 
 /// Get back what was kept
@@ -44,7 +44,7 @@ impl RestoreArgs {
     }
 }
 
-pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<(), PawError> {
     let rescue = rescue::require(repo, &args.id)?;
     let dir = match &args.into {
         Some(dir) => context.cwd.join(dir),
@@ -61,11 +61,11 @@ pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<
         adopt(&dir, context);
     }
     if context.output.wants_json() {
-        return Ok(context.output.document(&restored)?);
+        return context.output.document(&restored);
     }
     let files = count(restored.files.len() as u64, "file");
     context.output.say(&format!("restored {files} into {}", restored.dir.display()))?;
-    Ok(context.output.say(&restored.branch.to_string())?)
+    context.output.say(&restored.branch.to_string())
 }
 
 /// A worktree that comes back is listed again. One without a branch cannot be, which is no harm.

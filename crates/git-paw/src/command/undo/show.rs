@@ -1,11 +1,11 @@
 //! `git paw undo show`
 
 use clap::Args;
+use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_worktree::rescue;
 
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Show what was kept
 #[derive(Debug, Args)]
@@ -18,10 +18,10 @@ pub(super) struct ShowArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn run(args: &ShowArgs, repo: &Repo, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &ShowArgs, repo: &Repo, context: &Context) -> Result<(), PawError> {
     let shown = rescue::show(repo, &args.id)?;
     if context.output.wants_json() {
-        return Ok(context.output.document(&shown)?);
+        return context.output.document(&shown);
     }
-    Ok(context.output.say(shown.summary.trim_end())?)
+    context.output.say(shown.summary.trim_end())
 }

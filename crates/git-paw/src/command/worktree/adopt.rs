@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use paw_core::PawError;
 use paw_worktree::Worktrees;
 use serde_json::json;
 
 use super::view;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Take in a worktree that was made by plain git
 #[derive(Debug, Args)]
@@ -21,10 +21,10 @@ pub(super) struct AdoptArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn run(args: &AdoptArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &AdoptArgs, worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     let row = worktrees.adopt(&context.cwd.join(&args.path))?;
     if context.output.wants_json() {
-        return Ok(context.output.document(&json!({"worktree": view::managed(&row)}))?);
+        return context.output.document(&json!({"worktree": view::managed(&row)}));
     }
-    Ok(context.output.say(&format!("adopted {} on {}: {}", row.name, row.branch, row.path.display()))?)
+    context.output.say(&format!("adopted {} on {}: {}", row.name, row.branch, row.path.display()))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use paw_core::PawError;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_worktree::setup::SetupStatus;
@@ -13,7 +14,6 @@ use serde_json::Value;
 use super::view;
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::output::{Style, count};
 
 /// Make a worktree for a branch
@@ -51,19 +51,19 @@ pub(crate) struct CreateArgs {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
-        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
+        return context.output.document(&answer(args, worktrees, context)?);
     }
     tell(&create(args, worktrees, context)?, context)
 }
 
 /// The answer for programs.
-pub(crate) fn answer(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+pub(crate) fn answer(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, PawError> {
     Ok(view::prepared(&create(args, worktrees, context)?))
 }
 
-fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Prepared, Failure> {
+fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Prepared, PawError> {
     let request = CreateRequest {
         repo_path: context.cwd.join(args.repo.as_deref().unwrap_or(&context.cwd)),
         branch: args.branch.clone(),
@@ -89,7 +89,7 @@ fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result
 }
 
 /// What the configuration asks for, as far as it may run. Without a repository there is nothing; creating says so.
-fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Result<Preparation, Failure> {
+fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Result<Preparation, PawError> {
     let Ok(repo) = Repo::discover(&request.repo_path) else { return Ok(Preparation::default()) };
     let layers = config::load_layers(Some(&repo.root), None)?;
     for warning in layers.warnings() {
@@ -100,7 +100,7 @@ fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Res
     Ok(approval::preparation(&layers, &config, &repo, consent, context)?)
 }
 
-fn tell(prepared: &Prepared, context: &Context) -> Result<(), Failure> {
+fn tell(prepared: &Prepared, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     let row = &prepared.worktree;
     output.say(&format!("created {} on {}: {}", row.name, row.branch, row.path.display()))?;
@@ -111,12 +111,11 @@ fn tell(prepared: &Prepared, context: &Context) -> Result<(), Failure> {
     for (path, reason) in &copy.skipped {
         output.warn(&format!("not copied: {}: {reason}", printable_path(path)));
     }
-    match (prepared.setup.status, &prepared.setup.error) {
-        (SetupStatus::None, _) => {}
-        (SetupStatus::Success, _) => output.say("setup done")?,
-        (status @ (SetupStatus::Failed | SetupStatus::Timeout | SetupStatus::Untrusted), error) => {
-            output.warn(&format!("setup {status}: {}", error.as_deref().unwrap_or_default()));
-        }
+    if prepared.setup.status == SetupStatus::Success {
+        output.say("setup done")?;
+    }
+    if let Some(problem) = prepared.setup.problem() {
+        output.warn(&problem.to_string());
     }
     Ok(())
 }

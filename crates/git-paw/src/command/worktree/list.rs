@@ -1,6 +1,7 @@
 //! `git paw worktree list`
 
 use clap::Args;
+use paw_core::PawError;
 use paw_worktree::shown::{printable, printable_path};
 use paw_worktree::{Listing, Status, WorktreeError, Worktrees};
 use serde_json::{Value, json};
@@ -8,7 +9,6 @@ use serde_json::{Value, json};
 use super::kind::Kind;
 use super::view;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// List the worktrees of this repository
 ///
@@ -28,15 +28,15 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
-        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
+        return context.output.document(&answer(args, worktrees, context)?);
     }
     print(&load(args, worktrees, context)?, context)
 }
 
 /// The answer for programs.
-pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, PawError> {
     let listing = load(args, worktrees, context)?;
     let managed = listing.worktrees.iter().map(view::managed);
     let unmanaged = listing.unmanaged.iter().map(|entry| view::unmanaged(entry, Kind::of(entry, context)));
@@ -44,14 +44,14 @@ pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) 
     Ok(json!({"worktrees": all}))
 }
 
-fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Listing, Failure> {
+fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Listing, PawError> {
     match worktrees.list(if args.all { None } else { Some(&context.cwd) }) {
         Err(WorktreeError::NotARepository(_)) => Ok(worktrees.list(None)?),
         listing => Ok(listing?),
     }
 }
 
-fn print(listing: &Listing, context: &Context) -> Result<(), Failure> {
+fn print(listing: &Listing, context: &Context) -> Result<(), PawError> {
     let mut rows = Vec::new();
     for row in &listing.worktrees {
         let (id, path) = (row.id.to_string(), printable_path(&row.path));
@@ -64,7 +64,7 @@ fn print(listing: &Listing, context: &Context) -> Result<(), Failure> {
         rows.push([printable(&entry.name), branch.to_owned(), status.to_owned(), "-".to_owned(), path]);
     }
     if rows.is_empty() {
-        return Ok(context.output.say("no worktrees (make one: git paw worktree create <branch>)")?);
+        return context.output.say("no worktrees (make one: git paw worktree create <branch>)");
     }
     context.output.table(["NAME", "BRANCH", "STATUS", "ID", "PATH"], rows)?;
     for row in listing.worktrees.iter().filter(|row| row.status == Status::Broken) {

@@ -10,10 +10,10 @@ mod switch;
 mod view;
 
 use clap::{Args, Subcommand};
+use paw_core::PawError;
 use paw_worktree::Worktrees;
 
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Make, list, enter and remove worktrees without losing work
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl WorktreeArgs {
     }
 }
 
-pub(crate) fn run(args: &WorktreeArgs, context: &Context) -> Result<(), Failure> {
+pub(crate) fn run(args: &WorktreeArgs, context: &Context) -> Result<(), PawError> {
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     match &args.action {
         Action::Create(args) => create::run(args, &worktrees, context),

@@ -1,12 +1,12 @@
 //! `git paw worktree prune`
 
 use clap::Args;
+use paw_core::PawError;
 use paw_worktree::{Pruned, Worktrees};
 use serde_json::{Value, json};
 
 use super::view;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Forget worktrees whose directory is gone, except locked ones
 #[derive(Debug, Args)]
@@ -17,12 +17,12 @@ pub(super) struct PruneArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn run(worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     let Pruned { removed, locked } = worktrees.prune(context.repo_dir())?;
     if context.output.wants_json() {
         let removed: Vec<Value> = removed.iter().map(|removed| view::managed(&removed.worktree)).collect();
         let locked: Vec<Value> = locked.iter().map(view::managed).collect();
-        return Ok(context.output.document(&json!({"removed": removed, "locked": locked}))?);
+        return context.output.document(&json!({"removed": removed, "locked": locked}));
     }
     for row in &locked {
         context.output.note(&format!("kept {}, which is locked ({})", row.name, row.path.display()));

@@ -1,13 +1,13 @@
 //! `git paw worktree remove`
 
 use clap::Args;
+use paw_core::PawError;
 use paw_worktree::shown::printable;
 use paw_worktree::{RemoveOptions, Removed, Worktrees};
 use serde_json::{Value, json};
 
 use super::view;
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::rescue::{tell_ignored, tell_rescue};
 
 /// Remove a worktree; work that is not merged or not committed is kept first
@@ -37,9 +37,9 @@ pub(crate) struct RemoveArgs {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
-        return Ok(context.output.document(&answer(args, worktrees, context)?)?);
+        return context.output.document(&answer(args, worktrees, context)?);
     }
     let removed = remove(args, worktrees, context)?;
     match &removed.rescue {
@@ -48,11 +48,11 @@ pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -
     }
     let (row, deleted) = (&removed.worktree, removed.branch_deleted);
     let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
-    Ok(context.output.say(&format!("removed {}{branch}", row.name))?)
+    context.output.say(&format!("removed {}{branch}", row.name))
 }
 
 /// The answer for programs.
-pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, Failure> {
+pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, PawError> {
     let removed = remove(args, worktrees, context)?;
     let mut document = json!({
         "removed": true,
@@ -70,7 +70,7 @@ pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context
     Ok(document)
 }
 
-fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Removed, Failure> {
+fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Removed, PawError> {
     let options = RemoveOptions {
         force: args.force,
         delete_branch: args.delete_branch,

@@ -1,12 +1,12 @@
 //! `git paw worktree switch`
 
 use clap::Args;
+use paw_core::PawError;
 use paw_worktree::Worktrees;
 use serde_json::json;
 
 use super::view;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Print the directory of a worktree, to go there
 ///
@@ -24,13 +24,13 @@ pub(super) struct SwitchArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn run(args: &SwitchArgs, worktrees: &Worktrees, context: &Context) -> Result<(), Failure> {
+pub(super) fn run(args: &SwitchArgs, worktrees: &Worktrees, context: &Context) -> Result<(), PawError> {
     let switched = worktrees.switch(&args.worktree, context.repo_dir())?;
     if context.output.wants_json() {
         let previous = switched.previous_worktree_id.as_ref().map(paw_worktree::WorktreeId::as_str);
         let document =
             json!({"worktree": view::managed(&switched.worktree), "previous_worktree_id": previous});
-        return Ok(context.output.document(&document)?);
+        return context.output.document(&document);
     }
-    Ok(context.output.say_path(&switched.worktree.path)?)
+    context.output.say_path(&switched.worktree.path)
 }

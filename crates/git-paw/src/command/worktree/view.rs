@@ -53,6 +53,9 @@ pub(super) fn prepared(prepared: &Prepared) -> Value {
     if let Some(error) = &prepared.setup.error {
         value["setup_error"] = error.as_str().into();
     }
+    if let Some(problem) = prepared.setup.problem() {
+        value["setup_hints"] = problem.hints.into();
+    }
     if !prepared.copy.skipped.is_empty() {
         let skipped = prepared.copy.skipped.iter();
         value["not_copied"] = skipped

@@ -46,7 +46,7 @@ impl SessionLink {
         }
         let repo = session.repo.clone();
         let dir = PawDir::of(&repo.common_dir);
-        let log = log::open(&dir.log()).map_err(|error| PawError::SessionError(error.to_string()))?;
+        let log = log::open(&dir.log())?;
         let config = config::load_layers(Some(&repo.root), None)?.resolve()?.broker;
         let id = SessionId::new(&session.receipt.session_id());
         Ok(Some(Self {

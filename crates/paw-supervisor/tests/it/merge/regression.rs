@@ -1,6 +1,6 @@
 //! What fails never reaches main.
 
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use paw_supervisor::merge::{MergeError, MergeStep, Outcome, Skip, TestResult};
 
 use super::world::{World, outcome, outcomes, prove};
@@ -154,7 +154,7 @@ fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
     world.commit("a", "a.txt", "x\n");
     let before = world.main();
     let error = world
-        .merge_with(&mut |_| Err(PawError::IoError("the disk is full".to_owned())), &mut |_, _| {})
+        .merge_with(&mut |_| Err(PawError::new(ErrorCode::Internal, "the disk is full")), &mut |_, _| {})
         .unwrap_err();
     assert!(matches!(error, MergeError::Proof(_)), "{error}");
     assert_eq!(world.main(), before);

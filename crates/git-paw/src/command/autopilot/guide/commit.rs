@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use paw_autopilot::engine::Stage;
 use paw_autopilot::work::Work;
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use serde_json::{Value, json};
 
 use super::{CommonArgs, run_at, view};
@@ -87,8 +87,7 @@ fn require_expected(expected: &[String], work: &Work) -> Result<(), PawError> {
     if others.is_empty() {
         return Ok(());
     }
-    Err(PawError::TaskError(format!(
-        "the proof covers other files too: {}\nhint: name them as well, or leave `files` out: what was proven is committed whole",
-        others.join(", ")
-    )))
+    let problem = format!("the proof covers other files too: {}", others.join(", "));
+    Err(PawError::new(ErrorCode::FailedPrecondition, problem)
+        .hint("name them as well, or omit `files`: what was proven is committed whole"))
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{CommonArgs, run_at, view};
 use crate::context::Context;
+use crate::output::to_json;
 
 /// Say where the run of this project stands
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ pub(crate) fn status(context: &Context) -> Result<Value, PawError> {
         run.order.task, run.order.title, done.completed, done.total
     );
     let mut answer = json!({"active": !run.is_over(), "message": message});
-    view::add(&mut answer, view::value(&status)?);
+    view::add(&mut answer, to_json(&status)?);
     let steps: Vec<Value> = run
         .steps
         .iter()

@@ -5,18 +5,15 @@ use paw_autopilot::engine::pause::headline;
 use paw_autopilot::runners::{Outcome, TestRun};
 use paw_autopilot::work::{Work, next_steps};
 use paw_core::PawError;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub(super) fn value(of: &impl Serialize) -> Result<Value, PawError> {
-    serde_json::to_value(of).map_err(|error| PawError::TaskError(error.to_string()))
-}
+use crate::output::to_json;
 
 /// The answer of a verb about a run that is under way.
 pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
     let mut answer = json!({"message": message});
     let unit = work.next()?;
-    add(&mut answer, value(&work.status())?);
+    add(&mut answer, to_json(&work.status())?);
     let description = unit.as_ref().map_or_else(|| next_steps(work), |unit| unit.action.clone());
     let paused = headline(&work.run);
     add(
@@ -34,7 +31,7 @@ pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
     if let Some(paused) = paused {
         answer["paused"] = json!(paused);
     }
-    answer["workUnit"] = value(&unit)?;
+    answer["workUnit"] = to_json(&unit)?;
     Ok(answer)
 }
 

@@ -68,7 +68,7 @@ impl ExecutorPane {
         args: &TuiArgs,
         context: &Context,
     ) -> Result<Self, PawError> {
-        let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+        let program = paw_host::process::own_program()?;
         let program = called(&program, &context.search_path);
         Ok(Self { tmux, own, root: site.project.root.clone(), program, options: args.options.clone() })
     }

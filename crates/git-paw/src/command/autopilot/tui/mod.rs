@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_autopilot::work::Site;
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use paw_host::process::shell_quote;
 use paw_host::tmux::Tmux;
 
@@ -50,10 +50,8 @@ pub(crate) struct TuiArgs {
 
 pub(crate) fn run(args: &TuiArgs, context: &Context) -> Result<(), PawError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(PawError::DashboardError(
-            "the navigator needs a terminal\nhint: git paw tasks list and git paw autopilot status say the same without one"
-                .to_owned(),
-        ));
+        return Err(PawError::new(ErrorCode::FailedPrecondition, "the navigator needs a terminal")
+            .hint("git paw tasks list and git paw autopilot status say the same without one"));
     }
     if args.options.iter().any(|option| option.contains(char::is_control)) {
         return Err(PawError::ConfigError("options with control characters cannot be typed".to_owned()));

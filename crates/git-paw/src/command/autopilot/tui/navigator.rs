@@ -28,10 +28,13 @@ pub(super) fn run(
 ) -> Result<(), PawError> {
     let pane = Arc::new(pane);
     pane.open()?;
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime =
+        runtime.map_err(|error| PawError::internal(format!("cannot start the navigator: {error}")))?;
     let (news, received) = mpsc::channel(NEWS);
     let (orders, mut wanted) = mpsc::channel(ORDERS);
-    let _following = Following::start(reader, news.clone()).map_err(failed)?;
+    let _following = Following::start(reader, news.clone())
+        .map_err(|error| PawError::internal(format!("cannot follow the run: {error}")))?;
     let carrier = Arc::clone(&pane);
     thread::spawn(move || {
         while let Some(order) = wanted.blocking_recv() {
@@ -65,9 +68,9 @@ fn show(
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Option<String>, PawError> {
     let _inside = runtime.enter();
-    let mut view = Stage::open().map_err(failed)?;
+    let mut view = Stage::open()?;
     loop {
-        if runtime.block_on(view.play(state, wires)).map_err(failed)? == End::Stopped {
+        if runtime.block_on(view.play(state, wires))? == End::Stopped {
             return Ok(None);
         }
         let Some(program) = pane.close()? else { return Ok(None) };
@@ -79,8 +82,4 @@ fn show(
         }
         pane.detach()?;
     }
-}
-
-fn failed(error: impl std::fmt::Display) -> PawError {
-    PawError::DashboardError(error.to_string())
 }

@@ -68,7 +68,7 @@ fn restore_navigator(
 
 /// The words of the process on the left, without a shell in between.
 fn navigator(args: &TuiArgs) -> Result<Vec<std::ffi::OsString>, PawError> {
-    let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
+    let program = paw_host::process::own_program()?;
     let mut words = vec![program.into_os_string()];
     words.extend(["autopilot", "tui", "--in-session"].map(Into::into));
     if let Some(tag) = &args.tag {

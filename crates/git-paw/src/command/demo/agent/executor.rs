@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context) -> Result<(), PawError> {
     let mut told = String::new();
     std::io::stdin()
         .read_to_string(&mut told)
-        .map_err(|error| PawError::IoError(format!("cannot read what to do: {error}")))?;
+        .map_err(|error| PawError::internal(format!("cannot read what to do: {error}")))?;
     let red = std::env::var_os("PAW_PHASE").is_some_and(|phase| phase == "RED");
     let (file, text) = if red { TEST } else { CODE };
     files::write_atomic(&context.cwd.join(file), text.as_bytes(), Access::Usual)?;

@@ -21,12 +21,11 @@ pub(super) fn may_run(command: &str, context: &Context) -> Result<bool, PawError
 
 /// Runs the very hook that is put into the worktrees of other CLIs.
 fn run(record: &Value, context: &Context) -> Result<Vec<u8>, PawError> {
-    let failed = |error: &dyn std::fmt::Display| PawError::SessionError(error.to_string());
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let program = paw_host::process::own_program()?;
     let mut record = record.clone();
     record["session_id"] = "demo".into();
     record["cwd"] = context.cwd.to_string_lossy().into();
     let hook = Command::new(program).args(["hook", "--cli", "claude"]).dir(&context.cwd);
-    let ran = hook.input(record.to_string()).capture().map_err(|error| failed(&error))?;
+    let ran = hook.input(record.to_string()).capture()?;
     Ok(ran.stdout)
 }

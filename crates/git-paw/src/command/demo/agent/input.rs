@@ -9,7 +9,7 @@ use paw_core::PawError;
 
 /// One prompt, or nothing when Ctrl+C or Ctrl+D ends the conversation.
 pub(super) fn read_prompt() -> Result<Option<String>, PawError> {
-    let failed = |error: io::Error| PawError::IoError(format!("cannot read the terminal: {error}"));
+    let failed = |error: io::Error| PawError::internal(format!("cannot read the terminal: {error}"));
     let raw = Raw::enter().map_err(failed)?;
     execute!(io::stdout(), Print("> ")).map_err(failed)?;
     let mut text = String::new();

@@ -59,13 +59,12 @@ fn verify(agent: &AgentId, members: &[Member], pace_ms: u64, context: &Context) 
 
 /// A command of ours, whose lines are shown in the pane. Says whether it succeeded.
 fn paw(args: &[&str], context: &Context) -> Result<bool, PawError> {
-    let failed = |error: &dyn std::fmt::Display| PawError::SessionError(error.to_string());
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let program = paw_host::process::own_program()?;
     let mut lines = Vec::new();
     let ran = Command::new(program).args(args.iter().copied()).dir(&context.cwd).stream(|_, line| {
         lines.push(String::from_utf8_lossy(line).into_owned());
     });
-    let exit = ran.map_err(|error| failed(&error))?;
+    let exit = ran?;
     lines.iter().try_for_each(|line| context.output.say(&format!("  {line}")))?;
     Ok(exit == Exit::Code(0))
 }

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use paw_autopilot::work::Relaxation;
+use paw_core::PawError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use super::Nothing;
 use crate::approval::Consent;
 use crate::command::autopilot::guide::{self, Commit, Start};
 use crate::context::Context;
-use crate::failure::Failure;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -30,7 +30,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "autopilot_next",
             Effect::Reads,
             "The next work unit: phase (RED, GREEN, COMMIT), subtask, action and context.",
-            |_: Nothing, context| Ok(guide::next(context)?),
+            |_: Nothing, context| guide::next(context),
         ),
         Tool::new(
             Autopilot,
@@ -52,28 +52,28 @@ pub(super) fn tools() -> Vec<Tool> {
             "autopilot_status",
             Effect::Reads,
             "Where the run stands: phase, subtask, progress; active is false when there is none.",
-            |_: Nothing, context| Ok(guide::status(context)?),
+            |_: Nothing, context| guide::status(context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_resume",
             Effect::Changes,
             "Go on with a run that was paused or interrupted, if branch, last commit and task are what they were.",
-            |_: Nothing, context| Ok(guide::resume(Consent::Ask, context)?),
+            |_: Nothing, context| guide::resume(Consent::Ask, context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_finalize",
             Effect::Changes,
             "Finish the run after the last subtask: the whole suite once more, and the text of a pull request. Nothing is pushed.",
-            |_: Nothing, context| Ok(guide::finalize(Consent::Ask, context)?),
+            |_: Nothing, context| guide::finalize(Consent::Ask, context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_abort",
             Effect::Changes,
             "Give the run up. Branch, commits and files stay.",
-            |_: Nothing, context| Ok(guide::abort(context)?),
+            |_: Nothing, context| guide::abort(context),
         ),
     ]
 }
@@ -93,7 +93,7 @@ struct Begin {
     tag: Option<String>,
 }
 
-fn start(args: Begin, context: &Context) -> Result<Value, Failure> {
+fn start(args: Begin, context: &Context) -> Result<Value, PawError> {
     let wanted = Start {
         task: Some(args.task_id),
         tag: args.tag,
@@ -101,7 +101,7 @@ fn start(args: Begin, context: &Context) -> Result<Value, Failure> {
         relax: if args.force { vec![Relaxation::Run] } else { Vec::new() },
         ..Start::default()
     };
-    Ok(guide::start(&wanted, Consent::Ask, context)?)
+    guide::start(&wanted, Consent::Ask, context)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -125,7 +125,7 @@ struct TestResults {
     skipped: u64,
 }
 
-fn complete(reported: Option<&TestResults>, context: &Context) -> Result<Value, Failure> {
+fn complete(reported: Option<&TestResults>, context: &Context) -> Result<Value, PawError> {
     let mut answer = guide::complete(context)?;
     if let Some(TestResults { total, passed, failed, skipped }) = reported {
         let reported = json!({"total": total, "passed": passed, "failed": failed, "skipped": skipped});
@@ -148,6 +148,6 @@ struct CommitProven {
     custom_message: Option<String>,
 }
 
-fn commit(args: CommitProven, context: &Context) -> Result<Value, Failure> {
-    Ok(guide::commit(&Commit { message: args.custom_message, files: args.files }, context)?)
+fn commit(args: CommitProven, context: &Context) -> Result<Value, PawError> {
+    guide::commit(&Commit { message: args.custom_message, files: args.files }, context)
 }

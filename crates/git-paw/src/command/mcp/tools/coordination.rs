@@ -14,7 +14,6 @@ use super::Nothing;
 use crate::command::inbox::{self, InboxArgs};
 use crate::command::say::{self, What};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Clients give up on a call after a minute.
 const LONGEST_WAIT: u64 = 50;
@@ -39,7 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
              `last_seq` of the answer as `since` next time.",
             |args: ReadInbox, context| {
                 let limit = usize::try_from(args.limit.unwrap_or(USUAL_PAGE)).unwrap_or(usize::MAX).max(1);
-                Ok(inbox::page(&args.into(), limit, context)?)
+                inbox::page(&args.into(), limit, context)
             },
         ),
         Tool::new(
@@ -107,8 +106,8 @@ struct Say {
     seconds: Option<u64>,
 }
 
-fn say(args: Say, context: &Context) -> Result<Value, Failure> {
-    Ok(say::answer(&what(args)?, context)?)
+fn say(args: Say, context: &Context) -> Result<Value, PawError> {
+    say::answer(&what(args)?, context)
 }
 
 /// The message that is meant. A field it needs and does not have is named.
@@ -117,9 +116,8 @@ fn what(args: Say) -> Result<What, PawError> {
     let need = |name: &str, value: Option<String>| {
         let word = format!("{kind:?}").to_lowercase();
         value.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
-            PawError::ConfigError(format!(
-                "a message of type {word} needs `{name}`\nhint: call it again with `{name}`"
-            ))
+            PawError::ConfigError(format!("a message of type {word} needs `{name}`"))
+                .hint(format!("call it again with `{name}`"))
         })
     };
     Ok(match kind {
@@ -156,7 +154,7 @@ impl From<ReadInbox> for InboxArgs {
     }
 }
 
-fn intents(context: &Context) -> Result<Value, Failure> {
+fn intents(context: &Context) -> Result<Value, PawError> {
     let heard = Heard::load(context)?;
     let intents = heard.intents(clock::now()).map(|(at, intent)| {
         let files: Vec<_> = intent.files.iter().map(|file| file.path.as_str()).collect();

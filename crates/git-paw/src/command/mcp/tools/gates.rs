@@ -13,7 +13,6 @@ use super::Nothing;
 use crate::approval;
 use crate::command::verify::{self, VerifyArgs};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// How long one gate may take.
 const LIMIT: u64 = 1800;
@@ -38,7 +37,7 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-fn list(context: &Context) -> Result<Value, Failure> {
+fn list(context: &Context) -> Result<Value, PawError> {
     let repo = context.require_repo()?;
     let layers = config::load_layers(Some(&repo.root), None)?;
     let plan = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
@@ -61,12 +60,12 @@ struct Prove {
     gates: Vec<String>,
 }
 
-fn prove(args: Prove, context: &Context) -> Result<Value, Failure> {
+fn prove(args: Prove, context: &Context) -> Result<Value, PawError> {
     if let Some(unknown) = args.gates.iter().find(|name| Gate::find(name).is_none()) {
         let known = Gate::ALL.map(Gate::as_str).join(", ");
-        let problem = format!("there is no gate '{unknown}'\nhint: the gates are {known}");
-        return Err(PawError::ConfigError(problem).into());
+        return Err(PawError::ConfigError(format!("there is no gate '{unknown}'"))
+            .hint(format!("the gates are {known}")));
     }
     let Prove { branch, gates } = args;
-    Ok(verify::answer(&VerifyArgs { branch, gates, trust: false, timeout: LIMIT, json: true }, context)?)
+    verify::answer(&VerifyArgs { branch, gates, trust: false, timeout: LIMIT, json: true }, context)
 }

@@ -10,7 +10,6 @@ use super::super::sets::ToolSet::Specs;
 use super::super::tool::{Effect, Tool};
 use super::Nothing;
 use crate::context::Context;
-use crate::failure::Failure;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -44,16 +43,16 @@ fn scan(context: &Context) -> Result<Scan, PawError> {
     Ok(specs::scan(&repo.root, config.specs.as_ref(), None, &config.branch_prefix())?)
 }
 
-fn list(context: &Context) -> Result<Value, Failure> {
+fn list(context: &Context) -> Result<Value, PawError> {
     let scan = scan(context)?;
     let specs: Vec<Value> = scan.entries.iter().map(summary).collect();
     Ok(json!({"format": scan.format.to_string(), "dir": scan.dir.to_string_lossy(), "specs": specs,
         "warnings": scan.warnings}))
 }
 
-fn show(id: &str, context: &Context) -> Result<Value, Failure> {
+fn show(id: &str, context: &Context) -> Result<Value, PawError> {
     let scan = scan(context)?;
-    let found = specs::resolve(&[id.to_owned()], &scan.entries).map_err(PawError::from)?;
+    let found = specs::resolve(&[id.to_owned()], &scan.entries)?;
     let whole = |entry: &SpecEntry| {
         let mut whole = summary(entry);
         whole["prompt"] = entry.prompt.as_str().into();

@@ -1,5 +1,6 @@
 //! Tasks: list, show, choose, change and add.
 
+use paw_core::PawError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +10,6 @@ use super::super::sets::ToolSet::Tasks;
 use super::super::tool::{Effect, Tool};
 use crate::command::tasks::{CommonArgs, add, list, next, set_status, show};
 use crate::context::Context;
-use crate::failure::Failure;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -18,7 +18,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "tasks_list",
             Effect::Reads,
             "List the tasks and subtasks of a tag, and what is wrong with the file.",
-            |args: ListTasks, context| Ok(list::answer(&args.into(), context)?),
+            |args: ListTasks, context| list::answer(&args.into(), context),
         ),
         Tool::new(
             Tasks,
@@ -26,7 +26,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "Show a task or subtask with all its fields.",
             |args: OneTask, context| {
-                Ok(show::answer(&show::ShowArgs { id: args.id, common: common(args.tag) }, context)?)
+                show::answer(&show::ShowArgs { id: args.id, common: common(args.tag) }, context)
             },
         ),
         Tool::new(
@@ -34,7 +34,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "tasks_next",
             Effect::Reads,
             "Which task or subtask to do next; null when nothing is ready.",
-            |args: OfTag, context| Ok(next::answer(&next::NextArgs { common: common(args.tag) }, context)?),
+            |args: OfTag, context| next::answer(&next::NextArgs { common: common(args.tag) }, context),
         ),
         Tool::new(
             Tasks,
@@ -48,7 +48,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "tasks_add",
             Effect::Adds,
             "Add a task, or a subtask where `parent` is given. Answers its id.",
-            |args: NewTask, context| Ok(add::answer(&args.into(), context)?),
+            |args: NewTask, context| add::answer(&args.into(), context),
         ),
     ]
 }
@@ -118,9 +118,9 @@ fn common(tag: Option<String>) -> CommonArgs {
     CommonArgs { tag, json: true }
 }
 
-fn set_status(args: SetStatus, context: &Context) -> Result<Value, Failure> {
+fn set_status(args: SetStatus, context: &Context) -> Result<Value, PawError> {
     let SetStatus { id, status, tag } = args;
-    Ok(set_status::answer(&set_status::SetStatusArgs { id, status, common: common(tag) }, context)?)
+    set_status::answer(&set_status::SetStatusArgs { id, status, common: common(tag) }, context)
 }
 
 impl From<ListTasks> for list::ListArgs {

@@ -1,5 +1,6 @@
 //! Worktrees: list, make, remove.
 
+use paw_core::PawError;
 use paw_worktree::Worktrees;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use super::super::tool::{Effect, Tool};
 use super::Nothing;
 use crate::command::worktree::{create, list, remove};
 use crate::context::Context;
-use crate::failure::Failure;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -60,11 +60,11 @@ struct TakeAway {
     worktree: String,
 }
 
-fn open(context: &Context) -> Result<Worktrees, Failure> {
+fn open(context: &Context) -> Result<Worktrees, PawError> {
     Ok(Worktrees::open(context.dirs.data_dir())?)
 }
 
-fn make(args: Make, context: &Context) -> Result<Value, Failure> {
+fn make(args: Make, context: &Context) -> Result<Value, PawError> {
     let args = create::CreateArgs {
         branch: args.branch,
         new: args.new,
@@ -78,7 +78,7 @@ fn make(args: Make, context: &Context) -> Result<Value, Failure> {
     create::answer(&args, &open(context)?, context)
 }
 
-fn take_away(args: TakeAway, context: &Context) -> Result<Value, Failure> {
+fn take_away(args: TakeAway, context: &Context) -> Result<Value, PawError> {
     let args = remove::RemoveArgs {
         worktree: args.worktree,
         force: false,

@@ -1,6 +1,6 @@
 //! What a spec becomes: its title, its text and its open tasks are task, details and subtasks. Pure.
 
-use paw_core::PawError;
+use paw_core::{ErrorCode, PawError};
 use paw_session::specs::{SpecEntry, SpecFormat};
 
 use super::super::view;
@@ -24,7 +24,7 @@ pub(super) struct Item {
 }
 
 pub(super) fn draft(entries: &[SpecEntry]) -> Result<Draft, PawError> {
-    let nothing = || PawError::SpecError("the spec has nothing to do".to_owned());
+    let nothing = || PawError::new(ErrorCode::FailedPrecondition, "the spec has nothing to do");
     let first = entries.first().ok_or_else(nothing)?;
     // What says its title, and what the whole of it is.
     let (titled, text) = match first.kind {
@@ -43,10 +43,10 @@ pub(super) fn draft(entries: &[SpecEntry]) -> Result<Draft, PawError> {
     let done: usize = lists.iter().map(|list| list.done).sum();
     let subtasks: Vec<Item> = lists.into_iter().flat_map(|list| list.open).collect();
     if subtasks.is_empty() && done > 0 {
-        return Err(PawError::SpecError(format!(
-            "every task of spec '{}' is done: there is nothing to add",
-            view::line(&first.unit)
-        )));
+        return Err(PawError::new(
+            ErrorCode::FailedPrecondition,
+            format!("every task of spec '{}' is done: there is nothing to add", view::line(&first.unit)),
+        ));
     }
     // One part of a feature is another source than the feature.
     let part = if entries.len() > 1 || first.id == first.unit { &first.unit } else { &first.id };
