@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(chosen(Some("claude"), &[]), Err(ExecutorError::NotInstalled("claude".into())));
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
         assert_eq!(chosen(None, &[]), Err(ExecutorError::Nobody));
-        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().to_string();
+        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().report().to_string();
         assert!(
             error.contains("configured: mine") && error.contains("[autopilot.executors.nobody]"),
             "{error}"

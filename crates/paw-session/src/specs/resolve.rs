@@ -96,6 +96,7 @@ fn candidates(entries: &[SpecEntry]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use paw_core::Diagnostic as _;
     use proptest::prelude::*;
 
     use super::super::unit::tests::{change, part};
@@ -105,7 +106,7 @@ mod tests {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         match resolve(&names, entries) {
             Ok(chosen) => Ok(chosen.into_iter().map(|entry| entry.id).collect()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.report().to_string()),
         }
     }
 
