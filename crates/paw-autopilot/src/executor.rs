@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
         assert_eq!(chosen(None, &[]), Err(ExecutorError::Nobody));
         assert_eq!(known(), ["claude", "codex", "gemini", "aider", "opencode"]);
-        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().to_string();
+        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().report().to_string();
         assert!(
             error.contains("configured: mine") && error.contains("[autopilot.executors.nobody]"),
             "{error}"

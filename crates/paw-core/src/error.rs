@@ -325,7 +325,11 @@ mod tests {
             .details(json!({"path": "/x"}));
         let error = PawError::from(report.clone());
         assert_eq!(error.report(), report);
-        assert_eq!(error.to_string(), "it exists\nhint: move it away\nhint: or choose another name");
+        insta::assert_snapshot!(error, @"
+        it exists
+        hint: move it away
+        hint: or choose another name
+        ");
         assert_eq!(
             report.document().to_string(),
             r#"{"error":{"code":"ALREADY_EXISTS","message":"it exists","hints":["move it away","or choose another name"],"details":{"path":"/x"}}}"#

@@ -34,6 +34,7 @@ pub(crate) fn managed(row: &Worktree, conversations: &[Conversation]) -> Worktre
         message: row.message.clone(),
         setup_status: row.setup.status.to_string(),
         setup_error: row.setup.error.clone(),
+        setup_hints: row.setup.problem().map(|problem| problem.hints).unwrap_or_default(),
         repo_path: row.repo.to_string_lossy().into_owned(),
         last_active: Some(timestamp(last_active)),
         managed: true,

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn twenty_six_agent_supervisor_session_is_rejected() {
-        let error = Layout::new(Top::SupervisorAndDashboard, 26).unwrap_err().to_string();
+        let error = Layout::new(Top::SupervisorAndDashboard, 26).unwrap_err().report().to_string();
         for part in ["26", "25", "--branches <subset>", "split", "multiple sessions"] {
             assert!(error.contains(part), "{error}");
         }

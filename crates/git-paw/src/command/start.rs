@@ -14,7 +14,7 @@ use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
-use paw_core::{PawError, Receipt};
+use paw_core::{Diagnostic as _, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::git::{Repo, Worktree};
@@ -219,7 +219,7 @@ fn make_plan(
     }
     let listing = site.receipts.all()?;
     for file in &listing.unreadable {
-        context.output.warn(&format!("{} was passed over: {}", file.path.display(), file.problem));
+        context.output.warn(&format!("{} was passed over: {}", file.path.display(), file.problem.report()));
     }
     let git = repo.git();
     let (branches, worktrees) = (git.branches()?, git.worktrees()?);

@@ -39,7 +39,7 @@ fn adding_cli_with_missing_command_fails() {
     insta::assert_snapshot!(paw(&sandbox, &sandbox.root(), &["add-cli", "mine", "no-such-agent"]), @"
     exit 1
     --- stderr
-    error: Config error: command 'no-such-agent' not found on PATH
+    error: command 'no-such-agent' not found on PATH
     hint: install it first, or give its absolute path
     ");
     assert!(!sandbox.user_config().exists());

@@ -149,6 +149,15 @@ fn http_is_spoken_by_the_broker_s_client_and_server_alone() {
     }
 }
 
+/// Hints are a part of their own; a message that holds them has to be taken apart again.
+#[test]
+fn hints_become_lines_in_one_place_only() {
+    let crates = manifests().into_keys();
+    let holds = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("\\nhint:");
+    let found: Vec<_> = crates.flat_map(|name| sources(&name)).filter(holds).collect();
+    assert_eq!(found, [root().join("crates/paw-core/src/error/report.rs")]);
+}
+
 #[test]
 fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     for file in sources("git-paw") {

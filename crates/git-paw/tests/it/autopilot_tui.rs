@@ -254,7 +254,7 @@ fn a_closed_pane_is_made_again_and_a_busy_one_is_left_alone() {
     let (_, again) = world.both(SESSION);
     assert_ne!(again, right);
     // There is no executor here, and the shell is back.
-    world.wait_for(&again, "nobody is there to write tests");
+    world.wait_for(&again, "no executor to write tests");
     world.wait_until_in_front(&again, "sh");
     world.press(&again, &["-l", "sleep 1000"]);
     world.press(&again, &["Enter"]);
@@ -305,7 +305,7 @@ fn without_a_terminal_it_says_what_to_use_instead() {
     insta::assert_snapshot!(paw(&world.sandbox, &world.repo.root, &["autopilot", "tui"]), @r"
     exit 1
     --- stderr
-    error: Dashboard error: the navigator needs a terminal
+    error: the navigator needs a terminal
     hint: git paw tasks list and git paw autopilot status say the same without one
     ");
 }

@@ -149,7 +149,7 @@ fn an_agent_that_went_on_and_died_later_is_not_begun_anew() {
     world.told("UserPromptSubmit", "c-1", "");
     let ran = paw(&world.sandbox, &world.sandbox.root().join("app-feat-a"), &["__anew", "feat-a"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("feat-a went on, and its CLI has ended with an error"), "{ran}");
-    assert!(ran.stderr.contains("hint: to begin anew: claude"), "{ran}");
+    assert!(ran.stderr.contains("feat-a was resumed, and its CLI has ended with an error"), "{ran}");
+    assert!(ran.stderr.contains("hint: to begin a new conversation: claude"), "{ran}");
     assert_eq!(world.starts(), ["[]"]);
 }

@@ -212,7 +212,7 @@ fn without_a_session_branches_are_named() {
     let team = Team::without_session();
     let ran = team.paw(&["merge", "--json"]);
     assert_eq!(ran.code, 1, "{ran}");
-    assert!(document(&ran)["error"]["message"].as_str().unwrap().contains("--only feat/a,feat/b"), "{ran}");
+    assert!(document(&ran)["error"]["hints"][0].as_str().unwrap().contains("--only feat/a,feat/b"), "{ran}");
     let merged = team.merge(&["--only", "feat/a,feat/b", "--rebase"]);
     assert_eq!(outcomes(&merged), [("feat/a", "merged"), ("feat/b", "merged")]);
     for name in ["gone", "main"] {

@@ -306,7 +306,7 @@ fn a_token_of_another_session_is_explained_to_a_person() {
     insta::assert_snapshot!(ran, @r"
     exit 1
     --- stderr
-    error: Session error: this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole
+    error: this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole
     hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
     ");
 }

@@ -43,6 +43,6 @@ fn a_detected_cli_cannot_be_removed_and_the_error_says_why() {
     insta::assert_snapshot!(paw(&sandbox, &sandbox.root(), &["remove-cli", "claude"]), @"
     exit 1
     --- stderr
-    error: Config error: 'claude' was found on PATH ([SANDBOX]/bin/claude), nobody added it: there is nothing to remove
+    error: 'claude' was found on PATH ([SANDBOX]/bin/claude) and not added: there is nothing to remove
     ");
 }

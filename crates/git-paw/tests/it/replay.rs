@@ -74,7 +74,7 @@ fn replay_help_text() {
 fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
     let ran = replay(&["feat/nope"]);
     assert!(
-        ran.code == 1 && ran.stderr.contains("Replay error") && ran.stderr.contains("feat/add-auth"),
+        ran.code == 1 && ran.stderr.contains("no log of 'feat/nope'") && ran.stderr.contains("feat/add-auth"),
         "{ran}"
     );
     let sandbox = Sandbox::new();

@@ -114,7 +114,8 @@ fn start_from_non_git_directory() {
     insta::assert_snapshot!(ran, @"
     exit 1
     --- stderr
-    error: Not a git repository: git-paw works inside one (cd into a project, or run `git init` first)
+    error: Not a git repository: git-paw works inside one
+    hint: cd into a project, or run `git init` first
     ");
 }
 

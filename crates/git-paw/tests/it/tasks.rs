@@ -125,12 +125,14 @@ fn what_is_no_id_no_status_or_not_there_is_an_error_and_changes_nothing() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "show", "9"]), @"
     exit 1
     --- stderr
-    error: Task error: there is no task 9 in tag 'master' (git paw tasks list shows what there is)
+    error: there is no task 9 in tag 'master'
+    hint: git paw tasks list shows what there is
     ");
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "list", "--tag", "none"]), @"
     exit 1
     --- stderr
-    error: Task error: there is no tag 'none' in tasks.json (tags: master, other)
+    error: there is no tag 'none' in tasks.json
+    hint: tags: master, other
     ");
 }
 
@@ -141,7 +143,8 @@ fn the_first_task_makes_the_file_and_the_next_ones_find_it() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "list"]), @"
     exit 1
     --- stderr
-    error: Task error: there are no tasks here: no .taskmaster/tasks/tasks.json in [SANDBOX]/app or above it (git paw tasks add TITLE makes one)
+    error: there are no tasks here: no .taskmaster/tasks/tasks.json in [SANDBOX]/app or above it
+    hint: git paw tasks add TITLE makes one
     ");
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "add", "Count \"things\""]), @r#"
     exit 0
@@ -189,6 +192,7 @@ fn a_file_with_merge_markers_is_named_with_its_line() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "list"]), @"
     exit 1
     --- stderr
-    error: Task error: cannot read [SANDBOX]/app/.taskmaster/tasks/tasks.json: it has merge conflict markers, the first in line 2 (resolve the conflict first)
+    error: cannot read [SANDBOX]/app/.taskmaster/tasks/tasks.json: it has merge conflict markers, the first in line 2
+    hint: resolve the conflict first
     ");
 }

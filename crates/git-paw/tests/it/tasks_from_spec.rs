@@ -70,7 +70,7 @@ fn a_spec_becomes_a_task_once_with_its_open_tasks_as_subtasks() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &add), @r"
     exit 1
     --- stderr
-    error: Task error: task 1 was made from this spec already (Spec: specs/add-login (add-login))
+    error: task 1 was made from this spec already (Spec: specs/add-login (add-login))
     hint: git paw tasks show 1
     ");
     let again = fs::read_to_string(repo.root.join(".taskmaster/tasks/tasks.json")).unwrap();

@@ -319,7 +319,7 @@ fn gates_of_the_repository_are_approved_at_the_start_or_nothing_is_started() {
     world.repo.write(".git-paw/config.toml", GATE);
     let ran = world.start("feat/x", &[]).finish();
     assert_eq!(ran.code, 2, "{ran}");
-    assert!(document(&ran)["error"]["message"].as_str().unwrap().contains("--trust"), "{ran}");
+    assert!(document(&ran)["error"]["hints"][0].as_str().unwrap().contains("--trust"), "{ran}");
     assert!(!world.has_session() && !world.worktree("feat/x").exists());
     let running = world.start("feat/x", &["--trust"]);
     world.is_briefed();

@@ -61,8 +61,9 @@ if [ -f "$file" ]; then
     expected=$(cat "$file")
     branch=$(git symbolic-ref --quiet HEAD)
     if [ -n "$branch" ] && [ "$branch" != "$expected" ]; then
-        printf 'error: this worktree belongs to %s, but %s is checked out\nhint: switch back before you commit\n' \
+        printf 'error: this worktree belongs to %s, but %s is checked out\n' \
             "${expected#refs/heads/}" "${branch#refs/heads/}" >&2
+        printf 'hint: switch back before you commit\n' >&2
         exit 1
     fi
 fi

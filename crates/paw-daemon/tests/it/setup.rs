@@ -85,7 +85,8 @@ async fn a_script_that_nobody_approved_does_not_run() {
     let made = daemon.create(world.request("feature/auth")).await.unwrap();
     let error = made.setup_error.unwrap();
     assert_eq!(made.setup_status, "untrusted");
-    assert!(error.contains(".betcode/worktree-setup.sh") && error.contains("git paw trust"), "{error}");
+    assert!(error.contains(".betcode/worktree-setup.sh"), "{error}");
+    assert!(made.setup_hints[0].contains("git paw trust"), "{:?}", made.setup_hints);
     assert!(!world.at("script.log").exists());
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::thread;
 
+use paw_core::Diagnostic as _;
 use paw_worktree::{Created, Preparation, WorktreeCreation, Worktrees};
 
 use super::Progress;
@@ -54,7 +55,7 @@ fn prepare_one(
     let row = match worktrees.registry().find(&made.id) {
         Ok(Some(row)) => row,
         Ok(None) => return Vec::new(),
-        Err(error) => return vec![error.to_string()],
+        Err(error) => return vec![error.report().to_string()],
     };
     let created = Created { worktree: row, repo: plan.repo.clone(), notes: Vec::new() };
     match worktrees.prepare(&created, preparation, on_line) {
@@ -62,6 +63,6 @@ fn prepare_one(
             let setup = prepared.setup.problem().map(|problem| problem.to_string());
             prepared.notes.into_iter().chain(setup).collect()
         }
-        Err(error) => vec![error.to_string()],
+        Err(error) => vec![error.report().to_string()],
     }
 }

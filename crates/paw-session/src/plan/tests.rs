@@ -252,5 +252,5 @@ fn two_branches_with_one_directory_are_refused() {
 
 #[test]
 fn nobody_to_start_is_said() {
-    assert!(Place::new().refusal(&[]).contains("nobody to start"));
+    assert!(Place::new().refusal(&[]).contains("nothing to start"));
 }

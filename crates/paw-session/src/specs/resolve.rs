@@ -129,7 +129,7 @@ fn candidates(entries: &[SpecEntry]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use paw_core::BranchName;
+    use paw_core::{BranchName, Diagnostic as _};
     use proptest::prelude::*;
 
     use super::super::unit::tests::{change, part};
@@ -139,7 +139,7 @@ mod tests {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         match resolve(&names, entries) {
             Ok(chosen) => Ok(chosen.into_iter().map(|entry| entry.id).collect()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.report().to_string()),
         }
     }
 

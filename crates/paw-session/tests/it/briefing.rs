@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use paw_core::Diagnostic as _;
 use paw_host::git::Repo;
 use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, Installed, LOCAL_FILE, START};
 use paw_session::skills::{self, Origin};
@@ -246,7 +247,8 @@ fn a_side_file_that_the_repository_tracks_is_refused() {
     let place = Place::new();
     place.main.commit_file(LOCAL_FILE, "oops\n", "side file");
     let dir = place.worktree("a");
-    let error = briefing::install_local(&place.repo, &dir, &told("x")).unwrap_err().to_string();
+    let error = briefing::install_local(&place.repo, &dir, &told("x")).unwrap_err();
+    let error = error.report().to_string();
     assert!(error.contains("git rm --cached"), "{error}");
     assert_eq!(status(&dir), "");
 }

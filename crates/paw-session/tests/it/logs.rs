@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use paw_core::SessionName;
+use paw_core::{Diagnostic as _, SessionName};
 use paw_session::logs::{self, Keep, Limits, Logs, LogsError, Strip, Whose, prune};
 use paw_testkit::{Sandbox, wait_until};
 
@@ -138,14 +138,15 @@ fn a_log_is_found_by_branch_by_stem_and_by_file_name_in_the_newest_session() {
 #[test]
 fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
     let world = World::new();
-    let error = world.found("nope", None).unwrap_err().to_string();
+    let error = world.found("nope", None).unwrap_err().report().to_string();
     assert!(
         error.contains("'nope'") && error.contains("feat/add-auth") && error.contains("supervisor"),
         "{error}"
     );
-    let error = world.found("feat/add-auth", Some("other")).unwrap_err().to_string();
+    let error = world.found("feat/add-auth", Some("other")).unwrap_err().report().to_string();
     assert!(error.contains("'other'") && error.contains("paw-app-2"), "{error}");
-    let error = Logs::load(&world.dir.join("none")).unwrap().require("x", None).unwrap_err().to_string();
+    let error = Logs::load(&world.dir.join("none")).unwrap().require("x", None).unwrap_err();
+    let error = error.report().to_string();
     assert!(error.contains("[logging]"), "{error}");
 }
 

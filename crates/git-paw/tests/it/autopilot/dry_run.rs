@@ -67,7 +67,7 @@ fn off_a_terminal_nothing_happens_without_a_word_about_confirmation() {
     insta::assert_snapshot!(ran, @"
     exit 1
     --- stderr
-    error: Config error: autopilot asks before it makes a branch, pushes it or opens a pull request, and this is no terminal; nothing was done
+    error: autopilot asks before it makes a branch, pushes it or opens a pull request, and this is no terminal; nothing was done
     hint: --no-confirm makes the branch, pushes it and opens the pull request without asking; --no-push stops before that
     ");
     assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
@@ -135,7 +135,7 @@ fn a_test_command_of_the_repository_runs_only_after_it_was_approved() {
     world.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch ran; true"}}"#, "runner");
     let ran = world.run();
     assert!(
-        ran.code == 1 && ran.stderr.contains("which nobody has approved: test.runner: touch ran; true"),
+        ran.code == 1 && ran.stderr.contains("which is not approved: test.runner: touch ran; true"),
         "{ran}"
     );
     assert!(!world.repo.root.join("ran").exists() && world.runs().is_empty());

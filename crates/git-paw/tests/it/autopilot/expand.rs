@@ -30,7 +30,10 @@ fn a_task_is_expanded_by_what_the_executor_answers_and_nothing_else_changes() {
     world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
     world.executor(&divided(ANSWER));
     let refused = paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted"]);
-    assert!(refused.code == 1 && refused.stderr.contains("nobody is here to look"), "{refused}");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("there is no terminal to show them on"),
+        "{refused}"
+    );
     assert_eq!(stored(&world), BARE);
     let ran = paw(
         &world.sandbox,

@@ -184,11 +184,11 @@ fn a_budget_that_is_used_up_pauses_the_run() {
 fn a_list_of_tasks_that_cannot_be_read_says_what_to_do_in_words_and_in_json() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/tasks/tasks.json", "{\"analytics\": <<<<<<< HEAD", "broken");
-    let hint = "hint: mend it in an editor; git log -p shows what was committed of it";
+    let hint = "fix it in an editor; git log -p shows what was committed of it";
     let plain = world.run();
-    assert!(plain.code == 1 && plain.stderr.contains(hint), "{plain}");
+    assert!(plain.code == 1 && plain.stderr.contains(&format!("\nhint: {hint}")), "{plain}");
     let document = crate::paw::document(&world.autopilot(&["42", "--dry-run", "--json"]));
-    assert!(document["error"]["message"].as_str().unwrap().contains(hint), "{document}");
+    assert_eq!(document["error"]["hints"], serde_json::json!([hint]), "{document}");
 }
 
 #[test]

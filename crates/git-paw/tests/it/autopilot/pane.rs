@@ -67,7 +67,7 @@ fn without_a_session_it_is_said_before_anything_is_done() {
     insta::assert_snapshot!(ran, @r"
     exit 1
     --- stderr
-    error: Session error: --pane needs a session, and none is running in this repository; nothing was done
+    error: --pane needs a session, and none is running in this repository; nothing was done
     hint: git paw start begins one; without --pane the executor works unseen
     ");
     assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));

@@ -59,7 +59,7 @@ fn telling_somebody_without_an_inbox_says_how_to_reach_them() {
     insta::assert_snapshot!(world.paw(&["tell", "feat-a", "hello"]), @"
     exit 1
     --- stderr
-    error: Session error: this session has no broker, so its agents have no inbox
+    error: this session has no broker, so its agents have no inbox
     hint: --now types it into the pane; with [broker] enabled = true the next session has one
     ");
 }

@@ -180,7 +180,7 @@ fn two_clients_share_one_run() {
         // Whoever looks is answered while the tests run; whoever wants to work is told that somebody does.
         assert_eq!(second.call("autopilot_status", json!({})).unwrap()["tddPhase"], "RED");
         let busy = second.call("autopilot_complete_phase", json!({})).unwrap_err();
-        assert!(busy["message"].as_str().unwrap().contains("another autopilot is at work"), "{busy}");
+        assert!(busy["message"].as_str().unwrap().contains("another autopilot is running"), "{busy}");
         held.let_go();
         assert_eq!(judging.join().unwrap()["accepted"], true);
     });
@@ -211,7 +211,7 @@ fn a_test_command_of_the_projects_own_needs_the_users_approval() {
     project.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch pwned"}}"#, "config");
     let client = begin(&project);
     let error = client.call("autopilot_start", json!({"taskId": 42})).unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("nobody has approved"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("is not approved"), "{error}");
     assert!(!project.repo.root.join("pwned").exists());
     assert_eq!(project.repo.git(["branch", "--list"]), "* main");
 }

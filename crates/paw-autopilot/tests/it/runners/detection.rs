@@ -1,6 +1,7 @@
 //! Projects whose files say nothing, too much or nonsense about their tests.
 
 use paw_autopilot::runners::detect::{DetectError, Detected, detect, gather};
+use paw_core::Diagnostic as _;
 use paw_testkit::Sandbox;
 
 use super::{project, search_path};
@@ -19,7 +20,7 @@ fn name(files: &[(&str, &str)], wish: Option<&str>) -> String {
 #[test]
 fn a_manifest_that_is_no_json_is_named_unless_something_else_can_be_tested() {
     let broken = ("package.json", "{\"scripts\": {\"test\": \"vitest\"},}");
-    let error = found(&[broken], None).unwrap_err().to_string();
+    let error = found(&[broken], None).unwrap_err().report().to_string();
     assert!(error.starts_with("package.json cannot be read"), "{error}");
     assert!(error.contains("line 1") && error.contains("--runner"), "{error}");
     assert_eq!(name(&[broken, ("go.mod", "module x\n")], None), "go test");
