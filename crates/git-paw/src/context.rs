@@ -39,7 +39,7 @@ impl Context {
     }
 
     /// The path of git-paw itself.
-    pub(crate) fn program(&self) -> Result<PathBuf, PawError> {
+    pub(crate) fn program() -> Result<PathBuf, PawError> {
         env::current_exe().map_err(|error| PawError::IoError(format!("cannot find git-paw itself: {error}")))
     }
 

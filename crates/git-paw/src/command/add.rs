@@ -58,7 +58,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         now: clock::now(),
     };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = context.program()?;
+    let program = Context::program()?;
     let doors =
         Doors { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
     let added = session.add_agent(doors, &plan, wishes, &|_| {})?;
@@ -114,7 +114,7 @@ fn make_plan(
         repo,
         config: &config,
         clis: &found.clis,
-        hooks: &HookEnvironment::load(&context.program()?),
+        hooks: &HookEnvironment::load(&Context::program()?),
         worktrees: &worktrees,
         branches: &branches,
     };

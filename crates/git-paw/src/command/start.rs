@@ -131,7 +131,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
     }
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let program = context.program()?;
+    let program = Context::program()?;
     let _lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
@@ -247,7 +247,7 @@ fn make_plan(
         repo,
         config,
         clis: &found.clis,
-        hooks: &HookEnvironment::load(&context.program()?),
+        hooks: &HookEnvironment::load(&Context::program()?),
         worktrees: &worktrees,
         branches: &git.local_branches()?,
     };

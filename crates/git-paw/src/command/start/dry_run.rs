@@ -42,7 +42,7 @@ fn plan(plan: &Plan, from_specs: bool, context: &Context) -> Result<(), PawError
         say(&format!("  {} → {} ({dir})", agent.branch, agent.cli))?;
     }
     say("")?;
-    let program = context.program()?;
+    let program = Context::program()?;
     let token = |_: &AgentId| plan.broker.as_ref().map(|_| REDACTED.to_owned());
     let making = Making { program: &program, token: &token, conversation: Conversation::New, fresh: &[] };
     let window = Window::of(&plan.receipt(clock::now()), making)?;
