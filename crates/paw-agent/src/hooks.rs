@@ -40,10 +40,12 @@ pub struct Hooks {
     pub refuse: Option<fn(&What, &str) -> Value>,
     /// The size of the conversation in tokens, from a line of its transcript.
     pub tokens: Option<fn(&Value) -> Option<u64>>,
-    /// The directory in which a command that waits for approval would run, from the transcript and the worktree, if that is
-    /// certain. Without this, commands run in the worktree.
-    pub command_directory: Option<fn(transcript: &Path, command: &str, worktree: &Path) -> Option<PathBuf>>,
+    /// Where a command that waits for approval would run. Without this, commands run in the worktree.
+    pub command_directory: Option<CommandDirectory>,
 }
+
+/// The directory of a command, from the transcript and the worktree, or nothing where that is not certain.
+pub type CommandDirectory = fn(transcript: &Path, command: &str, worktree: &Path) -> Option<PathBuf>;
 
 /// Text that is not a record of a CLI's hooks.
 #[derive(Debug, thiserror::Error)]

@@ -23,7 +23,7 @@ pub use error::PlanError;
 use crate::layout::{Layout, Top};
 use crate::specs::SpecEntry;
 
-/// An agent that somebody wants.
+/// An agent that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     pub branch: BranchName,
@@ -32,7 +32,7 @@ pub struct Wanted {
     pub spec: Option<SpecEntry>,
 }
 
-/// What somebody asks for, after every question was answered.
+/// What is asked for, after every question was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRequest {
     pub agents: Vec<Wanted>,

@@ -1,7 +1,6 @@
-//! What the hooks of an AI CLI run: takes in what the CLI tells, and answers an approval that is harmless.
+//! What the hooks of an AI CLI run: takes in what the CLI reports, and answers an approval that is harmless.
 //!
-//! The CLI waits for it, so nothing here waits for anybody else. Whatever goes wrong is no answer, and then the CLI asks
-//! a person as it always does.
+//! The CLI waits for it, so nothing here blocks. If anything fails, the hook gives no answer and the CLI asks the user.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -149,8 +148,8 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Judges it, and writes the verdict down; what cannot be written down is not allowed. Nothing where nobody wants
-    /// approvals to be answered.
+    /// Judges it, and writes the verdict down; what cannot be written down is not allowed. Nothing where
+    /// approvals are not answered.
     fn judge(
         &self,
         receipt: &Receipt,

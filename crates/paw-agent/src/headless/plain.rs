@@ -1,4 +1,4 @@
-//! CLIs that answer in plain text: every line is text, and the exit code says how it went. They start anew each turn.
+//! CLIs that answer in plain text: every line is text, and the exit code says how it went. Each turn is a new conversation.
 
 use super::{Event, Headless, OutputReader, TurnFacts};
 

@@ -1,7 +1,7 @@
-//! What hooks were told, written down for whoever follows the agent: one file for each, one line for each record.
+//! What hooks were told, written down for the process that follows the agents: one file per agent, one line per record.
 //!
-//! A hook must not wait for anybody, so it only adds a line. Whoever follows reads on from where it was, and after a
-//! restart from the beginning. Of a record only what can say something about the state is kept.
+//! A hook never blocks, so it only adds a line. The reader continues where it was, and after a restart from the
+//! beginning. Of a record only what can say something about the state is kept.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -67,7 +67,7 @@ impl Note {
         parse(cli::descriptor(&self.cli), &self.record.to_string())
     }
 
-    /// The same for whoever follows the agent, if it is understood: an approval that was given at once never waited.
+    /// The event as a tracker takes it in, if it is understood: an approval that was given at once never waited.
     pub fn heard(&self) -> Option<Event> {
         let mut event = self.event().ok()?;
         if let What::ApprovalAsked { deed, .. } = &event.what
@@ -112,7 +112,7 @@ impl Notes {
         file.write_all(line.as_bytes())
     }
 
-    /// Drops what was told of an agent: it is about to be started anew, or is gone.
+    /// Drops what was told of an agent: it is about to be restarted, or is gone.
     pub fn forget(&self, agent: &AgentId) -> io::Result<()> {
         let path = self.file(agent);
         for path in [aside(&path), path] {

@@ -1,7 +1,7 @@
 //! From what a CLI tells to the state it is in.
 //!
-//! Denials and Esc are told by nobody, so a state heard here may be over; [`crate::state::conclude`] holds it against
-//! the screen. One tracker follows one start of a CLI: whoever starts it anew makes a new one.
+//! No CLI reports denials and Esc, so a state heard here may be over; [`crate::state::conclude`] holds it against
+//! the screen. One tracker follows one start of a CLI; a restart gets a new one.
 
 use jiff::Timestamp;
 

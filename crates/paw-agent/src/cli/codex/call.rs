@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// As codex 0.166.0 writes it, with what nobody reads left out.
+    /// As codex 0.166.0 writes it, without the fields that are not read.
     const RECORDED: &str = r#"{"timestamp":"2026-11-15T21:59:16.920Z","ordinal":5,"type":"turn_context","payload":{"turn_id":"01a1e138","cwd":"/home/dev/repo","approval_policy":"on-request"}}
 {"timestamp":"2026-11-15T21:59:16.972Z","ordinal":9,"type":"response_item","payload":{"type":"function_call","status":"completed","id":"fc_e5","name":"exec_command","arguments":"{\"cmd\": \"cargo test\", \"workdir\": \"/home/dev/repo/sub\", \"sandbox_permissions\": \"require_escalated\", \"justification\": \"needs it\"}","call_id":"call_e5"},"metadata":{"client_authored":false}}
 {"timestamp":"2026-11-15T21:59:16.977Z","ordinal":10,"type":"token_usage_record","payload":{"usage":{"input_tokens":1000}}}
