@@ -41,21 +41,22 @@ trait MessageType: Wire {
     /// Whether only the supervisor and the operator may send it.
     const PRIVILEGED: bool = false;
 
-    /// The agent it is about: whose work, question or branch.
-    fn subject(&self) -> &AgentId;
-
     /// Who sent it. Nothing for a request that has no sender of its own.
     fn sender(&self) -> Option<&AgentId> {
         Some(self.subject())
     }
 
     /// The word a person reads in a list: the status an agent gave, or the type of message.
-    fn label(&self) -> &str;
+    fn label(&self) -> &str {
+        Self::TYPE.split_once('.').map_or(Self::TYPE, |(_, name)| name)
+    }
 
     fn audience(&self) -> Audience;
 
     /// The line for people, after the subject.
-    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result;
+    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        write!(f, "{}: {}", self.label(), self.summary())
+    }
 
     /// The content without type and sender, for a view that shows those beside it.
     fn summary(&self) -> String;
@@ -139,7 +140,7 @@ macro_rules! messages {
 
         impl Serialize for Message {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$name(message) => wire::write(message, message.subject(), serializer),)+ }
+                match self { $(Self::$name(message) => wire::write(message, serializer),)+ }
             }
         }
     };

@@ -62,13 +62,12 @@ impl Keyring {
     /// every session.
     pub fn operator(&self) -> Result<Token, IdentityError> {
         let found = files::load_text(&self.operator_file)?.map(|text| Token::from_text(&text));
-        let token = match found.filter(|token| !token.reveal().is_empty()) {
-            Some(token) => token,
-            None => {
-                let token = Token::mint()?;
-                files::write_atomic(&self.operator_file, token.reveal().as_bytes(), Access::Private)?;
-                token
-            }
+        let token = if let Some(token) = found.filter(|token| !token.reveal().is_empty()) {
+            token
+        } else {
+            let token = Token::mint()?;
+            files::write_atomic(&self.operator_file, token.reveal().as_bytes(), Access::Private)?;
+            token
         };
         // The file decides: the log may have been moved away.
         self.log.save_token(None, &AgentId::operator(), token.hash())?;

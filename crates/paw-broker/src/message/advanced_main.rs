@@ -9,7 +9,7 @@ use super::{Audience, MessageType, short_commit};
 
 message_type! {
     /// `agent.advanced-main`: a branch was merged.
-    pub struct AdvancedMain = "agent.advanced-main", Flat {
+    pub struct AdvancedMain = "agent.advanced-main", Flat about from {
         pub from: AgentId = require_agent,
         pub merged_branch: String = require_text,
         pub new_main_sha: String = require_text,
@@ -22,14 +22,6 @@ message_type! {
 
 impl MessageType for AdvancedMain {
     const PRIVILEGED: bool = true;
-
-    fn subject(&self) -> &AgentId {
-        &self.from
-    }
-
-    fn label(&self) -> &str {
-        "advanced-main"
-    }
 
     fn audience(&self) -> Audience {
         Audience::Others

@@ -24,16 +24,8 @@ impl Answer {
 }
 
 impl MessageType for Answer {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
     fn sender(&self) -> Option<&AgentId> {
         Some(&self.from)
-    }
-
-    fn label(&self) -> &str {
-        "answer"
     }
 
     fn audience(&self) -> Audience {

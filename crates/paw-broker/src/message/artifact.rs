@@ -32,10 +32,6 @@ impl Artifact {
 }
 
 impl MessageType for Artifact {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
     fn label(&self) -> &str {
         &self.status
     }

@@ -1,7 +1,5 @@
 //! `agent.blocked`: its fields, its audience and its words for people.
 
-use std::fmt;
-
 use paw_core::AgentId;
 
 use super::wire::message_type;
@@ -23,20 +21,8 @@ impl Blocked {
 }
 
 impl MessageType for Blocked {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
-    fn label(&self) -> &str {
-        "blocked"
-    }
-
     fn audience(&self) -> Audience {
         Audience::only(&self.from)
-    }
-
-    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
-        write!(f, "blocked: {}", self.summary())
     }
 
     fn summary(&self) -> String {

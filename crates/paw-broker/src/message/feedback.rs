@@ -22,16 +22,8 @@ impl Feedback {
 }
 
 impl MessageType for Feedback {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
     fn sender(&self) -> Option<&AgentId> {
         Some(&self.from)
-    }
-
-    fn label(&self) -> &str {
-        "feedback"
     }
 
     fn audience(&self) -> Audience {

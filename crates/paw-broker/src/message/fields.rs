@@ -33,10 +33,12 @@ impl Fields {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "every method that takes a field of a type has this shape")]
     pub(super) fn find_value(&mut self, name: &str) -> Result<Option<Value>, MessageError> {
         Ok(self.find(name))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "every method that takes a field of a type has this shape")]
     pub(super) fn value_or_null(&mut self, name: &str) -> Result<Value, MessageError> {
         Ok(self.find(name).unwrap_or_default())
     }

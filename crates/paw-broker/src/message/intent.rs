@@ -53,14 +53,6 @@ impl Fields {
 }
 
 impl MessageType for Intent {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
-    fn label(&self) -> &str {
-        "intent"
-    }
-
     fn audience(&self) -> Audience {
         Audience::Others
     }

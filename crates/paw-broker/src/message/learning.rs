@@ -10,7 +10,7 @@ use super::{Audience, MessageType};
 
 message_type! {
     /// `agent.learning`: something the session taught.
-    pub struct Learning = "agent.learning", Payload {
+    pub struct Learning = "agent.learning", Payload about agent_id {
         pub id: Option<String> = find_text,
         pub agent_id: AgentId = require_agent,
         pub branch_id: Option<AgentId> = find_agent,
@@ -22,14 +22,6 @@ message_type! {
 }
 
 impl MessageType for Learning {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
-    fn label(&self) -> &str {
-        "learning"
-    }
-
     fn audience(&self) -> Audience {
         self.branch_id.as_ref().map_or(Audience::Supervisor, Audience::only)
     }

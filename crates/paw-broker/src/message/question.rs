@@ -1,7 +1,5 @@
 //! `agent.question`: its fields, its audience and its words for people.
 
-use std::fmt;
-
 use paw_core::AgentId;
 
 use super::wire::message_type;
@@ -21,20 +19,8 @@ impl Question {
 }
 
 impl MessageType for Question {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
-    fn label(&self) -> &str {
-        "question"
-    }
-
     fn audience(&self) -> Audience {
         Audience::Supervisor
-    }
-
-    fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
-        write!(f, "question: {}", self.question)
     }
 
     fn summary(&self) -> String {

@@ -42,10 +42,6 @@ impl Status {
 }
 
 impl MessageType for Status {
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
     fn label(&self) -> &str {
         &self.status
     }

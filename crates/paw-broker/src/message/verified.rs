@@ -26,16 +26,8 @@ impl Verified {
 impl MessageType for Verified {
     const PRIVILEGED: bool = true;
 
-    fn subject(&self) -> &AgentId {
-        &self.agent_id
-    }
-
     fn sender(&self) -> Option<&AgentId> {
         Some(&self.verified_by)
-    }
-
-    fn label(&self) -> &str {
-        "verified"
     }
 
     fn audience(&self) -> Audience {

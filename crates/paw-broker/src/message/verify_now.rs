@@ -9,7 +9,7 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `supervisor.verify-now`: a commit waits to be checked.
-    pub struct VerifyNow = "supervisor.verify-now", Flat {
+    pub struct VerifyNow = "supervisor.verify-now", Flat about branch_id {
         pub branch_id: AgentId = require_agent,
     }
 }
@@ -23,16 +23,8 @@ impl VerifyNow {
 impl MessageType for VerifyNow {
     const PRIVILEGED: bool = true;
 
-    fn subject(&self) -> &AgentId {
-        &self.branch_id
-    }
-
     fn sender(&self) -> Option<&AgentId> {
         None
-    }
-
-    fn label(&self) -> &str {
-        "verify-now"
     }
 
     fn audience(&self) -> Audience {

@@ -31,13 +31,16 @@ pub(super) trait Wire: Sized {
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 
+    /// The agent it is about: whose work, question or branch.
+    fn subject(&self) -> &AgentId;
+
     fn extra(&self) -> &Extra;
 
     fn extra_mut(&mut self) -> &mut Extra;
 }
 
-/// Declares a type of message: its wire name, its layout, and its fields, each with the method of [`Fields`] that reads
-/// it. They are written in the same order; a field that is `None` is left out.
+/// Declares a type of message: its wire name, its layout, the field that names its subject (`agent_id` if not given),
+/// and its fields, each with the method of [`Fields`] that reads it. They are written in the same order; a field that is `None` is left out.
 macro_rules! message_type {
     (
         $(#[$about:meta])*
@@ -53,12 +56,12 @@ macro_rules! message_type {
             pub extra: $crate::message::Extra,
         }
 
-        message_type!(@wire $name, $type, Agent, envelope, fields,
+        message_type!(@wire $name, $type, Agent, agent_id, envelope,
             { agent_id: envelope.require_agent("agent_id")?, } $($field: $take,)+);
     };
     (
         $(#[$about:meta])*
-        pub struct $name:ident = $type:literal, $layout:ident {
+        pub struct $name:ident = $type:literal, $layout:ident about $subject:ident {
             $($(#[$note:meta])* pub $field:ident: $kind:ty = $take:ident,)+
         }
     ) => {
@@ -69,9 +72,9 @@ macro_rules! message_type {
             pub extra: $crate::message::Extra,
         }
 
-        message_type!(@wire $name, $type, $layout, _envelope, fields, {} $($field: $take,)+);
+        message_type!(@wire $name, $type, $layout, $subject, _envelope, {} $($field: $take,)+);
     };
-    (@wire $name:ident, $type:literal, $layout:ident, $envelope:ident, $fields:ident,
+    (@wire $name:ident, $type:literal, $layout:ident, $subject:ident, $envelope:ident,
         { $($outside:tt)* } $($field:ident: $take:ident,)+
     ) => {
         impl $crate::message::wire::Wire for $name {
@@ -80,11 +83,11 @@ macro_rules! message_type {
 
             fn take(
                 $envelope: &mut $crate::message::fields::Fields,
-                $fields: &mut $crate::message::fields::Fields,
+                fields: &mut $crate::message::fields::Fields,
             ) -> Result<Self, $crate::message::MessageError> {
                 Ok(Self {
                     $($outside)*
-                    $($field: $fields.$take(stringify!($field))?,)+
+                    $($field: fields.$take(stringify!($field))?,)+
                     extra: $crate::message::Extra::default(),
                 })
             }
@@ -93,6 +96,10 @@ macro_rules! message_type {
                 use $crate::message::wire::Entry as _;
                 $(self.$field.write(map, stringify!($field))?;)+
                 Ok(())
+            }
+
+            fn subject(&self) -> &paw_core::AgentId {
+                &self.$subject
             }
 
             fn extra(&self) -> &$crate::message::Extra {
@@ -200,18 +207,14 @@ pub(super) fn read<T: Wire>(mut envelope: Fields) -> Result<T, MessageError> {
 }
 
 /// Writes known fields in their usual order, unknown ones after them.
-pub(super) fn write<T: Wire, S: Serializer>(
-    message: &T,
-    subject: &AgentId,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(super) fn write<T: Wire, S: Serializer>(message: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("type", T::TYPE)?;
     match T::LAYOUT {
         Layout::Flat => message.write(&mut map)?,
         Layout::Payload => map.serialize_entry("payload", &Payload(message))?,
         Layout::Agent => {
-            map.serialize_entry("agent_id", subject)?;
+            map.serialize_entry("agent_id", message.subject())?;
             map.serialize_entry("payload", &Payload(message))?;
         }
     }
