@@ -82,8 +82,8 @@ impl Radar {
         let session = SessionId::new("autopilot");
         let patrol = Patrol::start(session, conflict, settings.clone(), [], [], signal);
         if let Err(error) = &patrol {
-            let line = format!("nobody watches whether tasks change the same files: {error}");
-            notify(FleetNotice::Warning(&line));
+            let words = format!("nobody watches whether tasks change the same files: {error}");
+            notify(FleetNotice::Warning(&words));
         }
         let inside = inside.to_path_buf();
         Ok(Self { agents, settings, inside, patrol: Mutex::new(patrol.ok()), link, notify })

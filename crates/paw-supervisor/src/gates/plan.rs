@@ -130,7 +130,7 @@ pub fn plan(config: &SupervisorConfig, repository: &Layer) -> GatePlan {
     let own = steps.iter().filter(|step| keys.iter().any(|key| key == step.gate.key()));
     let items = own.map(|step| (step.gate.key().to_owned(), step.command.clone()));
     let request = TrustRequest::new("this repository wants to run, as gates:", "gates", items);
-    GatePlan { request, steps }
+    GatePlan { steps, request }
 }
 
 #[cfg(test)]

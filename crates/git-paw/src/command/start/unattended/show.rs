@@ -66,7 +66,9 @@ pub(super) fn summary(summary: &Summary, context: &Context) -> Result<(), PawErr
         End::SessionGone => ", then the session was ended",
     };
     output.say(&format!("{counted} in {}{how}", duration(summary.took)))?;
-    hints(summary).iter().for_each(|hint| output.note(hint));
+    for hint in hints(summary) {
+        output.note(&hint);
+    }
     Ok(())
 }
 
