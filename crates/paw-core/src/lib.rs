@@ -6,11 +6,13 @@
 //! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
 //! - [`receipt`]: what is remembered of a session
 //! - [`error`]: [`PawError`] and the exit codes
+//! - [`text`]: the one sanitizer, truncation, plurals
 
 pub mod config;
 pub mod error;
 pub mod name;
 pub mod receipt;
+pub mod text;
 
 pub use error::PawError;
 pub use name::{AgentId, BranchName, NameError, ProjectName, SessionName};
