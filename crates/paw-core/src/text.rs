@@ -6,18 +6,20 @@
 //! - [`is_unsafe`], [`is_hidden`]: the one list of these characters
 //! - [`line`], [`block`], [`html`], [`path`]: text without them
 //! - [`reveal`]: the same characters spelled out, for people who approve what they read
-//! - [`strip_escapes`]: output of programs without colours, titles and cursor movements
-//! - [`truncate`], [`truncate_start`], [`truncate_chars`], [`first_of`]: the part there is room for
+//! - [`strip_terminal_codes`], [`output_line`]: output of programs without colours, titles and cursor movements
+//! - [`truncate`], [`truncate_start`], [`truncate_chars`], [`first_of`], [`first_paths`]: the part there is room for
 //! - [`plural`], [`plural_irregular`]: a number with its noun
 
 mod characters;
-mod escapes;
 mod plural;
 mod sanitize;
+mod terminal_codes;
 mod truncate;
 
 pub use characters::{is_hidden, is_unsafe};
-pub use escapes::strip_escapes;
 pub use plural::{plural, plural_irregular};
 pub use sanitize::{block, html, line, path, reveal};
-pub use truncate::{columns, first_of, short_commit, truncate, truncate_chars, truncate_start, width};
+pub use terminal_codes::{output_line, strip_terminal_codes};
+pub use truncate::{
+    columns, first_of, first_paths, short_commit, truncate, truncate_chars, truncate_start, width,
+};

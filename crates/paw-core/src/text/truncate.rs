@@ -1,6 +1,7 @@
 //! As much of a text as there is room for. Nothing here splits a character.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -69,6 +70,11 @@ pub fn first_of<S: AsRef<str>>(items: &[S], most: usize) -> String {
     }
 }
 
+/// A few of the paths are enough to know which are meant.
+pub fn first_paths(paths: &[PathBuf]) -> String {
+    first_of(&paths.iter().map(|path| super::path(path)).collect::<Vec<_>>(), 5)
+}
+
 fn fits(text: &str, room: usize) -> bool {
     let mut used = 0;
     text.chars().all(|c| {
@@ -112,6 +118,8 @@ mod tests {
     fn a_long_list_ends_with_a_number() {
         assert_eq!(first_of(&["a", "b"], 2), "a, b");
         assert_eq!(first_of(&["a", "b", "c", "d"], 2), "a, b and 2 more");
+        let paths: Vec<PathBuf> = ["a", "b\n", "c", "d", "e", "f"].map(PathBuf::from).into();
+        assert_eq!(first_paths(&paths), "a, b , c, d, e and 1 more");
     }
 
     proptest! {
