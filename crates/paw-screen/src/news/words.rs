@@ -3,6 +3,7 @@
 use paw_broker::Stored;
 use paw_broker::message::{Answer, Message, Question};
 use paw_broker::route::{self, Audience};
+use paw_core::text::{self, plural};
 use serde_json::{Map, Value};
 
 use crate::dashboard::{Kind, Message as Shown, Role};
@@ -74,7 +75,7 @@ fn gist(message: &Message) -> String {
     match message {
         Message::Status(status) => {
             let files =
-                status.modified_files.as_ref().map(|files| format!(", {}", count(files.len(), "file")));
+                status.modified_files.as_ref().map(|files| format!(", {}", plural(files.len(), "file")));
             let words = status.message.as_ref().map(|words| format!(": {words}"));
             let phase = status.phase.as_ref().filter(|phase| **phase != status.status);
             let phase = phase.map(|phase| format!(" ({phase})"));
@@ -95,28 +96,25 @@ fn gist(message: &Message) -> String {
         Message::Verified(verified) => {
             let words = verified.message.clone().unwrap_or_else(|| "verified".to_owned());
             match &verified.commit {
-                Some(commit) => format!("{words} ({})", short(commit)),
+                Some(commit) => format!("{words} ({})", text::short_commit(commit)),
                 None => words,
             }
         }
         Message::Feedback(feedback) => feedback.errors.join("; "),
         Message::Question(question) => question.question.clone(),
-        Message::Intent(intent) => format!("{}: {}", count(intent.files.len(), "file"), intent.summary),
+        Message::Intent(intent) => format!("{}: {}", plural(intent.files.len(), "file"), intent.summary),
         Message::AdvancedMain(merged) => {
-            format!("{} merged into {} ({})", merged.merged_branch, merged.base, short(&merged.new_main_sha))
+            format!(
+                "{} merged into {} ({})",
+                merged.merged_branch,
+                merged.base,
+                text::short_commit(&merged.new_main_sha)
+            )
         }
         Message::Learning(learning) => format!("{}: {}", learning.category, learning.title),
         Message::VerifyNow(_) => "a commit waits to be verified".to_owned(),
         Message::Answer(answer) => answer.answer.clone(),
     }
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
-}
-
-fn short(commit: &str) -> String {
-    commit.chars().take(9).collect()
 }
 
 /// Every field of a message, as it was sent.
@@ -135,14 +133,10 @@ fn fields(message: &Message) -> Vec<(Text, Text)> {
 }
 
 fn told(value: &Value) -> String {
-    let mut told = match value {
+    let told = match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     };
-    if let Some((end, _)) = told.char_indices().nth(LONGEST) {
-        told.truncate(end);
-        told.push('…');
-    }
-    told
+    text::truncate_chars(&told, LONGEST).into_owned()
 }
