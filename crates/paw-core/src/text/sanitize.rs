@@ -31,9 +31,10 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// The path as one safe line. Bytes that are not UTF-8 become U+FFFD, too.
+/// The path as one safe line. Line breaks, tabs and bytes that are not UTF-8 become U+FFFD, too: as a space they would
+/// look like part of an ordinary name.
 pub fn path(path: &Path) -> String {
-    line(&path.to_string_lossy()).into_owned()
+    replace(&path.to_string_lossy(), |_| false, |_| char::REPLACEMENT_CHARACTER).into_owned()
 }
 
 /// The text as one line in which hidden characters are spelled out (`\u{202e}`), for people who approve it. Tabs
@@ -108,7 +109,7 @@ mod tests {
     fn path_marks_bytes_that_are_not_text() {
         use std::os::unix::ffi::OsStrExt as _;
         let odd = Path::new(std::ffi::OsStr::from_bytes(b"a\xffb\n\x1b.rs"));
-        assert_eq!(path(odd), "a\u{fffd}b \u{fffd}.rs");
+        assert_eq!(path(odd), "a\u{fffd}b\u{fffd}\u{fffd}.rs");
     }
 
     proptest! {

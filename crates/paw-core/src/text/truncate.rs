@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(first_of(&["a", "b"], 2), "a, b");
         assert_eq!(first_of(&["a", "b", "c", "d"], 2), "a, b and 2 more");
         let paths: Vec<PathBuf> = ["a", "b\n", "c", "d", "e", "f"].map(PathBuf::from).into();
-        assert_eq!(first_paths(&paths), "a, b , c, d, e and 1 more");
+        assert_eq!(first_paths(&paths), "a, b\u{fffd}, c, d, e and 1 more");
     }
 
     proptest! {
