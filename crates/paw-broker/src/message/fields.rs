@@ -1,6 +1,6 @@
 //! Taking known fields out of a JSON object. What is left over is unknown, and kept.
 
-use paw_core::{AgentId, BranchName};
+use paw_core::{AgentId, BranchName, text};
 use serde_json::{Map, Value};
 
 use super::MessageError;
@@ -156,9 +156,6 @@ pub(super) fn filled(field: &str, text: String) -> Result<String, MessageError> 
     Ok(text)
 }
 
-pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+pub(super) fn shown(value: &str) -> String {
+    text::truncate_chars(value, SHOWN).into_owned()
 }

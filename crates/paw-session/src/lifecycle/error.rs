@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use paw_broker::hooks::HookError;
 use paw_broker::log::LogError;
+use paw_core::text::first_paths;
 use paw_core::{BranchName, PawError, SessionName, SessionStatus};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
@@ -31,7 +32,7 @@ pub enum LifecycleError {
     #[error(
         "{} has uncommitted changes: {}\n\
          hint: commit them, or use --force (they are kept: git paw undo) or --keep-worktree",
-        path.display(), shown(files)
+        path.display(), first_paths(files)
     )]
     Dirty { path: PathBuf, files: Vec<PathBuf> },
     #[error(transparent)]
@@ -56,16 +57,6 @@ pub enum LifecycleError {
 
 fn names(branches: &[BranchName]) -> String {
     branches.iter().map(BranchName::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// A few of them are enough to know what is meant.
-fn shown(files: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let mut text: Vec<_> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
-    if files.len() > SHOWN {
-        text.push(format!("and {} more", files.len() - SHOWN));
-    }
-    text.join(", ")
 }
 
 impl From<LifecycleError> for PawError {

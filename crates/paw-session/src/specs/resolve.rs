@@ -1,8 +1,9 @@
 //! Which of the specs are meant. Pure: all of what was asked for, or an error that names everything that is wrong.
 
+use paw_core::text;
+
 use super::distinct::require_distinct;
 use super::{SpecEntry, SpecError, SpecFormat, units};
-use crate::document::harmless;
 
 /// The specs that `names` mean: an id; else a feature of Spec Kit, which is all of its entries; else digits, which are
 /// the one feature whose number they are.
@@ -65,7 +66,7 @@ fn meant<'a>(name: &str, entries: &'a [SpecEntry]) -> Result<Vec<&'a SpecEntry>,
         .map(|entry| entry.unit.as_str())
         .collect();
     numbered.dedup();
-    let shown = harmless(name);
+    let shown = text::line(name);
     match numbered.as_slice() {
         [] => Err(format!("no spec is called '{shown}'")),
         [one] => Ok(of_feature(one)),
