@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::git::GitError;
 
 use gather::{Item, Kind, Top};
@@ -43,9 +44,9 @@ pub enum CopyError {
     #[error("cannot find out which files are ignored: {0}")]
     Git(#[from] GitError),
     #[error(
-        "no space left for {} in {} ({copied} files were copied before it)\n\
+        "no space left for {} in {} ({} copied before it)\n\
          hint: make room, or shorten worktree.copy in the configuration",
-        path.display(), to.display()
+        path.display(), to.display(), plural(*copied, "file")
     )]
     DiskFull { path: PathBuf, to: PathBuf, copied: u64 },
 }

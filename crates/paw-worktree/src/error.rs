@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use paw_core::text::{self, first_paths};
 use paw_core::{BranchName, NameError, PawError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use crate::copy::CopyError;
 use crate::id::{ConversationId, WorktreeId};
 use crate::rescue::RescueError;
-use crate::shown::{printable, some_of};
 
 /// The kinds of failure, named and numbered as gRPC has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,18 +120,18 @@ pub enum WorktreeError {
     Broken { path: PathBuf, problem: String },
     #[error("Worktree is being created or removed by another process")]
     Busy { id: WorktreeId },
-    #[error("Worktree has uncommitted changes: {}\nhint: commit them, or use --force (they are kept under a rescue ref)", some_of(.files))]
+    #[error("Worktree has uncommitted changes: {}\nhint: commit them, or use --force (they are kept under a rescue ref)", first_paths(.files))]
     Dirty { files: Vec<PathBuf> },
     #[error(
         "Other worktrees lie in the worktree: {}\nhint: remove these first (git worktree list shows them)",
-        some_of(.paths)
+        first_paths(.paths)
     )]
     HoldsWorktrees { paths: Vec<PathBuf> },
     #[error("Worktree is locked{}\nhint: git worktree unlock, or use --force", because(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}\nhint: close it, or use --force", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     InConversation { ids: Vec<ConversationId> },
-    #[error("Processes live in the worktree: {}\nhint: end them, or use --force", printable(&.processes.join(", ")))]
+    #[error("Processes live in the worktree: {}\nhint: end them, or use --force", text::line(&.processes.join(", ")))]
     Inhabited { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
@@ -283,7 +283,7 @@ fn joined(ids: &[WorktreeId]) -> String {
 }
 
 fn because(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", printable(reason)) }
+    if reason.is_empty() { String::new() } else { format!(": {}", text::line(reason)) }
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
+use paw_core::text::first_paths;
 use paw_host::git::GitError;
-
-use crate::shown::some_of;
 
 /// Work that could not be stored, found or brought back. Whoever wanted to remove something must not go on.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +19,7 @@ pub enum RescueError {
     #[error(
         "restoring would overwrite changes in {}: {}\n\
          hint: commit or move them first, restore into a new worktree, or use --force",
-        dir.display(), some_of(paths)
+        dir.display(), first_paths(paths)
     )]
     WouldOverwrite { dir: PathBuf, paths: Vec<PathBuf> },
     #[error("cannot restore into {}: it exists already\nhint: choose a path that does not exist", .0.display())]
@@ -29,7 +28,7 @@ pub enum RescueError {
     NoTarget(PathBuf),
     #[error(
         "nothing in rescue '{id}' is called {}\nhint: git paw undo show {id} lists its files",
-        some_of(paths)
+        first_paths(paths)
     )]
     NoSuchPath { id: String, paths: Vec<PathBuf> },
     #[error(

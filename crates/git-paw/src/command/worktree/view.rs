@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use paw_core::text::first_paths;
 use paw_worktree::list::Unmanaged;
 use paw_worktree::rescue::Rescue;
-use paw_worktree::shown::some_of;
 use paw_worktree::{Prepared, Worktree};
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
 /// Names what has gone for good.
 pub(super) fn tell_ignored(left: &[PathBuf], context: &Context) {
     if !left.is_empty() {
-        let names = some_of(left);
+        let names = first_paths(left);
         context.output.note(&format!("ignored files were not kept: {names} (--include-ignored keeps them)"));
     }
 }
