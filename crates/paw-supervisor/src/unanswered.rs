@@ -228,7 +228,7 @@ mod tests {
             told(&said),
             [(
                 "supervisor",
-                "[waiting] feat-x has waited a minute for an answer (git paw say answer): a decision"
+                "[waiting] feat-x has waited 1 minute for an answer (git paw say answer): a decision"
             )]
         );
     }
