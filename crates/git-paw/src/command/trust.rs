@@ -2,6 +2,7 @@
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
@@ -14,7 +15,6 @@ use crate::approval::{self, Consent};
 use crate::command::autopilot;
 use crate::command::start::trusted;
 use crate::context::Context;
-use crate::output::count;
 
 /// Approve what this repository wants to run on your machine
 ///
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
         return answer(
             context,
             &json!({"revoked": taken_back}),
-            &format!("took back {}", count(taken_back as u64, "approval")),
+            &format!("took back {}", plural(taken_back, "approval")),
         );
     }
     let wishes = wishes(&repo, context)?;

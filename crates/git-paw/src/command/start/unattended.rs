@@ -15,6 +15,7 @@ use paw_agent::launch::command_line;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_core::error::EXIT_CANCELLED;
+use paw_core::text::plural;
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
@@ -154,13 +155,11 @@ fn follow(
     let chances = args.chances.unwrap_or(USUAL_CHANCES);
     let mut crew = Crew::new(session, checks, chances, context)?;
     let mut watch = Watch::new(&crew.members, chances, clock::now());
-    let agents = crew.members.len();
     context.output.note(&format!(
-        "session '{}': {agents} agent{}, for at most {}; Ctrl+C leaves {} at work",
+        "session '{}': {}, for at most {}; Ctrl+C leaves the session running",
         receipt.session_name,
-        if agents == 1 { "" } else { "s" },
+        plural(crew.members.len(), "agent"),
         summary::time(limit),
-        if agents == 1 { "it" } else { "them" },
     ));
     let end = until_the_end(&mut watch, &mut crew, &signs)?;
     // What became of the agents is told even where the merge could not be made.

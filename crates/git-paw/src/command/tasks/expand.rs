@@ -5,9 +5,10 @@ use paw_autopilot::expand::{Proposed, propose, write};
 use paw_autopilot::tasks::{ItemId, TagName, TaskId};
 use paw_autopilot::work::Site;
 use paw_core::PawError;
+use paw_core::text::{self, plural};
 use serde_json::json;
 
-use super::{CommonArgs, find_project, view};
+use super::{CommonArgs, find_project};
 use crate::approval::Consent;
 use crate::command::autopilot::executor;
 use crate::context::Context;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
     if context.output.wants_json() {
         return context.output.document(&json!({"tag": tag, "id": id, "added": added, "subtasks": proposed}));
     }
-    context.output.say(&format!("added {} to task {id}", crate::output::count(added.len() as u64, "subtask")))
+    context.output.say(&format!("added {} to task {id}", plural(added.len(), "subtask")))
 }
 
 /// Shows what is proposed, asks where somebody is to be asked, and writes it.
@@ -73,7 +74,7 @@ pub(crate) fn agree_and_write(
         let needs: Vec<String> = subtask.dependencies.iter().map(|other| format!("{id}.{other}")).collect();
         let needs =
             if needs.is_empty() { String::new() } else { format!(" [depends on {}]", needs.join(", ")) };
-        let row = format!("  {id}.{number} {}{needs}", view::line(&subtask.title));
+        let row = format!("  {id}.{number} {}{needs}", text::line(&subtask.title));
         if context.output.wants_json() { context.output.note(&row) } else { context.output.say(&row)? }
     }
     if ask {

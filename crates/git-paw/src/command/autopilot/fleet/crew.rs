@@ -8,10 +8,10 @@ use paw_autopilot::fleet::{FleetPlan, PlannedTask, Schedule, Standing, find_unfi
 use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::{Relaxation, Site};
 use paw_core::PawError;
+use paw_core::text::{self, plural};
 use paw_screen::terminal::EndSignals;
 
 use super::super::AutopilotArgs;
-use super::super::words::{count, line_kept};
 use super::child::{self, Stops};
 use super::ending::{Ending, State};
 use super::flags::{Begin, flags};
@@ -61,7 +61,7 @@ impl<'a> Crew<'a> {
         if !open.is_empty() {
             self.output.note(&format!(
                 "{} from {}, at most {at_once} at once; Ctrl+C ends them",
-                count(open.len(), "task"),
+                plural(open.len(), "task"),
                 self.plan.base
             ));
         }
@@ -109,7 +109,7 @@ impl<'a> Crew<'a> {
     }
 
     fn tell(&self, task: &TaskId, words: &str) {
-        self.output.note(&format!("[{task}] {}", line_kept(words)));
+        self.output.note(&format!("[{task}] {}", text::reveal(words)));
     }
 
     fn finished(&self, id: &TaskId, ending: Ending, place: Done) -> Option<Finished<'a>> {

@@ -23,6 +23,7 @@ use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::Site;
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
+use paw_core::text::plural;
 
 use super::{AutopilotArgs, gather, require_somebody};
 use crate::context::Context;
@@ -81,7 +82,7 @@ fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
         (false, true) => ", and push the branches",
         (false, false) => ", push the branches and open pull requests",
     };
-    let tasks = super::words::count(open, "task");
+    let tasks = plural(open, "task");
     let text = format!("Do {tasks} in worktrees of their own, from {}{then}?", plan.base);
     if TerminalPrompter.confirm(&Question { text: &text, instead: "--no-confirm" }, true)? {
         Ok(())

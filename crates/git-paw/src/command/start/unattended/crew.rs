@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::{Message, SessionId, Stored};
+use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_session::lifecycle::Session;
@@ -16,7 +17,7 @@ use paw_supervisor::unattended::order::mergeable;
 use paw_supervisor::unattended::{Judgement, Watch, words};
 
 use super::signs::{Sign, Signs};
-use super::spoken::{judgement, plain, short, spoken};
+use super::spoken::{judgement, plain, spoken};
 use crate::approval::Checks;
 use crate::command::{merge as merging, verify};
 use crate::context::Context;
@@ -107,7 +108,7 @@ impl<'a> Crew<'a> {
                     &artifact.agent_id,
                     Style::Dim,
                     &artifact.status,
-                    short(commit.unwrap_or_default()),
+                    short_commit(commit.unwrap_or_default()),
                 );
             }
             Message::Question(asked) => {

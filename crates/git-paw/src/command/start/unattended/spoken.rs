@@ -1,5 +1,6 @@
 //! How what happens is put into a line.
 
+use paw_core::text;
 use paw_supervisor::gates::{Proof, Report};
 use paw_supervisor::unattended::Judgement;
 
@@ -20,10 +21,10 @@ pub(super) fn judgement(report: &Report) -> Judgement {
 /// How a judgement is shown.
 pub(super) fn spoken(judgement: &Judgement) -> (Style, &'static str, String) {
     match judgement {
-        Judgement::Verified { commit } => (Style::Good, "verified", short(commit).to_owned()),
+        Judgement::Verified { commit } => (Style::Good, "verified", text::short_commit(commit).to_owned()),
         Judgement::Failed { commit, errors } => {
             let first = errors.first().and_then(|error| error.lines().next()).unwrap_or_default();
-            (Style::Bad, "failed", format!("{} {first}", short(commit)))
+            (Style::Bad, "failed", format!("{} {first}", text::short_commit(commit)))
         }
         Judgement::Unproven { why, .. } => (Style::Doubtful, "unproven", why.clone()),
         Judgement::Void => (Style::Dim, "moved while its gates ran", String::new()),
@@ -32,10 +33,6 @@ pub(super) fn spoken(judgement: &Judgement) -> (Style, &'static str, String) {
     }
 }
 
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
-}
-
-pub(super) fn plain(text: &str) -> String {
-    text.chars().take(300).flat_map(char::escape_debug).collect()
+pub(super) fn plain(words: &str) -> String {
+    text::reveal(&text::truncate_chars(words, 300))
 }

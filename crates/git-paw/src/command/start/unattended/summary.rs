@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_supervisor::merge;
 use paw_supervisor::unattended::Outcome;
@@ -63,7 +64,7 @@ impl Summary {
             return output.document(&self.document());
         }
         let row = |(_, branch, outcome): &(AgentId, BranchName, Outcome)| {
-            let commit = outcome.commit().map(|commit| commit.get(..10).unwrap_or(commit));
+            let commit = outcome.commit().map(short_commit);
             [
                 branch.to_string(),
                 self.word(branch, outcome).to_owned(),
