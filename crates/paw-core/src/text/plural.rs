@@ -3,12 +3,16 @@
 use std::fmt::Display;
 
 /// `1 agent`, `3 agents`.
-pub fn plural<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub fn plural<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// `1 process`, `3 processes`.
-pub fn plural_irregular<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+pub fn plural_irregular<N: Copy + Display + PartialEq + From<u8>>(
+    number: N,
+    one: &str,
+    many: &str,
+) -> String {
     if number == N::from(1) { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
