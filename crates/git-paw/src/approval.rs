@@ -7,6 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use paw_core::PawError;
 use paw_core::config::PawConfig;
+use paw_core::text;
 use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
@@ -174,7 +175,7 @@ fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
          agree, and do not ask again until it changes? [y/N] ",
         wanted.concat()
     );
-    let asked = stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush());
+    let asked = stderr.write_all(text::block(&question).as_bytes()).and_then(|()| stderr.flush());
     drop(stderr);
     let mut answer = String::new();
     let read = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));

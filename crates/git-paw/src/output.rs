@@ -1,12 +1,13 @@
 //! The only way to stdout and stderr: one JSON document or lines for people, colour on terminals only, and a
-//! closed pipe is no failure.
+//! closed pipe is no failure. Lines for people are sanitized here, so that text of others cannot act on a terminal.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use paw_core::PawError;
+use paw_core::{PawError, text};
 use serde::Serialize;
 use serde_json::Value;
 use tracing::{Event, Level, Subscriber};
@@ -25,6 +26,23 @@ pub(crate) enum Style {
     Good,
     Doubtful,
     Bad,
+}
+
+const ESCAPE: char = '\u{1b}';
+const RESET: &str = "\x1b[0m";
+
+impl Style {
+    const ALL: [Self; 5] = [Self::Bold, Self::Dim, Self::Good, Self::Doubtful, Self::Bad];
+
+    fn code(self) -> &'static str {
+        match self {
+            Self::Bold => "\x1b[1m",
+            Self::Dim => "\x1b[2m",
+            Self::Good => "\x1b[32m",
+            Self::Doubtful => "\x1b[33m",
+            Self::Bad => "\x1b[1;31m",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,15 +71,15 @@ impl Output {
         self.colour_out
     }
 
-    /// A line of the answer.
+    /// A line of the answer, or several. Unsafe characters are replaced; colours of [`Output::paint`] stay.
     pub(crate) fn say(self, line: &str) -> Result<(), PawError> {
-        self.write(format!("{line}\n").as_bytes())
+        self.write(format!("{}\n", safe(line, self.colour_out)).as_bytes())
     }
 
     /// The whole answer as one document.
     pub(crate) fn document(self, document: &impl Serialize) -> Result<(), PawError> {
         let text = serde_json::to_string_pretty(document).map_err(not_json)?;
-        self.say(&text)
+        self.write(format!("{text}\n").as_bytes())
     }
 
     /// Bytes of the answer, as they are.
@@ -82,6 +100,7 @@ impl Output {
         titles: [&str; N],
         rows: Vec<[String; N]>,
     ) -> Result<(), PawError> {
+        let rows = rows.into_iter().map(|row| row.map(|cell| text::line(&cell).into_owned()));
         let all: Vec<_> = [titles.map(str::to_owned)].into_iter().chain(rows).collect();
         let mut lines = columns(&all);
         lines[0] = self.paint(Style::Bold, &lines[0]);
@@ -100,10 +119,9 @@ impl Output {
         }
     }
 
-    /// What is going on, beside the answer.
-    #[expect(clippy::unused_self, reason = "there is one way out, and it is a value")]
+    /// What is going on, beside the answer. Sanitized like [`Output::say`].
     pub(crate) fn note(self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = writeln!(io::stderr().lock(), "{}", safe(line, self.colour_err));
     }
 
     pub(crate) fn warn(self, line: &str) {
@@ -145,12 +163,12 @@ fn not_json(error: serde_json::Error) -> PawError {
 
 /// Every column as wide as its widest cell, the last one as it is.
 fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| rows.iter().map(|row| text::width(&row[column])).max().unwrap_or_default();
     let widths: Vec<usize> = (0..N.saturating_sub(1)).map(width).chain([0]).collect();
-    let line = |row: &[String; N]| {
-        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        cells.join("  ")
+    let padded = |(cell, width): (&String, &usize)| {
+        format!("{cell}{}", " ".repeat(width.saturating_sub(text::width(cell))))
     };
+    let line = |row: &[String; N]| row.iter().zip(&widths).map(padded).collect::<Vec<_>>().join("  ");
     rows.iter().map(line).collect()
 }
 
@@ -160,14 +178,25 @@ fn colour_wanted() -> bool {
 }
 
 fn paint(colour: bool, style: Style, text: &str) -> String {
-    let code = match style {
-        Style::Bold => "1",
-        Style::Dim => "2",
-        Style::Good => "32",
-        Style::Doubtful => "33",
-        Style::Bad => "1;31",
-    };
-    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    if colour { format!("{}{text}{RESET}", style.code()) } else { text.to_owned() }
+}
+
+/// The text with U+FFFD for every unsafe character, except for our own codes where colour is used.
+fn safe(text: &str, colour: bool) -> Cow<'_, str> {
+    if !colour {
+        return text::block(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(ESCAPE) {
+        let (before, code) = rest.split_at(at);
+        safe.push_str(&text::block(before));
+        let own = Style::ALL.map(Style::code).into_iter().chain([RESET]).find(|own| code.starts_with(own));
+        safe.push_str(own.unwrap_or("\u{fffd}"));
+        rest = &code[own.map_or(ESCAPE.len_utf8(), str::len)..];
+    }
+    safe.push_str(&text::block(rest));
+    Cow::Owned(safe)
 }
 
 /// Sends the trace to stderr: warnings always, more by `-v`, or by `GIT_PAW_LOG` as `debug` or `paw::process=debug`.
@@ -203,12 +232,34 @@ where
             Level::WARN => write!(line, "{}: ", paint(colour, Style::Doubtful, "warning"))?,
             level => write!(line, "{} ", paint(colour, Style::Dim, &level.to_string().to_lowercase()))?,
         }
-        context.format_fields(line.by_ref(), event)?;
-        writeln!(line)
+        let mut fields = String::new();
+        context.format_fields(Writer::new(&mut fields), event)?;
+        writeln!(line, "{}", text::block(&fields))
     }
 }
 
-/// A number with its noun, as people say it.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_colour_codes_reach_a_terminal() {
+        let painted = paint(true, Style::Bad, "a\u{202e}b");
+        let line = format!("{painted}: c\u{1b}[2Jd\u{1b}]0;x\u{7}\n\te");
+        assert_eq!(
+            safe(&line, true),
+            "\u{1b}[1;31ma\u{fffd}b\u{1b}[0m: c\u{fffd}[2Jd\u{fffd}]0;x\u{fffd}\n\te"
+        );
+    }
+
+    #[test]
+    fn without_colour_no_escape_is_printed() {
+        assert_eq!(safe("\u{1b}[32mok\u{1b}[0m", false), "\u{fffd}[32mok\u{fffd}[0m");
+    }
+
+    #[test]
+    fn wide_letters_keep_the_columns_of_a_table_aligned() {
+        let rows = [["a", "x"], ["日本", "y"]].map(|row| row.map(str::to_owned));
+        assert_eq!(columns(&rows), ["a     x", "日本  y"]);
+    }
 }

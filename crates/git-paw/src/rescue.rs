@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use paw_core::text::first_paths;
 use paw_worktree::rescue::Rescue;
-use paw_worktree::shown::some_of;
 
 use crate::context::Context;
 
@@ -16,7 +16,7 @@ pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
 /// Names what has gone for good.
 pub(crate) fn tell_ignored(left: &[PathBuf], context: &Context) {
     if !left.is_empty() {
-        let names = some_of(left);
+        let names = first_paths(left);
         context.output.note(&format!("ignored files were not kept: {names} (--include-ignored keeps them)"));
     }
 }

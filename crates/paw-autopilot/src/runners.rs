@@ -21,7 +21,6 @@ mod nextest;
 mod node_test;
 pub mod package;
 mod place;
-mod plain;
 mod pytest;
 pub mod report;
 pub mod run;

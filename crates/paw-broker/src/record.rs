@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use paw_core::AgentId;
+use paw_core::{AgentId, text};
 use serde::{Deserialize, Serialize};
 
 use crate::log::Stored;
@@ -90,8 +90,8 @@ impl Records {
         match stored.message {
             Message::Status(status) => {
                 let record = self.of(stored);
-                record.cli = shorter(status.cli.as_deref()).or_else(|| record.cli.take());
-                record.phase = shorter(status.phase.as_deref()).or_else(|| record.phase.take());
+                record.cli = status.cli.as_deref().map(short).or_else(|| record.cli.take());
+                record.phase = status.phase.as_deref().map(short).or_else(|| record.phase.take());
                 if replaces(record, status) {
                     record.status = short(&status.status);
                 }
@@ -165,15 +165,8 @@ fn replaces(record: &AgentRecord, status: &Status) -> bool {
     !status.files().is_empty() && status.files() != record.modified_files
 }
 
-fn shorter(text: Option<&str>) -> Option<String> {
-    text.map(short)
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_WORD) {
-        None => text.to_owned(),
-        Some((end, _)) => text[..end].to_owned(),
-    }
+fn short(word: &str) -> String {
+    text::truncate_chars(word, LONGEST_WORD).into_owned()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod config;
 pub mod error;
 pub mod name;
 pub mod receipt;
+pub mod text;
 
 pub use error::{Diagnostic, ErrorCode, ErrorReport, PawError};
 pub use name::{AgentId, BranchName, NameError, ProjectName, SessionName};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use paw_core::text::plural_irregular;
 use paw_host::clock::{self, Stopwatch};
 use paw_host::process;
 use paw_host::trust::TrustStore;
@@ -199,8 +200,9 @@ fn end_forgotten_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
     for talk in conversations.filter(|talk| talk.status == ConversationStatus::Active) {
         let ended = process::end_marked(talk.id.as_str());
         tracing::warn!(
-            "conversation {} was interrupted; {ended} processes of it were still running",
-            talk.id
+            "conversation {} was interrupted; {} still running",
+            talk.id,
+            plural_irregular(ended, "process was", "processes were")
         );
     }
     registry.interrupt_conversations(clock::now())?;

@@ -1,14 +1,15 @@
-//! What strangers wrote, made harmless for a terminal.
+//! Text of agents as the screen draws it.
 //!
-//! Agents write messages, and whatever they read may speak through them. A [`Text`] holds no escape sequence, no
-//! control character, nothing that turns the direction of writing, and no sequence whose width terminals disagree
-//! about, so the columns of a table stay where they are.
+//! Agents write messages, and a file they read may control what they write. A [`Text`] holds no hidden character
+//! ([`paw_core::text::is_hidden`]) and no sequence whose width terminals disagree about, so the columns of a table
+//! stay aligned. Other than [`paw_core::text::line`] it drops what it cannot draw: every cell counts here.
 
 use std::fmt;
 
+use paw_core::text::{columns, is_hidden, strip_terminal_codes, width};
 use unicode_width::UnicodeWidthChar as _;
 
-/// How much of one text is kept. Nobody reads more on a dashboard.
+/// How much of one text is kept: more than a dashboard shows.
 const KEPT: usize = 16 * 1024;
 /// More marks than this on one letter are there to draw over other lines.
 const MARKS: usize = 2;
@@ -53,19 +54,19 @@ impl From<&str> for Text {
 fn neutral(raw: &str, line_break: char) -> String {
     let mut kept = String::with_capacity(raw.len().min(KEPT));
     let mut marks = 0;
-    let mut rest = raw.chars();
-    while let Some(c) = rest.next() {
+    for c in strip_terminal_codes(raw).chars() {
         if kept.len() >= KEPT {
             kept.push('…');
             break;
         }
         match c {
-            '\u{1b}' => skip_escape(&mut rest),
-            '\u{9b}' => skip_control_sequence(&mut rest),
-            '\n' | '\u{2028}' | '\u{2029}' => kept.push(line_break),
+            '\n' => kept.push(line_break),
+            '\r' => {}
             '\t' => kept.push(' '),
+            // The line and paragraph separators of Unicode.
+            c if is_hidden(c) && c.is_whitespace() => kept.push(line_break),
             '\u{1f1e6}'..='\u{1f1ff}' => kept.push(flag_letter(c)),
-            c if is_invisible(c) => {}
+            c if is_dropped(c) => {}
             c if is_private(c) => kept.push('\u{fffd}'),
             c => match c.width() {
                 None => {}
@@ -84,64 +85,9 @@ fn neutral(raw: &str, line_break: char) -> String {
     kept
 }
 
-/// What follows an escape character and belongs to it.
-fn skip_escape(rest: &mut std::str::Chars<'_>) {
-    let mut ahead = rest.clone();
-    match ahead.next() {
-        Some('[') => {
-            *rest = ahead;
-            skip_control_sequence(rest);
-        }
-        Some(']' | 'P' | '_' | '^' | 'X') => {
-            *rest = ahead.clone();
-            // Without its end the introducer alone is dropped: a text must not be able to hide its own rest.
-            while let Some(c) = ahead.next() {
-                if c == '\u{7}' || c == '\u{9c}' || (c == '\u{1b}' && ahead.next() == Some('\\')) {
-                    *rest = ahead;
-                    return;
-                }
-            }
-        }
-        Some(c @ ' '..='/') => {
-            // Two intermediate characters at most: charset and keypad selections.
-            *rest = ahead.clone();
-            if matches!(ahead.next(), Some('0'..='~')) && c != ' ' {
-                *rest = ahead;
-            }
-        }
-        Some('0'..='~') => *rest = ahead,
-        _ => {}
-    }
-}
-
-fn skip_control_sequence(rest: &mut std::str::Chars<'_>) {
-    let mut ahead = rest.clone();
-    for c in ahead.by_ref() {
-        match c {
-            ' '..='?' => {}
-            '@'..='~' => {
-                *rest = ahead;
-                return;
-            }
-            // Broken off: what follows is text again.
-            _ => return,
-        }
-    }
-    *rest = ahead;
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        // soft hyphen, Arabic letter mark, zero-width and direction marks
-        '\u{ad}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        // word joiner, invisible operators, isolates, byte order mark
-        | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        // variation selectors, keycap, skin tones: terminals disagree about the width of what they change
-        | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{20e3}' | '\u{1f3fb}'..='\u{1f3ff}'
-        // fillers that look like nothing, interlinear annotation, tags
-        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    )
+/// Beside what is hidden: keycaps and skin tones, because terminals disagree about the width of what they change.
+fn is_dropped(c: char) -> bool {
+    is_hidden(c) || matches!(c, '\u{20e3}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
 
 fn is_private(c: char) -> bool {
@@ -151,64 +97,6 @@ fn is_private(c: char) -> bool {
 /// A flag is two of these; some terminals draw a flag, some draw letters, each in its own width.
 fn flag_letter(c: char) -> char {
     u8::try_from(u32::from(c) - 0x1f1e6).map_or('?', |offset| char::from(b'A' + offset))
-}
-
-/// Columns that a harmless text takes on the screen.
-pub fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
-}
-
-/// Columns of one character.
-pub fn columns(c: char) -> usize {
-    c.width().unwrap_or(0)
-}
-
-/// As much of the text as fits, ending in `…` when something is missing.
-pub fn clip(text: &str, room: usize) -> String {
-    // A text longer than its room in bytes may still fit; one shorter always does.
-    if text.len() <= room || fits(text, room) {
-        return text.to_owned();
-    }
-    let mut clipped = take(text, room.saturating_sub(1));
-    if room > 0 {
-        clipped.push('…');
-    }
-    clipped
-}
-
-/// As much of the end of the text as fits, beginning with `…` when something is missing.
-pub fn clip_start(text: &str, room: usize) -> String {
-    if fits(text, room) {
-        return text.to_owned();
-    }
-    let mut used = usize::from(room > 0);
-    let mut start = text.len();
-    for (place, c) in text.char_indices().rev() {
-        used += columns(c);
-        if used > room {
-            break;
-        }
-        start = place;
-    }
-    if room == 0 { String::new() } else { format!("…{}", &text[start..]) }
-}
-
-fn fits(text: &str, room: usize) -> bool {
-    let mut used = 0;
-    text.chars().all(|c| {
-        used += columns(c);
-        used <= room
-    })
-}
-
-fn take(text: &str, room: usize) -> String {
-    let mut used = 0;
-    text.chars()
-        .take_while(|c| {
-            used += columns(*c);
-            used <= room
-        })
-        .collect()
 }
 
 /// The text in lines of at most `room` columns, broken at spaces where there are any.
@@ -254,23 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn colours_titles_and_links_leave_only_their_words() {
-        assert_eq!(line("\u{1b}[1;31mred\u{1b}[0m"), "red");
-        assert_eq!(line("\u{1b}]0;evil title\u{7}text"), "text");
-        assert_eq!(line("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\"), "link");
-        assert_eq!(line("\u{9b}2Jgone"), "gone");
-        assert_eq!(line("a\u{1b}(0b\u{1b}=c\u{1b}cd"), "abcd");
-    }
-
-    #[test]
-    fn a_sequence_that_never_ends_hides_nothing() {
-        assert_eq!(line("\u{1b}]0;still here"), "0;still here");
-        assert_eq!(line("\u{1b}[31\u{1}text"), "31text");
-        assert_eq!(line("end\u{1b}"), "end");
-    }
-
-    #[test]
-    fn control_characters_and_direction_marks_are_gone() {
+    fn escape_sequences_controls_and_direction_marks_are_gone() {
+        assert_eq!(line("\u{1b}[1;31mred\u{1b}[0m\u{1b}]0;title\u{7}"), "red");
         assert_eq!(line("a\rb\u{8}c\u{0}d\u{85}e"), "abcde");
         assert_eq!(line("user\u{202e}txt.exe\u{2066}x\u{200f}"), "usertxt.exex");
         assert_eq!(line("zero\u{200b}width\u{feff}"), "zerowidth");
@@ -293,6 +166,7 @@ mod tests {
     #[test]
     fn lines_are_kept_or_joined() {
         assert_eq!(Text::new("a\r\n\tb").as_str(), "a\n b");
+        assert_eq!(Text::new("a\u{2028}b").as_str(), "a\nb");
         assert_eq!(line("  a\n\n\tb  c "), "a b c");
     }
 
@@ -300,18 +174,6 @@ mod tests {
     fn a_huge_text_is_cut() {
         let text = Text::new(&"é".repeat(1_000_000));
         assert!(text.as_str().len() < KEPT + 8 && text.as_str().ends_with('…'));
-    }
-
-    #[test]
-    fn clipping_counts_columns() {
-        assert_eq!(clip("hello", 5), "hello");
-        assert_eq!(clip("hello", 4), "hel…");
-        assert_eq!(clip("日本語", 5), "日本…");
-        assert_eq!(clip("日本語", 4), "日…");
-        assert_eq!(clip("hello", 1), "…");
-        assert_eq!(clip("hello", 0), "");
-        assert_eq!(clip_start("src/auth/token.rs", 9), "…token.rs");
-        assert_eq!(clip_start("日本語", 4), "…語");
     }
 
     #[test]
@@ -327,17 +189,10 @@ mod tests {
         fn nothing_dangerous_is_left_of_any_text(raw in "(\\PC|\\pC|\u{1b}[\\[\\]a-z0-9;]?){0,60}") {
             for text in [Text::new(&raw), Text::line(&raw)] {
                 for c in text.as_str().chars() {
-                    prop_assert!(c == '\n' || (!c.is_control() && !is_invisible(c)), "{:?}", c);
+                    prop_assert!(c == '\n' || !is_hidden(c), "{:?}", c);
                 }
             }
             prop_assert!(!Text::line(&raw).as_str().contains('\n'));
-        }
-
-        #[test]
-        fn what_is_clipped_fits(raw in "\\PC{0,40}", room in 0_usize..30) {
-            let text = Text::line(&raw);
-            prop_assert!(width(&clip(text.as_str(), room)) <= room);
-            prop_assert!(width(&clip_start(text.as_str(), room)) <= room);
         }
 
         #[test]

@@ -1,7 +1,6 @@
 //! Texts that a stranger wrote: read whole or not at all, within a size and a directory, as plain lines.
 //!
 //! - [`read`]: the file
-//! - [`harmless`]: a part of it that is shown to people
 //! - [`front_matter`]: the YAML between the `---` at its top
 
 pub(crate) mod front_matter;
@@ -57,15 +56,6 @@ pub(crate) fn read(path: &Path, within: Option<&Path>) -> Result<Option<Text>, D
     Ok(Some(plain(&bytes)))
 }
 
-/// A text in one line that a terminal only shows.
-pub(crate) fn harmless(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if obeyed(c) { '\u{fffd}' } else { c }).collect()
-}
-
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -117,11 +107,6 @@ mod tests {
         assert!(matches!(read("huge.md"), Err(DocumentError::TooLarge)));
         write(&inside.join("large.md"), &vec![b'x'; size]);
         assert_eq!(read("large.md").unwrap().unwrap().text.len(), size);
-    }
-
-    #[test]
-    fn what_is_shown_moves_no_cursor() {
-        assert_eq!(harmless("it's \u{1b}[31m\nred\u{202e}"), "it's \u{fffd}[31m\u{fffd}red\u{fffd}");
     }
 
     proptest! {

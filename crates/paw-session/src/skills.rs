@@ -8,10 +8,11 @@ mod fill;
 use std::path::{Path, PathBuf};
 
 use paw_core::error::SkillError;
+use paw_core::text;
 
 pub use fill::{Filled, Values, fill};
 
-use crate::document::{self, DocumentError, Text, front_matter, harmless};
+use crate::document::{self, DocumentError, Text, front_matter};
 
 /// How agents work beside each other.
 pub const COORDINATION: &str = "coordination";
@@ -99,7 +100,8 @@ fn parse(name: &str, text: &str, origin: Origin) -> Result<(Skill, Option<String
     };
     let own_name = require(parts.matter.name, "name")?;
     let description = require(parts.matter.description, "description")?;
-    let odd = (own_name != name).then(|| harmless(&format!("it calls itself '{own_name}', not '{name}'")));
+    let odd = (own_name != name)
+        .then(|| text::line(&format!("it calls itself '{own_name}', not '{name}'")).into_owned());
     Ok((Skill { name: own_name, description, body: parts.body.to_owned(), origin }, odd))
 }
 

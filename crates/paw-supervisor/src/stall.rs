@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use paw_agent::state::State;
 use paw_core::config::SupervisorConfig;
+use paw_core::text::{self, plural};
 
 use limit::Limit;
 pub use reset::reset_at;
@@ -105,9 +106,11 @@ impl Stall {
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Silent { minutes } => write!(f, "at work for {minutes} minutes without a sign of progress"),
+            Self::Silent { minutes } => {
+                write!(f, "at work for {} without a sign of progress", plural(*minutes, "minute"))
+            }
             Self::Looping { what, times } => {
-                let what: String = what.chars().take(200).flat_map(char::escape_debug).collect();
+                let what = text::reveal(&text::truncate_chars(what, 200));
                 write!(f, "has run the same command {times} times in a row: {what}")
             }
             Self::Dead => f.write_str("its CLI has ended"),
@@ -117,7 +120,7 @@ impl fmt::Display for Stall {
                 write!(f, "its conversation has grown to {} thousand tokens", tokens / 1000)
             }
             Self::Limited { resets: Some(time) } => {
-                let time: String = time.chars().take(60).flat_map(char::escape_debug).collect();
+                let time = text::reveal(&text::truncate_chars(time, 60));
                 let until = if time.starts_with("in ") { ", which is over" } else { " until" };
                 write!(f, "has used up what it may{until} {time}; it is told to go on then")
             }

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use paw_broker::Message;
 use paw_broker::message::Feedback;
 use paw_core::AgentId;
+use paw_core::text::{self, plural};
 
 /// Begins the text of an approval that waits in a pane. It is answered there, not by a message.
 const APPROVAL: &str = "[approval]";
@@ -110,14 +111,13 @@ impl Unanswered {
 fn reminder(one: &Asked, to_supervisor: bool, waited: SignedDuration) -> Message {
     let person = || AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor());
     let whom = if to_supervisor { AgentId::supervisor() } else { person() };
-    let text: String = one.text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let question = text::reveal(&text::truncate_chars(&one.text, LONGEST));
     let how = if one.text.starts_with(APPROVAL) { "" } else { " (git paw say answer)" };
     let waited = match waited.as_mins() {
-        0 => format!("{} seconds", waited.as_secs()),
-        1 => "a minute".to_owned(),
-        minutes => format!("{minutes} minutes"),
+        0 => plural(waited.as_secs(), "second"),
+        minutes => plural(minutes, "minute"),
     };
-    let text = format!("[waiting] {} has waited {waited} for an answer{how}: {text}", one.agent);
+    let text = format!("[waiting] {} has waited {waited} for an answer{how}: {question}", one.agent);
     Feedback::new(whom, one.agent.clone(), vec![text]).into()
 }
 
@@ -228,7 +228,7 @@ mod tests {
             told(&said),
             [(
                 "supervisor",
-                "[waiting] feat-x has waited a minute for an answer (git paw say answer): a decision"
+                "[waiting] feat-x has waited 1 minute for an answer (git paw say answer): a decision"
             )]
         );
     }

@@ -25,6 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use paw_core::text::plural;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::GitError;
 
@@ -42,7 +43,7 @@ pub enum CopyError {
     Pattern { pattern: String, reason: String },
     #[error("cannot find out which files are ignored: {0}")]
     Git(#[from] GitError),
-    #[error("no space left for {} in {} ({copied} files were copied before it)", path.display(), to.display())]
+    #[error("no space left for {} in {} ({} copied before it)", path.display(), to.display(), plural(*copied, "file"))]
     DiskFull { path: PathBuf, to: PathBuf, copied: u64 },
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use paw_core::text::{self, first_paths};
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, NameError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
@@ -11,7 +12,6 @@ use serde_json::{Value, json};
 use crate::copy::CopyError;
 use crate::id::{ConversationId, WorktreeId};
 use crate::rescue::RescueError;
-use crate::shown::{printable, some_of};
 
 /// Something a worktree operation could not do.
 ///
@@ -68,15 +68,15 @@ pub enum WorktreeError {
     Broken { path: PathBuf, problem: String },
     #[error("Worktree is being created or removed by another process")]
     Busy { id: WorktreeId },
-    #[error("Worktree has uncommitted changes: {}", some_of(.files))]
+    #[error("Worktree has uncommitted changes: {}", first_paths(.files))]
     Dirty { files: Vec<PathBuf> },
-    #[error("Other worktrees lie in the worktree: {}", some_of(.paths))]
+    #[error("Other worktrees lie in the worktree: {}", first_paths(.paths))]
     HoldsWorktrees { paths: Vec<PathBuf> },
     #[error("Worktree is locked{}", because(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     InConversation { ids: Vec<ConversationId> },
-    #[error("Processes live in the worktree: {}", printable(&.processes.join(", ")))]
+    #[error("Processes live in the worktree: {}", text::line(&.processes.join(", ")))]
     Inhabited { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
@@ -239,7 +239,7 @@ fn joined(ids: &[WorktreeId]) -> String {
 }
 
 fn because(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {}", printable(reason)) }
+    if reason.is_empty() { String::new() } else { format!(": {}", text::line(reason)) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! - [`reconcile`]: directories that vanish and come back; `recover`: what a crash left half done
 //! - [`rescue`]: work kept before it is removed
 //! - [`setup`] and [`copy`]: what makes a fresh worktree ready for work
-//! - [`error`] and [`id`]: codes, messages, ids; [`shown`]: names that others chose; [`crash`]: moments at which a test can make us die
+//! - [`error`] and [`id`]: codes, messages, ids; [`crash`]: moments at which a test can make us die
 
 pub mod adopt;
 pub mod check;
@@ -29,7 +29,6 @@ mod rollback;
 pub mod service;
 pub mod session;
 pub mod setup;
-pub mod shown;
 pub mod switch;
 
 pub use create::{CreateRequest, Created, Preparation, Prepared, Step};

@@ -3,7 +3,6 @@
 //! [`plan`] says what would run and whether somebody must approve it first; [`run`] runs it and stops at the first
 //! failure. A failed setup is an outcome, never an error: the worktree stays. Asking for approval is not done here.
 
-mod line;
 mod plan;
 mod script;
 
@@ -11,6 +10,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use paw_core::text;
 use paw_core::{BranchName, ErrorCode, ErrorReport};
 use paw_host::process::{Command, Exit};
 
@@ -145,7 +145,7 @@ fn execute(
     if let Some(limit) = limit {
         command = command.time_limit(limit);
     }
-    match command.stream(|_, bytes| on_line(&line::printable(bytes))) {
+    match command.stream(|_, bytes| on_line(&text::output_line(&String::from_utf8_lossy(bytes)))) {
         Ok(exit) => judge(&step.name, exit),
         Err(error) => {
             Some(SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)))

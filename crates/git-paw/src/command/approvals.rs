@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use paw_core::PawError;
+use paw_core::text::{self, plural};
 use paw_host::process::shell_quote;
 use paw_supervisor::approval::log::{Entry, VerdictLog, suggest};
 use paw_supervisor::approval::{self, Verdict};
@@ -12,7 +13,6 @@ use serde_json::json;
 
 use crate::approval::rules;
 use crate::context::Context;
-use crate::output::count;
 
 /// List what was approved for agents, what you were asked about, and which rules would answer it
 #[derive(Debug, Args)]
@@ -119,7 +119,7 @@ fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
         .output
         .table(["TIME", "AGENT", "VERDICT", "COMMAND", "REASON"], shown.iter().map(row).collect())?;
     for suggestion in &suggestions {
-        let times = count(suggestion.count as u64, "time");
+        let times = plural(suggestion.count, "time");
         let rule = &suggestion.pattern;
         context.output.note(&format!(
             "hint: asked {times} about `{rule}`; to allow it: [supervisor.common_dev_allowlist] extra = [\"{rule}\"]"
@@ -130,7 +130,6 @@ fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
 
 fn row(entry: &Entry) -> [String; 5] {
     let at = entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string();
-    // Agents wrote these; nothing in them may reach the terminal as a control character.
-    let plain = |text: &str| text.chars().take(100).flat_map(char::escape_debug).collect::<String>();
+    let plain = |words: &str| text::reveal(&text::truncate_chars(words, 100));
     [at, plain(&entry.agent), plain(&entry.verdict), plain(&entry.command), plain(&entry.reason)]
 }

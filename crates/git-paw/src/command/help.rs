@@ -16,8 +16,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, Parser as _};
 use paw_core::PawError;
 use paw_core::error::EXIT_CANCELLED;
+use paw_core::text;
 use paw_host::process;
-use paw_screen::text::Text;
 
 use crate::cli::Cli;
 use crate::context::Context;
@@ -80,7 +80,7 @@ fn show_command(words: &[String]) {
 
 fn refuse(words: &str) -> ExitCode {
     let message =
-        format!("there is no command and no chapter '{}'; `git paw help` lists them", Text::line(words));
+        format!("there is no command and no chapter '{}'; `git paw help` lists them", text::line(words));
     let _ = Cli::command().error(ErrorKind::InvalidSubcommand, message).print();
     ExitCode::from(EXIT_CANCELLED)
 }

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_session::launch;
 use paw_session::lifecycle::purge::{self, Progress};
 use paw_session::lifecycle::unmerged::Unmerged;
 use paw_worktree::Worktrees;
 
 use crate::context::Context;
-use crate::output::count;
 use crate::prompt::{Prompter as _, Question, TerminalPrompter};
 use crate::rescue::tell_rescue;
 use crate::session::own_pane;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     if purged.kept.is_empty() {
         return context.output.say(&format!("Purged session '{name}'."));
     }
-    let kept = count(purged.kept.len() as u64, "worktree");
+    let kept = plural(purged.kept.len(), "worktree");
     context.output.say(&format!("Purged session '{name}', except for {kept}."))?;
     context
         .output
@@ -75,7 +75,7 @@ fn warn_of(unmerged: &[Unmerged], context: &Context) {
     if unmerged.is_empty() {
         return;
     }
-    let line = |one: &Unmerged| format!("\n  {} ({})", one.branch, count(one.commits, "commit"));
+    let line = |one: &Unmerged| format!("\n  {} ({})", one.branch, plural(one.commits, "commit"));
     let lines: Vec<_> = unmerged.iter().map(line).collect();
     let number = unmerged.len();
     context.output.note(&format!("Warning: {number} branch(es) have unmerged commits:{}", lines.concat()));
@@ -110,7 +110,7 @@ fn forget_stale(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     for receipt in &stale {
         context.output.note(&format!("  {} ({})", receipt.session_name, receipt.repo_path.display()));
     }
-    let text = format!("Forget {}?", count(stale.len() as u64, "stale session"));
+    let text = format!("Forget {}?", plural(stale.len(), "stale session"));
     if !args.force && !TerminalPrompter.confirm(&Question { text: &text, instead: AGAIN }, false)? {
         return context.output.say("Purge cancelled.");
     }

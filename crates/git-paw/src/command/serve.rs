@@ -2,10 +2,10 @@
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_runtime::SessionProcess;
 
 use crate::context::Context;
-use crate::output::count;
 
 /// Run the message broker without a screen
 ///
@@ -19,7 +19,7 @@ pub(crate) struct ServeArgs {}
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = SessionProcess::start(context.session_settings()?)?;
-    let watched = count(session.members().len() as u64, "worktree");
+    let watched = plural(session.members().len(), "worktree");
     context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C stops it)", session.url()));
     session.runtime().block_on(session.ended());
     session.stop();

@@ -5,6 +5,7 @@ use std::iter;
 use clap::Args;
 use paw_autopilot::work::Site;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, Subject, TrustStore};
@@ -17,7 +18,6 @@ use serde_json::json;
 use crate::approval::autopilot::TESTS_QUESTION;
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::output::count;
 
 /// Approve what this repository wants to run on your machine
 ///
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
         return answer(
             context,
             &json!({"revoked": taken_back}),
-            &format!("took back {}", count(taken_back as u64, "approval")),
+            &format!("took back {}", plural(taken_back, "approval")),
         );
     }
     let wishes = wishes(&repo, context)?;

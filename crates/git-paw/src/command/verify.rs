@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use paw_core::error::EXIT_FAILURE;
+use paw_core::text::short_commit;
 use paw_core::{BranchName, PawError};
 use paw_host::clock;
-use paw_screen::text::Text;
 use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, Status, Stop};
 use paw_supervisor::merge::{agent_of, members_of};
 use serde::Serialize;
@@ -127,13 +127,13 @@ fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {
     for finding in report.findings.iter().filter(|finding| finding.status == Status::FailedBefore) {
         output.note(&format!("{} fails on the main branch as well: {}", finding.gate, finding.end));
         for line in &finding.tail {
-            output.note(&format!("  {}", Text::line(line)));
+            output.note(&format!("  {line}"));
         }
         output.note(&format!("  all of it: {}", finding.log));
     }
     let style = if report.proof == GateProof::Verified { Style::Good } else { Style::Bad };
     let word = output.paint(style, report.proof.as_str());
     let why = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let commit = report.commit.get(..10).unwrap_or(&report.commit);
+    let commit = short_commit(&report.commit);
     output.say(&format!("{word} {} at {commit}{why}", report.branch))
 }

@@ -11,8 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use paw_agent::detect::CliInfo;
-use paw_core::{BranchName, PawError};
-use paw_screen::text::Text;
+use paw_core::{BranchName, PawError, text};
 use paw_session::specs::{self, SpecEntry};
 
 pub(crate) use terminal::TerminalPrompter;
@@ -133,14 +132,9 @@ fn some<T: Clone>(offered: &[T], picked: &[usize]) -> Result<Vec<T>, PawError> {
     if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
 }
 
-/// A name as a row: what a terminal would obey, or nobody could see, is spelled out.
+/// A name as a row, in which hidden characters are spelled out: two rows that look equal are equal.
 fn row(name: &str) -> String {
-    let shown = Text::line(name);
-    if shown.as_str() == name {
-        name.to_owned()
-    } else {
-        Text::line(&name.escape_debug().to_string()).to_string()
-    }
+    text::reveal(name)
 }
 
 /// How CLIs are assigned to branches.

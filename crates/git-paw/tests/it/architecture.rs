@@ -161,6 +161,29 @@ fn hints_become_lines_in_one_place_only() {
     assert_eq!(found, [root().join("crates/paw-core/src/error/report.rs")]);
 }
 
+/// Text that others wrote is sanitized by one list of characters. A second list would miss some of them.
+#[test]
+fn only_the_text_module_spells_bidirectional_and_invisible_characters() {
+    let ranges = [0x61c..=0x61c, 0x200b..=0x200f, 0x2028..=0x202e, 0x2060..=0x206f];
+    let spelled: Vec<String> = ranges.iter().cloned().flatten().map(|code| format!("{code:x}")).collect();
+    let files = manifests().into_keys().filter(|name| name != TESTKIT).flat_map(|name| sources(&name));
+    for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
+        let path = file.strip_prefix(root()).unwrap().to_str().unwrap();
+        if path.starts_with("crates/paw-core/src/text") || path.contains("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let shipped = text.split("mod tests {").next().unwrap().to_lowercase();
+        for code in &spelled {
+            for literal in [format!("u{{{code}}}"), format!("u{{0{code}}}"), format!("0x{code}")] {
+                assert!(!shipped.contains(&literal), "{path} spells {literal}; use paw_core::text");
+            }
+        }
+        let raw = |c: char| ranges.iter().any(|range| range.contains(&u32::from(c)));
+        assert!(!shipped.contains(raw), "{path} holds an invisible character; use paw_core::text");
+    }
+}
+
 #[test]
 fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     for file in sources("git-paw") {

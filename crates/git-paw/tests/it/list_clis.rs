@@ -41,6 +41,29 @@ fn detected_and_custom_clis_are_listed_together() {
 }
 
 #[test]
+fn list_clis_prints_no_unsafe_characters_of_the_configuration() {
+    let sandbox = Sandbox::new();
+    sandbox.install_program("wrapper", SCRIPT);
+    sandbox.write(
+        "home/.config/git-paw/config.toml",
+        r#"[clis.evil]
+command = "wrapper"
+display_name = "E\u202evil\u001b[2J\n"
+[clis.ghost]
+command = "gh\u2066ost\u0007"
+"#,
+    );
+    insta::assert_snapshot!(paw(&sandbox, &sandbox.root(), &["list-clis"]), @"
+    exit 0
+    --- stdout
+    NAME  DISPLAY NAME  SOURCE  PATH
+    evil  E�vil�[2J     custom  [SANDBOX]/bin/wrapper
+    --- stderr
+    warning: CLI 'ghost' is configured, but its command 'gh�ost�' was not found
+    ");
+}
+
+#[test]
 fn the_list_as_json_is_one_document() {
     let sandbox = Sandbox::new();
     sandbox.install_program("codex", SCRIPT);

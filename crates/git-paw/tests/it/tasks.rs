@@ -41,7 +41,7 @@ fn tasks_are_listed_with_what_is_wrong_with_them_and_without_control_characters(
     exit 0
     --- stdout
     1 [done] Storage
-    2 [in-progress] Metrics  [31m
+    2 [in-progress] Metrics �[31m
       2.1 [done] Schema
       2.2 [pending] Endpoint
       2.3 [pending] Widget

@@ -26,7 +26,7 @@ fn a_dry_run_shows_the_task_and_writes_nothing() {
     --- stdout
     would add a task with 2 subtasks to 'master': Add login
       1 Add the endpoint
-      2 Show the  [31mcode
+      2 Show the �[31mcode
 
       Spec: specs/add-login (add-login)
 
@@ -35,7 +35,7 @@ fn a_dry_run_shows_the_task_and_writes_nothing() {
       - [ ] 1.2 Add the endpoint
         - answers 201
       ## 2. Page
-      - [ ] 2.1 Show the  [31mcode
+      - [ ] 2.1 Show the �[31mcode
 
       ## Spec: auth
 
@@ -56,7 +56,7 @@ fn a_spec_becomes_a_task_once_with_its_open_tasks_as_subtasks() {
     --- stdout
     added task 1 with 2 subtasks to 'master': Add login
       1 Add the endpoint
-      2 Show the  [31mcode
+      2 Show the �[31mcode
     ");
     let text = fs::read_to_string(repo.root.join(".taskmaster/tasks/tasks.json")).unwrap();
     let stored: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -1,13 +1,15 @@
 //! A prompt as it may be pasted, and how it is recognised when it comes back.
 
+use paw_core::text::is_unsafe;
+
 /// Letters at the end of a text that tell it from others.
 const TRACE: usize = 24;
 
-/// The text without anything that a terminal would take for more than text: an escape sequence in it could end the paste
-/// and become keys. Nothing is left of a text of blanks.
+/// The text without unsafe characters: an escape sequence in it could end the paste and become keys, and hidden
+/// characters would be read by the CLI but not by a person. `None` if only whitespace is left.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let text: String = text.chars().filter(|c| !is_unsafe(*c) || matches!(c, '\n' | '\t')).collect();
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -29,6 +31,7 @@ mod tests {
         assert_eq!(clean("a\u{1b}[201~\rrm -rf x\u{9b}201~\0").unwrap(), "a[201~\nrm -rf x201~");
         assert_eq!(clean("\tone\r\n\r\n\ttwo \n").unwrap(), "one\n\n\ttwo");
         assert_eq!(clean(" \u{1b}\n "), None);
+        assert_eq!(clean("do \u{e0072}\u{e006d}\u{202e}it").unwrap(), "do it");
     }
 
     #[test]
@@ -41,7 +44,7 @@ mod tests {
         #[test]
         fn nothing_but_text_is_left(text in "(\\PC|\\pC){0,60}") {
             if let Some(clean) = clean(&text) {
-                prop_assert!(clean.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+                prop_assert!(clean.chars().all(|c| !is_unsafe(c) || c == '\n' || c == '\t'));
                 prop_assert_eq!(super::clean(&clean), Some(clean));
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use paw_core::text;
 use paw_host::process::{Exit, Stream};
 
 use super::{Done, Event, OutputReader, TurnFacts};
@@ -34,7 +35,7 @@ impl Listener {
         match stream {
             Stream::Out => self.reader.out(line),
             Stream::Err => {
-                let line = without_escapes(line);
+                let line = text::output_line(line);
                 if !line.trim().is_empty() {
                     if self.last_words.len() == LAST_WORDS {
                         self.last_words.pop_front();
@@ -71,22 +72,6 @@ fn judge(verdict: Option<Result<(), String>>, exit: Exit, last_words: &str) -> R
     }
 }
 
-/// Without colours and cursor movements.
-fn without_escapes(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' if letters.as_str().starts_with('[') => {
-                letters.by_ref().skip(1).find(|c| ('\u{40}'..='\u{7e}').contains(c));
-            }
-            c if c.is_control() && c != '\t' => {}
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,12 +84,6 @@ mod tests {
         assert_eq!(judge(Some(Ok(())), Exit::Code(2), "oh"), Err("the CLI exited with code 2: oh".into()));
         let silent = judge(None, Exit::Signal(9), "");
         assert_eq!(silent, Err("the CLI was ended by signal 9 without saying how the turn went".into()));
-    }
-
-    #[test]
-    fn colours_are_taken_out_of_what_people_read() {
-        assert_eq!(without_escapes("\u{1b}[93m\u{1b}[1m! \u{1b}[0mno\u{7}"), "! no");
-        assert_eq!(without_escapes("\u{1b}[unfinished 1"), "nfinished 1");
     }
 
     #[test]

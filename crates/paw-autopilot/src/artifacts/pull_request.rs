@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use paw_core::text::short_commit;
+
 use super::manifest::Percents;
 use crate::engine::{Run, StepOutcome};
 use crate::runners::{Outcome, Report};
@@ -33,9 +35,7 @@ fn subtasks(run: &Run) -> String {
     let mut text = String::new();
     for step in &run.steps {
         let (mark, how) = match &step.outcome {
-            StepOutcome::Committed { sha } => {
-                ("x", format!("commit {}", sha.chars().take(10).collect::<String>()))
-            }
+            StepOutcome::Committed { sha } => ("x", format!("commit {}", short_commit(sha))),
             StepOutcome::AlreadyImplemented => {
                 ("x", "already implemented: its tests passed at once".to_owned())
             }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use paw_core::text::plural;
+
 use super::state::{Pause, Run, Stage};
 
 impl Pause {
@@ -53,8 +55,7 @@ impl fmt::Display for Pause {
 /// The same for people who look at a run: what it could not do, and how often it tried.
 pub fn headline(run: &Run) -> Option<String> {
     let Stage::Paused { reason, at } = &run.stage else { return None };
-    let attempts = run.order.max_attempts;
-    let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+    let times = plural(run.order.max_attempts, "attempt");
     Some(match (reason, at.as_ref()) {
         (Pause::MaxAttempts { .. }, Stage::Green { .. }) => {
             format!("Could not achieve green state after {times}")

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use paw_core::text;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use super::plain::plain;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,9 +42,7 @@ impl Case {
     /// Why it failed. Only the beginning is kept.
     #[must_use]
     pub fn because(mut self, message: impl AsRef<str>) -> Self {
-        let message = plain(message.as_ref());
-        let message = message.trim();
-        self.message = (!message.is_empty()).then(|| beginning(message));
+        self.message = Some(beginning(message.as_ref())).filter(|message| !message.is_empty());
         self
     }
 }
@@ -59,17 +57,13 @@ pub struct Broken {
 
 impl Broken {
     pub fn new(message: impl AsRef<str>, places: Vec<Place>) -> Self {
-        Self { message: beginning(plain(message.as_ref()).trim()), places }
+        Self { message: beginning(message.as_ref()), places }
     }
 }
 
-/// Messages are shown to people and to executors; nobody reads a megabyte.
-fn beginning(text: &str) -> String {
-    const MOST: usize = 4000;
-    match text.char_indices().nth(MOST) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}…", &text[..at]),
-    }
+/// Messages are shown to people and to executors, who do not read a megabyte.
+fn beginning(message: &str) -> String {
+    text::truncate_chars(text::strip_terminal_codes(message).trim(), 4000).into_owned()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use paw_core::text::strip_terminal_codes;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
@@ -13,7 +14,6 @@ use paw_host::process::{Command, Exit, ProcessError, Stream};
 
 use super::call::{Call, Said, report_file};
 use super::flaky::settle;
-use super::plain::plain;
 use super::report::{Outcome, Report};
 use super::verdict::{Verdict, judge};
 use super::{Adapter, Selection};
@@ -175,7 +175,7 @@ fn call(mark: Option<&str>, call: &Call, root: &Path, limits: Limits) -> Result<
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
     let report = load_report(&report_file(place.path()), limits.output);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let words = |bytes: Vec<u8>| plain(&String::from_utf8_lossy(&bytes)).into_owned();
+    let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
     let said = Said {
         exit,
         stdout: words(stdout),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use paw_core::AgentId;
+use paw_core::text::{self, plural};
 use serde_json::{Value, json};
 
 use crate::message::Learning;
@@ -188,7 +189,7 @@ fn open_cycles(agent: &AgentId) -> (String, String) {
 }
 
 fn feedback_cycles(cycles: u32) -> String {
-    format!("{cycles} feedback {}", if cycles == 1 { "cycle" } else { "cycles" })
+    plural(cycles, "feedback cycle")
 }
 
 pub(super) fn approved(pattern: &str, count: u64) -> Entry {
@@ -239,18 +240,17 @@ fn told(body: &Value) -> String {
     }
 }
 
-/// A stranger's words on one line that opens no heading, list, comment or HTML of its own.
-fn plain(text: &str) -> String {
-    let harmless = |c: char| if c.is_control() { ' ' } else { c };
-    let text: String = text.chars().take(LONGEST).map(harmless).collect();
+/// Words of an agent on one line that starts no heading, list, comment or HTML.
+fn plain(words: &str) -> String {
+    let text = text::line(&text::truncate_chars(words, LONGEST)).into_owned();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.replace('<', "&lt;");
     if text.starts_with(['#', '>', '-', '+', '*', '=', '|']) { format!("\\{text}") } else { text }
 }
 
-fn code(text: &str) -> String {
-    let harmless = |c: char| if c.is_control() || c == '`' { '?' } else { c };
-    format!("`{}`", text.chars().take(LONGEST).map(harmless).collect::<String>())
+/// A name between backticks, which it must not end.
+fn code(name: &str) -> String {
+    format!("`{}`", text::line(&text::truncate_chars(name, LONGEST)).replace('`', "'"))
 }
 
 fn seconds(since: Timestamp, until: Timestamp) -> i64 {
@@ -279,7 +279,10 @@ mod tests {
 
     #[test]
     fn strangers_words_stay_on_their_line() {
-        assert_eq!(plain("## evil\n\n- list\u{1b}[31m <!-- x -->"), "\\## evil - list [31m &lt;!-- x -->");
-        assert_eq!(code("a`b\nc"), "`a?b?c`");
+        assert_eq!(
+            plain("## evil\n\n- list\u{1b}[31m <!-- x -->"),
+            "\\## evil - list\u{fffd}[31m &lt;!-- x -->"
+        );
+        assert_eq!(code("a`b\nc"), "`a'b c`");
     }
 }

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::text;
 use paw_host::files::{self, Access, FileError, Lock};
 
 use super::entry::{Entry, Section};
@@ -75,7 +76,8 @@ pub fn merge(text: &str, session: &SessionId, entries: &[Entry], now: Timestamp)
 }
 
 fn marker(session: &SessionId) -> String {
-    let plain: String = session.as_str().chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect();
+    let plain: String =
+        session.as_str().chars().filter(|c| !text::is_unsafe(*c) && !"<>".contains(*c)).collect();
     format!("<!-- git-paw session: {plain} -->")
 }
 

@@ -1,6 +1,7 @@
 //! Taking known fields out of a JSON object. What is left over is unknown, and kept.
 
 use jiff::Timestamp;
+use paw_core::text;
 use paw_core::{AgentId, BranchName};
 use serde_json::{Map, Value};
 
@@ -201,9 +202,6 @@ fn filled(field: &str, text: String) -> Result<String, MessageError> {
     Ok(text)
 }
 
-pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+pub(super) fn shown(value: &str) -> String {
+    text::truncate_chars(value, SHOWN).into_owned()
 }

@@ -181,7 +181,7 @@ fn a_line_for_people_holds_nothing_that_a_terminal_obeys() {
     let question = "a\u{1b}[2Jb\r\nc\u{202e}d\u{7}e\u{9b}f";
     let line = read(&json!({"type": "agent.question", "agent_id": "a", "payload": {"question": question}}))
         .to_string();
-    assert_eq!(line, "[a] question: a [2Jb  c d e f");
+    assert_eq!(line, "[a] question: a\u{fffd}[2Jb c\u{fffd}d\u{fffd}e\u{fffd}f");
 }
 
 #[test]

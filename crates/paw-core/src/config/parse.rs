@@ -7,8 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::source::{Source, dotted, printable};
+use super::source::{Source, dotted};
 use super::{ConfigError, PawConfig, alias, no_effect, unknown};
+use crate::text;
 
 /// What one file says, and nothing about what it leaves out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -91,7 +92,8 @@ pub fn parse(text: &str, source: &str) -> Result<Layer, ConfigError> {
     warnings.sort_by_key(|&(byte, _)| byte);
 
     let lines = source.lines_of(warnings.iter().map(|&(byte, _)| byte));
-    let with_line = |(line, (_, message))| Warning { file: printable(source.file), line, message };
+    let with_line =
+        |(line, (_, message))| Warning { file: text::line(source.file).into_owned(), line, message };
     let warnings = lines.into_iter().zip(warnings).map(with_line).collect();
     Ok(Layer { table, warnings })
 }

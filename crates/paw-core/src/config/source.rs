@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::ConfigError;
+use crate::text;
 
 /// Far more than any key needs. The parser bounds brackets and dotted keys each by itself, but not their
 /// product, and whatever walks the result recurses.
@@ -57,13 +58,14 @@ impl<'a> Source<'a> {
 
     pub(super) fn syntax_error(self, at: Range<usize>, message: &str) -> ConfigError {
         let Place { line, column, snippet } = self.place(at);
-        ConfigError::Syntax { file: printable(self.file), line, column, snippet, message: printable(message) }
+        let (file, message) = (text::line(self.file).into_owned(), text::line(message).into_owned());
+        ConfigError::Syntax { file, line, column, snippet, message }
     }
 
     pub(super) fn value_error(self, at: Range<usize>, key: String, message: &str) -> ConfigError {
         let Place { line, column, snippet } = self.place(at);
-        let message = printable(message);
-        ConfigError::Value { file: printable(self.file), line, column, snippet, key, message }
+        let (file, message) = (text::line(self.file).into_owned(), text::line(message).into_owned());
+        ConfigError::Value { file, line, column, snippet, key, message }
     }
 
     /// The number of the line that holds this byte.
@@ -109,25 +111,13 @@ struct Place {
 fn snippet(number: usize, line: &str, column: usize, marked: usize) -> String {
     let skipped = if column > SNIPPET_WIDTH * 3 / 4 { column - SNIPPET_WIDTH / 2 } else { 0 };
     let shown: String = line.chars().skip(skipped).take(SNIPPET_WIDTH).collect();
-    let shown = if skipped > 0 { format!("…{}", printable(&shown)) } else { printable(&shown) };
+    let shown = format!("{}{}", if skipped > 0 { "…" } else { "" }, text::line(&shown));
 
     let indent = column - 1 - skipped + usize::from(skipped > 0);
     let room = shown.chars().count().saturating_sub(indent);
     let marks = "^".repeat(marked.clamp(1, room.max(1)));
     let gutter = " ".repeat(number.to_string().len());
     format!("  {number} | {shown}\n  {gutter} | {:indent$}{marks}", "").replace(" \n", "\n")
-}
-
-/// Text that cannot move the cursor, change colours or reverse the reading order when it is printed.
-pub(super) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\t' => ' ',
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
 }
 
 /// A key in one line, quoted where TOML wants quotes. Unequal keys stay unequal.

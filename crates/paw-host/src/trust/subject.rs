@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use paw_core::text::{self, plural};
 use sha2::{Digest as _, Sha256};
 
 /// What somebody is asked to approve, field by field and in order, such as every setup command of a repository.
@@ -57,12 +58,12 @@ impl Subject {
         let mut lines = Vec::new();
         for (key, value) in &self.fields {
             let text = String::from_utf8_lossy(value);
-            let key = visible(key);
+            let key = text::reveal(key);
             match text.trim_end_matches('\n') {
-                one if !one.contains('\n') => lines.push(format!("{key}: {}", visible(one))),
+                one if !one.contains('\n') => lines.push(format!("{key}: {}", text::reveal(one))),
                 many => {
                     lines.push(format!("{key}:"));
-                    lines.extend(many.split('\n').map(|line| format!("  | {}", visible(line))));
+                    lines.extend(many.split('\n').map(|line| format!("  | {}", text::reveal(line))));
                 }
             }
         }
@@ -74,10 +75,10 @@ impl Subject {
         let line = |(key, value): &(String, Vec<u8>)| {
             let text = String::from_utf8_lossy(value);
             let mut lines = text.trim_end_matches('\n').split('\n');
-            let first = visible(lines.next().unwrap_or_default());
+            let first = text::reveal(lines.next().unwrap_or_default());
             match lines.count() {
-                0 => format!("{}: {first}", visible(key)),
-                more => format!("{}: {first} (and {more} more lines)", visible(key)),
+                0 => format!("{}: {first}", text::reveal(key)),
+                more => format!("{}: {first} (and {})", text::reveal(key), plural(more, "more line")),
             }
         };
         self.fields.iter().map(line).collect()
@@ -86,27 +87,6 @@ impl Subject {
 
 fn length(bytes: usize) -> [u8; 8] {
     u64::try_from(bytes).unwrap_or(u64::MAX).to_be_bytes()
-}
-
-/// What a terminal would swallow or obey is shown instead: nobody approves what they cannot see.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c == '\t' {
-            shown.push_str("    ");
-        } else if c.is_control() || hides(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-/// Characters without a width of their own, and those that turn the reading direction.
-fn hides(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A SHA-256 sum, in lower-case hexadecimal digits.
@@ -134,7 +114,7 @@ impl TryFrom<String> for Fingerprint {
         if text.len() == 64 && text.bytes().all(digit) {
             Ok(Self(text))
         } else {
-            Err(format!("'{}' is no SHA-256 sum", visible(&text)))
+            Err(format!("'{}' is no SHA-256 sum", text::reveal(&text)))
         }
     }
 }

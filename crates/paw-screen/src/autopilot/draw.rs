@@ -1,5 +1,6 @@
 //! The state, painted: a head, the list, the run, and the keys.
 
+use paw_core::text;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -9,7 +10,7 @@ use super::rows::first_row;
 use super::state::State;
 use super::view::{Life, Run, Standing, Task, Word};
 use crate::dashboard::Look;
-use crate::text;
+use crate::text::{Text, wrap};
 
 /// The most lines of the log beside the list.
 const LOG: usize = 8;
@@ -44,7 +45,7 @@ fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut spans = Vec::new();
     for span in &line.spans {
-        let kept = text::clip(&span.content, left);
+        let kept = text::truncate(&span.content, left);
         left -= text::width(&kept).min(left);
         spans.push(Span::styled(kept, span.style));
     }
@@ -56,10 +57,9 @@ fn head(state: &State) -> Vec<Line<'static>> {
     let pair =
         |name: &str, value: String| Line::from(vec![Span::styled(name.to_owned(), dim()), value.into()]);
     let tags = state.tags().len();
-    let tag = state.shown_tag().map_or_else(
-        || text::Text::line(&picture.tag).to_string(),
-        |tag| text::Text::line(&tag.name).to_string(),
-    );
+    let tag = state
+        .shown_tag()
+        .map_or_else(|| Text::line(&picture.tag).to_string(), |tag| Text::line(&tag.name).to_string());
     let of = if tags > 1 { format!("  ({} of {tags})", state.tag_place() + 1) } else { String::new() };
     vec![
         pair(" Project: ", picture.project.to_string()),
@@ -77,7 +77,7 @@ fn list(state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
             || "no tasks in this tag: git paw tasks add \"…\" makes one".to_owned(),
             ToString::to_string,
         );
-        let lines = text::wrap(&why, width.saturating_sub(2));
+        let lines = wrap(&why, width.saturating_sub(2));
         return lines.into_iter().take(room).map(|line| Line::raw(format!(" {line}"))).collect();
     }
     let mut lines = Vec::new();
@@ -127,15 +127,8 @@ fn task_line(state: &State, task: &Task, open: bool) -> Line<'static> {
     item(state, marker, &task.id, &task.status, &task.title, here)
 }
 
-fn item(
-    state: &State,
-    marker: &str,
-    id: &str,
-    status: &Word,
-    title: &text::Text,
-    here: bool,
-) -> Line<'static> {
-    let id = text::Text::line(id);
+fn item(state: &State, marker: &str, id: &str, status: &Word, title: &Text, here: bool) -> Line<'static> {
+    let id = Text::line(id);
     let mut spans = vec![
         Span::raw(format!("{marker}{id} ")),
         Span::styled(format!("[{}]", status.text), life(state.look, status.life)),
@@ -162,7 +155,7 @@ fn run(state: &State, most: usize) -> Vec<Line<'static>> {
         Standing::Paused { .. } => ("paused", paint(state.look, Color::Yellow)),
         Standing::Over => (run.phase.as_str(), dim()),
     };
-    let task = text::Text::line(&run.task);
+    let task = Text::line(&run.task);
     let mut lines = vec![Line::from(vec![
         Span::styled(format!(" Run of task {task}: "), Modifier::BOLD),
         Span::styled(word.to_owned(), style.add_modifier(Modifier::BOLD)),
@@ -186,7 +179,7 @@ fn bottom(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     if let Some(notice) = &state.notice {
         let colour = if notice.alarming { Color::Red } else { Color::Yellow };
         let style = paint(state.look, colour).add_modifier(Modifier::BOLD);
-        let wrapped = text::wrap(notice.text.as_str(), width.saturating_sub(2));
+        let wrapped = wrap(notice.text.as_str(), width.saturating_sub(2));
         lines.extend(wrapped.into_iter().take(4).map(|line| Line::styled(format!(" {line}"), style)));
     }
     let paused = state.picture.as_ref().and_then(|picture| picture.run.as_ref());

@@ -15,7 +15,7 @@ use ratatui::style::Modifier;
 use super::layout::{Area, Panel};
 use super::look::Look;
 use super::state::{Mode, State};
-use crate::text;
+use crate::text::wrap;
 use pen::Pen;
 
 /// Said while the view is hidden; the broker lives in the same process and goes on.
@@ -54,7 +54,7 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
 }
 
 fn hidden(screen: Rect, buffer: &mut Buffer) {
-    let lines = text::wrap(HIDDEN, usize::from(screen.width.saturating_sub(2)));
+    let lines = wrap(HIDDEN, usize::from(screen.width.saturating_sub(2)));
     for (row, line) in screen.rows().zip(lines) {
         let mut pen = Pen::new(buffer, row);
         pen.skip(usize::from(screen.width > 2));

@@ -1,8 +1,9 @@
 //! One line that a person types.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use paw_core::text;
 
-use crate::text::{self, Text};
+use crate::text::Text;
 
 /// More than this is no answer but a document.
 const LIMIT: usize = 4_000;

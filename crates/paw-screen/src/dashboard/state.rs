@@ -15,7 +15,7 @@ use super::look::Look;
 use super::select::{Cursor, first_row};
 use super::view::{Agent, Conflict, Feed, Header, Message, Role};
 use crate::age;
-use crate::text::{self, Text};
+use crate::text::{Text, wrap};
 
 /// What happens to the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -430,7 +430,7 @@ impl State {
     /// Lines for writing an answer: a title, the question, the line itself.
     fn reply_rows(&self) -> u16 {
         let Mode::Reply { question, .. } = &self.mode else { return 0 };
-        let lines = text::wrap(question.text.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
+        let lines = wrap(question.text.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
         u16::try_from(lines.min(6)).unwrap_or(6) + 2
     }
 }

@@ -3,6 +3,7 @@
 use paw_broker::Stored;
 use paw_broker::message::{Answer, Message, Question};
 use paw_broker::route::Audience;
+use paw_core::text;
 use serde_json::{Map, Value};
 
 use crate::dashboard::{Kind, Message as Shown, Role};
@@ -85,14 +86,10 @@ fn fields(message: &Message) -> Vec<(Text, Text)> {
 }
 
 fn told(value: &Value) -> String {
-    let mut told = match value {
+    let told = match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     };
-    if let Some((end, _)) = told.char_indices().nth(LONGEST) {
-        told.truncate(end);
-        told.push('…');
-    }
-    told
+    text::truncate_chars(&told, LONGEST).into_owned()
 }

@@ -61,7 +61,7 @@ fn is_sound(picture: &mut Picture) {
     let columns = usize::from(picture.terminal.backend().buffer().area.width);
     let seen = picture.seen();
     for line in seen.lines() {
-        assert!(paw_screen::text::width(line) <= columns, "{line:?} in\n{seen}");
+        assert!(paw_core::text::width(line) <= columns, "{line:?} in\n{seen}");
         assert!(!line.chars().any(char::is_control), "{line:?}");
         assert!(!line.contains(['\u{202e}', '\u{2066}', '\u{200d}', '\u{fe0f}']), "{line:?}");
     }
@@ -90,7 +90,7 @@ fn wide_letters_leave_the_columns_where_they_are() {
         agent.branch = text.into();
         picture.feed(Feed::Agent(agent));
     }
-    let column = |line: &str| paw_screen::text::width(line.split("the same").next().unwrap());
+    let column = |line: &str| paw_core::text::width(line.split("the same").next().unwrap());
     assert_eq!(column(&picture.line("a-one")), column(&picture.line("a-two")));
 }
 

@@ -292,7 +292,7 @@ fn no_line_is_ever_wider_than_the_screen_and_the_counts_stay_in_sight() {
         let mut picture = Picture::of_session(columns, rows);
         let seen = picture.seen();
         assert_eq!(seen.lines().count(), usize::from(rows));
-        assert!(seen.lines().all(|line| paw_screen::text::width(line) <= usize::from(columns)), "{seen}");
+        assert!(seen.lines().all(|line| paw_core::text::width(line) <= usize::from(columns)), "{seen}");
         assert!(seen.contains("? keys"), "{columns}x{rows}\n{seen}");
     }
 }

@@ -1,11 +1,12 @@
 //! The navigator of autopilot, looked at and typed at.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use paw_core::text::width;
 use paw_screen::autopilot::{
     Effect, Event, Life, Order, Picture, Run, Standing, State, Subtask, Tag, Task, Word, draw,
 };
 use paw_screen::dashboard::Look;
-use paw_screen::text::{Text, width};
+use paw_screen::text::Text;
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -96,7 +96,7 @@ impl Picture {
             for cell in row {
                 if skip == 0 {
                     line.push_str(cell.symbol());
-                    skip = paw_screen::text::width(cell.symbol()).max(1);
+                    skip = paw_core::text::width(cell.symbol()).max(1);
                 }
                 skip -= 1;
             }

@@ -1,5 +1,7 @@
 //! The first words to a CLI. Pure.
 
+use paw_core::text::plural;
+
 use super::{Assignment, Installed, Role};
 
 /// One line, so that it arrives as one: where the briefing is, and to begin with it.
@@ -11,9 +13,8 @@ pub fn boot_prompt(assignment: &Assignment<'_>, installed: &Installed) -> String
             (who, if me.spec.is_some() { "then do the work of its spec" } else { "then wait for your task" })
         }
         Role::Supervisor { .. } => {
-            let count = assignment.team.members.len();
-            let agents = if count == 1 { "agent" } else { "agents" };
-            (format!("You are the supervisor of {count} {agents} on {project}."), "then begin to watch")
+            let agents = plural(assignment.team.members.len(), "agent");
+            (format!("You are the supervisor of {agents} on {project}."), "then begin to watch")
         }
     };
     format!(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use paw_broker::hooks::HookError;
 use paw_broker::identity::IdentityError;
 use paw_broker::log::LogError;
+use paw_core::text::first_paths;
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, SessionName, SessionStatus};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
@@ -26,7 +27,7 @@ pub enum LifecycleError {
     Supervisor,
     #[error("'{0}' is the last agent of the session")]
     LastAgent(BranchName),
-    #[error("{} has uncommitted changes: {}", path.display(), shown(files))]
+    #[error("{} has uncommitted changes: {}", path.display(), first_paths(files))]
     Dirty { path: PathBuf, files: Vec<PathBuf> },
     #[error(transparent)]
     Receipts(#[from] ReceiptsError),
@@ -52,16 +53,6 @@ pub enum LifecycleError {
 
 fn names(branches: &[BranchName]) -> String {
     branches.iter().map(BranchName::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// A few of them are enough to know what is meant.
-fn shown(files: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let mut text: Vec<_> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
-    if files.len() > SHOWN {
-        text.push(format!("and {} more", files.len() - SHOWN));
-    }
-    text.join(", ")
 }
 
 impl Diagnostic for LifecycleError {

@@ -8,6 +8,7 @@ mod line;
 mod pen;
 
 use line::Line;
+use paw_core::text::is_unsafe;
 pub use pen::Keep;
 
 /// Parameters of a control sequence that are looked at; the rest of a longer one is only skipped.
@@ -128,7 +129,8 @@ impl Strip {
             '\r' => self.line.move_to(0),
             '\u{8}' => self.line.back(1),
             '\t' => self.line.tab(),
-            c if c.is_control() => {}
+            // Without a cell of its own on a terminal, and not to be printed when the log is replayed.
+            c if is_unsafe(c) => {}
             c => {
                 self.last = Some(c);
                 self.line.put(c, out);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paw_core::BranchName;
+use paw_core::{BranchName, text};
 
 use super::{SpecEntry, SpecError, SpecFormat};
 use crate::document::{self, front_matter};
@@ -64,7 +64,7 @@ impl Folder {
     }
 
     pub(super) fn warn(&mut self, name: &str, problem: &str) {
-        self.warnings.push(document::harmless(&format!("spec '{name}': {problem}")));
+        self.warnings.push(text::line(&format!("spec '{name}': {problem}")).into_owned());
     }
 
     /// The directories in the folder itself, by name.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{SpecEntry, SpecError, SpecFormat, units};
-use crate::document::harmless;
+use paw_core::text;
 
 /// The specs that `names` mean: an id; else a feature of Spec Kit, which is all of its entries; else digits, which are
 /// the one feature whose number they are.
@@ -97,7 +97,7 @@ fn meant<'a>(name: &str, entries: &'a [SpecEntry]) -> Result<Vec<&'a SpecEntry>,
         .map(|entry| entry.unit.as_str())
         .collect();
     numbered.dedup();
-    let shown = harmless(name);
+    let shown = text::line(name);
     match numbered.as_slice() {
         [] => Err(format!("no spec is called '{shown}'")),
         [one] => Ok(of_feature(one)),

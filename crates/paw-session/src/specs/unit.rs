@@ -1,5 +1,7 @@
 //! Specs as a person chooses them: one row for each change, file or feature. Pure.
 
+use paw_core::text::plural;
+
 use super::{SpecEntry, SpecFormat};
 
 /// A row of the picker.
@@ -38,7 +40,7 @@ fn label(name: &str, entries: &[SpecEntry]) -> String {
     let parts = [(entries.len() - phases, "[P]"), (phases, "phase/")];
     let parts: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    format!("{name} — {} worktrees: {}", entries.len(), parts.join(" + "))
+    format!("{name} — {}: {}", plural(entries.len(), "worktree"), parts.join(" + "))
 }
 
 /// Whether it is what a phase's tasks without `[P]` became.

@@ -1,5 +1,7 @@
 //! Characters that a reader and a shell may take for different things.
 
+use paw_core::text::is_hidden;
+
 /// Refuses what cannot be seen, turns the reading direction, or looks like something else.
 ///
 /// Outside of quotes only ASCII is accepted, by the reader of the shell's language itself.
@@ -20,7 +22,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// Text of a stranger, fit for any terminal: everything but plain ASCII is spelled out.
+/// Text of an agent in which everything but plain ASCII is spelled out.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut shown = String::new();
@@ -37,12 +39,9 @@ pub(super) fn shown(text: &str) -> String {
     format!("`{shown}`")
 }
 
-/// Without a width of its own, or turning the reading direction.
+/// Hidden, or a stand-in for something that was lost (U+FFFC and U+FFFD).
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}')
-        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-        || matches!(c, '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
+    (is_hidden(c) && !c.is_control()) || matches!(c, '\u{fffc}' | '\u{fffd}')
 }
 
 /// Stands for a blank, a dash, a quote, a slash, a dot, a semicolon or another sign of the shell's, but is not one.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use paw_core::text;
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use paw_host::process::{Command, Exit, Stream};
@@ -113,24 +114,8 @@ fn tail(output: &str) -> Vec<String> {
     lines[lines.len().saturating_sub(TAIL)..].to_vec()
 }
 
-/// A line without escape sequences and without anything a terminal would obey.
 fn plain(line: &str) -> String {
-    let mut shown = String::new();
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            // A sequence ends with a letter; its letters and signs are worth nothing without it.
-            if chars.next_if_eq(&'[').is_some() {
-                while chars.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
-                chars.next();
-            }
-        } else if c == '\t' {
-            shown.push_str("    ");
-        } else if !c.is_control() {
-            shown.push(c);
-        }
-    }
-    shown.chars().take(LONGEST_LINE).collect()
+    text::truncate_chars(&text::output_line(line), LONGEST_LINE).into_owned()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use paw_core::AgentId;
+use paw_core::text::short_commit;
 use serde::{Deserialize, Serialize};
 
 use crate::gates::{Finding, Status};
@@ -152,7 +153,7 @@ impl fmt::Display for Outcome {
                     Ground::Tested => "tested",
                     Ground::Verified => "not tested: nothing is configured; verified",
                 };
-                write!(f, "{how}{ground}, now at {}", short(commit))
+                write!(f, "{how}{ground}, now at {}", short_commit(commit))
             }
             Self::UpToDate => f.write_str("nothing to merge"),
             Self::Skipped { why } => why.fmt(f),
@@ -167,11 +168,6 @@ impl fmt::Display for Outcome {
             }
         }
     }
-}
-
-/// As much of a commit's name as people read.
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use paw_broker::Message;
+use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_worktree::rescue;
 
 use super::advance::{self, Advanced};
 use super::open::{Merge, relation, require_base};
-use super::outcome::{Outcome, Skip, TestResult, short};
+use super::outcome::{Outcome, Skip, TestResult};
 use super::plan::{self, Entry, Move, Stage, Verdict};
 use super::test_worktree::{self, TestWorktree};
 use super::words::{Marked, Speaker};
@@ -181,7 +182,7 @@ impl Merge {
         let kept = rescue::store_tip(&self.repo, branch, "before rebase")?;
         let note = match advance::put(&self.repo, branch, (old, commit), &why)? {
             Advanced::Done => {
-                format!("{branch} was rebased; its old tip {} is {}", short(old), kept.reference)
+                format!("{branch} was rebased; its old tip {} is {}", short_commit(old), kept.reference)
             }
             Advanced::Moved => format!("{branch} has moved on: it was not rebased, though main has its work"),
             Advanced::Refused(why) => format!("{branch} stays where it is, though main has its work: {why}"),

@@ -2,10 +2,11 @@
 
 use paw_broker::Message;
 use paw_broker::message::{AdvancedMain, Extra, Feedback, Question, Status};
+use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName};
 use serde_json::{Map, Value, json};
 
-use super::outcome::{Outcome, Skip, short};
+use super::outcome::{Outcome, Skip};
 use super::plan::Entry;
 use super::testimony::MARK;
 
@@ -32,9 +33,9 @@ impl Speaker<'_> {
         match entry.outcome()? {
             Outcome::Merged { commit, rebased_from, .. } => {
                 let mark = self.mark("advanced", commit);
-                let rebased = rebased_from
-                    .as_ref()
-                    .map(|was| format!("{branch} was rebased onto {base} first (it was at {})", short(was)));
+                let rebased = rebased_from.as_ref().map(|was| {
+                    format!("{branch} was rebased onto {base} first (it was at {})", short_commit(was))
+                });
                 let message = AdvancedMain {
                     from: self.me.clone(),
                     merged_branch: branch.to_string(),
@@ -49,7 +50,7 @@ impl Speaker<'_> {
             Outcome::Regression { commit, errors, rescue, main_fails } => {
                 let first = format!(
                     "{branch} was not merged: its tests fail on top of {base} ({}; kept as {rescue})",
-                    short(commit)
+                    short_commit(commit)
                 );
                 let too =
                     main_fails.then(|| format!("the tests fail on {base} as well, so it may not be yours"));

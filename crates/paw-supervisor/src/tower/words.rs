@@ -4,7 +4,7 @@ use paw_agent::hooks::notes::Breach;
 use paw_agent::screen::Ask;
 use paw_agent::state::{Known, State};
 use paw_broker::message::{Feedback, Message, Question, Status};
-use paw_core::AgentId;
+use paw_core::{AgentId, text};
 
 use super::verdict::what;
 use crate::role;
@@ -74,8 +74,8 @@ pub(super) fn out_of_role(agent: &AgentId, breach: &Breach) -> Vec<Message> {
         .collect()
 }
 
-fn plain(text: &str) -> String {
-    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+fn plain(words: &str) -> String {
+    text::reveal(&text::truncate_chars(words, LONGEST))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What is worth a line while a session is followed.
 
+use paw_core::text::{self, short_commit};
 use std::sync::Arc;
 
 use super::watch::Judgement;
@@ -51,10 +52,10 @@ pub(super) fn judgement(report: &GateReport) -> Judgement {
 /// How a judgement is shown: its tone, its word, and the detail.
 pub(super) fn describe(judgement: &Judgement) -> (Tone, &'static str, String) {
     match judgement {
-        Judgement::Verified { commit } => (Tone::Good, "verified", short(commit).to_owned()),
+        Judgement::Verified { commit } => (Tone::Good, "verified", short_commit(commit).to_owned()),
         Judgement::Failed { commit, errors } => {
             let first = errors.first().and_then(|error| error.lines().next()).unwrap_or_default();
-            (Tone::Bad, "failed", format!("{} {first}", short(commit)))
+            (Tone::Bad, "failed", format!("{} {first}", short_commit(commit)))
         }
         Judgement::Unproven { why, .. } => (Tone::Doubtful, "unproven", why.clone()),
         Judgement::Void => (Tone::Routine, "moved while its gates ran", String::new()),
@@ -63,11 +64,7 @@ pub(super) fn describe(judgement: &Judgement) -> (Tone, &'static str, String) {
     }
 }
 
-pub(super) fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
-}
-
 /// A text that an agent wrote, on one line.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().take(300).flat_map(char::escape_debug).collect()
+pub(super) fn plain(words: &str) -> String {
+    text::reveal(&text::truncate_chars(words, 300))
 }

@@ -8,13 +8,14 @@ use paw_agent::cli;
 use paw_agent::deliver::{Patience, deliver};
 use paw_broker::client::Client;
 use paw_broker::{Message, SessionId, Stored};
+use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, Diagnostic as _, PawError};
 use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
 
 use super::events::{Event, Events};
-use super::notice::{Notice, Notify, Tone, describe, judgement, plain, short};
+use super::notice::{Notice, Notify, Tone, describe, judgement, plain};
 use super::order::mergeable;
 use super::{Judgement, Watch, words};
 use crate::gates::{self, Checks, GateError, GateReport, GateRequest};
@@ -112,7 +113,7 @@ impl<'a> UnattendedSession<'a> {
                     &artifact.agent_id,
                     Tone::Routine,
                     &artifact.status,
-                    short(commit.unwrap_or_default()),
+                    short_commit(commit.unwrap_or_default()),
                 );
             }
             Message::Question(asked) => {

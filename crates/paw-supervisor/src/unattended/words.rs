@@ -1,22 +1,21 @@
 //! What a failing agent is told in its pane. Pure.
 
+use paw_core::text;
+
 /// More than this of what gates have printed is left to the agent's inbox.
 const LONGEST: usize = 4000;
 
 /// The prompt for an agent whose gates fail. `left`: how often it may still try after this.
 pub fn mend(commit: &str, errors: &[String], left: u32) -> String {
-    let commit = commit.get(..10).unwrap_or(commit);
-    let mut said: String = errors.iter().flat_map(|error| ["- ", error.as_str(), "\n"]).collect();
-    if let Some((at, _)) = said.char_indices().nth(LONGEST) {
-        said.truncate(at);
-        said.push_str("…\n");
-    }
+    let commit = text::short_commit(commit);
+    let said: String = errors.iter().flat_map(|error| ["- ", error.as_str(), "\n"]).collect();
+    let said = text::truncate_chars(said.trim_end(), LONGEST);
     let again = match left {
         0 => "This is the last time that it is checked.".to_owned(),
         1 => "It is checked again then, once more if it still fails.".to_owned(),
         left => format!("It is checked again then, {left} times more if it still fails."),
     };
-    format!("Your commit {commit} was checked, and does not pass:\n{said}Mend this and commit. {again}")
+    format!("Your commit {commit} was checked, and does not pass:\n{said}\nMend this and commit. {again}")
 }
 
 #[cfg(test)]

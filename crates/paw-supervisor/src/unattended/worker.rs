@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use paw_broker::message::{Artifact, Message, Status};
-use paw_core::{AgentId, BranchName};
+use paw_core::{AgentId, BranchName, text};
 
 use super::outcome::Outcome;
 
@@ -243,6 +243,6 @@ impl Worker {
     }
 }
 
-fn plain(text: &str) -> String {
-    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+fn plain(words: &str) -> String {
+    text::reveal(&text::truncate_chars(words, LONGEST))
 }

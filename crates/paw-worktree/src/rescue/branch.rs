@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
+use paw_core::text::short_commit;
 use paw_host::git::{Git, GitError};
 use serde::Serialize;
 
@@ -47,8 +48,8 @@ impl fmt::Display for BranchOutcome {
             Self::Moved { branch, rescued, now } => write!(
                 f,
                 "branch '{branch}' points to {} by now and was left alone (git branch NAME {} makes one for the rescued commit)",
-                short(now),
-                short(rescued)
+                short_commit(now),
+                short_commit(rescued)
             ),
             Self::CheckedOut { branch, at } => {
                 write!(
@@ -59,10 +60,6 @@ impl fmt::Display for BranchOutcome {
             }
         }
     }
-}
-
-fn short(oid: &str) -> &str {
-    oid.get(..10).unwrap_or(oid)
 }
 
 /// What can be done, decided from what is there.

@@ -7,9 +7,8 @@ use paw_core::ErrorCode::{AlreadyExists, FailedPrecondition, Internal, InvalidAr
 use paw_core::{Diagnostic, ErrorReport};
 use paw_host::git::GitError;
 
-use crate::shown::some_of;
-
 /// Work that could not be stored, found or brought back. A removal must not continue after it.
+use paw_core::text::first_paths;
 #[derive(Debug, thiserror::Error)]
 pub enum RescueError {
     #[error("no rescue '{0}'")]
@@ -18,13 +17,13 @@ pub enum RescueError {
     Ambiguous { typed: String, matching: Vec<String> },
     #[error("rescue '{id}' cannot be read: {problem}")]
     Unreadable { id: String, commit: String, problem: &'static str },
-    #[error("restoring would overwrite changes in {}: {}", dir.display(), some_of(paths))]
+    #[error("restoring would overwrite changes in {}: {}", dir.display(), first_paths(paths))]
     WouldOverwrite { dir: PathBuf, paths: Vec<PathBuf> },
     #[error("cannot restore into {}: it exists already", .0.display())]
     TargetExists(PathBuf),
     #[error("cannot restore into {}: it is not a directory", .0.display())]
     NoTarget(PathBuf),
-    #[error("nothing in rescue '{id}' is called {}", some_of(paths))]
+    #[error("nothing in rescue '{id}' is called {}", first_paths(paths))]
     NoSuchPath { id: String, paths: Vec<PathBuf> },
     #[error("rescue '{0}' holds no record of a worktree")]
     NotARecord(String),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use paw_core::text;
 use paw_host::git::{Git, GitError, Repo};
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ use super::list::{Stored, require_stored};
 use super::manifest::{Item, Kind, presentable};
 use super::restore_files::load_conflicted;
 use super::{Rescue, RescueError, bytes_path};
-use crate::shown::{printable, printable_path};
 
 /// A rescue, looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -182,8 +182,8 @@ fn empty_tree(git: &Git) -> Result<String, GitError> {
 fn summary(commits: &[RescuedCommit], files: &[RescuedFile], left_behind: &[PathBuf]) -> String {
     let mut lines = Vec::new();
     for commit in commits {
-        let id = commit.id.get(..10).unwrap_or(&commit.id);
-        lines.push(format!("commit      {id} {}", printable(&commit.subject)));
+        let id = text::short_commit(&commit.id);
+        lines.push(format!("commit      {id} {}", text::line(&commit.subject)));
     }
     for file in files {
         let change = match (file.deleted, file.lines) {
@@ -191,8 +191,8 @@ fn summary(commits: &[RescuedCommit], files: &[RescuedFile], left_behind: &[Path
             (false, Some((added, removed))) => format!("+{added} -{removed}"),
             (false, None) => "binary".to_owned(),
         };
-        lines.push(format!("{:<11} {} ({change})", file.kind.as_str(), printable_path(&file.path)));
+        lines.push(format!("{:<11} {} ({change})", file.kind.as_str(), text::path(&file.path)));
     }
-    lines.extend(left_behind.iter().map(|path| format!("not stored  {} (ignored)", printable_path(path))));
+    lines.extend(left_behind.iter().map(|path| format!("not stored  {} (ignored)", text::path(path))));
     lines.join("\n")
 }

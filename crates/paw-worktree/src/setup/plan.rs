@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use paw_core::config::{Layer, PawConfig};
+use paw_core::text;
 use paw_host::git::Repo;
 use paw_host::trust::{Subject, TrustError, TrustStore};
 
-use super::line;
 use super::script::{self, Found, Script};
 
 /// The steps in their order. Made by [`plan`]; what comes from the repository is not approved at first.
@@ -65,8 +65,11 @@ pub fn plan(config: &PawConfig, repository: &Layer, main_checkout: &Path) -> Set
 }
 
 fn command_step(command: &str, from_repository: bool) -> Step {
-    let name = line::printable(command.trim().replace(['\n', '\r'], " ").as_bytes());
-    Step { name, action: Action::Shell(command.to_owned()), from_repository }
+    Step {
+        name: text::line(command.trim()).into_owned(),
+        action: Action::Shell(command.to_owned()),
+        from_repository,
+    }
 }
 
 /// Everything of the repository that decides what would happen: commands, script, and who reads the script.

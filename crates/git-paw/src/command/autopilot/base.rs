@@ -2,9 +2,9 @@
 
 use paw_autopilot::work::head::head;
 use paw_autopilot::work::{Site, Updated, update_base};
+use paw_core::text::plural;
 use paw_core::{BranchName, PawError};
 
-use super::words::count;
 use super::{AutopilotArgs, require_somebody};
 use crate::context::Context;
 
@@ -27,7 +27,7 @@ pub(super) fn update(args: &AutopilotArgs, site: Site, context: &Context) -> Res
     match update_base(&site)? {
         Updated::Already { base } => context.output.note(&format!("{base} is up to date")),
         Updated::Forward { base, commits } => {
-            context.output.note(&format!("{base} moved forward by {}", count(commits, "commit")));
+            context.output.note(&format!("{base} moved forward by {}", plural(commits, "commit")));
         }
     }
     Ok(Site::find(site.repo, &context.cwd, &context.search_path)?)

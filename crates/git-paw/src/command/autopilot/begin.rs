@@ -4,6 +4,7 @@ use paw_autopilot::executor::Executor;
 use paw_autopilot::pane::PaneSession;
 use paw_autopilot::work::{self, Plan, Site, Wishes, Work};
 use paw_core::PawError;
+use paw_core::text::plural;
 
 use super::{AutopilotArgs, pane};
 use crate::approval::autopilot as approved;
@@ -60,10 +61,7 @@ fn ask_to_begin(plan: &Plan) -> Result<(), PawError> {
         // Said by whoever begins.
         return Ok(());
     }
-    let what = match plan.subtasks.len() {
-        1 => "1 subtask".to_owned(),
-        many => format!("{many} subtasks"),
-    };
+    let what = plural(plan.subtasks.len(), "subtask");
     let text = format!("Create branch {} and do {what} of task {}?", plan.branch, plan.task_id);
     if TerminalPrompter.confirm(&Question { text: &text, instead: "--no-confirm" }, true)? {
         Ok(())

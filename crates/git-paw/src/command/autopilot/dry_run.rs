@@ -7,10 +7,11 @@ use paw_autopilot::executor::ExecutorError;
 use paw_autopilot::work::plan::PlannedStep;
 use paw_autopilot::work::{self, Check, Plan, Site, Wishes};
 use paw_core::PawError;
+use paw_core::text::plural;
 use serde_json::json;
 
 use super::AutopilotArgs;
-use super::words::{count, line};
+use super::words::line;
 use crate::approval::autopilot as approved;
 use crate::context::Context;
 use crate::output::Style;
@@ -105,7 +106,7 @@ fn finalization(
         (None, true) => output.say("  → Pause before the push: there is no remote")?,
         (_, false) => output.say(&format!(
             "  → Leave {} on branch {}",
-            count(plan.subtasks.len(), "commit"),
+            plural(plan.subtasks.len(), "commit"),
             plan.branch
         ))?,
     }

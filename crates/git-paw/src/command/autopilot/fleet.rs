@@ -16,10 +16,11 @@ use paw_autopilot::tasks::TaskId;
 use paw_autopilot::work::{Relaxation, Site};
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
+use paw_core::text::{self, plural};
 use paw_host::config;
 use paw_worktree::Worktrees;
 
-use super::words::{count, line, line_kept};
+use super::words::line;
 use super::{AutopilotArgs, pane, require_somebody};
 use crate::approval::{self, autopilot as approved};
 use crate::context::Context;
@@ -80,7 +81,7 @@ pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Resul
 /// Notices as lines that cannot steer a terminal.
 fn notify(output: Output) -> FleetNotify {
     Arc::new(move |notice| match notice {
-        FleetNotice::Task { task, line } => output.note(&format!("[{task}] {}", line_kept(line))),
+        FleetNotice::Task { task, line } => output.note(&format!("[{task}] {}", text::reveal(line))),
         FleetNotice::Note(text) => output.note(&line(text)),
         FleetNotice::Warning(text) => output.warn(&line(text)),
     })
@@ -98,7 +99,7 @@ fn ask(args: &AutopilotArgs, plan: &FleetPlan) -> Result<(), PawError> {
         (false, true) => ", and push the branches",
         (false, false) => ", push the branches and open pull requests",
     };
-    let tasks = count(open, "task");
+    let tasks = plural(open, "task");
     let text = format!("Do {tasks} in worktrees of their own, from {}{then}?", plan.base);
     if TerminalPrompter.confirm(&Question { text: &text, instead: "--no-confirm" }, true)? {
         Ok(())

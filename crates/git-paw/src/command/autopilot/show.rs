@@ -9,9 +9,10 @@ use paw_autopilot::work::finish::Final;
 use paw_autopilot::work::publish::Opened;
 use paw_autopilot::work::{Phase, Work};
 use paw_core::PawError;
+use paw_core::text::{self, plural, plural_irregular};
 use serde_json::{Value, json};
 
-use super::words::{count, coverage, judged, line, line_kept};
+use super::words::{coverage, judged, line};
 use super::{AutopilotArgs, paused};
 use crate::context::Context;
 use crate::output::{Output, Style};
@@ -57,7 +58,7 @@ impl Screen {
             self.say(&format!("→ Checks preflight: ✓ {clean}, ✓ {} detected", work.tester().name()))?;
             let old = work.failing_before();
             if old > 0 {
-                self.say(&format!("  {} before anything was changed", count(old, "failing test")))?;
+                self.say(&format!("  {} before anything was changed", plural(old, "failing test")))?;
             }
             let branch = work.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
             return self.say(&format!("→ Creates branch: {branch}"));
@@ -98,7 +99,7 @@ impl Screen {
 
     fn finalized(&self, work: &Work, last: &Final) -> Result<(), PawError> {
         let done = work.run.steps.iter().filter(|step| step.outcome != StepOutcome::Open).count();
-        self.say(&format!("→ Final: all {} complete", count(done, "subtask")))?;
+        self.say(&format!("→ Final: all {} complete", plural(done, "subtask")))?;
         let (good, bad) = (self.output.paint(Style::Good, "✓"), self.output.paint(Style::Bad, "✗"));
         match (&last.tests.verdict, &last.failed) {
             (Verdict::Passed, _) => self.say(&format!("  {good} Run full test suite → all pass"))?,
@@ -175,7 +176,7 @@ impl Audience for Screen {
             }
             Told::LeftRunning(number) => self.say(&format!(
                 "  {} that the executor left running: ended",
-                count(number, "process").replace("processs", "processes")
+                plural_irregular(number, "process", "processes")
             )),
             Told::Waiting { why, seconds } => self
                 .say(&format!("  the executor cannot work now ({}); asked again in {seconds}s", line(why))),
@@ -215,7 +216,7 @@ impl Audience for Screen {
         let branch = work.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
         let text = match question {
             Question::Commit { subject, diff } => {
-                diff.lines().try_for_each(|row| self.output.say(&line_kept(row)))?;
+                diff.lines().try_for_each(|row| self.output.say(&text::reveal(row)))?;
                 format!("Commit \"{}\"?", line(subject))
             }
             Question::Push if self.confirm => format!("Push {branch}?"),

@@ -6,24 +6,17 @@ use paw_autopilot::coverage::gate::{Judged as Measured, Standing};
 use paw_autopilot::evidence::Objection;
 use paw_autopilot::runners::Outcome;
 use paw_autopilot::work::{Judged, Judgement, Phase, Work};
+use paw_core::text::{first_of, plural};
 use paw_screen::text::Text;
 
-/// A text of somebody else's on one line, without anything a terminal would obey.
+/// Text of an executor or a test runner on one line.
 pub(super) fn line(text: &str) -> String {
     Text::line(text).to_string()
 }
 
-pub(super) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
 pub(super) fn files(paths: &[PathBuf], work: &Work) -> String {
-    let shown: Vec<String> = paths.iter().take(3).map(|path| line(&work.site.shown(path))).collect();
-    match paths.len().saturating_sub(3) {
-        0 if shown.is_empty() => "nothing".into(),
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let shown: Vec<String> = paths.iter().map(|path| line(&work.site.shown(path))).collect();
+    if shown.is_empty() { "nothing".into() } else { first_of(&shown, 3) }
 }
 
 /// The line about an attempt, or nothing where there is nothing new to say.
@@ -36,7 +29,7 @@ pub(super) fn judged(work: &Work, judged: &Judged) -> Option<String> {
         }
         (Judgement::Proven, Phase::Red, _) => {
             let new = failed.saturating_sub(old_failures(work));
-            format!("  RED: generates {files} → {}", count(new.max(1), "failure"))
+            format!("  RED: generates {files} → {}", plural(new.max(1), "failure"))
         }
         (Judgement::Proven, Phase::Green, 0) => "  GREEN: all tests pass".into(),
         (Judgement::Proven, Phase::Green, _) if failed == 0 => {
@@ -76,23 +69,8 @@ fn why(objections: &[Objection], failed: usize) -> String {
     });
     match other {
         Some(objection) => line(&objection.to_string()),
-        None => format!("{} still red", count(failed.max(1), "test")),
+        None => format!("{} still red", plural(failed.max(1), "test")),
     }
-}
-
-/// A row of a diff keeps its blanks, and nothing a terminal would obey.
-pub(super) fn line_kept(row: &str) -> String {
-    row.chars()
-        .map(|c| {
-            if c == '\t' {
-                "    ".to_owned()
-            } else if c.is_control() {
-                c.escape_unicode().to_string()
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
 }
 
 /// The figure people ask for: lines, else whatever was measured.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use paw_broker::Stored;
 use paw_core::PawError;
+use paw_core::text::short_commit;
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use serde_json::Value;
@@ -139,7 +140,7 @@ fn gates(scene: &Scene, context: &Context) -> Result<&'static str, PawError> {
             Some(failure) => format!("failed its gates ({}), mended it, verified", reason(&failure.text)),
             None => "verified".to_owned(),
         };
-        let commit = verified.text.get(..10).unwrap_or(&verified.text);
+        let commit = short_commit(&verified.text);
         let name = context.output.paint(Style::Good, &format!("{branch}:"));
         context.output.say(&format!("{name} {how} at {commit}"))?;
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text;
 use serde::Serialize;
 use serde_json::json;
 
@@ -77,7 +78,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode, PawError> {
 }
 
 fn print(checks: &[Check], context: &Context) -> Result<(), PawError> {
-    let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
+    let width = checks.iter().map(|check| text::width(&check.name)).max().unwrap_or_default();
     let mut group = "";
     for check in checks {
         if check.group != group {

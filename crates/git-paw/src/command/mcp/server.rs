@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use paw_core::PawError;
+use paw_core::text;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData,
@@ -170,7 +171,7 @@ fn complete(document: Value, is_error: bool) -> CallToolResult {
 
 fn unknown(name: &str, tools: &[Tool]) -> ErrorData {
     let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
-    let shown: String = name.chars().take(100).collect();
+    let shown = text::truncate_chars(name, 100);
     let message = format!("no tool '{shown}' is offered here; there are {}", names.join(", "));
     ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
 }

@@ -1,6 +1,7 @@
 //! A merge, for people and for programs.
 
 use paw_core::PawError;
+use paw_core::text::short_commit;
 use paw_supervisor::merge::{Entry, Merge, MergeReport, Move, Outcome, Skip};
 use serde_json::json;
 
@@ -74,7 +75,7 @@ pub(super) fn report(report: &MergeReport, context: &Context) -> Result<(), PawE
         output.note("hint: git paw merge --only <branch> merges one of a circle by itself");
     }
     let style = if report.is_complete() { Style::Good } else { Style::Doubtful };
-    let at = report.after.get(..10).unwrap_or(&report.after);
+    let at = short_commit(&report.after);
     let moved = if report.before == report.after { "stays" } else { "is now" };
     output.say(&format!("{} {moved} at {at}", output.paint(style, report.base.as_str())))
 }

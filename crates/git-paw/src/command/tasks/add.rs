@@ -2,12 +2,13 @@
 
 use clap::Args;
 use paw_autopilot::tasks::{ItemId, NewTask, Priority, TaskId};
+use paw_core::text;
 use paw_core::{ErrorCode, PawError};
 use paw_host::clock;
 use paw_session::specs::SpecFormat;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, from_spec, view};
+use super::{CommonArgs, find_project, from_spec};
 use crate::context::Context;
 
 /// Add a task, or a subtask to a task
@@ -64,7 +65,7 @@ pub(super) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let new = new_task(args, args.title.as_deref().unwrap_or_default())?;
     let (project, tag) = find_project(&args.common, context)?;
     let id = project.add_task(&tag, &new, clock::now())?;
-    context.output.say(&format!("added {} to '{}': {}", id.noun(), tag, view::line(&new.title)))
+    context.output.say(&format!("added {} to '{}': {}", id.noun(), tag, text::line(&new.title)))
 }
 
 /// The answer for programs.

@@ -4,6 +4,7 @@ use clap::Args;
 use paw_autopilot::expand::propose;
 use paw_autopilot::tasks::ItemId;
 use paw_autopilot::work::Site;
+use paw_core::text::plural;
 use paw_core::{ErrorCode, PawError};
 use serde_json::json;
 
@@ -63,5 +64,5 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
     if context.output.wants_json() {
         return context.output.document(&json!({"tag": tag, "id": id, "added": added, "subtasks": proposed}));
     }
-    context.output.say(&format!("added {} to task {id}", crate::output::count(added.len() as u64, "subtask")))
+    context.output.say(&format!("added {} to task {id}", plural(added.len(), "subtask")))
 }

@@ -3,6 +3,7 @@
 mod draft;
 
 use paw_autopilot::tasks::{NewTask, Task, TaskFile};
+use paw_core::text::{self, plural};
 use paw_core::{ErrorCode, PawError};
 use paw_host::clock;
 use paw_session::specs::{self, SpecEntry, SpecFormat};
@@ -10,19 +11,18 @@ use serde_json::{Value, json};
 
 use self::draft::draft;
 use super::add::AddArgs;
-use super::{find_project, view};
+use super::find_project;
 use crate::context::Context;
-use crate::output::count;
 
 pub(super) fn run(args: &AddArgs, name: &str, context: &Context) -> Result<(), PawError> {
     let answer = answer(args, name, context)?;
     if context.output.wants_json() {
         return context.output.document(&answer);
     }
-    let text = |key: &str| view::line(answer[key].as_str().unwrap_or_default());
+    let text = |key: &str| text::line(answer[key].as_str().unwrap_or_default());
     let titles: Vec<&str> =
         answer["subtasks"].as_array().into_iter().flatten().filter_map(|one| one["title"].as_str()).collect();
-    let subtasks = count(titles.len() as u64, "subtask");
+    let subtasks = plural(titles.len(), "subtask");
     let how = if args.dry_run {
         format!("would add a task with {subtasks}")
     } else {
@@ -30,11 +30,12 @@ pub(super) fn run(args: &AddArgs, name: &str, context: &Context) -> Result<(), P
     };
     context.output.say(&format!("{how} to '{}': {}", text("tag"), text("title")))?;
     for (title, number) in titles.iter().zip(1..) {
-        context.output.say(&format!("  {number} {}", view::line(title)))?;
+        context.output.say(&format!("  {number} {}", text::line(title)))?;
     }
     if args.dry_run {
         context.output.say("")?;
-        view::lines(answer["details"].as_str().unwrap_or_default())
+        text::block(answer["details"].as_str().unwrap_or_default())
+            .lines()
             .try_for_each(|line| context.output.say(format!("  {line}").trim_end()))?;
     } else if titles.is_empty() {
         context
@@ -59,7 +60,7 @@ pub(super) fn answer(args: &AddArgs, name: &str, context: &Context) -> Result<Va
         && let Some(made) = made_before(&project.load_tasks()?, tag.as_str(), &draft.details)
     {
         let source = draft.details.lines().next().unwrap_or_default();
-        let problem = format!("task {} was made from this spec already ({})", made.id, view::line(source));
+        let problem = format!("task {} was made from this spec already ({})", made.id, text::line(source));
         return Err(PawError::new(ErrorCode::FailedPrecondition, problem)
             .hint(format!("git paw tasks show {}", made.id)));
     }

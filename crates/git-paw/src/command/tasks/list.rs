@@ -4,6 +4,7 @@ use clap::Args;
 use paw_autopilot::tasks::project::require_tag;
 use paw_autopilot::tasks::{Status, Task};
 use paw_core::PawError;
+use paw_core::text;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, find_project, view};
@@ -34,10 +35,10 @@ pub(super) fn run(args: &ListArgs, context: &Context) -> Result<(), PawError> {
     let tag = require_tag(&file, &name)?;
     let tasks: Vec<&Task> = tag.tasks.iter().filter(|task| wanted(task)).collect();
     for problem in &tag.problems {
-        context.output.warn(&view::line(&problem.to_string()));
+        context.output.warn(&text::line(&problem.to_string()));
     }
     if tasks.is_empty() {
-        return context.output.say(&format!("no tasks in tag '{}'", view::line(name.as_str())));
+        return context.output.say(&format!("no tasks in tag '{}'", text::line(name.as_str())));
     }
     for task in tasks {
         print(task, context)?;
@@ -62,7 +63,7 @@ fn wanted(args: &ListArgs) -> Result<impl Fn(&Task) -> bool, PawError> {
 
 fn print(task: &Task, context: &Context) -> Result<(), PawError> {
     let row = |indent: &str, id: String, status: &Status, title: &str| {
-        let line = format!("{indent}{id} {} {}", view::status(status, context), view::line(title));
+        let line = format!("{indent}{id} {} {}", view::status(status, context), text::line(title));
         context.output.say(&line)
     };
     row("", task.id.to_string(), &task.status, &task.title)?;

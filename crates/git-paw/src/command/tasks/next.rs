@@ -5,6 +5,7 @@ use paw_autopilot::tasks::next::next_item;
 use paw_autopilot::tasks::project::{require_item, require_tag};
 use paw_autopilot::tasks::{ItemId, Task};
 use paw_core::PawError;
+use paw_core::text;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, find_project, view};
@@ -35,7 +36,7 @@ pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
     match found {
         None => context.output.say("nothing is ready (git paw tasks list shows what waits for what)"),
         Some((item, task)) => {
-            context.output.say(&format!("{item} {}", view::line(title(item, task))))?;
+            context.output.say(&format!("{item} {}", text::line(title(item, task))))?;
             context.output.say(&format!("begin it: git paw tasks set-status {item} in-progress"))
         }
     }

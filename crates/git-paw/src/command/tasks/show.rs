@@ -5,6 +5,7 @@ use paw_autopilot::tasks::model::{list_field, text_field};
 use paw_autopilot::tasks::project::require_item;
 use paw_autopilot::tasks::{ItemId, Status, Subtask, Task};
 use paw_core::PawError;
+use paw_core::text;
 use serde_json::{Map, Value, json};
 
 use super::{CommonArgs, find_project, view};
@@ -77,7 +78,7 @@ fn shown<'a>(task: &'a Task, item: &ItemId) -> Option<Shown<'a>> {
 fn print(shown: &Shown<'_>, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     let status = view::status(shown.status, context);
-    output.say(&format!("{} {status} {}", shown.id, view::line(shown.title)))?;
+    output.say(&format!("{} {status} {}", shown.id, text::line(shown.title)))?;
     if !shown.dependencies.is_empty() {
         let ids: Vec<_> = shown.dependencies.iter().map(ToString::to_string).collect();
         output.say(&format!("depends on: {}", ids.join(", ")))?;
@@ -88,20 +89,20 @@ fn print(shown: &Shown<'_>, context: &Context) -> Result<(), PawError> {
             if !title.is_empty() {
                 output.say(&format!("{title}:"))?;
             }
-            view::lines(text).try_for_each(|line| output.say(&line))?;
+            text::block(text).lines().try_for_each(|line| output.say(line))?;
         }
     }
     let criteria = list_field(shown.fields, "acceptanceCriteria");
     if !criteria.is_empty() {
         output.say("\nAcceptance criteria:")?;
-        criteria.iter().try_for_each(|line| output.say(&format!("- {}", view::line(line))))?;
+        criteria.iter().try_for_each(|line| output.say(&format!("- {}", text::line(line))))?;
     }
     if !shown.subtasks.is_empty() {
         output.say("\nSubtasks:")?;
     }
     for subtask in shown.subtasks {
         let status = view::status(&subtask.status, context);
-        output.say(&format!("{} {status} {}", subtask.item(), view::line(&subtask.title)))?;
+        output.say(&format!("{} {status} {}", subtask.item(), text::line(&subtask.title)))?;
     }
     Ok(())
 }

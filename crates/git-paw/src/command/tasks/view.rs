@@ -1,20 +1,11 @@
-//! Tasks as people and programs see them. What is in the file was written by strangers.
+//! Tasks as people and programs see them.
 
 use paw_autopilot::tasks::{Status, Subtask, Task};
+use paw_core::text;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::output::Style;
-
-/// One line that cannot steer a terminal.
-pub(super) fn line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// Several lines that cannot steer a terminal.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
-    text.lines().map(line)
-}
 
 pub(super) fn status(status: &Status, context: &Context) -> String {
     let style = match status {
@@ -23,7 +14,7 @@ pub(super) fn status(status: &Status, context: &Context) -> String {
         Status::Blocked | Status::Other(_) => Style::Doubtful,
         Status::Pending | Status::Deferred | Status::Cancelled => Style::Dim,
     };
-    context.output.paint(style, &format!("[{}]", line(status.as_str())))
+    context.output.paint(style, &format!("[{}]", text::line(status.as_str())))
 }
 
 /// A task with what every reader needs; all its other fields are in `fields`.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::git::Repo;
 use paw_worktree::rescue::{self, RescueKind, RestoreInto, RestoreOptions};
 use paw_worktree::{Worktrees, check};
 
 use crate::context::Context;
-use crate::output::count;
 
 /// Get back what was kept
 ///
@@ -63,7 +63,7 @@ pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<
     if context.output.wants_json() {
         return context.output.document(&restored);
     }
-    let files = count(restored.files.len() as u64, "file");
+    let files = plural(restored.files.len(), "file");
     context.output.say(&format!("restored {files} into {}", restored.dir.display()))?;
     context.output.say(&restored.branch.to_string())
 }

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::text::{self, plural};
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_worktree::setup::SetupStatus;
-use paw_worktree::shown::printable_path;
 use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
 use serde_json::Value;
 
 use super::view;
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::output::{Style, count};
+use crate::output::Style;
 
 /// Make a worktree for a branch
 ///
@@ -106,10 +106,10 @@ fn tell(prepared: &Prepared, context: &Context) -> Result<(), PawError> {
     output.say(&format!("created {} on {}: {}", row.name, row.branch, row.path.display()))?;
     let copy = &prepared.copy;
     if copy.files > 0 {
-        output.say(&format!("brought along {}", count(copy.files, "ignored file")))?;
+        output.say(&format!("brought along {}", plural(copy.files, "ignored file")))?;
     }
     for (path, reason) in &copy.skipped {
-        output.warn(&format!("not copied: {}: {reason}", printable_path(path)));
+        output.warn(&format!("not copied: {}: {reason}", text::path(path)));
     }
     if prepared.setup.status == SetupStatus::Success {
         output.say("setup done")?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paw_core::PawError;
-use paw_worktree::shown::{printable, printable_path};
+use paw_core::text;
 use paw_worktree::{Listing, Status, WorktreeError, Worktrees};
 use serde_json::{Value, json};
 
@@ -54,14 +54,20 @@ fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Lis
 fn print(listing: &Listing, context: &Context) -> Result<(), PawError> {
     let mut rows = Vec::new();
     for row in &listing.worktrees {
-        let (id, path) = (row.id.to_string(), printable_path(&row.path));
+        let (id, path) = (row.id.to_string(), text::path(&row.path));
         rows.push([row.name.clone(), row.branch.to_string(), row.status.to_string(), id, path]);
     }
     for entry in listing.unmanaged.iter().filter(|entry| Kind::of(entry, context) == Kind::Worktree) {
         let branch = entry.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
         let status = if entry.missing { "stale" } else { "unmanaged" };
-        let path = printable_path(&entry.path);
-        rows.push([printable(&entry.name), branch.to_owned(), status.to_owned(), "-".to_owned(), path]);
+        let path = text::path(&entry.path);
+        rows.push([
+            text::line(&entry.name).into_owned(),
+            branch.to_owned(),
+            status.to_owned(),
+            "-".to_owned(),
+            path,
+        ]);
     }
     if rows.is_empty() {
         return context.output.say("no worktrees (make one: git paw worktree create <branch>)");

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paw_core::PawError;
-use paw_worktree::shown::printable;
+use paw_core::text;
 use paw_worktree::{RemoveOptions, Removed, Worktrees};
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result
     };
     let removed = worktrees.remove(&args.worktree, context.repo_dir(), options)?;
     for process in &removed.ended {
-        context.output.note(&format!("ended {} ({})", process.pid, printable(&process.command_line)));
+        context.output.note(&format!("ended {} ({})", process.pid, text::line(&process.command_line)));
     }
     for note in &removed.notes {
         context.output.note(note);

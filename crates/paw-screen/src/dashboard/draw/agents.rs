@@ -1,5 +1,6 @@
 //! The table of agents. Columns that do not fit are left out, the least telling first.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -11,7 +12,6 @@ use crate::dashboard::look::Look;
 use crate::dashboard::select::first_row;
 use crate::dashboard::state::State;
 use crate::dashboard::view::Agent;
-use crate::text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {

@@ -1,5 +1,6 @@
 //! The first and the last line, and the lines where an answer is written.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
@@ -11,7 +12,7 @@ use crate::dashboard::layout::Panel;
 use crate::dashboard::look::Look;
 use crate::dashboard::state::{Home, Mode, State};
 use crate::dashboard::view::Mood;
-use crate::text;
+use crate::text::wrap;
 
 pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let look = state.options.look;
@@ -36,7 +37,7 @@ pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let repository = pen.room().saturating_sub(address + 3 + 1);
     if !header.repository.is_empty() && repository >= 8 {
         pen.put(look.dot(), Look::dim());
-        pen.put(&text::clip_start(header.repository.as_str(), repository), Style::new());
+        pen.put(&text::truncate_start(header.repository.as_str(), repository), Style::new());
     }
     if !header.address.is_empty() && pen.room() > address {
         pen.put(look.dot(), Look::dim());
@@ -88,7 +89,7 @@ fn fitting<'a>(counts: &str, hints: &'a [Hint], width: usize) -> (String, &'a [H
         }
     }
     let last = &hints[hints.len().saturating_sub(1)..];
-    (text::clip(states, width.saturating_sub(columns(last) + 2)), last)
+    (text::truncate(states, width.saturating_sub(columns(last) + 2)), last)
 }
 
 /// `5 agents: 2 working, 1 done`, and what waits for people.
@@ -104,9 +105,8 @@ fn counts(state: &State) -> String {
     ];
     let parts: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    let many = if agents.len() == 1 { "agent" } else { "agents" };
     let colon = if parts.is_empty() { "" } else { ": " };
-    format!("{} {many}{colon}{}", agents.len(), parts.join(", "))
+    format!("{}{colon}{}", text::plural(agents.len(), "agent"), parts.join(", "))
 }
 
 /// The keys that are of use now, the least needed first.
@@ -151,7 +151,7 @@ pub(super) fn reply(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Po
         pen.put(&format!(" {} asks ", question.asker), look.title(true));
         pen.fill(look.rule(), Look::dim());
     }
-    let text = text::wrap(question.text.as_str(), usize::from(area.width.saturating_sub(2)));
+    let text = wrap(question.text.as_str(), usize::from(area.width.saturating_sub(2)));
     let titled = u16::from(above.height >= 2);
     let shown = usize::from(above.height - titled);
     for (place, (row, line)) in rows.zip(&text).enumerate() {

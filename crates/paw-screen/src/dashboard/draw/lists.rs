@@ -1,5 +1,6 @@
 //! Open questions and conflicts.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
@@ -11,7 +12,6 @@ use crate::dashboard::look::Look;
 use crate::dashboard::select::first_row;
 use crate::dashboard::state::State;
 use crate::dashboard::view::Conflict;
-use crate::text;
 
 pub(super) fn questions(state: &State, area: Area, buffer: &mut Buffer) {
     let look = state.options.look;
@@ -52,7 +52,7 @@ pub(super) fn conflicts(state: &State, area: Area, buffer: &mut Buffer) {
         let mut pen = Pen::new(buffer, row);
         pen.column(conflict.kind.word(), 8, look.conflict(conflict.kind));
         pen.column_right(&age::text(conflict.since, state.now), 6, Look::dim());
-        pen.column(&text::clip_start(&place_of(conflict), places), places, Look::strong());
+        pen.column(&text::truncate_start(&place_of(conflict), places), places, Look::strong());
         pen.column(&between(conflict), whos, Style::new());
         mark(state, Panel::Conflicts, row, place == chosen, buffer);
     }

@@ -1,5 +1,6 @@
 //! The log of messages, newest at the bottom.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -11,7 +12,6 @@ use crate::dashboard::look::Look;
 use crate::dashboard::select::first_row;
 use crate::dashboard::state::State;
 use crate::dashboard::view::{Kind, Message};
-use crate::text;
 
 pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
     let shown = state.shown();

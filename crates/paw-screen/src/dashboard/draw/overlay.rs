@@ -1,5 +1,6 @@
 //! What lies over the panels: the keys, and everything about one thing.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -8,7 +9,7 @@ use super::lists::place_of;
 use super::pen::Pen;
 use crate::dashboard::look::Look;
 use crate::dashboard::state::{Home, Mode, State, Subject};
-use crate::text::{self, Text};
+use crate::text::{Text, wrap};
 
 /// A name, dim, and what it stands for.
 struct Entry {
@@ -66,7 +67,7 @@ fn laid_out(page: &Page, width: usize) -> Vec<Line> {
     let room = if beside { width.saturating_sub(names + 3) } else { width.saturating_sub(2) };
     let mut lines = Vec::new();
     for entry in page.entries.iter().filter(|entry| !entry.text.is_empty()) {
-        let wrapped = text::wrap(&entry.text, room);
+        let wrapped = wrap(&entry.text, room);
         if !beside {
             lines.push(vec![(entry.name.clone(), width, true)]);
         }

@@ -1,10 +1,9 @@
 //! Writing into one line of the screen, never past its end.
 
+use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-
-use crate::text;
 
 pub(super) struct Pen<'a> {
     buffer: &'a mut Buffer,
@@ -33,7 +32,7 @@ impl<'a> Pen<'a> {
 
     /// Writes as much as fits, with `…` where it was cut.
     pub(super) fn put(&mut self, text: &str, style: Style) {
-        let clipped = text::clip(text, self.room());
+        let clipped = text::truncate(text, self.room());
         if self.room() > 0 {
             (self.x, _) = self.buffer.set_stringn(self.x, self.y, clipped, self.room(), style);
         }
@@ -42,14 +41,14 @@ impl<'a> Pen<'a> {
     /// Writes into a column of so many places, and moves behind it and the gap that follows.
     pub(super) fn column(&mut self, text: &str, columns: usize, style: Style) {
         let start = self.x;
-        self.put(&text::clip(text, columns.min(self.room())), style);
+        self.put(&text::truncate(text, columns.min(self.room())), style);
         self.x = start;
         self.skip(columns + 1);
     }
 
     /// As [`Pen::column`], with the text at the right end.
     pub(super) fn column_right(&mut self, text: &str, columns: usize, style: Style) {
-        let text = text::clip(text, columns);
+        let text = text::truncate(text, columns);
         let pad = columns.saturating_sub(text::width(&text));
         self.skip(pad);
         self.column(&text, columns - pad, style);

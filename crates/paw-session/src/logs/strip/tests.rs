@@ -102,6 +102,7 @@ fn a_sequence_that_is_broken_off_does_not_hide_what_follows() {
 fn bytes_that_are_no_text_are_marked() {
     assert_eq!(strip(b"a\xffb\xe6\x97"), "a\u{fffd}b\u{fffd}");
     assert_eq!(strip(b"a\x9b31mb"), "a\u{fffd}31mb");
+    assert_eq!(strip("a\u{202e}b\u{200b}c".as_bytes()), "abc");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn show_tells_every_kind_of_work_apart() {
     unstaged    dir/b.txt (+1 -0)
     untracked   bin (binary)
     untracked   debug.log (+1 -0)
-    untracked   new?line (+1 -0)
+    untracked   new�line (+1 -0)
     ");
     let kinds: Vec<FileKind> = shown.files.iter().map(|file| file.kind).collect();
     assert_eq!(kinds.len(), 7);

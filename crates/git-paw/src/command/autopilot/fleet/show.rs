@@ -8,11 +8,12 @@ use paw_autopilot::fleet::run::Finished;
 use paw_autopilot::fleet::{FleetPlan, Standing};
 use paw_autopilot::tasks::TaskId;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::process::shell_quote;
 use serde_json::{Value, json};
 
 use super::super::AutopilotArgs;
-use super::super::words::{count, line};
+use super::super::words::line;
 use crate::context::Context;
 use crate::output::Style;
 
@@ -39,7 +40,7 @@ pub(super) fn plan(
         return output
             .document(&json!({"dryRun": true, "base": plan.base, "parallel": args.parallel, "tasks": each}));
     }
-    let title = format!("Autopilot Plan for {} from {}", count(plan.tasks.len(), "task"), plan.base);
+    let title = format!("Autopilot Plan for {} from {}", plural(plan.tasks.len(), "task"), plan.base);
     output.say(&output.paint(Style::Bold, &title))?;
     let rows = tasks.map(|(task, place)| {
         let after = names(&task.member.after);

@@ -3,12 +3,12 @@
 use clap::Args;
 use paw_autopilot::work::{Judged, Judgement};
 use paw_core::PawError;
+use paw_core::text::plural;
 use serde_json::{Value, json};
 
 use super::{CommonArgs, run_at, view};
 use crate::approval::autopilot::known_commands;
 use crate::context::Context;
-use crate::output::count;
 
 /// Say that the phase at hand is done; the tests are run here and decide
 ///
@@ -52,8 +52,8 @@ fn message(judged: &Judged) -> String {
             let seen = view::counted(&judged.tests);
             let number = |name: &str| seen[name].as_u64().unwrap_or_default();
             let told = match judged.phase {
-                paw_autopilot::work::Phase::Red => format!("{} failing", count(number("failed"), "test")),
-                paw_autopilot::work::Phase::Green => format!("{} passing", count(number("passed"), "test")),
+                paw_autopilot::work::Phase::Red => format!("{} failing", plural(number("failed"), "test")),
+                paw_autopilot::work::Phase::Green => format!("{} passing", plural(number("passed"), "test")),
             };
             format!("{phase} of {subtask} is proven: {told}")
         }

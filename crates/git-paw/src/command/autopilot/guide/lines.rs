@@ -1,9 +1,9 @@
-//! An answer as people read it: a few lines. Pure. What is in it was partly written by strangers.
+//! An answer as people read it: a few lines. Pure.
 
 use serde_json::Value;
 
 pub(super) fn lines(answer: &Value) -> Vec<String> {
-    let text = |name: &str| answer[name].as_str().map(harmless);
+    let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let mut lines: Vec<String> = text("message").into_iter().collect();
     let objections = list(&answer["objections"], "- ");
     let told_already = !objections.is_empty();
@@ -11,7 +11,7 @@ pub(super) fn lines(answer: &Value) -> Vec<String> {
     let unit = &answer["workUnit"];
     if let (Some(phase), Some(subtask)) = (unit["phase"].as_str(), unit["subtask"].as_str()) {
         lines.push(String::new());
-        lines.push(harmless(&format!("{phase} {subtask}: {}", unit["action"].as_str().unwrap_or_default())));
+        lines.push(format!("{phase} {subtask}: {}", unit["action"].as_str().unwrap_or_default()));
         lines.extend(context(&unit["context"], phase, told_already));
     }
     let commands = list(&answer["commands"], "  ");
@@ -67,7 +67,7 @@ fn context(context: &Value, phase: &str, told_already: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, title) in texts {
         let told = context[name].as_str().filter(|text| !text.trim().is_empty());
-        lines.extend(told.map(|text| harmless(&format!("  {title}{text}"))));
+        lines.extend(told.map(|text| format!("  {title}{text}")));
     }
     for (name, title) in lists {
         let items = list(&context[name], "  - ");
@@ -82,12 +82,7 @@ fn context(context: &Value, phase: &str, told_already: bool) -> Vec<String> {
 
 fn list(items: &Value, mark: &str) -> Vec<String> {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).map(|item| format!("{mark}{}", harmless(item))).collect()
-}
-
-/// Without anything that steers a terminal; line breaks stay.
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+    items.iter().filter_map(Value::as_str).map(|item| format!("{mark}{item}")).collect()
 }
 
 #[cfg(test)]
@@ -101,14 +96,14 @@ mod tests {
     fn people_see_the_unit_its_context_and_what_comes_next() {
         let answer = json!({"message": "RED is not proven", "objections": ["no test failed"], "nextSteps": "Write one.",
             "workUnit": {"phase": "RED", "subtask": "1.1", "action": "Generate failing tests for x",
-                "context": {"description": "a\u{1b}[31mb", "testCommand": "npm test", "acceptanceCriteria": ["it works"],
+                "context": {"description": "a", "testCommand": "npm test", "acceptanceCriteria": ["it works"],
                     "failingTests": []}}});
         insta::assert_snapshot!(lines(&answer).join("\n"), @r"
         RED is not proven
         - no test failed
 
         RED 1.1: Generate failing tests for x
-          a [31mb
+          a
           Test command: npm test
           Acceptance criteria:
           - it works

@@ -1,9 +1,8 @@
 //! What a spec becomes: its title, its text and its open tasks are task, details and subtasks. Pure.
 
+use paw_core::text;
 use paw_core::{ErrorCode, PawError};
 use paw_session::specs::{SpecEntry, SpecFormat};
-
-use super::super::view;
 
 /// Before this an agent is told of the feature, behind it of its own tasks.
 const YOUR_TASK: &str = "## Your Task";
@@ -45,7 +44,7 @@ pub(super) fn draft(entries: &[SpecEntry]) -> Result<Draft, PawError> {
     if subtasks.is_empty() && done > 0 {
         return Err(PawError::new(
             ErrorCode::FailedPrecondition,
-            format!("every task of spec '{}' is done: there is nothing to add", view::line(&first.unit)),
+            format!("every task of spec '{}' is done: there is nothing to add", text::line(&first.unit)),
         ));
     }
     // One part of a feature is another source than the feature.
