@@ -30,7 +30,7 @@ pub enum GateError {
     NoBranch(BranchName),
     #[error("{} is in the way of a checkout for verification", .0.display())]
     InTheWay(PathBuf),
-    #[error("nothing was checked, because the checkout could not be made preparation: {0}")]
+    #[error("nothing was checked, because the checkout could not be made ready: {0}")]
     NotReady(String),
     #[error("interrupted: nothing was proven")]
     Interrupted,
