@@ -17,6 +17,7 @@ use paw_screen::dashboard::{Home, Look, Options};
 use paw_screen::run::{Wires, on_terminal};
 use paw_screen::source::remote::{self, Remote};
 use paw_screen::source::{answer_on_bus, follow_bus};
+use paw_view::{SessionView, ViewEvent};
 use tokio::sync::mpsc;
 
 pub(crate) use session::Session;
@@ -30,8 +31,8 @@ use crate::context::Context;
 #[command(after_help = "Examples:\n  git paw dashboard")]
 pub(crate) struct DashboardArgs {}
 
-/// News that wait for a busy screen.
-const FEEDS: usize = 1024;
+/// Updates that wait for a busy screen.
+const UPDATES: usize = 1024;
 /// Answers on their way.
 const ANSWERS: usize = 16;
 
@@ -52,12 +53,13 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let runtime = runtime.map_err(|error| PawError::DashboardError(error.to_string()))?;
     runtime
         .block_on(async {
-            let (feeds, news) = mpsc::channel(FEEDS);
+            let (sender, updates) = mpsc::channel(UPDATES);
             let (answers, carried) = mpsc::channel(ANSWERS);
-            tokio::spawn(remote::follow(remote, Vec::new(), feeds.clone()));
-            tokio::spawn(remote::answer(client, carried, feeds));
-            let wires = Wires { feeds: news, answers };
-            on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await
+            tokio::spawn(remote::follow(remote, sender.clone()));
+            tokio::spawn(remote::answer(client, carried, sender));
+            let wires = Wires { updates, answers };
+            let options = options(Home::Attached, &config);
+            on_terminal(options, empty_view(&config), wires, std::future::pending()).await
         })
         .map_err(failed)?;
     runtime.shutdown_background();
@@ -67,20 +69,25 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The pane of a session: broker, watcher, radar and learnings, and over them the screen.
 pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
     let session = Session::start(context)?;
-    let (feeds, news) = mpsc::channel(FEEDS);
+    let (sender, updates) = mpsc::channel(UPDATES);
     let (answers, carried) = mpsc::channel(ANSWERS);
     let (bus, runtime) = (session.bus(), session.runtime());
-    let header = session.header();
-    let members = session.members();
+    let mut view = empty_view(session.config());
+    view.apply(ViewEvent::Session(Box::new(session.facts())));
+    view.apply(ViewEvent::Members(session.members()));
     let shown = runtime.block_on(async {
-        let _ = feeds.send(header).await;
-        tokio::spawn(follow_bus(bus.clone(), members, feeds.clone()));
-        tokio::spawn(answer_on_bus(bus, carried, feeds));
-        let wires = Wires { feeds: news, answers };
-        on_terminal(options(Home::Session, session.config()), wires, session.ended()).await
+        tokio::spawn(follow_bus(bus.clone(), sender.clone()));
+        tokio::spawn(answer_on_bus(bus, carried, sender));
+        let wires = Wires { updates, answers };
+        on_terminal(options(Home::Session, session.config()), view, wires, session.ended()).await
     });
     session.stop();
     shown.map(drop).map_err(failed)
+}
+
+fn empty_view(config: &PawConfig) -> SessionView {
+    let kept = config.dashboard.broker_log.max_messages;
+    SessionView::new(usize::try_from(kept).unwrap_or(usize::MAX).max(1))
 }
 
 fn options(home: Home, config: &PawConfig) -> Options {
@@ -88,7 +95,6 @@ fn options(home: Home, config: &PawConfig) -> Options {
     Options {
         home,
         look: Look::of_environment(|name| std::env::var(name).ok()),
-        max_messages: usize::try_from(log.max_messages).unwrap_or(usize::MAX),
         show_messages: log.default_visible || config.dashboard.show_message_log,
         message_lines: log.height_lines,
         zone: TimeZone::system(),

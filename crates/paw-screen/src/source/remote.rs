@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use paw_broker::client::Client;
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::Token;
 use paw_host::{clock, files};
+use paw_view::{BrokerView, SessionFacts, ViewEvent};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -18,8 +20,7 @@ use tokio::time::{sleep, timeout};
 
 use super::answer_message;
 use super::events::{Events, Row};
-use crate::dashboard::{Answer, Feed, Header};
-use crate::news::{Member, News};
+use crate::dashboard::{Answer, Update};
 use crate::text::Text;
 
 /// How long a broker may take to begin its answer.
@@ -68,18 +69,14 @@ pub struct Remote {
 }
 
 /// Feeds a view from the broker of a repository, and finds it again after a restart, until the view is gone.
-pub async fn follow(remote: Remote, members: Vec<Member>, feeds: mpsc::Sender<Feed>) {
-    let mut news = News::new(members, paw_broker::record::Records::default(), 0);
+pub async fn follow(remote: Remote, feeds: mpsc::Sender<Update>) {
     let mut since = None;
-    for feed in news.agents() {
-        let _ = feeds.send(feed).await;
-    }
     while !feeds.is_closed() {
-        let reason = match follow_once(&remote, &mut news, &mut since, &feeds).await {
+        let reason = match follow_once(&remote, &mut since, &feeds).await {
             Ok(()) => "it ended".to_owned(),
             Err(error) => error.to_string(),
         };
-        if feeds.send(Feed::Lost(Text::line(&reason))).await.is_err() {
+        if feeds.send(Update::Lost(Text::line(&reason))).await.is_err() {
             return;
         }
         sleep(BETWEEN_TRIES).await;
@@ -89,24 +86,30 @@ pub async fn follow(remote: Remote, members: Vec<Member>, feeds: mpsc::Sender<Fe
 /// Until the broker ends or the view is gone.
 async fn follow_once(
     remote: &Remote,
-    news: &mut News,
     since: &mut Option<u64>,
-    feeds: &mpsc::Sender<Feed>,
+    feeds: &mpsc::Sender<Update>,
 ) -> Result<(), RemoteError> {
     let dir = PawDir::of(&remote.common_dir);
     let address =
         Endpoint::load(&dir)?.and_then(|endpoint| endpoint.address()).ok_or(RemoteError::NoBroker)?;
     let token = remote.token.as_ref();
     let status = status(address, token).await?;
-    let header = Header {
-        session: Text::line(&status.session),
-        repository: Text::line(&status.repository),
-        address: Text::line(&address.to_string()),
-        open_to_all: status.auth == "none",
+    let broker = BrokerView {
+        url: Some(format!("http://{address}")),
+        port: Some(address.port()),
+        running: true,
+        pane: None,
+        open_to_all: Some(status.auth == "none"),
+    };
+    let facts = SessionFacts {
+        session: status.session,
+        repository: status.repository.into(),
+        broker: Some(broker),
+        ..SessionFacts::default()
     };
     let from = since.unwrap_or(status.last_seq.saturating_sub(super::LOOK_BACK));
     let mut stream = get(address, token, &format!("/events?since={from}")).await?;
-    for feed in [Feed::Found, Feed::Header(header)] {
+    for feed in [Update::Found, Update::View(ViewEvent::Session(Box::new(facts)))] {
         let _ = feeds.send(feed).await;
     }
     let mut events = Events::default();
@@ -121,10 +124,8 @@ async fn follow_once(
         }
         let Some(stored) = events.on_line(&line).and_then(Row::stored) else { continue };
         *since = Some(stored.seq);
-        for feed in news.on_message(&stored) {
-            if feeds.send(feed).await.is_err() {
-                return Ok(());
-            }
+        if feeds.send(Update::View(ViewEvent::Message(Arc::new(stored)))).await.is_err() {
+            return Ok(());
         }
     }
 }
@@ -167,7 +168,7 @@ async fn get(
 }
 
 /// Hands answers to the broker, or to the log while none runs.
-pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: mpsc::Sender<Feed>) {
+pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: mpsc::Sender<Update>) {
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
         let client = client.clone();
@@ -180,6 +181,6 @@ pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: 
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),
         };
-        let _ = feeds.send(Feed::AnswerFailed { question, reason: reason.as_str().into() }).await;
+        let _ = feeds.send(Update::AnswerFailed { question, reason: reason.as_str().into() }).await;
     }
 }

@@ -12,13 +12,11 @@ use paw_core::config::{BrokerAuth, PawConfig};
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::git::Repo;
 use paw_host::sqlite::Durability;
-use paw_screen::dashboard::{Feed, Header};
-use paw_screen::news::Member;
 use paw_screen::terminal::EndSignals;
-use paw_screen::text::Text;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
 use paw_supervisor::unanswered::Unanswered;
+use paw_view::{BrokerView, Member, SessionFacts};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -32,7 +30,7 @@ pub(crate) struct Session {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
-    members: Vec<Member>,
+    members: Vec<(AgentId, Member)>,
     patrol: Arc<Patrol>,
     tower: Option<Tower>,
     tasks: Vec<JoinHandle<()>>,
@@ -106,17 +104,26 @@ impl Session {
         self.broker.url()
     }
 
-    pub(crate) fn members(&self) -> Vec<Member> {
+    pub(crate) fn members(&self) -> Vec<(AgentId, Member)> {
         self.members.clone()
     }
 
-    pub(crate) fn header(&self) -> Feed {
-        Feed::Header(Header {
-            session: Text::line(self.broker.bus().session().as_str()),
-            repository: Text::line(&self.repo.root.display().to_string()),
-            address: Text::line(self.broker.url().trim_start_matches("http://")),
-            open_to_all: self.broker.auth() == BrokerAuth::None,
-        })
+    /// Which session this is, as its dashboard shows it.
+    pub(crate) fn facts(&self) -> SessionFacts {
+        let url = self.broker.url();
+        let broker = BrokerView {
+            url: Some(url.to_owned()),
+            port: address(url).map(|address| address.port()),
+            running: true,
+            pane: None,
+            open_to_all: Some(self.broker.auth() == BrokerAuth::None),
+        };
+        SessionFacts {
+            session: self.broker.bus().session().to_string(),
+            repository: self.repo.root.clone(),
+            broker: Some(broker),
+            ..SessionFacts::default()
+        }
     }
 
     /// Resolves when a signal asked the process to end, also one that came while it was starting.
@@ -163,10 +170,10 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
 }
 
 /// The agents of a session. One whose worktree is gone is shown, but not watched.
-fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
+fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<(AgentId, Member)>) {
     let (mut targets, mut members) = (Vec::new(), Vec::new());
     for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
-        members.push(Member { id: id.clone(), branch: agent.branch.to_string(), cli: agent.cli.clone() });
+        members.push((id.clone(), Member::new(agent.branch.clone(), agent.cli.clone())));
         if agent.worktree_path.is_dir() {
             let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
             targets.push(Target { agent: id, worktree, cli });
@@ -189,13 +196,13 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
 }
 
 /// Everybody who works in a linked worktree of the repository.
-fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
+fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<(AgentId, Member)>), PawError> {
     let mut targets: Vec<Target> = Vec::new();
     let mut members = Vec::new();
     for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
         let Some(branch) = worktree.branch() else { continue };
         let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
-        members.push(Member { id: id.clone(), branch: branch.to_string(), cli: String::new() });
+        members.push((id.clone(), Member::new(branch.clone(), "")));
         targets.push(Target { agent: id, worktree: worktree.path, cli: None });
     }
     Ok((targets, members))
