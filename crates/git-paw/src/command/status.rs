@@ -32,7 +32,9 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The answer for programs.
 pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
-    document(session.view_with_messages()?).map_err(|error| PawError::SessionError(error.to_string()))
+    let mut view = session.view()?;
+    session.add_messages(&mut view);
+    document(view).map_err(|error| PawError::SessionError(error.to_string()))
 }
 
 /// The view with its agents as `worktrees`, the name that scripts know.

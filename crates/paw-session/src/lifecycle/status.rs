@@ -34,15 +34,12 @@ impl Session {
         Ok(view)
     }
 
-    /// The session with what its messages tell, but without the messages themselves. A log that cannot be read does
-    /// not hide the rest.
-    pub fn view_with_messages(&self) -> Result<SessionView, LifecycleError> {
-        let mut view = self.view()?;
+    /// Adds what its messages tell, but not the messages themselves. A log that cannot be read does not hide the rest.
+    pub fn add_messages(&self, view: &mut SessionView) {
         let session = SessionId::new(&self.receipt.session_id());
-        if let Err(error) = messages::load(&self.repo.common_dir, Some(&session), &mut view) {
+        if let Err(error) = messages::load(&self.repo.common_dir, Some(&session), view) {
             tracing::warn!(target: "paw::session", "cannot read the messages: {error}");
         }
-        Ok(view)
     }
 
     /// The receipt compared with tmux, the disk and the broker. No git is run.
