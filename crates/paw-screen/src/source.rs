@@ -10,14 +10,12 @@ use paw_broker::log::{LogError, PageLimit};
 use paw_broker::message::{self, Message};
 use paw_core::AgentId;
 use paw_host::clock;
-use paw_view::ViewEvent;
+use paw_view::{LOOK_BACK, ViewEvent};
 use tokio::sync::mpsc;
 
 use crate::dashboard::{Answer, Update};
 
-/// How far back a view looks for open questions and conflicts.
-const LOOK_BACK: u64 = 10_000;
-/// Messages read at once, so that a long history is no burden.
+/// Messages read at once, so that a long history does not fill the memory.
 const PAGE: PageLimit = PageLimit { messages: 256, bytes: 1 << 20 };
 
 /// Updates a view from the bus of this process until either is gone.

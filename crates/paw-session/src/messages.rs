@@ -8,10 +8,7 @@ use paw_broker::endpoint::PawDir;
 use paw_broker::log::{Entry, LogError, MessageLog as _, PageLimit, SqliteLog};
 use paw_broker::record::Records;
 use paw_host::sqlite::Durability;
-use paw_view::{SessionView, ViewEvent};
-
-/// Open questions and conflicts are looked for this far back, as on the dashboard.
-const LOOK_BACK: u64 = 10_000;
+use paw_view::{LOOK_BACK, SessionView, ViewEvent};
 
 /// Applies the messages of a session; without one, those of the last session in the log.
 pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionView) -> Result<(), LogError> {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use paw_agent::deliver::Look;
 use paw_agent::events::Heard;
 use paw_agent::events::notes::Notes;
+use paw_agent::screen::Reading;
 use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
@@ -87,7 +88,7 @@ fn look(session: &Session, now: Timestamp) -> Result<(Snapshot, Vec<Swept>), Paw
                 let told = notes.tracker(id).unwrap_or_default();
                 // Without an earlier look, the screen may show this since the last report of the hooks.
                 let since = told.heard().map_or(now, |heard| heard.since);
-                let sight = Sight { reading: seen.look.read(&agent.cli), since };
+                let sight = Sight { reading: read(member.process, &seen.look, &agent.cli), since };
                 conclude_with(member.process, &seen.look, told.heard(), &sight, now)
             }
             None => gone(now),
@@ -116,6 +117,16 @@ fn find_unmarked(session: &Session, snapshot: &mut Snapshot) -> Result<(), PawEr
         member.pane = member.pane.take().or_else(found);
     }
     Ok(())
+}
+
+/// A shell's prompt on the screen may be the one the CLI was typed into: the process is the better evidence.
+fn read(process: Option<CliState>, look: &Look, cli: &str) -> Reading {
+    let reading = look.read(cli);
+    if process == Some(CliState::Running) && reading.state == State::Exited {
+        let reason = "it runs, and its screen shows only a shell's prompt".to_owned();
+        return Reading { state: State::Unknown, reason, ..reading };
+    }
+    reading
 }
 
 /// Whether the process runs is decided as for `git paw status`: a CLI that is a shell script is not the shell it was

@@ -29,5 +29,8 @@ pub use message::{MessageKind, MessageView};
 pub use question::Question;
 pub use session::{BrokerView, SessionFacts, SessionView, SupervisorView};
 
+/// How many of the newest messages a new view reads for open questions and conflicts.
+pub const LOOK_BACK: u64 = 10_000;
+
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentState, Changes, ConflictKind, Evidence, Member, Mood, NeedKind, Observation, SessionView, ViewEvent,
+    AgentState, Changes, CliState, ConflictKind, Evidence, Member, Mood, NeedKind, Observation,
+    PromptDelivery, SessionFacts, SessionView, Snapshot, SupervisorView, ViewEvent, WorktreeState,
 };
 
 fn id(name: &str) -> AgentId {
@@ -231,6 +232,36 @@ fn a_view_keeps_so_many_messages_and_no_more_senders_than_a_session_has() {
     apply(&mut view, chatter.collect(), 1);
     assert_eq!((view.messages.len(), view.agents.len()), (5, 512));
     assert!(view.find(&id("feat-x")).is_some() && view.find(&id("a-1999")).is_some());
+}
+
+#[test]
+fn a_snapshot_has_the_field_names_that_scripts_know() {
+    let mut member = Member::new(BranchName::new("feat/x").unwrap(), "claude");
+    member.worktree_path = Some("/w".into());
+    member.worktree = Some(WorktreeState::OtherBranch("main".to_owned()));
+    member.process = Some(CliState::Running);
+    member.prompt = Some(PromptDelivery::Failed { prompt_problem: "no prompt seen".to_owned() });
+    let supervisor = SupervisorView {
+        cli: "codex".to_owned(),
+        pane: Some("%1".to_owned()),
+        state: CliState::Ended,
+        prompt: PromptDelivery::Pending,
+    };
+    let session = SessionFacts { session: "paw-app".to_owned(), ..SessionFacts::default() };
+    let agents = vec![(id("feat-x"), member)];
+    let snapshot = Snapshot { session, supervisor: Some(supervisor), agents };
+    let mut view = SessionView::new(0);
+    assert!(view.apply(ViewEvent::Snapshot(Box::new(snapshot.clone()))).changed);
+    assert!(!view.apply(ViewEvent::Snapshot(Box::new(snapshot))).changed);
+    assert_eq!(view.needs()[0].kind, NeedKind::Prompt);
+    let document = serde_json::to_value(&view).unwrap();
+    let expected = json!({"agent_id": "feat-x", "branch": "feat/x", "cli": "claude", "worktree_path": "/w",
+        "worktree": {"other-branch": "main"}, "pane": null, "state": "running", "prompt": "failed",
+        "prompt_problem": "no prompt seen", "observed": null, "reported": null, "last_message": "", "plan": null});
+    assert_eq!(document["agents"][0], expected);
+    let expected = json!({"cli": "codex", "pane": "%1", "state": "ended", "prompt": "pending"});
+    assert_eq!((&document["session"], &document["supervisor"]), (&json!("paw-app"), &expected));
+    assert_eq!(serde_json::from_value::<SessionView>(document).unwrap(), view);
 }
 
 fn any_message() -> impl Strategy<Value = Message> {

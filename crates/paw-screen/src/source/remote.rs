@@ -11,7 +11,7 @@ use paw_broker::client::Client;
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::Token;
 use paw_host::{clock, files};
-use paw_view::{BrokerView, SessionFacts, ViewEvent};
+use paw_view::{BrokerView, LOOK_BACK, SessionFacts, ViewEvent};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -107,7 +107,7 @@ async fn follow_once(
         broker: Some(broker),
         ..SessionFacts::default()
     };
-    let from = since.unwrap_or(status.last_seq.saturating_sub(super::LOOK_BACK));
+    let from = since.unwrap_or(status.last_seq.saturating_sub(LOOK_BACK));
     let mut stream = get(address, token, &format!("/events?since={from}")).await?;
     for feed in [Update::Found, Update::View(ViewEvent::Session(Box::new(facts)))] {
         let _ = feeds.send(feed).await;
