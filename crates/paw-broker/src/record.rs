@@ -155,6 +155,21 @@ impl Records {
     }
 }
 
+impl FromIterator<AgentRecord> for Records {
+    fn from_iter<T: IntoIterator<Item = AgentRecord>>(records: T) -> Self {
+        Self(records.into_iter().map(|record| (record.agent_id.clone(), record)).collect())
+    }
+}
+
+impl IntoIterator for Records {
+    type Item = AgentRecord;
+    type IntoIter = std::collections::btree_map::IntoValues<AgentId, AgentRecord>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_values()
+    }
+}
+
 /// Whether a status changes the label. Those that say how a piece of work ended stay until there is news: another
 /// set of files, words of the agent itself, or another such label.
 fn replaces(record: &AgentRecord, status: &Status) -> bool {

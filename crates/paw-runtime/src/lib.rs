@@ -1,5 +1,5 @@
 //! The long-running process of a session: broker, watcher, conflict radar, learnings and monitor, put together here and
-//! nowhere else. It draws nothing; a screen is given its bus, its members and its header.
+//! nowhere else. It draws nothing; a screen is given its bus, its members and its facts.
 //!
 //! - [`session`]: the process, from its start to its end in order
 //! - `patrol`: watcher and radar, and what they remember when it starts
@@ -11,4 +11,4 @@ mod patrol;
 mod questions;
 pub mod session;
 
-pub use session::{Header, Member, SessionProcess, SessionSettings};
+pub use session::{SessionProcess, SessionSettings};

@@ -16,6 +16,7 @@ use paw_host::signals::EndSignals;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
 use paw_supervisor::unanswered::Unanswered;
+use paw_view::{BrokerView, Member, SessionFacts};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -31,31 +32,12 @@ pub struct SessionSettings {
     pub dirs: Dirs,
 }
 
-/// An agent of the session, or of the repository where there is no session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub id: AgentId,
-    pub branch: String,
-    /// Empty where it is not known.
-    pub cli: String,
-}
-
-/// What identifies the process to a person. Texts are as they are on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
-    pub session: String,
-    pub repository: String,
-    pub address: String,
-    /// The broker asks for no token.
-    pub open_to_all: bool,
-}
-
 /// A session's process. [`SessionProcess::stop`] ends it in order.
 pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
-    members: Vec<Member>,
+    members: Vec<(AgentId, Member)>,
     patrol: Arc<Patrol>,
     monitor: Option<Tower>,
     tasks: Vec<JoinHandle<()>>,
@@ -135,16 +117,25 @@ impl SessionProcess {
         self.broker.url()
     }
 
-    pub fn members(&self) -> &[Member] {
-        &self.members
+    pub fn members(&self) -> Vec<(AgentId, Member)> {
+        self.members.clone()
     }
 
-    pub fn header(&self) -> Header {
-        Header {
-            session: self.broker.bus().session().as_str().to_owned(),
-            repository: self.repo.root.display().to_string(),
-            address: self.broker.url().trim_start_matches("http://").to_owned(),
-            open_to_all: self.broker.auth() == BrokerAuth::None,
+    /// Which session this is, as its dashboard shows it.
+    pub fn facts(&self) -> SessionFacts {
+        let url = self.broker.url();
+        let broker = BrokerView {
+            url: Some(url.to_owned()),
+            port: address(url).map(|address| address.port()),
+            running: true,
+            pane: None,
+            open_to_all: Some(self.broker.auth() == BrokerAuth::None),
+        };
+        SessionFacts {
+            session: self.broker.bus().session().to_string(),
+            repository: self.repo.root.clone(),
+            broker: Some(broker),
+            ..SessionFacts::default()
         }
     }
 
@@ -192,10 +183,10 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
 }
 
 /// The agents of a session. One whose worktree is gone is shown, but not watched.
-fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
+fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<(AgentId, Member)>) {
     let (mut targets, mut members) = (Vec::new(), Vec::new());
     for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
-        members.push(Member { id: id.clone(), branch: agent.branch.to_string(), cli: agent.cli.clone() });
+        members.push((id.clone(), Member::new(agent.branch.clone(), agent.cli.clone())));
         if agent.worktree_path.is_dir() {
             let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
             targets.push(Target { agent: id, worktree, cli });
@@ -216,14 +207,14 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     }))
 }
 
-/// One agent for each linked worktree of the repository.
-fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<Member>), PawError> {
+/// Everybody who works in a linked worktree of the repository.
+fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<(AgentId, Member)>), PawError> {
     let mut targets: Vec<Target> = Vec::new();
     let mut members = Vec::new();
     for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
         let Some(branch) = worktree.branch() else { continue };
         let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
-        members.push(Member { id: id.clone(), branch: branch.to_string(), cli: String::new() });
+        members.push((id.clone(), Member::new(branch.clone(), "")));
         targets.push(Target { agent: id, worktree: worktree.path, cli: None });
     }
     Ok((targets, members))

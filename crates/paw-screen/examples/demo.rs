@@ -1,7 +1,7 @@
 //! The dashboard with a session that does not exist, for looking at it: `cargo run -p paw-screen --example demo`.
 #![allow(clippy::unwrap_used, reason = "nothing depends on a demonstration")]
 
-use paw_screen::dashboard::{Answer, Feed, Home, Kind, Options};
+use paw_screen::dashboard::{Answer, Home, Options};
 use paw_screen::run::{Wires, on_terminal};
 use tokio::sync::mpsc;
 
@@ -11,19 +11,15 @@ mod sample;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (feed, feeds) = mpsc::channel(1_024);
+    let (update, updates) = mpsc::channel(1_024);
     let (answers, mut answered) = mpsc::channel::<Answer>(8);
-    for news in sample::session(paw_host::clock::now()) {
-        feed.try_send(news)?;
-    }
     let echo = tokio::spawn(async move {
         let mut seq = 1_000;
         while let Some(answer) = answered.recv().await {
             seq += 1;
-            let who = ("operator", answer.asker.as_str());
             let now = paw_host::clock::now();
-            let message = sample::message(now, seq, 0, Kind::Answer, who, &answer.text);
-            let _ = feed.send(Feed::Message(message)).await;
+            let answered = sample::answer(seq, now, answer.asker.as_str(), &answer.text, None);
+            let _ = update.send(answered).await;
         }
     });
     let home = if std::env::args().any(|word| word == "attached") { Home::Attached } else { Home::Session };
@@ -34,7 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     }
     let options = Options { home, ..sample::options() };
-    on_terminal(options, Wires { feeds, answers }, std::future::pending()).await?;
+    let view = sample::session(paw_host::clock::now());
+    on_terminal(options, view, Wires { updates, answers }, std::future::pending()).await?;
     echo.abort();
     Ok(())
 }

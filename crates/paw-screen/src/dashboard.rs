@@ -1,7 +1,7 @@
 //! The dashboard of a session.
 //!
-//! News and keys go in through [`State::on_event`], which says what is to be done; [`draw`] paints the state.
-//! Neither knows where news come from or where answers go: that is joined in [`crate::run`].
+//! Updates and keys go in through [`State::on_event`], which says what is to be done; [`draw`] paints the state.
+//! Neither knows where updates come from or where answers go: that is joined in [`crate::run`].
 
 mod browse;
 mod draw;
@@ -11,9 +11,7 @@ mod layout;
 mod look;
 mod select;
 mod state;
-mod view;
 
 pub use draw::draw;
 pub use look::Look;
-pub use state::{Answer, Effect, Event, Home, Options, State};
-pub use view::{Agent, Conflict, ConflictKind, Feed, Header, Kind, Message, Mood, Role};
+pub use state::{Answer, Effect, Event, Home, Options, State, Update};

@@ -1,10 +1,9 @@
 //! What people look at: the dashboard of a session, the navigator of autopilot. Nothing here knows git or tmux.
 //!
-//! - [`dashboard`] the picture: plain data, a pure state machine for keys and news, and the drawing of it
+//! - [`dashboard`] draws a [`paw_view::SessionView`], and a pure state machine turns keys into actions
 //! - [`autopilot`] the navigator: tags, tasks and the run at hand, the same way
-//! - [`news`] messages of a session, as news for the dashboard
-//! - [`source`] where news come from and answers go to: the bus of this process, or a broker elsewhere
-//! - [`run`] the loop that joins a terminal, a stream of news and whoever carries answers away
+//! - [`source`] where updates come from and answers go to: the bus of this process, or a broker elsewhere
+//! - [`run`] the loop that joins a terminal, a stream of updates and the sender of answers
 //! - [`terminal`] raw mode and the alternate screen, given back however the program ends
 //! - [`text`] what strangers wrote, made harmless for a terminal
 //! - [`age`] how long ago something was, and when that text changes
@@ -12,7 +11,6 @@
 pub mod age;
 pub mod autopilot;
 pub mod dashboard;
-pub mod news;
 pub mod run;
 pub mod source;
 pub mod terminal;

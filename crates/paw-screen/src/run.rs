@@ -1,4 +1,4 @@
-//! The loop that joins a terminal, a stream of news and whoever carries answers away.
+//! The loop that joins a terminal, a stream of updates and the sender of answers.
 //!
 //! It sleeps until something happens or an age on the screen reads differently, and paints only then.
 
@@ -8,19 +8,20 @@ use std::time::Duration;
 use crossterm::event::Event as Input;
 use jiff::Timestamp;
 use paw_host::signals::asked_to_end;
+use paw_view::SessionView;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_stream::{Stream, StreamExt as _};
 
-use crate::dashboard::{Answer, Effect, Event, Feed, Options, State, draw};
+use crate::dashboard::{Answer, Effect, Event, Options, State, Update, draw};
 use crate::terminal::{Screen, TerminalError};
 use crate::typed::Typed;
 
-/// Paintings follow each other no faster than this, however fast news come.
+/// Paintings follow each other no faster than this, however fast updates come.
 const FRAME: Duration = Duration::from_millis(33);
-/// News taken in between two looks at the keyboard.
+/// Updates taken in between two looks at the keyboard.
 const BATCH: usize = 256;
 
 /// Why the view was closed.
@@ -37,7 +38,7 @@ pub enum End {
 /// What the view is joined to.
 #[derive(Debug)]
 pub struct Wires {
-    pub feeds: mpsc::Receiver<Feed>,
+    pub updates: mpsc::Receiver<Update>,
     pub answers: mpsc::Sender<Answer>,
 }
 
@@ -45,12 +46,13 @@ pub struct Wires {
 /// end, or `stop` resolves.
 pub async fn on_terminal(
     options: Options,
+    view: SessionView,
     wires: Wires,
     stop: impl Future<Output = ()>,
 ) -> Result<End, TerminalError> {
     let mut screen = Screen::open()?;
     let size = screen.terminal.size()?;
-    let state = State::new(options, size.width, size.height, paw_host::clock::now());
+    let state = State::new(options, view, size.width, size.height, paw_host::clock::now());
     let stop = async {
         tokio::select! {
             () = stop => {}
@@ -76,7 +78,7 @@ where
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
     tokio::pin!(stop);
-    let mut feeds_open = true;
+    let mut updates_open = true;
     let mut batch = Vec::with_capacity(BATCH);
     let mut events = Vec::new();
     let mut due = Some(Instant::now());
@@ -95,9 +97,9 @@ where
                 Some(Ok(key)) => events.extend(of_input(key)),
                 Some(Err(_)) | None => return Ok(End::TerminalGone),
             },
-            count = wires.feeds.recv_many(&mut batch, BATCH), if feeds_open => {
-                feeds_open = count > 0;
-                events.extend(batch.drain(..).map(Event::Feed));
+            count = wires.updates.recv_many(&mut batch, BATCH), if updates_open => {
+                updates_open = count > 0;
+                events.extend(batch.drain(..).map(Event::Update));
             }
             () = sleep(wake.unwrap_or_default()), if wake.is_some() && due.is_none() => events.push(Event::Wake),
         }
@@ -119,8 +121,8 @@ fn hand_over(answers: &mpsc::Sender<Answer>, answer: Answer, state: &mut State, 
     if let Err(error) = answers.try_send(answer) {
         let reason = error.to_string();
         let (mpsc::error::TrySendError::Full(answer) | mpsc::error::TrySendError::Closed(answer)) = error;
-        let failed = Feed::AnswerFailed { question: answer.question, reason: reason.as_str().into() };
-        state.on_event(Event::Feed(failed), now);
+        let failed = Update::AnswerFailed { question: answer.question, reason: reason.as_str().into() };
+        state.on_event(Event::Update(failed), now);
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`layout`]: where panes are, by arithmetic alone
 //! - [`lifecycle`]: what happens to a session after its start
 //! - [`logs`]: what panes have printed, kept and read again
+//! - [`messages`]: what its messages tell, read from their log into a view
 //! - [`panes`]: a session's window as tmux commands
 //! - [`plan`]: what a start is going to do, decided as a whole
 //! - [`receipts`]: what is remembered of sessions, on disk
@@ -25,6 +26,7 @@ pub mod launch;
 pub mod layout;
 pub mod lifecycle;
 pub mod logs;
+pub mod messages;
 pub mod panes;
 pub mod plan;
 pub mod receipts;

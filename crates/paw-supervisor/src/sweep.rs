@@ -1,16 +1,20 @@
-//! One look at every agent of a session, for whoever asks now: the pane it is in, what that shows, and what it means.
+//! One look at every agent of a session: its pane, what the pane shows, and what that means.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::deliver::Look;
+use paw_agent::hooks::Heard;
 use paw_agent::hooks::notes::Notes;
-use paw_agent::state::{Known, Sight, Source, State, conclude};
+use paw_agent::screen::Reading;
+use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
+use paw_view::{AgentState, CliState, Evidence, Observation, SessionView, Snapshot, ViewEvent};
 
 use crate::tower::panes::{self, Glance};
+use crate::tower::verdict;
 
 /// An agent as it was at one moment.
 #[derive(Debug, Clone)]
@@ -31,14 +35,21 @@ pub struct Seen {
 }
 
 impl Swept {
-    /// Whether it needs somebody.
-    pub fn is_stuck(&self) -> bool {
-        match self.known.state {
-            State::WaitingApproval(_) | State::WaitingInput | State::RateLimited { .. } | State::Exited => {
-                true
-            }
-            State::Starting | State::Working | State::Idle | State::Unknown => false,
-        }
+    /// The same as plain data, for a view.
+    pub fn observation(&self, now: Timestamp) -> Observation {
+        let Known { state, since, source, reason } = &self.known;
+        let waits_for = match state {
+            State::WaitingApproval(ask) => Some(verdict::what(ask)),
+            _ => None,
+        };
+        let source = match source {
+            Source::Told => Evidence::Hooks,
+            Source::Process => Evidence::Process,
+            Source::Screen => Evidence::Screen,
+            Source::Nothing => Evidence::Nothing,
+        };
+        let state = AgentState::find(state.name()).unwrap_or(AgentState::Unknown);
+        Observation { state, since: *since, at: now, source, reason: reason.clone(), waits_for }
     }
 
     /// The last rows of its pane, of which at most `rows`.
@@ -49,35 +60,94 @@ impl Swept {
 
 /// Looks at all agents at the same moment, in the order of the session.
 pub fn sweep(session: &Session, now: Timestamp) -> Result<Vec<Swept>, PawError> {
-    let receipt = &session.receipt;
-    let glance = Glance::take(&session.tmux, receipt)?.unwrap_or_default();
-    let agents: Vec<_> = receipt.agent_ids().into_iter().zip(&receipt.worktrees).collect();
-    let panes: Vec<_> = agents.iter().map(|(id, agent)| glance.find(id, &agent.worktree_path)).collect();
-    let there: Vec<&str> = panes.iter().copied().flatten().collect();
-    let mut looks = panes::look(&session.tmux, &there)?;
+    Ok(look(session, now)?.1)
+}
+
+/// The session with what its agents are doing, from one look at their panes, hooks and screens.
+pub fn view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> {
+    let (snapshot, swept) = look(session, now)?;
+    let mut view = SessionView::new(0);
+    view.apply(ViewEvent::Snapshot(Box::new(snapshot)));
+    for one in swept {
+        let seen = one.observation(now);
+        view.apply(ViewEvent::Observed { agent: one.id, seen });
+    }
+    Ok(view)
+}
+
+fn look(session: &Session, now: Timestamp) -> Result<(Snapshot, Vec<Swept>), PawError> {
+    let mut snapshot = session.snapshot()?;
+    find_unmarked(session, &mut snapshot)?;
+    let panes: Vec<&str> = snapshot.agents.iter().filter_map(|(_, member)| member.pane.as_deref()).collect();
+    let mut looks = panes::look(&session.tmux, &panes)?;
     let notes = Notes::of(&session.repo.common_dir);
-    let swept = agents.into_iter().zip(panes).map(|((id, agent), pane)| {
-        let seen = pane.and_then(|pane| Some(Seen { pane: pane.to_owned(), look: looks.remove(pane)? }));
+    let swept = snapshot.agents.iter().zip(&session.receipt.worktrees).map(|((id, member), agent)| {
+        let pane = member.pane.clone();
+        let seen = pane.and_then(|pane| Some(Seen { look: looks.remove(&pane)?, pane }));
         let known = match &seen {
             Some(seen) => {
-                let told = notes.tracker(&id).unwrap_or_default();
-                // Nobody has watched: what the screen shows, it may have shown ever since something was told.
+                let told = notes.tracker(id).unwrap_or_default();
+                // Without an earlier look, the screen may show this since the last report of the hooks.
                 let since = told.heard().map_or(now, |heard| heard.since);
-                let sight = Sight { reading: seen.look.read(cli::descriptor(&agent.cli)), since };
-                conclude(&seen.look.life(), told.heard(), Some(&sight), now)
+                let sight = Sight { reading: read(member.process, &seen.look, &agent.cli), since };
+                conclude_with(member.process, &seen.look, told.heard(), &sight, now)
             }
             None => gone(now),
         };
         Swept {
+            id: id.clone(),
             branch: agent.branch.to_string(),
             cli: agent.cli.clone(),
             worktree: agent.worktree_path.clone(),
-            id,
             seen,
             known,
         }
     });
-    Ok(swept.collect())
+    let swept = swept.collect();
+    Ok((snapshot, swept))
+}
+
+/// Old sessions do not mark their panes; those are found by their directory.
+fn find_unmarked(session: &Session, snapshot: &mut Snapshot) -> Result<(), PawError> {
+    if session.receipt.format != 0 {
+        return Ok(());
+    }
+    let glance = Glance::take(&session.tmux, &session.receipt)?.unwrap_or_default();
+    for ((id, member), agent) in snapshot.agents.iter_mut().zip(&session.receipt.worktrees) {
+        let found = || glance.find(id, &agent.worktree_path).map(str::to_owned);
+        member.pane = member.pane.take().or_else(found);
+    }
+    Ok(())
+}
+
+/// A shell's prompt on the screen may be the one the CLI was typed into: the process is the better evidence.
+fn read(process: Option<CliState>, look: &Look, cli: &str) -> Reading {
+    let reading = look.read(cli::descriptor(cli));
+    if process == Some(CliState::Running) && reading.state == State::Exited {
+        let reason = "it runs, and its screen shows only a shell's prompt".to_owned();
+        return Reading { state: State::Unknown, reason, ..reading };
+    }
+    reading
+}
+
+/// Whether the process runs is decided as for `git paw status`: a CLI that is a shell script is not the shell it was
+/// typed into, and in a young session that shell has not started it yet.
+fn conclude_with(
+    process: Option<CliState>,
+    look: &Look,
+    told: Option<&Heard>,
+    sight: &Sight,
+    now: Timestamp,
+) -> Known {
+    let life = match (look.life(), process) {
+        (Life::Shell(_), Some(CliState::Running)) => Life::Running,
+        (Life::Shell(_), Some(CliState::Starting)) => {
+            let reason = "its shell has not started the CLI yet".to_owned();
+            return Known { state: State::Starting, since: now, source: Source::Process, reason };
+        }
+        (life, _) => life,
+    };
+    conclude(&life, told, Some(sight), now)
 }
 
 fn gone(now: Timestamp) -> Known {

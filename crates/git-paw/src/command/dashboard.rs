@@ -8,12 +8,11 @@ use paw_broker::log;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_runtime::SessionProcess;
-use paw_screen::dashboard::{Feed, Header, Home, Look, Options};
-use paw_screen::news::Member;
+use paw_screen::dashboard::{Home, Look, Options};
 use paw_screen::run::{Wires, on_terminal};
 use paw_screen::source::remote::{self, Remote};
 use paw_screen::source::{answer_on_bus, follow_bus};
-use paw_screen::text::Text;
+use paw_view::{SessionView, ViewEvent};
 use tokio::sync::mpsc;
 
 use crate::context::Context;
@@ -25,8 +24,8 @@ use crate::context::Context;
 #[command(after_help = "Examples:\n  git paw dashboard")]
 pub(crate) struct DashboardArgs {}
 
-/// News that wait for a busy screen.
-const FEEDS: usize = 1024;
+/// Updates that wait for a busy screen.
+const UPDATES: usize = 1024;
 /// Answers on their way.
 const ANSWERS: usize = 16;
 
@@ -44,16 +43,16 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let remote = Remote { common_dir: repo.common_dir.clone(), token: Some(token) };
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime =
-        runtime.map_err(|error| PawError::internal(format!("cannot start the dashboard: {error}")))?;
-    let (feeds, news) = mpsc::channel(FEEDS);
+    let cannot_start = |error| PawError::internal(format!("cannot start the dashboard: {error}"));
+    let runtime = runtime.map_err(cannot_start)?;
+    let (sender, updates) = mpsc::channel(UPDATES);
     let (answers, carried) = mpsc::channel(ANSWERS);
-    remote::follow(remote, Vec::new(), feeds.clone())
-        .map_err(|error| PawError::internal(format!("cannot start the dashboard: {error}")))?;
+    remote::follow(remote, sender.clone()).map_err(cannot_start)?;
     runtime.block_on(async {
-        tokio::spawn(remote::answer(client, carried, feeds));
-        let wires = Wires { feeds: news, answers };
-        on_terminal(options(Home::Attached, &config), wires, std::future::pending()).await
+        tokio::spawn(remote::answer(client, carried, sender));
+        let wires = Wires { updates, answers };
+        let options = options(Home::Attached, &config);
+        on_terminal(options, empty_view(&config), wires, std::future::pending()).await
     })?;
     runtime.shutdown_background();
     Ok(())
@@ -62,34 +61,25 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The pane of a session: broker, watcher, radar and learnings, and over them the screen.
 pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
     let session = SessionProcess::start(context.session_settings()?)?;
-    let (feeds, news) = mpsc::channel(FEEDS);
+    let (sender, updates) = mpsc::channel(UPDATES);
     let (answers, carried) = mpsc::channel(ANSWERS);
     let (bus, runtime) = (session.bus(), session.runtime());
-    let header = header(&session);
-    let members = session.members().iter().map(member).collect();
+    let mut view = empty_view(session.config());
+    view.apply(ViewEvent::Session(Box::new(session.facts())));
+    view.apply(ViewEvent::Members(session.members()));
     let shown = runtime.block_on(async {
-        let _ = feeds.send(header).await;
-        tokio::spawn(follow_bus(bus.clone(), members, feeds.clone()));
-        tokio::spawn(answer_on_bus(bus, carried, feeds));
-        let wires = Wires { feeds: news, answers };
-        on_terminal(options(Home::Session, session.config()), wires, session.ended()).await
+        tokio::spawn(follow_bus(bus.clone(), sender.clone()));
+        tokio::spawn(answer_on_bus(bus, carried, sender));
+        let wires = Wires { updates, answers };
+        on_terminal(options(Home::Session, session.config()), view, wires, session.ended()).await
     });
     session.stop();
     Ok(shown.map(drop)?)
 }
 
-fn header(session: &SessionProcess) -> Feed {
-    let header = session.header();
-    Feed::Header(Header {
-        session: Text::line(&header.session),
-        repository: Text::line(&header.repository),
-        address: Text::line(&header.address),
-        open_to_all: header.open_to_all,
-    })
-}
-
-fn member(member: &paw_runtime::Member) -> Member {
-    Member { id: member.id.clone(), branch: member.branch.clone(), cli: member.cli.clone() }
+fn empty_view(config: &PawConfig) -> SessionView {
+    let kept = config.dashboard.broker_log.max_messages;
+    SessionView::new(usize::try_from(kept).unwrap_or(usize::MAX).max(1))
 }
 
 fn options(home: Home, config: &PawConfig) -> Options {
@@ -97,7 +87,6 @@ fn options(home: Home, config: &PawConfig) -> Options {
     Options {
         home,
         look: Look::of_environment(|name| std::env::var(name).ok()),
-        max_messages: usize::try_from(log.max_messages).unwrap_or(usize::MAX),
         show_messages: log.default_visible || config.dashboard.show_message_log,
         message_lines: log.height_lines,
         zone: TimeZone::system(),

@@ -1,10 +1,10 @@
 //! `git paw status`
 
 use clap::Args;
-use paw_core::PawError;
+use paw_core::{PawError, SessionStatus};
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
-use paw_session::lifecycle::status::{AgentView, CliState, Overview, Prompt};
+use paw_view::{CliState, Member, PromptDelivery, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return context.output.document(&answer(context)?);
     }
     match find(context)? {
-        Some(session) => show(&session.overview()?, context),
+        Some(session) => show(&session.view()?, context),
         None => context.output.say("No session for this repo."),
     }
 }
@@ -32,7 +32,25 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The answer for programs.
 pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
-    to_json(&session.overview()?)
+    let mut view = session.view()?;
+    session.add_messages(&mut view);
+    document(view)
+}
+
+/// The view with its agents as `worktrees`, the name that scripts know.
+fn document(mut view: SessionView) -> Result<Value, PawError> {
+    let needs = view.needs();
+    let agents = std::mem::take(&mut view.agents);
+    let mut document = to_json(&view)?;
+    if let Some(fields) = document.as_object_mut() {
+        for field in ["agents", "messages", "max_messages", "recorded_seq"] {
+            fields.shift_remove(field);
+        }
+    }
+    let members: Vec<_> = agents.into_iter().filter(|agent| agent.member.is_some()).collect();
+    document["worktrees"] = to_json(&members)?;
+    document["needs"] = to_json(&needs)?;
+    Ok(document)
 }
 
 fn find(context: &Context) -> Result<Option<Session>, PawError> {
@@ -52,40 +70,44 @@ fn warn_of_unreadable(context: &Context) -> Result<(), PawError> {
     Ok(())
 }
 
-fn show(overview: &Overview, context: &Context) -> Result<(), PawError> {
+fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
     let say = |line: &str| context.output.say(line);
-    let status = context.output.paint(style(overview), &overview.status.to_string());
-    let died = overview.recorded != overview.status;
+    let facts = &view.session;
+    let status = facts.status.unwrap_or(SessionStatus::Stopped);
+    let painted = context.output.paint(style(status), &status.to_string());
+    let died = facts.recorded.is_some_and(|recorded| recorded != status);
     let died = if died { " (git paw start brings it back)" } else { "" };
-    say(&format!("session     {} {status}{died}", overview.session))?;
-    if let Some(broker) = &overview.broker {
+    say(&format!("session     {} {painted}{died}", facts.session))?;
+    if let Some(broker) = &facts.broker {
         let state = if broker.running { "running" } else { "not running" };
         say(&format!("broker      {} {state}", broker.url.as_deref().unwrap_or("-")))?;
     }
-    if let Some(supervisor) = &overview.supervisor {
+    if let Some(supervisor) = &view.supervisor {
         let work = work(supervisor.state, &supervisor.prompt);
         say(&format!("supervisor  {} {work}", supervisor.cli))?;
     }
     say("")?;
-    let rows = overview.worktrees.iter().map(row).collect();
+    let rows = view.agents.iter().filter_map(|agent| agent.member.as_ref()).map(row).collect();
     context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows)
 }
 
-fn row(agent: &AgentView) -> [String; 5] {
+fn row(agent: &Member) -> [String; 5] {
+    let state = agent.process.unwrap_or(CliState::Absent);
+    let path = agent.worktree_path.as_ref().map(|path| path.display().to_string());
     [
         agent.branch.to_string(),
         agent.cli.clone(),
-        work(agent.state, &agent.prompt),
-        agent.worktree.to_string(),
-        agent.worktree_path.display().to_string(),
+        work(state, agent.prompt.as_ref().unwrap_or(&PromptDelivery::Delivered)),
+        agent.worktree.as_ref().map(ToString::to_string).unwrap_or_default(),
+        path.unwrap_or_default(),
     ]
 }
 
-fn work(state: CliState, prompt: &Prompt) -> String {
+fn work(state: CliState, prompt: &PromptDelivery) -> String {
     match (state, prompt) {
-        (CliState::Running, Prompt::Delivered) => "running".to_owned(),
-        (CliState::Running, Prompt::Pending) => "running, prompt pending".to_owned(),
-        (CliState::Running, Prompt::Failed { prompt_problem }) => {
+        (CliState::Running, PromptDelivery::Delivered) => "running".to_owned(),
+        (CliState::Running, PromptDelivery::Pending) => "running, prompt pending".to_owned(),
+        (CliState::Running, PromptDelivery::Failed { prompt_problem }) => {
             format!("running, prompt not delivered: {}", Text::line(prompt_problem))
         }
         (CliState::Starting, _) => "starting".to_owned(),
@@ -94,10 +116,10 @@ fn work(state: CliState, prompt: &Prompt) -> String {
     }
 }
 
-fn style(overview: &Overview) -> Style {
-    match overview.status {
-        paw_core::SessionStatus::Active => Style::Good,
-        paw_core::SessionStatus::Paused => Style::Doubtful,
-        paw_core::SessionStatus::Stopped => Style::Dim,
+fn style(status: SessionStatus) -> Style {
+    match status {
+        SessionStatus::Active => Style::Good,
+        SessionStatus::Paused => Style::Doubtful,
+        SessionStatus::Stopped => Style::Dim,
     }
 }

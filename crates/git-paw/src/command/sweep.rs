@@ -78,11 +78,11 @@ pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<(), PawError> {
         Verb::Snapshot { lines } => show::snapshot(*lines, context),
         Verb::Capture { agent, lines } => show::capture(agent, *lines, context),
         Verb::Approve { agent } => act::approve(agent, context),
-        Verb::Status => show::status(context, |_| true),
+        Verb::Status => show::status(context, false),
         Verb::Worktrees => show::worktrees(context),
         Verb::Inbox { since } => show::inbox(*since, context),
         Verb::Feedback { agent, gate, text } => act::feedback(agent, gate, text, context),
         Verb::Verified { agent, text } => act::verified(agent, text.as_deref(), context),
-        Verb::DetectStuck => show::status(context, paw_supervisor::sweep::Swept::is_stuck),
+        Verb::DetectStuck => show::status(context, true),
     }
 }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top. A crate may use those of the rows below its own; neighbours in one row do not know each other.
-const ROWS: [&[&str]; 7] = [
+const ROWS: [&[&str]; 8] = [
     &["paw-core"],
     &["paw-host"],
     &["paw-agent", "paw-broker", "paw-worktree"],
+    &["paw-view"],
     &["paw-daemon", "paw-screen", "paw-session"],
     &["paw-supervisor"],
     &["paw-autopilot", "paw-runtime"],

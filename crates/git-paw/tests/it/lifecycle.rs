@@ -83,6 +83,11 @@ impl World {
         document(&self.paw(&["status", "--json"]))
     }
 
+    /// What `sweep status` says about the agent in this place.
+    fn swept(&self, place: usize) -> Value {
+        document(&self.paw(&["sweep", "status", "--json"]))[place].clone()
+    }
+
     pub(crate) fn tmux(&self, args: &[&str]) -> String {
         self.sandbox.tmux(args).stdout.trim_end().to_owned()
     }

@@ -1,12 +1,14 @@
 //! What keys do.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use paw_core::AgentId;
+use paw_view::{MessageKind, Question};
 
 use super::draw::overlay;
+use super::filter::{Filter, kind_of_key};
 use super::input::Input;
 use super::layout::Panel;
-use super::state::{Answer, Effect, Home, Mode, Question, State, Subject};
-use super::view::{Kind, Role};
+use super::state::{Answer, Draft, Effect, Home, Mode, State, Subject};
 
 impl State {
     /// Whether something that can be seen has changed.
@@ -84,7 +86,7 @@ impl State {
             KeyCode::Char('r') => return self.reply_to_fitting(),
             KeyCode::Char('d') => return self.dismiss(),
             KeyCode::Char(digit @ '0'..='9') => {
-                self.filter.toggle(Kind::of_key(digit).unwrap_or(Kind::Status));
+                self.filter.toggle(kind_of_key(digit).unwrap_or(MessageKind::Status));
                 self.show_messages = true;
             }
             KeyCode::Tab => self.turn(1),
@@ -96,7 +98,7 @@ impl State {
     }
 
     fn open_filter(&mut self) {
-        self.filter = super::filter::Filter::default();
+        self.filter = Filter::default();
         self.message.put(0, None);
     }
 
@@ -119,15 +121,15 @@ impl State {
     fn choose(&mut self, panel: Panel, place: usize) {
         match panel {
             Panel::Agents => {
-                let key = self.agents.get(place).map(|agent| agent.id.clone());
+                let key = self.agents().get(place).map(|agent| agent.id.clone());
                 self.agent.put(place, key);
             }
             Panel::Questions => {
-                let key = self.questions.get(place).map(|question| question.seq);
+                let key = self.questions().get(place).map(|question| question.seq);
                 self.question.put(place, key);
             }
             Panel::Conflicts => {
-                let key = self.conflicts.get(place).map(|conflict| conflict.key.clone());
+                let key = self.view.conflicts.get(place).map(|conflict| conflict.key.clone());
                 self.conflict.put(place, key);
             }
             Panel::Messages => {
@@ -143,13 +145,13 @@ impl State {
         let panel = self.focus();
         let place = self.chosen(panel);
         let subject = match panel {
-            Panel::Agents => self.agents.get(place).map(|agent| Subject::Agent(agent.id.clone())),
+            Panel::Agents => self.agents().get(place).map(|agent| Subject::Agent(agent.id.clone())),
             Panel::Conflicts => {
-                self.conflicts.get(place).map(|conflict| Subject::Conflict(conflict.key.clone()))
+                self.view.conflicts.get(place).map(|conflict| Subject::Conflict(conflict.key.clone()))
             }
             Panel::Messages => self.shown().get(place).map(|message| Subject::Message(message.seq)),
             Panel::Questions => {
-                let question = self.questions.get(place).cloned();
+                let question = self.questions().get(place).copied().cloned();
                 return question.is_some_and(|question| self.reply(question));
             }
         };
@@ -160,14 +162,14 @@ impl State {
 
     fn only_chosen_agent(&mut self) -> bool {
         let chosen = match self.focus() {
-            Panel::Agents => self.agents.get(self.chosen(Panel::Agents)).map(|agent| agent.id.to_string()),
+            Panel::Agents => self.agents().get(self.chosen(Panel::Agents)).map(|agent| agent.id.clone()),
             Panel::Messages => {
-                self.shown().get(self.chosen(Panel::Messages)).map(|message| message.from.to_string())
+                self.shown().get(self.chosen(Panel::Messages)).map(|message| message.from.clone())
             }
             Panel::Questions | Panel::Conflicts => None,
         };
         let Some(chosen) = chosen else { return false };
-        let again = self.filter.agent() == Some(chosen.as_str());
+        let again = self.filter.agent() == Some(&chosen);
         self.filter.only((!again).then_some(chosen));
         self.show_messages = true;
         true
@@ -176,46 +178,53 @@ impl State {
     /// The question that is meant: the chosen one, the chosen agent's, or the one that waits longest.
     fn reply_to_fitting(&mut self) -> bool {
         let place = self.chosen(self.focus());
+        let questions = self.questions();
         let fitting = match self.focus() {
-            Panel::Questions => self.questions.get(place),
-            Panel::Agents => self.agents.get(place).and_then(|agent| self.oldest_of(agent.id.as_str())),
+            Panel::Questions => questions.get(place).copied(),
+            Panel::Agents => self.agents().get(place).and_then(|agent| self.oldest_of(&agent.id)),
             Panel::Messages => {
                 let seq = self.shown().get(place).map(|message| message.seq);
-                self.questions.iter().find(|question| Some(question.seq) == seq)
+                questions.iter().find(|question| Some(question.seq) == seq).copied()
             }
             Panel::Conflicts => None,
         };
-        if let Some(question) = fitting.or(self.questions.first()).cloned() {
+        if let Some(question) = fitting.or(questions.first().copied()).cloned() {
             return self.reply(question);
         }
-        self.say("nobody is waiting for an answer".to_owned());
+        self.say("no agent is waiting for an answer".to_owned());
         true
     }
 
-    fn oldest_of(&self, asker: &str) -> Option<&Question> {
-        self.questions.iter().find(|question| question.asker.as_str() == asker)
+    fn oldest_of(&self, asker: &AgentId) -> Option<&Question> {
+        self.questions().into_iter().find(|question| question.asker == *asker)
     }
 
     fn reply(&mut self, question: Question) -> bool {
-        let input = Input::of(&question.draft);
+        let draft = self.drafts.get(&question.seq).map(|draft| draft.text.as_str());
+        let input = Input::of(draft.unwrap_or_default());
         self.mode = Mode::Reply { question, input };
         true
     }
 
-    /// What was written is there again when one comes back to the question, or when it could not be sent.
+    /// The text is offered again when the person returns to the question, or when it could not be sent.
     fn keep_draft(&mut self, question: u64, text: &str, sent: bool) {
-        for open in self.questions.iter_mut().filter(|open| open.seq == question) {
-            text.clone_into(&mut open.draft);
-            open.sent = sent;
+        let is_open = |seq: &u64| self.view.questions.iter().any(|open| open.seq == *seq);
+        self.drafts.retain(|seq, _| is_open(seq));
+        if is_open(&question) {
+            self.drafts.insert(question, Draft { text: text.to_owned(), sent });
         }
     }
 
     fn dismiss(&mut self) -> bool {
-        if self.focus() != Panel::Questions || self.questions.is_empty() {
+        if self.focus() != Panel::Questions {
             return false;
         }
-        let gone = self.questions.remove(self.chosen(Panel::Questions));
-        self.say(format!("dismissed on this screen; {} was told nothing", gone.asker));
+        let questions = self.questions();
+        let Some(dismissed) = questions.get(self.chosen(Panel::Questions)).copied().cloned() else {
+            return false;
+        };
+        self.dismissed.insert(dismissed.seq);
+        self.say(format!("dismissed on this screen; {} was told nothing", dismissed.asker));
         true
     }
 
@@ -239,8 +248,8 @@ impl State {
                 .on_overlay_key(key, scroll, |scroll| Mode::Detail { subject: subject.clone(), scroll });
         };
         let about = match subject {
-            Subject::Agent(id) => self.oldest_of(id.as_str()).cloned(),
-            Subject::Message(seq) => self.questions.iter().find(|question| question.seq == *seq).cloned(),
+            Subject::Agent(id) => self.oldest_of(id).cloned(),
+            Subject::Message(seq) => self.questions().into_iter().find(|open| open.seq == *seq).cloned(),
             Subject::Conflict(_) => None,
         };
         if let Some(question) = about.or_else(|| self.asked_again(subject)) {
@@ -254,16 +263,13 @@ impl State {
     /// A question that was answered already may be answered once more from its message.
     fn asked_again(&self, subject: &Subject) -> Option<Question> {
         let Subject::Message(seq) = subject else { return None };
-        let message = self.messages.iter().find(|message| message.seq == *seq)?;
-        let Role::Question { asker, question } = &message.role else { return None };
-        Some(Question {
+        let message = self.view.messages.iter().find(|message| message.seq == *seq)?;
+        let is_question = message.kind == MessageKind::Question;
+        is_question.then(|| Question {
             seq: *seq,
             at: message.at,
-            asker: asker.clone(),
+            asker: message.from.clone(),
             text: message.text.clone(),
-            raw: question.clone(),
-            draft: String::new(),
-            sent: false,
         })
     }
 
@@ -310,7 +316,7 @@ impl State {
                 effects.push(Effect::Answer(Answer {
                     question: question.seq,
                     asker: question.asker,
-                    quoted: question.raw,
+                    quoted: question.text,
                     text,
                 }));
                 true

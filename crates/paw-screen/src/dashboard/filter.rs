@@ -1,20 +1,21 @@
 //! Which messages are shown.
 
-use super::view::{Kind, Message};
+use paw_core::AgentId;
+use paw_view::{MessageKind, MessageView};
 
 /// Nothing chosen means everything shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    kinds: Vec<Kind>,
+    kinds: Vec<MessageKind>,
     /// Only what this agent sent or received.
-    agent: Option<String>,
+    agent: Option<AgentId>,
     search: String,
     /// What is compared, in small letters.
     folded: String,
 }
 
 impl Filter {
-    pub(super) fn toggle(&mut self, kind: Kind) {
+    pub(super) fn toggle(&mut self, kind: MessageKind) {
         if let Some(place) = self.kinds.iter().position(|chosen| *chosen == kind) {
             self.kinds.remove(place);
         } else {
@@ -23,7 +24,7 @@ impl Filter {
         }
     }
 
-    pub(super) fn only(&mut self, agent: Option<String>) {
+    pub(super) fn only(&mut self, agent: Option<AgentId>) {
         self.agent = agent;
     }
 
@@ -32,16 +33,16 @@ impl Filter {
         self.folded = text.to_lowercase();
     }
 
-    pub(super) fn chosen(&self, kind: Kind) -> bool {
+    pub(super) fn chosen(&self, kind: MessageKind) -> bool {
         self.kinds.contains(&kind)
     }
 
-    pub(super) fn kinds(&self) -> &[Kind] {
+    pub(super) fn kinds(&self) -> &[MessageKind] {
         &self.kinds
     }
 
-    pub(super) fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
+    pub(super) fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
     }
 
     pub(super) fn search(&self) -> &str {
@@ -52,20 +53,55 @@ impl Filter {
         self.kinds.is_empty() && self.agent.is_none() && self.search.is_empty()
     }
 
-    pub(super) fn shows(&self, message: &Message) -> bool {
+    pub(super) fn shows(&self, message: &MessageView) -> bool {
         let kind = self.kinds.is_empty() || self.chosen(message.kind);
-        let agent = self
-            .agent
-            .as_deref()
-            .is_none_or(|id| [&message.from, &message.to].iter().any(|who| who.as_str() == id));
+        let agent =
+            self.agent.as_ref().is_none_or(|id| message.from == *id || message.to.as_ref() == Some(id));
         kind && agent && self.finds(message)
     }
 
-    fn finds(&self, message: &Message) -> bool {
+    fn finds(&self, message: &MessageView) -> bool {
         let has = |text: &str| text.to_lowercase().contains(&self.folded);
         self.folded.is_empty()
-            || [&message.text, &message.from, &message.to].iter().any(|text| has(text.as_str()))
+            || has(&message.text)
+            || has(message.from.as_str())
+            || message.to.as_ref().is_some_and(|to| has(to.as_str()))
             || has(message.kind.word())
-            || message.fields.iter().any(|(_, value)| has(value.as_str()))
+            || message.fields.iter().any(|(_, value)| has(value))
+    }
+}
+
+/// The types have the keys `1` to `9` and `0`.
+pub(super) fn kind_of_key(key: char) -> Option<MessageKind> {
+    let place = match key.to_digit(10)? {
+        0 => 9,
+        digit => digit as usize - 1,
+    };
+    MessageKind::ALL.get(place).copied()
+}
+
+pub(super) fn key_of_kind(kind: MessageKind) -> char {
+    match MessageKind::ALL.iter().position(|other| *other == kind) {
+        Some(place @ 0..9) => char::from(b'1' + u8::try_from(place).unwrap_or(0)),
+        _ => '0',
+    }
+}
+
+/// Four letters, for narrow screens.
+pub(super) fn short_word(kind: MessageKind) -> &'static str {
+    &kind.word()[..4]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_message_has_its_own_key() {
+        for kind in MessageKind::ALL {
+            assert_eq!(kind_of_key(key_of_kind(kind)), Some(kind));
+        }
+        assert_eq!(MessageKind::ALL.map(key_of_kind).iter().collect::<String>(), "1234567890");
+        assert_eq!(kind_of_key('a'), None);
     }
 }

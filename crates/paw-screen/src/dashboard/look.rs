@@ -1,8 +1,7 @@
 //! Symbols and colours. Every colour stands beside a word or a symbol, so none is needed to understand the screen.
 
+use paw_view::{ConflictKind, MessageKind, Mood};
 use ratatui::style::{Color, Modifier, Style};
-
-use super::view::{ConflictKind, Kind, Mood};
 
 /// What the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,15 +87,15 @@ impl Look {
         }
     }
 
-    pub(super) fn kind(self, kind: Kind) -> Style {
+    pub(super) fn kind(self, kind: MessageKind) -> Style {
         match kind {
-            Kind::Status => Self::dim(),
-            Kind::Artifact => self.paint(Color::Magenta),
-            Kind::Blocked | Kind::Question => self.paint(Color::Yellow),
-            Kind::Verified => self.paint(Color::Green),
-            Kind::Feedback => self.paint(Color::Red),
-            Kind::Answer | Kind::Intent => self.paint(Color::Cyan),
-            Kind::Main | Kind::Learning => self.paint(Color::Blue),
+            MessageKind::Status => Self::dim(),
+            MessageKind::Artifact => self.paint(Color::Magenta),
+            MessageKind::Blocked | MessageKind::Question => self.paint(Color::Yellow),
+            MessageKind::Verified => self.paint(Color::Green),
+            MessageKind::Feedback => self.paint(Color::Red),
+            MessageKind::Answer | MessageKind::Intent => self.paint(Color::Cyan),
+            MessageKind::Main | MessageKind::Learning => self.paint(Color::Blue),
         }
     }
 

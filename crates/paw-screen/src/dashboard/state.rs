@@ -1,11 +1,12 @@
-//! What the dashboard knows and how news change it. Keys are in `browse`.
+//! The view, what the person does with it, and how updates change both. Keys are in `browse`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crossterm::event::KeyEvent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_core::AgentId;
+use paw_view::{AgentView, MessageView, Question, SessionView, ViewEvent};
 use ratatui::layout::Rect;
 
 use super::filter::Filter;
@@ -13,12 +14,11 @@ use super::input::Input;
 use super::layout::{self, Area, Panel, Plan, Want};
 use super::look::Look;
 use super::select::{Cursor, first_row};
-use super::view::{Agent, Conflict, Feed, Header, Message, Role};
 use crate::age;
 use crate::text::{Text, wrap};
 
 /// What happens to the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     Key(KeyEvent),
     Paste(String),
@@ -26,9 +26,24 @@ pub enum Event {
         columns: u16,
         rows: u16,
     },
-    Feed(Feed),
+    Update(Update),
     /// The time of [`State::next_wake`] has come.
     Wake,
+}
+
+/// Something that did not come from the keyboard.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    View(ViewEvent),
+    /// An answer could not be sent; its question is still open.
+    AnswerFailed {
+        question: u64,
+        reason: Text,
+    },
+    /// The connection to the broker is lost, and why.
+    Lost(Text),
+    /// The broker answers again.
+    Found,
 }
 
 /// What is to be done about it.
@@ -68,8 +83,6 @@ pub enum Home {
 pub struct Options {
     pub home: Home,
     pub look: Look,
-    /// Messages kept for scrolling.
-    pub max_messages: usize,
     /// The panel of messages is open from the start.
     pub show_messages: bool,
     /// The most lines that messages take from the other panels. In a column of their own they have all of it.
@@ -97,18 +110,11 @@ pub(super) enum Subject {
     Message(u64),
 }
 
-/// Somebody waits for an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
-    pub(super) seq: u64,
-    pub(super) at: Timestamp,
-    pub(super) asker: AgentId,
-    pub(super) text: Text,
-    /// Word for word, for the answer to quote.
-    pub(super) raw: String,
-    /// What was written so far.
-    pub(super) draft: String,
-    /// It was sent, and is not yet seen in the stream.
+/// An answer that is being written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Draft {
+    pub(super) text: String,
+    /// It was sent, and the view has not seen it yet.
     pub(super) sent: bool,
 }
 
@@ -125,13 +131,12 @@ pub struct State {
     pub(super) size: (u16, u16),
     /// The time of what is on the screen.
     pub(super) now: Timestamp,
-    pub(super) header: Header,
+    pub(super) view: SessionView,
     pub(super) lost: Option<Text>,
-    pub(super) agents: Vec<Agent>,
-    pub(super) conflicts: Vec<Conflict>,
-    pub(super) questions: Vec<Question>,
-    pub(super) messages: VecDeque<Message>,
-    last_seq: u64,
+    /// By the number of the question.
+    pub(super) drafts: BTreeMap<u64, Draft>,
+    /// Questions that the person took off the screen.
+    pub(super) dismissed: BTreeSet<u64>,
     pub(super) filter: Filter,
     pub(super) show_messages: bool,
     pub(super) focused: Panel,
@@ -145,17 +150,14 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(options: Options, columns: u16, rows: u16, now: Timestamp) -> Self {
+    pub fn new(options: Options, view: SessionView, columns: u16, rows: u16, now: Timestamp) -> Self {
         Self {
             size: (columns, rows),
             now,
-            header: Header::default(),
+            view,
             lost: None,
-            agents: Vec::new(),
-            conflicts: Vec::new(),
-            questions: Vec::new(),
-            messages: VecDeque::new(),
-            last_seq: 0,
+            drafts: BTreeMap::new(),
+            dismissed: BTreeSet::new(),
             filter: Filter::default(),
             show_messages: options.show_messages,
             focused: Panel::Agents,
@@ -179,7 +181,7 @@ impl State {
                 let before = std::mem::replace(&mut self.size, (columns, rows));
                 before != self.size
             }
-            Event::Feed(feed) => self.on_feed(feed) && self.mode != Mode::Hidden,
+            Event::Update(update) => self.on_update(update) && self.mode != Mode::Hidden,
             Event::Wake => false,
         };
         if changed || self.next_wake().is_some_and(|wake| wake <= now) {
@@ -203,16 +205,18 @@ impl State {
             };
             match area.panel {
                 Panel::Agents => {
-                    let seen = seen(self.agents.len(), self.chosen(Panel::Agents));
-                    self.agents[seen].iter().filter_map(|agent| agent.last_seen).collect()
+                    let agents = self.agents();
+                    let seen = seen(agents.len(), self.chosen(Panel::Agents));
+                    agents[seen].iter().filter_map(|agent| agent.last_seen()).collect()
                 }
                 Panel::Questions => {
-                    let seen = seen(self.questions.len(), self.chosen(Panel::Questions));
-                    self.questions[seen].iter().map(|question| question.at).collect()
+                    let questions = self.questions();
+                    let seen = seen(questions.len(), self.chosen(Panel::Questions));
+                    questions[seen].iter().map(|question| question.at).collect()
                 }
                 Panel::Conflicts => {
-                    let seen = seen(self.conflicts.len(), self.chosen(Panel::Conflicts));
-                    self.conflicts[seen].iter().map(|conflict| conflict.since).collect()
+                    let seen = seen(self.view.conflicts.len(), self.chosen(Panel::Conflicts));
+                    self.view.conflicts[seen].iter().map(|conflict| conflict.since).collect()
                 }
                 Panel::Messages => Vec::new(),
             }
@@ -225,114 +229,50 @@ impl State {
         self.mode == Mode::Hidden
     }
 
-    fn on_feed(&mut self, feed: Feed) -> bool {
-        match feed {
-            Feed::Header(header) => {
-                let before = std::mem::replace(&mut self.header, header);
-                before != self.header
+    fn on_update(&mut self, update: Update) -> bool {
+        match update {
+            Update::View(event) => {
+                let changes = self.view.apply(event);
+                for question in &changes.settled {
+                    self.on_settled(question);
+                }
+                changes.changed
             }
-            Feed::Agent(agent) => self.put_agent(agent),
-            Feed::AgentGone(id) => {
-                let before = self.agents.len();
-                self.agents.retain(|agent| agent.id != id);
-                before != self.agents.len()
-            }
-            Feed::Conflict(conflict) => self.put_conflict(conflict),
-            Feed::ConflictCleared(key) => {
-                let before = self.conflicts.len();
-                self.conflicts.retain(|conflict| conflict.key != key);
-                before != self.conflicts.len()
-            }
-            Feed::Message(message) => self.put_message(message),
-            Feed::AnswerFailed { question, reason } => {
-                for open in self.questions.iter_mut().filter(|open| open.seq == question) {
-                    open.sent = false;
+            Update::AnswerFailed { question, reason } => {
+                if let Some(draft) = self.drafts.get_mut(&question) {
+                    draft.sent = false;
                 }
                 self.alarm(format!("answer not sent: {reason}"));
                 true
             }
-            Feed::Lost(reason) => {
+            Update::Lost(reason) => {
                 let before = self.lost.replace(reason);
                 before != self.lost
             }
-            Feed::Found => self.lost.take().is_some(),
+            Update::Found => self.lost.take().is_some(),
         }
     }
 
-    fn put_agent(&mut self, agent: Agent) -> bool {
-        // The supervisor first, then by name.
-        let order = |agent: &Agent| (!agent.is_supervisor(), agent.id.clone());
-        match self.agents.binary_search_by_key(&order(&agent), order) {
-            Ok(place) if self.agents[place] == agent => false,
-            Ok(place) => {
-                self.agents[place] = agent;
-                true
-            }
-            Err(place) => {
-                self.agents.insert(place, agent);
-                true
-            }
-        }
-    }
-
-    fn put_conflict(&mut self, conflict: Conflict) -> bool {
-        match self.conflicts.iter_mut().find(|known| known.key == conflict.key) {
-            Some(known) if *known == conflict => false,
-            Some(known) => {
-                *known = conflict;
-                true
-            }
-            None => {
-                self.conflicts.push(conflict);
-                true
-            }
-        }
-    }
-
-    fn put_message(&mut self, message: Message) -> bool {
-        if message.seq <= self.last_seq {
-            return false;
-        }
-        self.last_seq = message.seq;
-        match &message.role {
-            Role::Plain => {}
-            Role::Question { asker, question } => self.ask(&message, asker, question),
-            Role::Answer { asker, quoted } => self.settle(asker, quoted.as_deref()),
-        }
-        self.messages.push_back(message);
-        while self.messages.len() > self.options.max_messages.max(1) {
-            self.messages.pop_front();
-        }
-        true
-    }
-
-    fn ask(&mut self, message: &Message, asker: &AgentId, raw: &str) {
-        // Asked again is still one question.
-        self.questions.retain(|open| open.asker != *asker || open.raw != raw);
-        self.questions.push(Question {
-            seq: message.seq,
-            at: message.at,
-            asker: asker.clone(),
-            text: message.text.clone(),
-            raw: raw.to_owned(),
-            draft: String::new(),
-            sent: false,
-        });
-    }
-
-    fn settle(&mut self, asker: &AgentId, quoted: Option<&str>) {
-        let of_asker = |open: &Question| open.asker == *asker;
-        let is_meant = |open: &Question| {
-            quoted.is_some_and(|quoted| quoted == open.raw || quoted == open.seq.to_string())
-        };
-        let place = self.questions.iter().position(|open| of_asker(open) && is_meant(open));
-        let Some(place) = place.or_else(|| self.questions.iter().position(of_asker)) else { return };
-        let settled = self.questions.remove(place);
-        if settled.sent {
+    fn on_settled(&mut self, settled: &Question) {
+        let asker = &settled.asker;
+        self.dismissed.remove(&settled.seq);
+        if self.drafts.remove(&settled.seq).is_some_and(|draft| draft.sent) {
             self.say(format!("answered {asker}"));
         } else if matches!(&self.mode, Mode::Reply { question, .. } if question.seq == settled.seq) {
-            self.say(format!("somebody else answered {asker}; Enter sends yours too, Esc drops it"));
+            self.say(format!("{asker} was answered elsewhere; Enter sends yours too, Esc drops it"));
         }
+    }
+
+    /// The agents on the screen: the supervisor first, then by name.
+    pub(super) fn agents(&self) -> Vec<&AgentView> {
+        let mut agents: Vec<_> = self.view.listed().collect();
+        agents.sort_by_key(|agent| (!agent.is_supervisor(), &agent.id));
+        agents
+    }
+
+    /// The open questions on the screen, oldest first.
+    pub(super) fn questions(&self) -> Vec<&Question> {
+        self.view.questions.iter().filter(|question| !self.dismissed.contains(&question.seq)).collect()
     }
 
     pub(super) fn say(&mut self, text: String) {
@@ -344,15 +284,15 @@ impl State {
     }
 
     /// The messages that pass the filter, oldest first.
-    pub(super) fn shown(&self) -> Vec<&Message> {
-        self.messages.iter().filter(|message| self.filter.shows(message)).collect()
+    pub(super) fn shown(&self) -> Vec<&MessageView> {
+        self.view.messages.iter().filter(|message| self.filter.shows(message)).collect()
     }
 
     /// The panels on the screen, in order.
     pub(super) fn panels(&self) -> Vec<Panel> {
         let mut panels = vec![Panel::Agents];
-        panels.extend((!self.questions.is_empty()).then_some(Panel::Questions));
-        panels.extend((!self.conflicts.is_empty()).then_some(Panel::Conflicts));
+        panels.extend((!self.questions().is_empty()).then_some(Panel::Questions));
+        panels.extend((!self.view.conflicts.is_empty()).then_some(Panel::Conflicts));
         panels.extend(self.show_messages.then_some(Panel::Messages));
         panels
     }
@@ -364,9 +304,9 @@ impl State {
 
     pub(super) fn count(&self, panel: Panel) -> usize {
         match panel {
-            Panel::Agents => self.agents.len(),
-            Panel::Questions => self.questions.len(),
-            Panel::Conflicts => self.conflicts.len(),
+            Panel::Agents => self.agents().len(),
+            Panel::Questions => self.questions().len(),
+            Panel::Conflicts => self.view.conflicts.len(),
             Panel::Messages => self.shown().len(),
         }
     }
@@ -374,10 +314,10 @@ impl State {
     /// The chosen row of a panel.
     pub(super) fn chosen(&self, panel: Panel) -> usize {
         match panel {
-            Panel::Agents => self.agent.place(self.agents.iter().map(|agent| agent.id.clone())),
-            Panel::Questions => self.question.place(self.questions.iter().map(|question| question.seq)),
+            Panel::Agents => self.agent.place(self.agents().iter().map(|agent| agent.id.clone())),
+            Panel::Questions => self.question.place(self.questions().iter().map(|question| question.seq)),
             Panel::Conflicts => {
-                self.conflict.place(self.conflicts.iter().map(|conflict| conflict.key.clone()))
+                self.conflict.place(self.view.conflicts.iter().map(|conflict| conflict.key.clone()))
             }
             Panel::Messages => {
                 let shown = self.shown();
@@ -395,10 +335,10 @@ impl State {
     pub(super) fn plan(&self) -> Plan {
         let screen = Rect::new(0, 0, self.size.0, self.size.1);
         let rows = |panel| match panel {
-            // One more for the names of the columns; one at least to say that there is nobody.
-            Panel::Agents => self.agents.len() + 1,
-            Panel::Questions => self.questions.len(),
-            Panel::Conflicts => self.conflicts.len(),
+            // One more for the names of the columns, or to say that there are no agents.
+            Panel::Agents => self.agents().len() + 1,
+            Panel::Questions => self.questions().len(),
+            Panel::Conflicts => self.view.conflicts.len(),
             Panel::Messages => usize::from(self.options.message_lines.max(1)),
         };
         let want = |panel| Want { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
@@ -408,7 +348,8 @@ impl State {
 
     /// The table of agents names its columns when no agent has to make way for that.
     pub(super) fn names_columns(&self, height: u16) -> bool {
-        !self.agents.is_empty() && (usize::from(height) > self.agents.len() || height >= 6)
+        let agents = self.view.listed().count();
+        agents > 0 && (usize::from(height) > agents || height >= 6)
     }
 
     /// The types of messages are listed when enough messages stay in sight.
@@ -430,7 +371,8 @@ impl State {
     /// Lines for writing an answer: a title, the question, the line itself.
     fn reply_rows(&self) -> u16 {
         let Mode::Reply { question, .. } = &self.mode else { return 0 };
-        let lines = wrap(question.text.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
+        let asked = Text::line(&question.text);
+        let lines = wrap(asked.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
         u16::try_from(lines.min(6)).unwrap_or(6) + 2
     }
 }

@@ -1,6 +1,7 @@
 //! A view on a broker that runs elsewhere on this machine, over HTTP.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
@@ -9,11 +10,11 @@ use paw_broker::client::{Client, Connection, ConnectionError, Event};
 use paw_broker::endpoint::{Endpoint, PawDir};
 use paw_broker::identity::Token;
 use paw_host::{clock, files};
+use paw_view::{BrokerView, LOOK_BACK, SessionFacts, ViewEvent};
 use tokio::sync::mpsc;
 
 use super::answer_message;
-use crate::dashboard::{Answer, Feed, Header};
-use crate::news::{Member, News};
+use crate::dashboard::{Answer, Update};
 use crate::text::Text;
 
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
@@ -41,34 +42,29 @@ pub struct Remote {
 
 /// Feeds a view from the broker of a repository on a thread of its own, and finds the broker again after a restart,
 /// until the view is gone.
-pub fn follow(remote: Remote, members: Vec<Member>, feeds: mpsc::Sender<Feed>) -> io::Result<()> {
-    let mut follower = Follower {
-        remote,
-        news: News::new(members, paw_broker::record::Records::default(), 0),
-        since: None,
-        feeds,
-    };
+pub fn follow(remote: Remote, updates: mpsc::Sender<Update>) -> io::Result<()> {
+    let mut follower = Follower { remote, since: None, updates };
     thread::Builder::new().name("paw-follow".into()).spawn(move || follower.run()).map(drop)
 }
 
 struct Follower {
     remote: Remote,
-    news: News,
     /// The last message that was shown.
     since: Option<u64>,
-    feeds: mpsc::Sender<Feed>,
+    updates: mpsc::Sender<Update>,
 }
 
 impl Follower {
     fn run(&mut self) {
-        let mut told = self.send(self.news.agents());
-        while told.is_ok() {
+        while !self.updates.is_closed() {
             let reason = match self.follow_once() {
                 Err(RemoteError::ViewGone) => return,
                 Err(error) => error.to_string(),
                 Ok(()) => "it ended".to_owned(),
             };
-            told = self.send([Feed::Lost(Text::line(&reason))]);
+            if self.send([Update::Lost(Text::line(&reason))]).is_err() {
+                return;
+            }
             thread::sleep(BETWEEN_TRIES);
         }
     }
@@ -80,21 +76,27 @@ impl Follower {
             Endpoint::load(&dir)?.and_then(|endpoint| endpoint.address()).ok_or(RemoteError::NoBroker)?;
         let connection = Connection { address, token: self.remote.token.as_ref() };
         let status = connection.status()?;
-        let header = Header {
-            session: Text::line(status.session.as_ref().map_or("", SessionId::as_str)),
-            repository: Text::line(&status.repository.unwrap_or_default().to_string_lossy()),
-            address: Text::line(&address.to_string()),
-            open_to_all: status.auth == "none",
+        let broker = BrokerView {
+            url: Some(format!("http://{address}")),
+            port: Some(address.port()),
+            running: true,
+            pane: None,
+            open_to_all: Some(status.auth == "none"),
         };
-        let from = self.since.unwrap_or(status.last_seq.saturating_sub(super::LOOK_BACK));
+        let facts = SessionFacts {
+            session: status.session.as_ref().map_or("", SessionId::as_str).to_owned(),
+            repository: status.repository.unwrap_or_default(),
+            broker: Some(broker),
+            ..SessionFacts::default()
+        };
+        let from = self.since.unwrap_or(status.last_seq.saturating_sub(LOOK_BACK));
         let events = connection.events(from)?;
-        self.send([Feed::Found, Feed::Header(header)])?;
+        self.send([Update::Found, Update::View(ViewEvent::Session(Box::new(facts)))])?;
         for event in events {
             match event.map_err(ConnectionError::from)? {
                 Event::Message(stored) => {
                     self.since = Some(stored.seq);
-                    let feeds = self.news.on_message(&stored);
-                    self.send(feeds)?;
+                    self.send([Update::View(ViewEvent::Message(Arc::from(stored)))])?;
                 }
                 Event::Alive => self.send([])?,
             }
@@ -102,16 +104,16 @@ impl Follower {
         Ok(())
     }
 
-    fn send(&self, feeds: impl IntoIterator<Item = Feed>) -> Result<(), RemoteError> {
-        for feed in feeds {
-            self.feeds.blocking_send(feed).map_err(|_| RemoteError::ViewGone)?;
+    fn send(&self, updates: impl IntoIterator<Item = Update>) -> Result<(), RemoteError> {
+        for update in updates {
+            self.updates.blocking_send(update).map_err(|_| RemoteError::ViewGone)?;
         }
-        if self.feeds.is_closed() { Err(RemoteError::ViewGone) } else { Ok(()) }
+        if self.updates.is_closed() { Err(RemoteError::ViewGone) } else { Ok(()) }
     }
 }
 
 /// Hands answers to the broker, or to the log while none runs.
-pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: mpsc::Sender<Feed>) {
+pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: mpsc::Sender<Update>) {
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
         let client = client.clone();
@@ -124,6 +126,6 @@ pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: 
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),
         };
-        let _ = feeds.send(Feed::AnswerFailed { question, reason: reason.as_str().into() }).await;
+        let _ = feeds.send(Update::AnswerFailed { question, reason: reason.as_str().into() }).await;
     }
 }

@@ -1,8 +1,15 @@
 //! What agents write and people press, at its worst.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use paw_screen::dashboard::{Conflict, ConflictKind, Event, Feed, Header, Kind, Message, Role};
+use paw_broker::message::{self as say, Message};
+use paw_broker::watch;
+use paw_core::BranchName;
+use paw_screen::dashboard::{Event, Update};
 use paw_screen::text::Text;
+use paw_view::{
+    BrokerView, Conflict, ConflictKind, MessageKind, MessageView, Question, SessionFacts, SessionView,
+    ViewEvent,
+};
 use proptest::prelude::*;
 
 use crate::picture::{Picture, now};
@@ -19,41 +26,43 @@ const TEXTS: [&str; 8] = [
     "\u{0}\u{7}\u{8}\u{b}\u{c}\u{7f}\u{9b}31m",
 ];
 
-fn hostile_session(picture: &mut Picture, texts: &[&str]) {
-    picture.feed(Feed::Header(Header {
-        session: texts[0].into(),
-        repository: texts[1 % texts.len()].into(),
-        address: texts[2 % texts.len()].into(),
-        open_to_all: true,
-    }));
-    for (number, text) in texts.iter().enumerate() {
-        let mut agent = sample::agent(now(), &format!("a-{number}"), "working", &["x"], 1, text);
-        agent.state = Text::line(text);
-        agent.branch = Text::line(text);
-        agent.cli = Text::line(text);
-        agent.files = vec![Text::line(text)];
-        picture.feed(Feed::Agent(agent));
-        picture.feed(Feed::Conflict(Conflict {
-            key: number.to_string(),
+fn hostile_session(texts: &[&str]) -> SessionView {
+    let text = |number: usize| texts[number % texts.len()].to_owned();
+    let broker = BrokerView { url: Some(text(2)), open_to_all: Some(true), ..BrokerView::default() };
+    let mut view = SessionView {
+        session: SessionFacts {
+            session: text(0),
+            repository: text(1).into(),
+            broker: Some(broker),
+            ..SessionFacts::default()
+        },
+        ..sample::empty()
+    };
+    for (seq, text) in (1..).zip(texts) {
+        let text = (*text).to_owned();
+        let mut agent = sample::agent(now(), &format!("a-{seq}"), &text, &[&text], 1, &text);
+        agent.reported.as_mut().unwrap().cli = Some(text.clone());
+        agent.member = agent.member.map(|mut member| {
+            member.branch = BranchName::new(text.clone()).unwrap_or(member.branch);
+            member
+        });
+        view.agents.push(agent);
+        view.conflicts.push(Conflict {
+            key: seq.to_string(),
             kind: ConflictKind::Shared,
-            file: Text::line(text),
-            lines: Text::line(text),
-            agents: [Text::line(text), Text::line(text)],
+            file: text.clone(),
+            lines: text.clone(),
+            agents: [id("a-1"), id("a-2")],
             since: ago(now(), 1),
-            story: Text::new(text),
-        }));
-        let seq = number as u64 + 1;
-        picture.feed(Feed::Message(Message {
-            seq,
-            at: now(),
-            kind: Kind::Question,
-            from: Text::line(text),
-            to: Text::line(text),
-            text: Text::line(text),
-            fields: vec![(Text::line(text), Text::new(text))],
-            role: Role::Question { asker: id("a-0"), question: (*text).to_owned() },
-        }));
+            details: text.clone(),
+        });
+        view.questions.push(Question { seq, at: now(), asker: id("a-1"), text: text.clone() });
+        view.messages.push_back(MessageView {
+            fields: vec![(text.clone(), text.clone())],
+            ..sample::message(now(), seq, 0, MessageKind::Question, ("a-1", "a-2"), &text)
+        });
     }
+    view
 }
 
 /// Every row has as many columns as the screen, and nothing in it that a terminal obeys.
@@ -70,8 +79,7 @@ fn is_sound(picture: &mut Picture) {
 #[test]
 fn hostile_texts_move_no_column_and_no_cursor() {
     for (columns, rows) in [(60, 12), (100, 30), (200, 50)] {
-        let mut picture = Picture::empty(columns, rows);
-        hostile_session(&mut picture, &TEXTS);
+        let mut picture = Picture::with(sample::options(), hostile_session(&TEXTS), columns, rows);
         is_sound(&mut picture);
         for panel in 0..4 {
             picture.key(KeyCode::Enter);
@@ -84,12 +92,13 @@ fn hostile_texts_move_no_column_and_no_cursor() {
 
 #[test]
 fn wide_letters_leave_the_columns_where_they_are() {
-    let mut picture = Picture::empty(100, 12);
-    for (name, text) in [("a-one", "日本語"), ("a-two", "plain")] {
+    let agents = [("a-one", "日本語"), ("a-two", "plain")].map(|(name, text)| {
         let mut agent = sample::agent(now(), name, "working", &[], 5, "the same words");
-        agent.branch = text.into();
-        picture.feed(Feed::Agent(agent));
-    }
+        agent.member.as_mut().unwrap().branch = BranchName::new(text).unwrap();
+        agent
+    });
+    let view = SessionView { agents: agents.into(), ..sample::empty() };
+    let mut picture = Picture::with(sample::options(), view, 100, 12);
     let column = |line: &str| paw_core::text::width(line.split("the same").next().unwrap());
     assert_eq!(column(&picture.line("a-one")), column(&picture.line("a-two")));
 }
@@ -98,8 +107,7 @@ fn wide_letters_leave_the_columns_where_they_are() {
 fn lines_of_ten_thousand_letters_are_cut() {
     let long = "x".repeat(10_000);
     let wide = "語".repeat(10_000);
-    let mut picture = Picture::empty(60, 12);
-    hostile_session(&mut picture, &[&long, &wide]);
+    let mut picture = Picture::with(sample::options(), hostile_session(&[&long, &wide]), 60, 12);
     is_sound(&mut picture);
     picture.key(KeyCode::Enter).keys("G");
     is_sound(&mut picture);
@@ -125,35 +133,44 @@ fn code() -> impl Strategy<Value = KeyCode> {
     ]
 }
 
-fn feed() -> impl Strategy<Value = Feed> {
-    let agent = (0_usize..5, text(), 0_i64..9_000).prop_map(|(number, text, age)| {
-        let names = ["supervisor", "a-b", "c", "feat-long-long-long-name-of-an-agent", "z_z"];
-        Feed::Agent(sample::agent(now(), names[number], &text, &["f"], age, &text))
-    });
-    let message = (1_u64..60, 0_usize..10, text()).prop_map(|(seq, kind, text)| {
-        Feed::Message(sample::message(now(), seq, 3, Kind::ALL[kind], ("a-b", "c"), &text))
-    });
-    let conflict = (0_usize..3, text()).prop_map(|(key, text)| {
-        Feed::Conflict(Conflict {
-            key: key.to_string(),
-            kind: ConflictKind::Clash,
-            file: Text::line(&text),
-            lines: "1-2".into(),
-            agents: ["a".into(), "b".into()],
-            since: now(),
-            story: Text::new(&text),
-        })
-    });
+/// A message of any type with any text. What a broker would refuse is not sent.
+fn message() -> impl Strategy<Value = Message> {
+    let names = ["supervisor", "a-b", "c", "feat-long-long-long-name-of-an-agent", "z_z"];
+    (0_usize..5, 0_usize..8, text(), text()).prop_map(move |(from, kind, text, other)| {
+        let from = id(names[from]);
+        match kind {
+            0 => {
+                let mut status = say::Status::new(from, text);
+                status.phase = Some(other.clone());
+                status.cli = Some(other.clone());
+                status.modified_files = Some(vec![other]);
+                status.into()
+            }
+            1 => say::Artifact::new(from, text).into(),
+            2 => say::Blocked::new(from, text, id("c")).into(),
+            3 => say::Feedback::new(id("c"), from, vec![text, other]).into(),
+            4 => say::Question::new(from, text).into(),
+            5 => say::Answer::new(from, id("c"), text).into(),
+            6 => watch::gone(&from),
+            _ => {
+                let facts = serde_json::json!({"kind": "in-flight", "level": "conflict", "you": "c", "other": from,
+                    "files": [{"path": text}]});
+                let mut warning = say::Feedback::new(id("c"), id("supervisor"), vec![other]);
+                warning.extra.payload.insert("conflict".to_owned(), facts);
+                warning.into()
+            }
+        }
+    })
+}
+
+fn update() -> impl Strategy<Value = Update> {
     prop_oneof![
-        agent,
-        message,
-        conflict,
-        (0_usize..3).prop_map(|key| Feed::ConflictCleared(key.to_string())),
-        text().prop_map(|text| Feed::Lost(Text::line(&text))),
-        Just(Feed::Found),
-        Just(Feed::AgentGone(id("c"))),
-        (1_u64..60, text())
-            .prop_map(|(question, text)| Feed::AnswerFailed { question, reason: Text::line(&text) }),
+        6 => (1_u64..60, message()).prop_map(|(seq, message)| sample::stored(seq, now(), message)),
+        1 => text().prop_map(|text| Update::Lost(Text::line(&text))),
+        1 => Just(Update::Found),
+        1 => Just(Update::View(ViewEvent::AgentGone(id("c")))),
+        1 => (1_u64..60, text())
+            .prop_map(|(question, text)| Update::AnswerFailed { question, reason: Text::line(&text) }),
     ]
 }
 
@@ -163,7 +180,7 @@ fn event() -> impl Strategy<Value = Event> {
             let modifiers = if control && matches!(code, KeyCode::Char('l' | 'a' | 'd' | 'k')) { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
             Event::Key(KeyEvent::new(code, modifiers))
         }),
-        4 => feed().prop_map(Event::Feed),
+        4 => update().prop_map(Event::Update),
         1 => text().prop_map(Event::Paste),
         1 => (1_u16..120, 1_u16..40).prop_map(|(columns, rows)| Event::Resize { columns, rows }),
         1 => Just(Event::Wake),
@@ -176,8 +193,7 @@ proptest! {
     fn any_events_at_any_size_leave_a_sound_screen(
         columns in 1_u16..160, rows in 1_u16..50, events in proptest::collection::vec(event(), 0..60),
     ) {
-        let mut picture = Picture::empty(columns, rows);
-        picture.feed_all(sample::session(now()));
+        let mut picture = Picture::of_session(columns, rows);
         for event in events {
             if let Event::Resize { columns, rows } = event {
                 picture.resize(columns, rows);

@@ -1,10 +1,11 @@
 //! What keys do.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use paw_screen::dashboard::{Event, Feed, Home, Kind, Options};
+use paw_screen::dashboard::{Event, Home, Options, Update};
+use paw_view::SessionView;
 
 use crate::picture::{Picture, now};
-use crate::sample::{self, id, message};
+use crate::sample::{self, answer, question, status};
 
 const QUESTION: &str =
     "Should expired tokens be refused with 401, or refreshed silently when the refresh token is still good?";
@@ -27,7 +28,7 @@ fn what_happens_while_hidden_is_there_afterwards_and_paints_nothing() {
     let mut picture = Picture::of_session(100, 30);
     picture.keys("q");
     let before = picture.redraws;
-    picture.feed(Feed::Message(message(now(), 50, 0, Kind::Status, ("feat-new", ""), "hello from afar")));
+    picture.update(status(50, now(), "feat-new", "hello from afar"));
     assert_eq!(picture.redraws, before);
     assert_eq!(picture.state.next_wake(), None);
     assert!(picture.keys("x").shows("hello from afar"));
@@ -36,7 +37,8 @@ fn what_happens_while_hidden_is_there_afterwards_and_paints_nothing() {
 #[test]
 fn q_closes_a_view_that_is_only_attached() {
     for event in [Event::Key(KeyEvent::from(KeyCode::Char('q'))), control('c')] {
-        let mut picture = Picture::with(Options { home: Home::Attached, ..sample::options() }, 80, 24);
+        let mut picture =
+            Picture::with(Options { home: Home::Attached, ..sample::options() }, sample::empty(), 80, 24);
         picture.on(event);
         assert!(picture.quit && !picture.state.is_hidden());
     }
@@ -54,21 +56,11 @@ fn a_question_is_answered_in_place() {
     let mut picture = Picture::of_session(100, 30);
     picture.key(KeyCode::Tab).key(KeyCode::Enter).keys("Refuse them.").key(KeyCode::Enter);
     assert_eq!(picture.answers.len(), 1);
-    let answer = &picture.answers[0];
-    assert_eq!(
-        (answer.question, answer.asker.as_str(), answer.text.as_str()),
-        (9, "feat-auth", "Refuse them.")
-    );
-    assert_eq!(answer.quoted, QUESTION);
+    let sent = &picture.answers[0];
+    assert_eq!((sent.question, sent.asker.as_str(), sent.text.as_str()), (9, "feat-auth", "Refuse them."));
+    assert_eq!(sent.quoted, QUESTION);
     assert!(picture.shows("sending to feat-auth") && picture.shows("questions 1"));
-    picture.feed(Feed::Message(message(
-        now(),
-        60,
-        0,
-        Kind::Answer,
-        ("operator", "feat-auth"),
-        "Refuse them.",
-    )));
+    picture.update(answer(60, now(), "feat-auth", "Refuse them.", None));
     assert!(picture.shows("answered feat-auth") && !picture.shows("questions"));
 }
 
@@ -76,7 +68,7 @@ fn a_question_is_answered_in_place() {
 fn an_answer_that_did_not_get_through_is_not_lost() {
     let mut picture = Picture::of_session(100, 30);
     picture.keys("rno").key(KeyCode::Enter);
-    picture.feed(Feed::AnswerFailed { question: 9, reason: "disk full".into() });
+    picture.update(Update::AnswerFailed { question: 9, reason: "disk full".into() });
     assert!(picture.shows("answer not sent: disk full") && picture.shows("questions 1"));
     picture.keys("rt yet").key(KeyCode::Esc).keys("r!").key(KeyCode::Enter);
     assert_eq!(picture.answers[1].text, "not yet!");
@@ -112,12 +104,10 @@ fn keys_of_the_browser_are_letters_while_an_answer_is_written() {
 fn an_answer_closes_the_question_it_quotes_or_else_the_oldest() {
     let mut picture = Picture::empty(100, 30);
     for (seq, text) in [(1, "one?"), (2, "two?"), (3, "three?")] {
-        picture.feed(Feed::Message(message(now(), seq, 0, Kind::Question, ("a", "supervisor"), text)));
+        picture.update(question(seq, now(), "a", text));
     }
-    let mut answer = message(now(), 4, 0, Kind::Answer, ("operator", "a"), "yes");
-    answer.role = paw_screen::dashboard::Role::Answer { asker: id("a"), quoted: Some("two?".to_owned()) };
-    picture.feed(Feed::Message(answer));
-    picture.feed(Feed::Message(message(now(), 5, 0, Kind::Answer, ("operator", "a"), "yes")));
+    picture.update(answer(4, now(), "a", "yes", Some("two?")));
+    picture.update(answer(5, now(), "a", "yes", None));
     assert!(picture.shows("questions 1"));
     assert!(picture.line("? a ").contains("three?"));
 }
@@ -126,7 +116,7 @@ fn an_answer_closes_the_question_it_quotes_or_else_the_oldest() {
 fn the_same_question_asked_again_is_one_question() {
     let mut picture = Picture::empty(100, 30);
     for seq in [1, 2] {
-        picture.feed(Feed::Message(message(now(), seq, 0, Kind::Question, ("a", "supervisor"), "why?")));
+        picture.update(question(seq, now(), "a", "why?"));
     }
     assert!(picture.shows("questions 1"));
 }
@@ -181,8 +171,7 @@ fn o_shows_the_messages_of_one_agent() {
 fn the_newest_message_stays_in_sight_until_one_looks_back() {
     let mut picture = Picture::empty(80, 14);
     let say = |picture: &mut Picture, seq: u64| {
-        let text = format!("message number {seq}.");
-        picture.feed(Feed::Message(message(now(), seq, 0, Kind::Status, ("a", ""), &text)));
+        picture.update(status(seq, now(), "a", &format!("message number {seq}.")));
     };
     (1..=50).for_each(|seq| say(&mut picture, seq));
     assert!(picture.shows("number 50."));
@@ -202,16 +191,16 @@ fn the_newest_message_stays_in_sight_until_one_looks_back() {
 fn the_chosen_agent_stays_chosen_when_others_come() {
     let mut picture = Picture::of_session(100, 30);
     picture.keys("jj");
-    picture.feed(Feed::Agent(sample::agent(now(), "aaa-first", "working", &[], 0, "")));
+    picture.update(status(50, now(), "aaa-first", "working"));
     picture.key(KeyCode::Enter);
     assert!(picture.shows("▸ feat-api"));
 }
 
 #[test]
 fn only_so_many_messages_are_kept() {
-    let mut picture = Picture::with(Options { max_messages: 5, ..sample::options() }, 80, 24);
+    let mut picture = Picture::with(sample::options(), SessionView::new(5), 80, 24);
     for seq in 1..=20 {
-        picture.feed(Feed::Message(message(now(), seq, 0, Kind::Status, ("a", ""), &format!("m{seq}."))));
+        picture.update(status(seq, now(), "a", &format!("m{seq}.")));
     }
     assert!(picture.shows("messages 5 ") && picture.shows("m16.") && !picture.shows("m15."));
 }
@@ -220,7 +209,7 @@ fn only_so_many_messages_are_kept() {
 fn a_message_that_comes_twice_is_shown_once() {
     let mut picture = Picture::of_session(100, 30);
     let before = picture.redraws;
-    picture.feed_all(sample::session(now()));
+    picture.update(status(10, now(), "feat-auth", "working"));
     assert_eq!(picture.redraws, before);
     assert!(picture.shows("messages 10 "));
 }

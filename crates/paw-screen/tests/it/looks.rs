@@ -1,7 +1,8 @@
 //! How it looks.
 
 use crossterm::event::KeyCode;
-use paw_screen::dashboard::{Feed, Header, Home, Look, Options};
+use paw_screen::dashboard::{Home, Look, Options, Update};
+use paw_view::{SessionView, ViewEvent};
 
 use crate::picture::{Picture, now};
 use crate::sample;
@@ -109,8 +110,8 @@ fn nobody_is_there_yet() {
 #[test]
 fn without_unicode() {
     let look = Look { colour: false, unicode: false };
-    let mut picture = Picture::with(Options { look, ..sample::options() }, 60, 12);
-    picture.feed_all(sample::session(now()));
+    let options = Options { look, ..sample::options() };
+    let mut picture = Picture::with(options, sample::session(now()), 60, 12);
     let seen = picture.seen();
     assert!(seen.lines().all(|line| line.replace('…', "").is_ascii()), "{seen}");
     insta::assert_snapshot!(seen, @r"
@@ -131,11 +132,9 @@ fn without_unicode() {
 
 #[test]
 fn twenty_six_agents_on_a_small_screen() {
-    let mut picture = Picture::empty(80, 24);
-    for number in 0..26 {
-        let name = format!("feat-{number:02}");
-        picture.feed(Feed::Agent(sample::agent(now(), &name, "working", &[], number, "at it")));
-    }
+    let agent = |number| sample::agent(now(), &format!("feat-{number:02}"), "working", &[], number, "at it");
+    let view = SessionView { agents: (0..26).map(agent).collect(), ..sample::empty() };
+    let mut picture = Picture::with(sample::options(), view, 80, 24);
     for _ in 0..25 {
         picture.key(KeyCode::Char('j'));
     }
@@ -185,7 +184,11 @@ fn the_keys() {
     ");
     assert!(Picture::of_session(100, 30).keys("?").shows("hide the view; the broker goes on"));
     let attached = Options { home: Home::Attached, ..sample::options() };
-    assert!(Picture::with(attached, 100, 30).keys("?").shows("close the view; the broker goes on"));
+    assert!(
+        Picture::with(attached, sample::empty(), 100, 30)
+            .keys("?")
+            .shows("close the view; the broker goes on")
+    );
 }
 
 #[test]
@@ -275,14 +278,15 @@ fn hidden() {
 #[test]
 fn a_broker_without_checks_and_a_broker_that_is_gone() {
     let mut picture = Picture::of_session(100, 12);
-    let Feed::Header(header) = sample::header() else { panic!() };
-    picture.feed(Feed::Header(Header { open_to_all: true, ..header }));
+    let mut facts = sample::facts();
+    facts.broker.as_mut().unwrap().open_to_all = Some(true);
+    picture.update(Update::View(ViewEvent::Session(Box::new(facts))));
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119         auth none: senders are not checked");
-    picture.feed(Feed::Lost("no broker runs here".into()));
+    picture.update(Update::Lost("no broker runs here".into()));
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119           broker gone: no broker runs here");
     picture.resize(60, 12);
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop          broker gone: no broker runs here");
-    picture.feed(Feed::Found);
+    picture.update(Update::Found);
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · …a/code/shop · 127.0.0.1:9119 auth none");
 }
 

@@ -2,7 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
-use paw_screen::dashboard::{Answer, Effect, Event, Feed, Options, State, draw};
+use paw_screen::dashboard::{Answer, Effect, Event, Options, State, Update, draw};
+use paw_view::SessionView;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -24,12 +25,12 @@ pub(crate) struct Picture {
 
 impl Picture {
     pub(crate) fn empty(columns: u16, rows: u16) -> Self {
-        Self::with(sample::options(), columns, rows)
+        Self::with(sample::options(), sample::empty(), columns, rows)
     }
 
-    pub(crate) fn with(options: Options, columns: u16, rows: u16) -> Self {
+    pub(crate) fn with(options: Options, view: SessionView, columns: u16, rows: u16) -> Self {
         Self {
-            state: State::new(options, columns, rows, now()),
+            state: State::new(options, view, columns, rows, now()),
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now: now(),
             answers: Vec::new(),
@@ -40,19 +41,11 @@ impl Picture {
 
     /// The session of the sample.
     pub(crate) fn of_session(columns: u16, rows: u16) -> Self {
-        let mut picture = Self::empty(columns, rows);
-        picture.feed_all(sample::session(now()));
-        picture
+        Self::with(sample::options(), sample::session(now()), columns, rows)
     }
 
-    pub(crate) fn feed_all(&mut self, feeds: Vec<Feed>) {
-        for feed in feeds {
-            self.feed(feed);
-        }
-    }
-
-    pub(crate) fn feed(&mut self, feed: Feed) -> &mut Self {
-        self.on(Event::Feed(feed))
+    pub(crate) fn update(&mut self, update: Update) -> &mut Self {
+        self.on(Event::Update(update))
     }
 
     pub(crate) fn on(&mut self, event: Event) -> &mut Self {

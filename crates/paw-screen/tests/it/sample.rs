@@ -1,22 +1,31 @@
 //! A session in the middle of its work, for looking at.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use paw_core::AgentId;
-use paw_screen::dashboard::{
-    Agent, Conflict, ConflictKind, Feed, Header, Home, Kind, Look, Message, Mood, Options, Role,
+use paw_broker::message::{self as say, Message};
+use paw_broker::record::{AgentRecord, Records};
+use paw_broker::{SessionId, Stored};
+use paw_core::{AgentId, BranchName};
+use paw_screen::dashboard::{Home, Look, Options, Update};
+use paw_view::{
+    AgentView, BrokerView, Conflict, ConflictKind, Member, MessageKind, MessageView, Question, SessionFacts,
+    SessionView, ViewEvent,
 };
-use paw_screen::text::Text;
 
 pub(crate) fn options() -> Options {
     Options {
         home: Home::Session,
         look: Look::FULL,
-        max_messages: 500,
         show_messages: true,
         message_lines: 20,
         zone: TimeZone::UTC,
     }
+}
+
+pub(crate) fn empty() -> SessionView {
+    SessionView::new(500)
 }
 
 pub(crate) fn id(id: &str) -> AgentId {
@@ -28,13 +37,18 @@ pub(crate) fn ago(now: Timestamp, seconds: i64) -> Timestamp {
     now - jiff::SignedDuration::from_secs(seconds)
 }
 
-pub(crate) fn header() -> Feed {
-    Feed::Header(Header {
-        session: "paw-shop".into(),
+pub(crate) fn facts() -> SessionFacts {
+    let broker = BrokerView {
+        url: Some("http://127.0.0.1:9119".to_owned()),
+        open_to_all: Some(false),
+        ..BrokerView::default()
+    };
+    SessionFacts {
+        session: "paw-shop".to_owned(),
         repository: "/home/ada/code/shop".into(),
-        address: "127.0.0.1:9119".into(),
-        open_to_all: false,
-    })
+        broker: Some(broker),
+        ..SessionFacts::default()
+    }
 }
 
 pub(crate) fn agent(
@@ -44,46 +58,75 @@ pub(crate) fn agent(
     files: &[&str],
     age: i64,
     message: &str,
-) -> Agent {
-    Agent {
-        id: id(name),
-        mood: Mood::of(state),
-        state: state.into(),
-        branch: name.replacen('-', "/", 1).as_str().into(),
-        cli: if name.ends_with('i') { "codex" } else { "claude" }.into(),
-        files: files.iter().map(|file| Text::line(file)).collect(),
-        last_seen: Some(ago(now, age)),
-        last_message: message.into(),
+) -> AgentView {
+    let branch = BranchName::new(name.replacen('-', "/", 1)).unwrap();
+    let cli = if name.ends_with('i') { "codex" } else { "claude" };
+    let record = AgentRecord {
+        agent_id: id(name),
+        cli: Some(cli.to_owned()),
+        status: state.to_owned(),
+        phase: None,
+        last_seen: ago(now, age),
+        modified_files: files.iter().map(|file| (*file).to_owned()).collect(),
+        last_seq: 0,
+        state: [].into(),
+    };
+    AgentView {
+        member: Some(Member::new(branch, cli)),
+        reported: Some(record),
+        last_message: message.to_owned(),
+        ..AgentView::new(id(name))
     }
+}
+
+/// What a broker reports of these agents.
+pub(crate) fn records(agents: &[AgentView]) -> Update {
+    let records: Records = agents.iter().filter_map(|agent| agent.reported.clone()).collect();
+    Update::View(ViewEvent::Records { records, seq: 0 })
 }
 
 pub(crate) fn message(
     now: Timestamp,
     seq: u64,
     age: i64,
-    kind: Kind,
+    kind: MessageKind,
     (from, to): (&str, &str),
     text: &str,
-) -> Message {
-    let role = match kind {
-        Kind::Question => Role::Question { asker: id(from), question: text.to_owned() },
-        Kind::Answer => Role::Answer { asker: id(to), quoted: None },
-        _ => Role::Plain,
-    };
-    Message {
+) -> MessageView {
+    MessageView {
         seq,
         at: ago(now, age),
         kind,
-        from: from.into(),
-        to: to.into(),
-        text: text.into(),
-        fields: vec![("text".into(), Text::new(text))],
-        role,
+        from: id(from),
+        to: AgentId::new(to).ok(),
+        text: text.to_owned(),
+        fields: vec![("text".to_owned(), text.to_owned())],
     }
 }
 
-pub(crate) fn session(now: Timestamp) -> Vec<Feed> {
-    let mut feeds = vec![header()];
+/// A message as a broker sends it.
+pub(crate) fn stored(seq: u64, at: Timestamp, message: impl Into<Message>) -> Update {
+    let message = message.into();
+    let sender = paw_broker::route::sender(&message).clone();
+    let stored = Stored { seq, session: SessionId::new("s"), at, sender, message };
+    Update::View(ViewEvent::Message(Arc::new(stored)))
+}
+
+pub(crate) fn status(seq: u64, at: Timestamp, from: &str, text: &str) -> Update {
+    stored(seq, at, say::Status::new(id(from), text))
+}
+
+pub(crate) fn question(seq: u64, at: Timestamp, from: &str, text: &str) -> Update {
+    stored(seq, at, say::Question::new(id(from), text))
+}
+
+pub(crate) fn answer(seq: u64, at: Timestamp, to: &str, text: &str, quoted: Option<&str>) -> Update {
+    let mut answer = say::Answer::new(id(to), id(AgentId::OPERATOR), text);
+    answer.re = quoted.map(str::to_owned);
+    stored(seq, at, answer)
+}
+
+pub(crate) fn session(now: Timestamp) -> SessionView {
     let agents = [
         agent(
             now,
@@ -111,60 +154,71 @@ pub(crate) fn session(now: Timestamp) -> Vec<Feed> {
             "all gates passed at 4fe2a91",
         ),
         agent(now, "docs-guide", "done", &[], 840, "quick start and troubleshooting"),
-        Agent {
-            branch: Text::default(),
-            ..agent(now, "supervisor", "watching", &[], 12, "supervisor online")
+        AgentView { member: None, ..agent(now, "supervisor", "watching", &[], 12, "supervisor online") },
+    ];
+    let conflicts = [
+        Conflict {
+            key: "auth-api".to_owned(),
+            kind: ConflictKind::Clash,
+            file: "src/middleware/session.rs".to_owned(),
+            lines: "41-58".to_owned(),
+            agents: [id("feat-auth"), id("feat-api")],
+            since: ago(now, 95),
+            details: "both changed the signature of open_session\ngit cannot merge lines 41-58".to_owned(),
+        },
+        Conflict {
+            key: "search-api".to_owned(),
+            kind: ConflictKind::Additive,
+            file: "src/lib.rs".to_owned(),
+            lines: String::new(),
+            agents: [id("feat-search"), id("feat-api")],
+            since: ago(now, 30),
+            details: "both add a module line".to_owned(),
         },
     ];
-    feeds.extend(agents.map(Feed::Agent));
-    feeds.push(Feed::Conflict(Conflict {
-        key: "auth-api".to_owned(),
-        kind: ConflictKind::Clash,
-        file: "src/middleware/session.rs".into(),
-        lines: "41-58".into(),
-        agents: ["feat-auth".into(), "feat-api".into()],
-        since: ago(now, 95),
-        story: Text::new("both changed the signature of open_session\ngit cannot merge lines 41-58"),
-    }));
-    feeds.push(Feed::Conflict(Conflict {
-        key: "search-api".to_owned(),
-        kind: ConflictKind::Additive,
-        file: "src/lib.rs".into(),
-        lines: Text::default(),
-        agents: ["feat-search".into(), "feat-api".into()],
-        since: ago(now, 30),
-        story: "both add a module line".into(),
-    }));
     let all = [
-        (840, Kind::Artifact, ("docs-guide", ""), "done: quick start and troubleshooting"),
-        (700, Kind::Intent, ("feat-auth", ""), "3 files for 15m: argon2 behind a trait"),
-        (510, Kind::Status, ("feat-auth", ""), "working, 1 file"),
-        (300, Kind::Artifact, ("feat-search", ""), "committed: src/search.rs, src/index.rs"),
-        (190, Kind::Blocked, ("feat-api", "feat-auth"), "needs the User type"),
+        (840, MessageKind::Artifact, ("docs-guide", ""), "done: quick start and troubleshooting"),
+        (700, MessageKind::Intent, ("feat-auth", ""), "3 files for 15m: argon2 behind a trait"),
+        (510, MessageKind::Status, ("feat-auth", ""), "working, 1 file"),
+        (300, MessageKind::Artifact, ("feat-search", ""), "committed: src/search.rs, src/index.rs"),
+        (190, MessageKind::Blocked, ("feat-api", "feat-auth"), "needs the User type"),
         (
             96,
-            Kind::Feedback,
+            MessageKind::Feedback,
             ("supervisor", "feat-auth"),
             "[conflict-detector] in-flight conflict: src/middleware/session.rs lines 41-58 with feat-api",
         ),
         (
             95,
-            Kind::Feedback,
+            MessageKind::Feedback,
             ("supervisor", "feat-api"),
             "[conflict-detector] in-flight conflict: src/middleware/session.rs lines 41-58 with feat-auth",
         ),
-        (60, Kind::Verified, ("supervisor", "fix-checkout-rounding"), "all gates passed at 4fe2a91"),
+        (60, MessageKind::Verified, ("supervisor", "fix-checkout-rounding"), "all gates passed at 4fe2a91"),
         (
             33,
-            Kind::Question,
+            MessageKind::Question,
             ("feat-auth", "supervisor"),
             "Should expired tokens be refused with 401, or refreshed silently when the refresh token is still good?",
         ),
-        (4, Kind::Status, ("feat-auth", ""), "working, 3 files"),
+        (4, MessageKind::Status, ("feat-auth", ""), "working, 3 files"),
     ];
-    let numbered = (1..).zip(all);
-    feeds.extend(
-        numbered.map(|(seq, (age, kind, who, text))| Feed::Message(message(now, seq, age, kind, who, text))),
-    );
-    feeds
+    let messages: Vec<_> =
+        (1..).zip(all).map(|(seq, (age, kind, who, text))| message(now, seq, age, kind, who, text)).collect();
+    let asked = messages.iter().filter(|message| message.kind == MessageKind::Question);
+    let questions = asked.map(|message| Question {
+        seq: message.seq,
+        at: message.at,
+        asker: message.from.clone(),
+        text: message.text.clone(),
+    });
+    SessionView {
+        session: facts(),
+        agents: agents.into(),
+        questions: questions.collect(),
+        conflicts: conflicts.into(),
+        last_seq: 10,
+        messages: messages.into(),
+        ..empty()
+    }
 }

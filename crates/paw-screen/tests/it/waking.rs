@@ -4,7 +4,7 @@ use std::io;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent};
 use jiff::SignedDuration;
-use paw_screen::dashboard::{Event, Feed, Kind, State};
+use paw_screen::dashboard::{Event, State};
 use paw_screen::run::{End, Wires, run};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -19,7 +19,7 @@ use crate::sample;
 fn it_sleeps_until_an_age_reads_differently() {
     let mut picture = Picture::empty(80, 24);
     assert_eq!(picture.state.next_wake(), None);
-    picture.feed(Feed::Agent(sample::agent(now(), "a-b", "working", &[], 600, "")));
+    picture.update(sample::records(&[sample::agent(now(), "a-b", "working", &[], 600, "")]));
     let wake = picture.state.next_wake().unwrap();
     assert_eq!(wake.duration_since(now()), SignedDuration::from_secs(60));
     let before = picture.redraws;
@@ -35,10 +35,10 @@ fn it_sleeps_until_an_age_reads_differently() {
 #[test]
 fn ages_out_of_sight_wake_nobody() {
     let mut picture = Picture::empty(80, 12);
-    picture.feed(Feed::Agent(sample::agent(now(), "z-last", "working", &[], 5, "")));
-    for number in 0..30 {
-        picture.feed(Feed::Agent(sample::agent(now(), &format!("a-{number:02}"), "working", &[], 900, "")));
-    }
+    let silent =
+        (0..30).map(|number| sample::agent(now(), &format!("a-{number:02}"), "working", &[], 900, ""));
+    let agents: Vec<_> = silent.chain([sample::agent(now(), "z-last", "working", &[], 5, "")]).collect();
+    picture.update(sample::records(&agents));
     assert_eq!(picture.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(60));
     picture.keys("G");
     assert_eq!(picture.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(1));
@@ -48,8 +48,7 @@ fn ages_out_of_sight_wake_nobody() {
 fn a_heartbeat_that_changes_nothing_paints_nothing() {
     let mut picture = Picture::of_session(100, 30);
     let before = picture.redraws;
-    let same = sample::session(now()).into_iter().find(|feed| matches!(feed, Feed::Agent(_))).unwrap();
-    picture.feed(same);
+    picture.update(sample::records(&sample::session(now()).agents));
     assert_eq!(picture.redraws, before);
 }
 
@@ -58,15 +57,12 @@ async fn the_loop_shows_news_hands_answers_over_and_closes() {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
     let options =
         paw_screen::dashboard::Options { home: paw_screen::dashboard::Home::Attached, ..sample::options() };
-    let state = State::new(options, 100, 30, now());
-    let (feed, feeds) = mpsc::channel(64);
+    let state = State::new(options, sample::session(now()), 100, 30, now());
+    let (_update, updates) = mpsc::channel(64);
     let (answers, mut answered) = mpsc::channel(1);
     let (key, keys) = mpsc::channel::<io::Result<Input>>(64);
-    for news in sample::session(now()) {
-        feed.send(news).await.unwrap();
-    }
     let person = tokio::spawn(async move {
-        // Keys come after the news were painted.
+        // Keys come after the session was painted.
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         for code in
             [KeyCode::Char('r'), KeyCode::Char('o'), KeyCode::Char('k'), KeyCode::Enter, KeyCode::Char('q')]
@@ -77,8 +73,9 @@ async fn the_loop_shows_news_hands_answers_over_and_closes() {
         std::future::pending::<()>().await;
     });
     let keys = ReceiverStream::new(keys).fuse();
-    let end =
-        run(&mut terminal, state, keys, Wires { feeds, answers }, std::future::pending(), now).await.unwrap();
+    let end = run(&mut terminal, state, keys, Wires { updates, answers }, std::future::pending(), now)
+        .await
+        .unwrap();
     person.abort();
     assert_eq!(end, End::Closed);
     assert_eq!(answered.recv().await.unwrap().text, "ok");
@@ -90,15 +87,14 @@ async fn the_loop_shows_news_hands_answers_over_and_closes() {
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_news_is_taken_in_and_the_loop_still_stops() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
-    let state = State::new(sample::options(), 60, 12, now());
-    let (feed, feeds) = mpsc::channel(64);
+    let state = State::new(sample::options(), sample::empty(), 60, 12, now());
+    let (update, updates) = mpsc::channel(64);
     let (answers, _answered) = mpsc::channel(1);
     let (_key, keys) = mpsc::channel::<io::Result<Input>>(1);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {
         for seq in 1..=20_000 {
-            let message = sample::message(now(), seq, 0, Kind::Status, ("a", ""), &format!("n{seq}."));
-            feed.send(Feed::Message(message)).await.unwrap();
+            update.send(sample::status(seq, now(), "a", &format!("n{seq}."))).await.unwrap();
         }
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         let _ = stop.send(());
@@ -108,7 +104,7 @@ async fn a_flood_of_news_is_taken_in_and_the_loop_still_stops() {
         let _ = stopped.await;
     };
     let keys = ReceiverStream::new(keys);
-    let end = run(&mut terminal, state, keys, Wires { feeds, answers }, stop, now).await.unwrap();
+    let end = run(&mut terminal, state, keys, Wires { updates, answers }, stop, now).await.unwrap();
     assert_eq!(end, End::Stopped);
     let text: String =
         terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -118,11 +114,12 @@ async fn a_flood_of_news_is_taken_in_and_the_loop_still_stops() {
 #[tokio::test]
 async fn a_terminal_that_is_gone_ends_the_loop() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
-    let state = State::new(sample::options(), 60, 12, now());
-    let (_feed, feeds) = mpsc::channel(1);
+    let state = State::new(sample::options(), sample::empty(), 60, 12, now());
+    let (_update, updates) = mpsc::channel(1);
     let (answers, _answered) = mpsc::channel(1);
     let keys = tokio_stream::iter([Err(io::Error::other("gone"))]);
-    let end =
-        run(&mut terminal, state, keys, Wires { feeds, answers }, std::future::pending(), now).await.unwrap();
+    let end = run(&mut terminal, state, keys, Wires { updates, answers }, std::future::pending(), now)
+        .await
+        .unwrap();
     assert_eq!(end, End::TerminalGone);
 }

@@ -1,123 +1,51 @@
-//! What a session is doing: the receipt, held against tmux, the disk and the broker. No git is asked.
+//! The state of a session, as a view: the receipt compared with tmux, the disk and the broker.
 
 use std::fs;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use jiff::{SignedDuration, Timestamp};
-use paw_core::{AgentId, AgentReceipt, BranchName, SessionMode, SessionName, SessionStatus};
+use paw_broker::SessionId;
+use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
 use paw_host::clock;
 use paw_host::git::admin_dir_named_in;
-use serde::Serialize;
+use paw_view::{
+    BrokerView, CliState, Member, PromptDelivery, SessionFacts, SessionView, Snapshot, SupervisorView,
+    ViewEvent, WorktreeState,
+};
 
 use super::window::Seen;
 use super::{LifecycleError, Session, broker};
+use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
-/// Everything there is to say, as it is printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Overview {
-    pub session: SessionName,
-    pub status: SessionStatus,
-    /// What the last command left it in; differs when tmux or the machine has died since.
-    pub recorded: SessionStatus,
-    pub tmux_running: bool,
-    pub mode: SessionMode,
-    pub repository: PathBuf,
-    pub created_at: Timestamp,
-    pub broker: Option<BrokerView>,
-    pub supervisor: Option<SupervisorView>,
-    pub worktrees: Vec<AgentView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BrokerView {
-    /// Where it answers; where it would, when it does not run.
-    pub url: Option<String>,
-    pub port: Option<u16>,
-    pub running: bool,
-    /// The pane it runs in.
-    pub pane: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SupervisorView {
-    pub cli: String,
-    pub pane: Option<String>,
-    pub state: CliState,
-    #[serde(flatten)]
-    pub prompt: Prompt,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AgentView {
-    pub agent_id: String,
-    pub branch: BranchName,
-    pub cli: String,
-    pub worktree_path: PathBuf,
-    pub worktree: WorktreeState,
-    pub pane: Option<String>,
-    pub state: CliState,
-    #[serde(flatten)]
-    pub prompt: Prompt,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spec: Option<String>,
-}
-
-/// Whether somebody is at work in a pane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CliState {
-    /// The session is so young that its shells may not have come to it yet.
-    Starting,
-    Running,
-    /// Only a shell is left in its pane.
-    Ended,
-    /// It has no pane.
-    Absent,
-}
-
-/// What became of the words that an agent is started with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "prompt", rename_all = "lowercase")]
-pub enum Prompt {
-    Delivered,
-    Pending,
-    /// It was tried, and is tried again at the next start.
-    Failed {
-        prompt_problem: String,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorktreeState {
-    Present,
-    /// Its directory is gone.
-    Missing,
-    /// There is a directory, but it is no worktree.
-    NotAWorktree,
-    OtherBranch(String),
-    Detached,
-}
-
-impl std::fmt::Display for WorktreeState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Present => f.write_str("present"),
-            Self::Missing => f.write_str("missing"),
-            Self::NotAWorktree => f.write_str("not a worktree"),
-            Self::OtherBranch(branch) => write!(f, "on {branch}"),
-            Self::Detached => f.write_str("detached"),
-        }
-    }
+/// The agents of a session, by name alone.
+pub fn members(receipt: &Receipt) -> Vec<(AgentId, Member)> {
+    let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+    agents.map(|(agent, id)| (id, Member::new(agent.branch.clone(), agent.cli.clone()))).collect()
 }
 
 impl Session {
-    pub fn overview(&self) -> Result<Overview, LifecycleError> {
+    /// The session without its messages.
+    pub fn view(&self) -> Result<SessionView, LifecycleError> {
+        let mut view = SessionView::new(0);
+        view.apply(ViewEvent::Snapshot(Box::new(self.snapshot()?)));
+        Ok(view)
+    }
+
+    /// Adds what its messages tell, but not the messages themselves. A log that cannot be read does not hide the rest.
+    pub fn add_messages(&self, view: &mut SessionView) {
+        let session = SessionId::new(&self.receipt.session_id());
+        if let Err(error) = messages::load(&self.repo.common_dir, Some(&session), view) {
+            tracing::warn!(target: "paw::session", "cannot read the messages: {error}");
+        }
+    }
+
+    /// The receipt compared with tmux, the disk and the broker. No git is run.
+    pub fn snapshot(&self) -> Result<Snapshot, LifecycleError> {
         let receipt = &self.receipt;
-        // While tmux answers, the worktrees are looked at and the broker is asked.
+        // The worktrees and the broker are checked while tmux answers.
         let (state, worktrees, answering) = thread::scope(|scope| {
             let beside = scope.spawn(|| {
                 let state = |agent: &AgentReceipt| worktree_state(&agent.worktree_path, &agent.branch);
@@ -136,6 +64,7 @@ impl Session {
             port: answering.as_deref().and_then(port).or(receipt.broker_port),
             url: answering.or_else(|| receipt.broker_url()),
             pane: pane(DASHBOARD),
+            open_to_all: None,
         });
         let supervisor = receipt.supervisor.as_ref().map(|supervisor| SupervisorView {
             cli: supervisor.cli.clone(),
@@ -143,29 +72,34 @@ impl Session {
             state: cli_state(seen.as_ref(), SUPERVISOR),
             prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
         });
-        let agent = |((agent, id), worktree): ((&AgentReceipt, AgentId), WorktreeState)| AgentView {
-            pane: pane(id.as_str()),
-            state: cli_state(seen.as_ref(), id.as_str()),
-            agent_id: id.into(),
-            branch: agent.branch.clone(),
-            cli: agent.cli.clone(),
-            worktree,
-            worktree_path: agent.worktree_path.clone(),
-            prompt: prompt(agent.pending_boot_prompt.as_ref(), agent.boot_prompt_problem.as_ref()),
-            spec: agent.spec.clone(),
-        };
-        Ok(Overview {
-            session: receipt.session_name.clone(),
-            status,
-            recorded: receipt.status,
-            tmux_running: seen.is_some(),
-            mode: receipt.mode,
+        let agent =
+            |((agent, (id, member)), worktree): ((&AgentReceipt, (AgentId, Member)), WorktreeState)| {
+                let member = Member {
+                    worktree_path: Some(agent.worktree_path.clone()),
+                    worktree: Some(worktree),
+                    pane: pane(id.as_str()),
+                    process: Some(cli_state(seen.as_ref(), id.as_str())),
+                    prompt: Some(prompt(
+                        agent.pending_boot_prompt.as_ref(),
+                        agent.boot_prompt_problem.as_ref(),
+                    )),
+                    spec: agent.spec.clone(),
+                    ..member
+                };
+                (id, member)
+            };
+        let session = SessionFacts {
+            session: receipt.session_name.to_string(),
             repository: self.repo.root.clone(),
-            created_at: receipt.created_at,
+            status: Some(status),
+            recorded: Some(receipt.status),
+            tmux_running: Some(seen.is_some()),
+            mode: Some(receipt.mode),
+            created_at: Some(receipt.created_at),
             broker,
-            supervisor,
-            worktrees: receipt.worktrees.iter().zip(receipt.agent_ids()).zip(worktrees).map(agent).collect(),
-        })
+        };
+        let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
+        Ok(Snapshot { session, supervisor, agents })
     }
 }
 
@@ -173,11 +107,11 @@ fn port(url: &str) -> Option<u16> {
     paw_broker::endpoint::address(url).map(|address| address.port())
 }
 
-fn prompt(pending: Option<&String>, problem: Option<&String>) -> Prompt {
+fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery {
     match (pending, problem) {
-        (None, _) => Prompt::Delivered,
-        (Some(_), None) => Prompt::Pending,
-        (Some(_), Some(problem)) => Prompt::Failed { prompt_problem: problem.clone() },
+        (None, _) => PromptDelivery::Delivered,
+        (Some(_), None) => PromptDelivery::Pending,
+        (Some(_), Some(problem)) => PromptDelivery::Failed { prompt_problem: problem.clone() },
     }
 }
 

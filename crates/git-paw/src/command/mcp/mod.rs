@@ -3,11 +3,9 @@
 //! - `sets`: which tools are offered
 //! - `tool`: what a tool is, and `schema`, `arguments`, `place`, `refusal`: what goes in and what comes out
 //! - `tools`: the tools, a file per set
-//! - `heard`: what the messages of a session say, as far as tools tell it
 //! - `server` and `patient`: the protocol; the only files that know the SDK
 
 mod arguments;
-mod heard;
 mod patient;
 mod place;
 mod refusal;

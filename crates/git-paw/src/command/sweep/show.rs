@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use paw_agent::state::State;
 use paw_broker::Message;
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::{DifferenceKind, Git};
 use paw_screen::text::Text;
 use paw_supervisor::sweep::{self, Swept};
-use paw_supervisor::tower::verdict;
+use paw_view::{AgentView, Member, Observation, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -48,40 +47,55 @@ fn screen(one: &Swept, lines: usize, context: &Context) -> Result<(), PawError> 
     one.tail(lines).lines().try_for_each(|line| context.output.say(Text::line(line).as_str()))
 }
 
-/// The agents that `is_shown`.
-pub(super) fn status(context: &Context, is_shown: impl Fn(&Swept) -> bool) -> Result<(), PawError> {
-    let swept: Vec<_> = swept(context)?.into_iter().filter(is_shown).collect();
+/// What every agent is doing, or only those that are stuck.
+pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError> {
+    let session = context.require_session()?;
+    let mut view = sweep::view(&session, clock::now())?;
     if context.output.wants_json() {
-        let rows: Vec<_> = swept.iter().map(document).collect();
-        return context.output.document(&rows);
+        session.add_messages(&mut view);
     }
-    if swept.is_empty() {
+    let members = view.agents.iter().filter_map(|agent| {
+        let row = Row { agent, member: agent.member.as_ref()?, seen: agent.observed.as_ref()? };
+        (!only_stuck || row.seen.state.is_stuck()).then_some(row)
+    });
+    let rows: Vec<Row<'_>> = members.collect();
+    if context.output.wants_json() {
+        return context.output.document(&rows.iter().map(|row| document(row, &view)).collect::<Vec<_>>());
+    }
+    if rows.is_empty() {
         return context.output.say("nobody");
     }
-    let rows = swept.iter().map(|one| {
-        let (state, reason) = (one.known.state.to_string(), reason(one));
-        [one.id.to_string(), state, one.cli.clone(), one.known.source.to_string(), reason]
+    let rows = rows.iter().map(|Row { agent, member, seen }| {
+        let (state, source) = (seen.state.to_string(), seen.source.to_string());
+        [agent.id.to_string(), state, member.cli.clone(), source, reason(seen)]
     });
     context.output.table(["AGENT", "STATE", "CLI", "KNOWN BY", "WHY"], rows.collect())
 }
 
-fn reason(one: &Swept) -> String {
-    let text = match &one.known.state {
-        State::WaitingApproval(ask) => format!("{}: {}", one.known.reason, verdict::what(ask)),
-        _ => one.known.reason.clone(),
+/// An agent of the session that was looked at.
+struct Row<'a> {
+    agent: &'a AgentView,
+    member: &'a Member,
+    seen: &'a Observation,
+}
+
+fn reason(seen: &Observation) -> String {
+    let text = match &seen.waits_for {
+        Some(what) => format!("{}: {what}", seen.reason),
+        None => seen.reason.clone(),
     };
     Text::line(&text).as_str().to_owned()
 }
 
-fn document(one: &Swept) -> Value {
-    let asked = match &one.known.state {
-        State::WaitingApproval(ask) => Some(verdict::what(ask)),
-        _ => None,
-    };
+fn document(row: &Row<'_>, view: &SessionView) -> Value {
+    let Row { agent, member, seen } = row;
     json!({
-        "agent": one.id, "branch": one.branch, "cli": one.cli, "worktree": one.worktree,
-        "pane": one.seen.as_ref().map(|seen| &seen.pane), "state": one.known.state.name(), "waits_for": asked,
-        "known_by": one.known.source.to_string(), "reason": one.known.reason,
+        "agent": agent.id, "branch": member.branch, "cli": member.cli, "worktree": member.worktree_path,
+        "pane": member.pane, "state": seen.state, "waits_for": seen.waits_for,
+        "known_by": seen.source, "reason": seen.reason, "since": seen.since,
+        "process": member.process, "worktree_state": member.worktree, "status": agent.status().1,
+        "files": agent.files(), "last_message": agent.last_message, "checks": agent.checks,
+        "needs": view.need_of(agent),
     })
 }
 

@@ -49,8 +49,10 @@ fn a_cli_that_is_a_shell_script_is_not_taken_for_the_shell_it_was_typed_into() {
         wait_until(wanted, || (world.status()["worktrees"][2]["state"] == json!(wanted)).then_some(()));
     };
     state("running");
+    assert_ne!(world.swept(2)["state"], json!("exited"));
     world.tmux(&["send-keys", "-t", &world.pane("feat-c").unwrap(), "C-d", ""]);
     state("ended");
+    assert_eq!(world.swept(2)["state"], json!("exited"));
 }
 
 #[test]
@@ -74,6 +76,21 @@ fn status_shows_the_broker_and_its_port() {
     assert_eq!(status["broker"]["url"], json!(format!("http://127.0.0.1:{port}")));
     let ran = world.paw(&["status"]);
     assert!(ran.stdout.contains(&format!("http://127.0.0.1:{port} running")), "{ran}");
+}
+
+#[test]
+fn status_and_sweep_tell_the_same_about_a_verified_commit() {
+    let world = World::with_broker();
+    wait_until("the broker runs", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
+    let ran = world.paw(&["sweep", "verified", "feat-b", "all gates pass"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let status = world.status();
+    let check = &status["worktrees"][1]["checks"][0];
+    assert_eq!((&check["passed"], &check["text"]), (&json!(true), &json!("all gates pass")), "{status}");
+    assert_eq!(*check, world.swept(1)["checks"][0]);
+    assert_eq!((&status["questions"], &status["conflicts"]), (&json!([]), &json!([])));
+    let known: Vec<_> = status["worktrees"].as_array().unwrap().iter().map(|one| &one["agent_id"]).collect();
+    assert_eq!(known, ["feat-a", "feat-b"], "other senders are not agents of the session");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use paw_view::AgentView;
+
 use super::pen::Pen;
 use super::{mark, title};
 use crate::age;
@@ -11,7 +13,7 @@ use crate::dashboard::layout::{Area, Panel};
 use crate::dashboard::look::Look;
 use crate::dashboard::select::first_row;
 use crate::dashboard::state::State;
-use crate::dashboard::view::Agent;
+use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
@@ -32,7 +34,8 @@ const WORTH: [Column; 7] =
     [Column::Agent, Column::State, Column::Age, Column::Files, Column::Message, Column::Cli, Column::Branch];
 
 pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
-    let count = state.agents.iter().filter(|agent| !agent.is_supervisor()).count();
+    let agents = state.agents();
+    let count = agents.iter().filter(|agent| !agent.is_supervisor()).count();
     title(
         state,
         Panel::Agents,
@@ -40,13 +43,13 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
         &[("agents".to_owned(), true), (count.to_string(), false)],
         buffer,
     );
-    if state.agents.is_empty() {
+    if agents.is_empty() {
         let mut pen = Pen::new(buffer, area.rows);
         pen.skip(2);
         pen.put("No agents connected yet", Look::dim());
         return;
     }
-    let columns = columns(&state.agents, usize::from(area.rows.width));
+    let columns = columns(&widths(&agents), usize::from(area.rows.width));
     let mut rows = area.rows.rows();
     if state.names_columns(area.rows.height)
         && let Some(row) = rows.next()
@@ -54,8 +57,8 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
         names(&columns, Look::dim(), row, buffer);
     }
     let chosen = state.chosen(Panel::Agents);
-    let first = first_row(chosen, state.agents.len(), state.room(area));
-    for ((place, agent), row) in state.agents.iter().enumerate().skip(first).zip(rows) {
+    let first = first_row(chosen, agents.len(), state.room(area));
+    for ((place, agent), row) in agents.iter().enumerate().skip(first).zip(rows) {
         line(state, agent, &columns, row, buffer);
         mark(state, Panel::Agents, row, place == chosen, buffer);
     }
@@ -76,65 +79,82 @@ fn names(columns: &[(Column, usize)], style: ratatui::style::Style, row: Rect, b
     }
 }
 
-fn line(state: &State, agent: &Agent, columns: &[(Column, usize)], row: Rect, buffer: &mut Buffer) {
+fn line(state: &State, agent: &AgentView, columns: &[(Column, usize)], row: Rect, buffer: &mut Buffer) {
     let look = state.options.look;
-    let mood = look.mood(agent.mood);
+    let (mood, status) = agent.status();
+    let symbol = look.symbol(mood);
+    let mood = look.mood(mood);
     let mut pen = Pen::new(buffer, row);
     for (column, width) in columns {
         match column {
             Column::Agent => {
-                pen.column(look.symbol(agent.mood), 1, mood);
+                pen.column(symbol, 1, mood);
                 pen.column(agent.id.as_str(), width.saturating_sub(2), Look::strong());
             }
-            Column::State => pen.column(agent.state.as_str(), *width, mood),
+            Column::State => pen.column(Text::line(status).as_str(), *width, mood),
             Column::Age => {
-                let age = agent.last_seen.map(|seen| age::text(seen, state.now));
+                let age = agent.last_seen().map(|seen| age::text(seen, state.now));
                 pen.column_right(age.as_deref().unwrap_or("-"), *width, Look::dim());
             }
             Column::Files => {
-                let files = agent.files.len();
+                let files = agent.files().len();
                 let style = if files == 0 { Look::dim() } else { ratatui::style::Style::new() };
                 pen.column_right(&files.to_string(), *width, style);
             }
-            Column::Cli => pen.column(agent.cli.as_str(), *width, Look::dim()),
-            Column::Branch => pen.column(agent.branch.as_str(), *width, Look::dim()),
-            Column::Message => pen.column(agent.last_message.as_str(), *width, ratatui::style::Style::new()),
+            Column::Cli => pen.column(Text::line(agent.cli()).as_str(), *width, Look::dim()),
+            Column::Branch => pen.column(branch(agent).as_str(), *width, Look::dim()),
+            Column::Message => {
+                let message = Text::line(&agent.last_message);
+                pen.column(message.as_str(), *width, ratatui::style::Style::new());
+            }
         }
     }
 }
 
+fn branch(agent: &AgentView) -> Text {
+    agent.branch().map(|branch| Text::line(branch.as_str())).unwrap_or_default()
+}
+
+/// The longest text of each column whose width depends on its texts.
+struct Longest {
+    agent: usize,
+    state: usize,
+    cli: usize,
+    branch: usize,
+}
+
+fn widths(agents: &[&AgentView]) -> Longest {
+    let longest = |of: &dyn Fn(&AgentView) -> usize| agents.iter().map(|agent| of(agent)).max().unwrap_or(0);
+    let width = |raw: &str| text::width(Text::line(raw).as_str());
+    Longest {
+        agent: longest(&|agent| text::width(agent.id.as_str())),
+        state: longest(&|agent| width(agent.status().1)),
+        cli: longest(&|agent| width(agent.cli())),
+        branch: longest(&|agent| text::width(branch(agent).as_str())),
+    }
+}
+
 /// The least and the most a column is given.
-fn range(column: Column, agents: &[Agent]) -> (usize, usize) {
-    let longest = |of: &dyn Fn(&Agent) -> usize| agents.iter().map(of).max().unwrap_or(0);
+fn range(column: Column, longest: &Longest) -> (usize, usize) {
     match column {
-        Column::Agent => {
-            let longest = longest(&|agent| text::width(agent.id.as_str())) + 2;
-            (longest.min(14), longest.min(30))
-        }
-        Column::State => {
-            let longest = longest(&|agent| text::width(agent.state.as_str())).max(5);
-            (longest.min(9), longest.min(16))
-        }
+        Column::Agent => ((longest.agent + 2).min(14), (longest.agent + 2).min(30)),
+        Column::State => (longest.state.clamp(5, 9), longest.state.clamp(5, 16)),
         Column::Age => (6, 6),
         Column::Files => (5, 5),
-        Column::Cli => {
-            let longest = longest(&|agent| text::width(agent.cli.as_str()));
-            if longest == 0 { (0, 0) } else { (longest.clamp(3, 6), longest.clamp(3, 12)) }
-        }
-        Column::Branch => {
-            let longest = longest(&|agent| text::width(agent.branch.as_str()));
-            if longest == 0 { (0, 0) } else { (longest.clamp(6, 12), longest.clamp(6, 30)) }
-        }
+        Column::Cli if longest.cli == 0 => (0, 0),
+        Column::Cli => (longest.cli.clamp(3, 6), longest.cli.clamp(3, 12)),
+        Column::Branch if longest.branch == 0 => (0, 0),
+        Column::Branch => (longest.branch.clamp(6, 12), longest.branch.clamp(6, 30)),
         Column::Message => (16, usize::MAX),
     }
 }
 
 /// The columns that fit, in their order, with their widths.
-fn columns(agents: &[Agent], room: usize) -> Vec<(Column, usize)> {
+fn columns(longest: &Longest, room: usize) -> Vec<(Column, usize)> {
     let mut widths: Vec<(Column, usize)> = Vec::new();
     let mut left = room;
     for column in WORTH {
-        let (least, _) = range(column, agents);
+        let (least, _) = range(column, longest);
         let gap = usize::from(!widths.is_empty());
         if least == 0 {
             continue;
@@ -147,12 +167,12 @@ fn columns(agents: &[Agent], room: usize) -> Vec<(Column, usize)> {
             widths.push((column, room));
         }
     }
-    // The message takes what nobody else needs, but not before it can be read.
+    // The message takes what no other column needs, but not before it can be read.
     let reserve = if widths.iter().any(|(column, _)| *column == Column::Message) { left.min(20) } else { 0 };
     let mut spare = left - reserve;
     for (column, width) in &mut widths {
         if *column != Column::Message {
-            let more = range(*column, agents).1.saturating_sub(*width).min(spare);
+            let more = range(*column, longest).1.saturating_sub(*width).min(spare);
             *width += more;
             spare -= more;
         }

@@ -5,24 +5,29 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 
+use paw_view::Mood;
+
 use super::cursor_at;
 use super::pen::Pen;
 use crate::dashboard::input::Input;
 use crate::dashboard::layout::Panel;
 use crate::dashboard::look::Look;
 use crate::dashboard::state::{Home, Mode, State};
-use crate::dashboard::view::Mood;
-use crate::text::wrap;
+use crate::text::{Text, wrap};
 
 pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let look = state.options.look;
-    let header = &state.header;
+    let facts = &state.view.session;
+    let broker = facts.broker.clone().unwrap_or_default();
+    let url = broker.url.unwrap_or_default();
+    let (session, address) = (Text::line(&facts.session), Text::line(url.trim_start_matches("http://")));
+    let repository = Text::line(&facts.repository.to_string_lossy());
     let mut warning = String::new();
     if let Some(reason) = &state.lost {
         warning = format!("broker gone: {reason}");
-    } else if header.open_to_all {
+    } else if broker.open_to_all == Some(true) {
         let long = "auth none: senders are not checked";
-        let known = text::width(header.session.as_str()) + text::width(header.address.as_str()) + 16;
+        let known = text::width(session.as_str()) + text::width(address.as_str()) + 16;
         let fits = known + long.len() <= usize::from(area.width);
         (if fits { long } else { "auth none" }).clone_into(&mut warning);
     }
@@ -31,17 +36,17 @@ pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let mut pen = Pen::new(buffer, Rect { width: area.width - u16::try_from(warned).unwrap_or(0), ..area });
     pen.put(" git paw ", Look::strong().add_modifier(Modifier::REVERSED));
     pen.skip(1);
-    pen.put(header.session.as_str(), Look::strong());
-    let address = text::width(header.address.as_str()) + 3;
+    pen.put(session.as_str(), Look::strong());
+    let address_width = text::width(address.as_str()) + 3;
     // The repository is the longest and the easiest to guess, so it shrinks first, from its start.
-    let repository = pen.room().saturating_sub(address + 3 + 1);
-    if !header.repository.is_empty() && repository >= 8 {
+    let room = pen.room().saturating_sub(address_width + 3 + 1);
+    if !repository.is_empty() && room >= 8 {
         pen.put(look.dot(), Look::dim());
-        pen.put(&text::truncate_start(header.repository.as_str(), repository), Style::new());
+        pen.put(&text::truncate_start(repository.as_str(), room), Style::new());
     }
-    if !header.address.is_empty() && pen.room() > address {
+    if !address.is_empty() && pen.room() > address_width {
         pen.put(look.dot(), Look::dim());
-        pen.put(header.address.as_str(), Look::dim());
+        pen.put(address.as_str(), Look::dim());
     }
     let warned = u16::try_from(warned).unwrap_or(0);
     let corner = Rect { x: area.right() - warned, width: warned, ..area };
@@ -92,10 +97,10 @@ fn fitting<'a>(counts: &str, hints: &'a [Hint], width: usize) -> (String, &'a [H
     (text::truncate(states, width.saturating_sub(columns(last) + 2)), last)
 }
 
-/// `5 agents: 2 working, 1 done`, and what waits for people.
+/// `5 agents: 2 working, 1 done`.
 fn counts(state: &State) -> String {
-    let agents: Vec<_> = state.agents.iter().filter(|agent| !agent.is_supervisor()).collect();
-    let of = |moods: &[Mood]| agents.iter().filter(|agent| moods.contains(&agent.mood)).count();
+    let agents: Vec<_> = state.view.listed().filter(|agent| !agent.is_supervisor()).collect();
+    let of = |moods: &[Mood]| agents.iter().filter(|agent| moods.contains(&agent.status().0)).count();
     let parts = [
         (of(&[Mood::Working]), "working"),
         (of(&[Mood::Done, Mood::Verified]), "done"),
@@ -127,7 +132,7 @@ fn hints(state: &State) -> Vec<(&'static str, &'static str)> {
         Panel::Conflicts => hints.push(("Enter", "detail")),
         Panel::Messages => hints.extend([("a", "all"), ("Enter", "detail")]),
     }
-    if !state.questions.is_empty() && state.focus() != Panel::Questions {
+    if !state.questions().is_empty() && state.focus() != Panel::Questions {
         hints.push(("r", "answer"));
     }
     hints.extend([("q", close), ("?", "keys")]);
@@ -151,7 +156,7 @@ pub(super) fn reply(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Po
         pen.put(&format!(" {} asks ", question.asker), look.title(true));
         pen.fill(look.rule(), Look::dim());
     }
-    let text = wrap(question.text.as_str(), usize::from(area.width.saturating_sub(2)));
+    let text = wrap(Text::line(&question.text).as_str(), usize::from(area.width.saturating_sub(2)));
     let titled = u16::from(above.height >= 2);
     let shown = usize::from(above.height - titled);
     for (place, (row, line)) in rows.zip(&text).enumerate() {

@@ -5,13 +5,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use paw_view::{MessageKind, MessageView};
+
 use super::pen::Pen;
 use super::{mark, title};
+use crate::dashboard::filter::{key_of_kind, short_word};
 use crate::dashboard::layout::{Area, Panel};
 use crate::dashboard::look::Look;
 use crate::dashboard::select::first_row;
 use crate::dashboard::state::State;
-use crate::dashboard::view::{Kind, Message};
+use crate::text::Text;
 
 pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
     let shown = state.shown();
@@ -27,7 +30,7 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
         if let Some(row) = rows.next() {
             let mut pen = Pen::new(buffer, row);
             pen.skip(2);
-            let nothing = state.messages.is_empty();
+            let nothing = state.view.messages.is_empty();
             pen.put(if nothing { "No messages yet" } else { "No message fits; a shows all" }, Look::dim());
         }
         return;
@@ -42,7 +45,7 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
 }
 
 fn heading(state: &State, shown: usize, chosen: usize) -> Vec<(String, bool)> {
-    let all = state.messages.len();
+    let all = state.view.messages.len();
     let mut words = vec![("messages".to_owned(), true)];
     if state.filter.is_open() {
         words.push((all.to_string(), false));
@@ -65,10 +68,10 @@ fn heading(state: &State, shown: usize, chosen: usize) -> Vec<(String, bool)> {
 /// The types and their keys; what is chosen stands out.
 fn chips(state: &State, row: Rect, buffer: &mut Buffer) {
     let look = state.options.look;
-    let full: usize = Kind::ALL.iter().map(|kind| kind.word().len() + 3).sum();
+    let full: usize = MessageKind::ALL.iter().map(|kind| kind.word().len() + 3).sum();
     let wide = full <= usize::from(row.width);
     let mut pen = Pen::new(buffer, row);
-    for kind in Kind::ALL {
+    for kind in MessageKind::ALL {
         let chosen = state.filter.chosen(kind);
         let style = match (chosen, state.filter.kinds().is_empty()) {
             (true, _) => look.kind(kind).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
@@ -76,9 +79,9 @@ fn chips(state: &State, row: Rect, buffer: &mut Buffer) {
             (false, false) => Look::dim(),
         };
         let word = if wide {
-            format!("{} {}", kind.key(), kind.word())
+            format!("{} {}", key_of_kind(kind), kind.word())
         } else {
-            format!("{}{}", kind.key(), kind.short())
+            format!("{}{}", key_of_kind(kind), short_word(kind))
         };
         // A chip that does not fit whole would name the wrong thing.
         if word.len() > pen.room() {
@@ -98,7 +101,7 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(state: &State, window: &[&Message], room: usize) -> Self {
+    fn of(state: &State, window: &[&MessageView], room: usize) -> Self {
         let both = room >= 80;
         let longest = window.iter().map(|message| text::width(&who(state, message, both))).max().unwrap_or(0);
         Self {
@@ -114,15 +117,14 @@ impl Widths {
     }
 }
 
-fn who(state: &State, message: &Message, both: bool) -> String {
-    if both && !message.to.is_empty() && message.to != message.from {
-        format!("{} {} {}", message.from, state.options.look.arrow(), message.to)
-    } else {
-        message.from.to_string()
+fn who(state: &State, message: &MessageView, both: bool) -> String {
+    match message.to.as_ref().filter(|to| both && **to != message.from) {
+        Some(to) => format!("{} {} {to}", message.from, state.options.look.arrow()),
+        None => message.from.to_string(),
     }
 }
 
-fn line(state: &State, message: &Message, widths: &Widths, row: Rect, buffer: &mut Buffer) {
+fn line(state: &State, message: &MessageView, widths: &Widths, row: Rect, buffer: &mut Buffer) {
     let look = state.options.look;
     let mut pen = Pen::new(buffer, row);
     if widths.time > 0 {
@@ -130,8 +132,8 @@ fn line(state: &State, message: &Message, widths: &Widths, row: Rect, buffer: &m
         pen.column(&time[..widths.time.min(time.len())], widths.time, Look::dim());
     }
     pen.column(&who(state, message, widths.both), widths.who, Look::strong());
-    let word = if widths.kind == 8 { message.kind.word() } else { message.kind.short() };
+    let word = if widths.kind == 8 { message.kind.word() } else { short_word(message.kind) };
     pen.column(word, widths.kind, look.kind(message.kind));
-    let quiet = message.kind == Kind::Status;
-    pen.put(message.text.as_str(), if quiet { Look::dim() } else { Style::new() });
+    let quiet = message.kind == MessageKind::Status;
+    pen.put(Text::line(&message.text).as_str(), if quiet { Look::dim() } else { Style::new() });
 }

@@ -1,6 +1,6 @@
 //! What lies over the panels: the keys, and everything about one thing.
 
-use paw_core::text;
+use paw_core::{AgentId, text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -118,40 +118,45 @@ fn detail(state: &State, subject: &Subject) -> Page {
     let time = |at: jiff::Timestamp| {
         at.to_zoned(state.options.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     };
+    let line = |raw: &str| Text::line(raw).to_string();
     let found = match subject {
-        Subject::Agent(id) => state.agents.iter().find(|agent| agent.id == *id).map(|agent| {
-            let files: Vec<_> = agent.files.iter().map(Text::as_str).collect();
-            let seen = agent.last_seen.map_or_else(|| "nothing heard yet".to_owned(), time);
+        Subject::Agent(id) => state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| {
+            let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
+            let seen = agent.last_seen().map_or_else(|| "nothing heard yet".to_owned(), time);
+            let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
             let entries = vec![
-                entry("state", agent.state.as_str()),
-                entry("branch", agent.branch.as_str()),
-                entry("cli", agent.cli.as_str()),
+                entry("state", &line(agent.status().1)),
+                entry("branch", &branch),
+                entry("cli", &line(agent.cli())),
                 entry("last seen", &seen),
-                entry("message", agent.last_message.as_str()),
+                entry("message", &line(&agent.last_message)),
                 entry(&format!("files {}", files.len()), &files.join("\n")),
             ];
             Page { title: agent.id.to_string(), entries }
         }),
         Subject::Conflict(key) => {
-            state.conflicts.iter().find(|conflict| conflict.key == *key).map(|conflict| {
+            state.view.conflicts.iter().find(|conflict| conflict.key == *key).map(|conflict| {
                 let entries = vec![
                     entry("where", &place_of(conflict)),
-                    entry("agents", &conflict.agents.iter().map(Text::as_str).collect::<Vec<_>>().join("\n")),
+                    entry("agents", &conflict.agents.each_ref().map(AgentId::as_str).join("\n")),
                     entry("since", &time(conflict.since)),
-                    entry("story", conflict.story.as_str()),
+                    entry("story", Text::new(&conflict.details).as_str()),
                 ];
                 Page { title: conflict.kind.word().to_owned(), entries }
             })
         }
-        Subject::Message(seq) => state.messages.iter().find(|message| message.seq == *seq).map(|message| {
-            let mut entries = vec![
-                entry("from", message.from.as_str()),
-                entry("to", if message.to.is_empty() { "-" } else { message.to.as_str() }),
-                entry("at", &time(message.at)),
-            ];
-            entries.extend(message.fields.iter().map(|(name, value)| entry(name.as_str(), value.as_str())));
-            Page { title: format!("{} {}", message.kind.word(), message.seq), entries }
-        }),
+        Subject::Message(seq) => {
+            state.view.messages.iter().find(|message| message.seq == *seq).map(|message| {
+                let mut entries = vec![
+                    entry("from", message.from.as_str()),
+                    entry("to", message.to.as_ref().map_or("-", AgentId::as_str)),
+                    entry("at", &time(message.at)),
+                ];
+                let fields = message.fields.iter();
+                entries.extend(fields.map(|(name, value)| entry(&line(name), Text::new(value).as_str())));
+                Page { title: format!("{} {}", message.kind.word(), message.seq), entries }
+            })
+        }
     };
     found.unwrap_or_else(|| Page {
         title: "gone".to_owned(),

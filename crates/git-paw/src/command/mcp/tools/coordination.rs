@@ -2,12 +2,13 @@
 
 use paw_core::PawError;
 use paw_host::clock;
-use paw_screen::dashboard::{Agent, Conflict};
+use paw_screen::text::Text;
+use paw_session::lifecycle::status;
+use paw_view::{AgentView, Conflict, SessionView, ViewEvent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::heard::Heard;
 use super::super::sets::ToolSet::Coordination;
 use super::super::tool::{Effect, Tool};
 use super::Nothing;
@@ -54,8 +55,8 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "Who is in whose way now: file, lines, both agents, and whether git can merge it.",
             |_: Nothing, context| {
-                let heard = Heard::load(context)?;
-                Ok(json!({"conflicts": heard.conflicts().map(conflict).collect::<Vec<_>>()}))
+                let view = view(context)?;
+                Ok(json!({"conflicts": view.conflicts.iter().map(conflict).collect::<Vec<_>>()}))
             },
         ),
         Tool::new(
@@ -64,8 +65,8 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "The agents of the session: branch, CLI, state, changed files and last words of each.",
             |_: Nothing, context| {
-                let heard = Heard::load(context)?;
-                Ok(json!({"agents": heard.agents().iter().map(agent).collect::<Vec<_>>()}))
+                let view = view(context)?;
+                Ok(json!({"agents": view.listed().map(agent).collect::<Vec<_>>()}))
             },
         ),
     ]
@@ -154,27 +155,45 @@ impl From<ReadInbox> for InboxArgs {
     }
 }
 
+/// The running session, or the last one, as its receipt and its messages tell it.
+fn view(context: &Context) -> Result<SessionView, PawError> {
+    let repo = context.require_repo()?;
+    let mut view = SessionView::new(0);
+    if let Some(session) = context.find_session()? {
+        view.apply(ViewEvent::Members(status::members(&session.receipt)));
+    }
+    let loaded = paw_session::messages::load(&repo.common_dir, None, &mut view);
+    loaded.map_err(|error| PawError::SessionError(format!("cannot read the messages: {error}")))?;
+    Ok(view)
+}
+
+/// The newest plan of every agent, as long as it holds.
 fn intents(context: &Context) -> Result<Value, PawError> {
-    let heard = Heard::load(context)?;
-    let intents = heard.intents(clock::now()).map(|(at, intent)| {
-        let files: Vec<_> = intent.files.iter().map(|file| file.path.as_str()).collect();
-        json!({"agent_id": intent.agent_id, "files": files, "summary": intent.summary,
-            "announced_at": at.to_string(), "until": intent.expires(*at).to_string()})
+    let (view, now) = (view(context)?, clock::now());
+    let plans = view.agents.iter().filter_map(|agent| Some((&agent.id, agent.plan.as_ref()?)));
+    let intents = plans.filter(|(_, plan)| plan.until > now).map(|(id, plan)| {
+        json!({"agent_id": id, "files": plan.files, "summary": plan.summary,
+            "announced_at": plan.announced.to_string(), "until": plan.until.to_string()})
     });
     Ok(json!({"intents": intents.collect::<Vec<_>>()}))
 }
 
-fn conflict(conflict: &Conflict) -> Value {
-    json!({"kind": conflict.kind.word(), "file": conflict.file.as_str(), "lines": conflict.lines.as_str(),
-        "agents": conflict.agents.each_ref().map(paw_screen::text::Text::as_str),
-        "since": conflict.since.to_string(), "story": conflict.story.as_str()})
+fn line(raw: &str) -> String {
+    Text::line(raw).to_string()
 }
 
-fn agent(agent: &Agent) -> Value {
-    let files: Vec<_> = agent.files.iter().map(paw_screen::text::Text::as_str).collect();
-    json!({"agent_id": agent.id, "branch": agent.branch.as_str(), "cli": agent.cli.as_str(),
-        "state": agent.state.as_str(), "files": files, "last_seen": agent.last_seen.map(|at| at.to_string()),
-        "last_message": agent.last_message.as_str()})
+fn conflict(conflict: &Conflict) -> Value {
+    json!({"kind": conflict.kind.word(), "file": line(&conflict.file), "lines": conflict.lines,
+        "agents": conflict.agents, "since": conflict.since.to_string(),
+        "story": Text::new(&conflict.details).as_str()})
+}
+
+fn agent(agent: &AgentView) -> Value {
+    let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
+    let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
+    json!({"agent_id": agent.id, "branch": branch, "cli": line(agent.cli()), "state": line(agent.status().1),
+        "files": files, "last_seen": agent.last_seen().map(|at| at.to_string()),
+        "last_message": line(&agent.last_message)})
 }
 
 #[cfg(test)]

@@ -1,0 +1,100 @@
+//! What the messages of a session tell, read from their log into a view.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paw_broker::SessionId;
+use paw_broker::endpoint::PawDir;
+use paw_broker::log::{self, Entry, LogError, MessageLog, PageLimit};
+use paw_broker::record::Records;
+use paw_view::{LOOK_BACK, SessionView, ViewEvent};
+
+/// Applies the messages of a session; without one, those of the last session in the log.
+pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionView) -> Result<(), LogError> {
+    let Some(log) = log::find(&PawDir::of(common_dir).log())? else { return Ok(()) };
+    let current = match session {
+        Some(session) => Some(session.clone()),
+        None => log.current_session()?,
+    };
+    current.map_or(Ok(()), |session| read(&*log, &session, view))
+}
+
+/// Reads as much of the log as tells what holds now: the saved records, the messages they point at, and the newest.
+fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Result<(), LogError> {
+    let saved = log.load_snapshot(session)?;
+    let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<Records>(&body).ok()?)));
+    let (recorded, records) = saved.unwrap_or_default();
+    let mut since = read_from(recorded, log.head()?);
+    let mut older: Vec<u64> = records.state();
+    older.extend(records.iter().map(|record| record.last_seq));
+    older.sort_unstable();
+    older.dedup();
+    view.apply(ViewEvent::Records { records, seq: recorded });
+    let mut apply = |page: &[Entry]| {
+        for stored in page.iter().filter_map(|entry| entry.stored(session)) {
+            view.apply(ViewEvent::Message(Arc::new(stored)));
+        }
+    };
+    for seq in older.into_iter().filter(|seq| (1..=since).contains(seq)) {
+        apply(&log.history(session, seq - 1, PageLimit { messages: 1, ..PageLimit::DEFAULT })?);
+    }
+    loop {
+        let page = log.history(session, since, PageLimit::DEFAULT)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        since = last.seq;
+        apply(&page);
+    }
+}
+
+/// After which message reading begins: whatever the records do not hold, and at least the newest.
+fn read_from(recorded: u64, head: u64) -> u64 {
+    recorded.min(head.saturating_sub(LOOK_BACK))
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_broker::Message;
+    use paw_broker::log::Draft;
+    use paw_host::clock;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_still_holds_is_known_however_long_ago_it_was_said() {
+        let place = tempfile::tempdir().unwrap();
+        let log = log::open(&place.path().join("log.db")).unwrap();
+        let session = SessionId::new("s");
+        log.begin(&session, clock::now()).unwrap();
+        let draft = |message: Value| Draft::new(Message::from_json(message).unwrap(), clock::now());
+        let status = |agent: &str, words: &str| {
+            draft(
+                json!({"type": "agent.status", "agent_id": agent, "payload": {"status": "working", "message": words}}),
+            )
+        };
+        let plan = json!({"type": "agent.intent", "agent_id": "a",
+            "payload": {"files": ["x"], "summary": "the plan", "valid_for_seconds": 86_400}});
+        log.append(&session, &[draft(plan), status("a", "old words")]).unwrap();
+        let many: Vec<_> = (0..LOOK_BACK + 100).map(|_| status("b", "chatter")).collect();
+        log.append(&session, &many).unwrap();
+        let mut records = Records::default();
+        for stored in log.history(&session, 0, PageLimit { messages: 2, bytes: 1 << 20 }).unwrap() {
+            records.apply(&stored.stored(&session).unwrap());
+        }
+        log.save_snapshot(&session, 2, &serde_json::to_string(&records).unwrap()).unwrap();
+        let mut view = SessionView::new(10);
+        read(&*log, &session, &mut view).unwrap();
+        assert_eq!(view.agents[0].plan.as_ref().map(|plan| plan.summary.as_str()), Some("the plan"));
+        let words: Vec<_> = view.agents.iter().map(|agent| agent.last_message.as_str()).collect();
+        assert_eq!(words, ["old words", "chatter"]);
+        assert_eq!(view.messages.len(), 10);
+    }
+
+    #[test]
+    fn reading_begins_behind_the_records_but_never_far_behind_the_newest() {
+        assert_eq!(read_from(0, 500), 0);
+        assert_eq!(read_from(400, 500), 0);
+        assert_eq!(read_from(999_000, 1_000_000), 990_000);
+        assert_eq!(read_from(2_048, 1_000_000), 2_048, "what no record holds has to be read");
+    }
+}

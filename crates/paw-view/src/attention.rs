@@ -1,0 +1,78 @@
+//! Who needs a person, and for what.
+
+use jiff::Timestamp;
+use paw_core::AgentId;
+use serde::Serialize;
+
+use crate::agent::{AgentState, AgentView, CliState, PromptDelivery};
+use crate::session::SessionView;
+
+/// What an agent needs from a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Need {
+    pub agent_id: AgentId,
+    pub kind: NeedKind,
+    /// What it is about, as the agent or its CLI says it.
+    pub text: String,
+    /// Missing where it is not known for how long.
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedKind {
+    /// A command or an edit waits for a yes.
+    Approval,
+    /// A question waits for an answer.
+    Answer,
+    /// The CLI waits for input in its pane.
+    Input,
+    /// The prompt of the agent was not delivered.
+    Prompt,
+    /// The CLI ended.
+    Exited,
+    /// Its provider limits it.
+    RateLimit,
+}
+
+impl SessionView {
+    /// Everything that waits for a person, one need per agent, the longest waiting first.
+    pub fn needs(&self) -> Vec<Need> {
+        let mut needs: Vec<Need> = self.agents.iter().filter_map(|agent| self.need_of(agent)).collect();
+        // What has no time was there when the session was looked at.
+        needs.sort_by_key(|need| (need.since.unwrap_or(Timestamp::MAX), need.kind));
+        needs
+    }
+
+    /// What an agent needs most.
+    pub fn need_of(&self, agent: &AgentView) -> Option<Need> {
+        let need = |kind, text: &str, since| {
+            Some(Need { agent_id: agent.id.clone(), kind, text: text.to_owned(), since })
+        };
+        let seen = agent.observed.as_ref();
+        let is = |state| seen.filter(|seen| seen.state == state);
+        if let Some(seen) = is(AgentState::WaitingApproval) {
+            let text = seen.waits_for.as_deref().unwrap_or(&seen.reason);
+            return need(NeedKind::Approval, text, Some(seen.since));
+        }
+        if let Some(open) = self.questions.iter().find(|question| question.asker == agent.id) {
+            let kind = if open.is_approval() { NeedKind::Approval } else { NeedKind::Answer };
+            return need(kind, &open.text, Some(open.at));
+        }
+        if let Some(seen) = is(AgentState::WaitingInput) {
+            return need(NeedKind::Input, &seen.reason, Some(seen.since));
+        }
+        let member = agent.member.as_ref();
+        let prompt = member.and_then(|member| member.prompt.as_ref());
+        if let Some(PromptDelivery::Failed { prompt_problem }) = prompt {
+            return need(NeedKind::Prompt, prompt_problem, None);
+        }
+        if let Some(seen) = is(AgentState::Exited) {
+            return need(NeedKind::Exited, &seen.reason, Some(seen.since));
+        }
+        if member.is_some_and(|member| member.process == Some(CliState::Ended)) {
+            return need(NeedKind::Exited, "only a shell is left in its pane", None);
+        }
+        is(AgentState::RateLimited).and_then(|seen| need(NeedKind::RateLimit, &seen.reason, Some(seen.since)))
+    }
+}

@@ -1,0 +1,142 @@
+//! A message in a few words, and in all of them.
+
+use jiff::Timestamp;
+use paw_broker::Stored;
+use paw_broker::message::Message;
+use paw_broker::route::Audience;
+use paw_core::{AgentId, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How much of one field is kept.
+const LONGEST: usize = 8 * 1024;
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub kind: MessageKind,
+    pub from: AgentId,
+    /// Missing when it is for all agents or for none.
+    pub to: Option<AgentId>,
+    /// The message without its type and sender. For a question, the question word for word.
+    pub text: String,
+    /// Every field of the message, by name.
+    pub fields: Vec<(String, String)>,
+}
+
+/// The types of messages, as they are filtered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageKind {
+    Status,
+    Artifact,
+    Blocked,
+    Verified,
+    Feedback,
+    Question,
+    Answer,
+    Intent,
+    Main,
+    Learning,
+}
+
+impl MessageKind {
+    pub const ALL: [Self; 10] = [
+        Self::Status,
+        Self::Artifact,
+        Self::Blocked,
+        Self::Verified,
+        Self::Feedback,
+        Self::Question,
+        Self::Answer,
+        Self::Intent,
+        Self::Main,
+        Self::Learning,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Artifact => "artifact",
+            Self::Blocked => "blocked",
+            Self::Verified => "verified",
+            Self::Feedback => "feedback",
+            Self::Question => "question",
+            Self::Answer => "answer",
+            Self::Intent => "intent",
+            Self::Main => "main",
+            Self::Learning => "learning",
+        }
+    }
+}
+
+impl From<&Stored> for MessageView {
+    fn from(stored: &Stored) -> Self {
+        let message = &stored.message;
+        let to = match (message, message.audience()) {
+            (Message::Verified(verified), _) => Some(verified.agent_id.clone()),
+            (_, Audience::Only(agent)) => Some(agent),
+            (_, Audience::Supervisor) => Some(AgentId::supervisor()),
+            (_, Audience::Nobody | Audience::Others) => None,
+        };
+        Self {
+            seq: stored.seq,
+            at: stored.at,
+            kind: kind(message),
+            from: stored.sender.clone(),
+            to,
+            text: message.summary(),
+            fields: fields(message),
+        }
+    }
+}
+
+fn kind(message: &Message) -> MessageKind {
+    match message {
+        Message::Status(_) => MessageKind::Status,
+        Message::Artifact(_) => MessageKind::Artifact,
+        Message::Blocked(_) => MessageKind::Blocked,
+        Message::Verified(_) | Message::VerifyNow(_) => MessageKind::Verified,
+        Message::Feedback(_) => MessageKind::Feedback,
+        Message::Question(_) => MessageKind::Question,
+        Message::Answer(_) => MessageKind::Answer,
+        Message::Intent(_) => MessageKind::Intent,
+        Message::AdvancedMain(_) => MessageKind::Main,
+        Message::Learning(_) => MessageKind::Learning,
+    }
+}
+
+/// What an agent says about itself. A status that only lists its files says nothing new.
+pub(crate) fn own_words(message: &Message) -> Option<String> {
+    match message {
+        Message::Status(status) => status.message.clone(),
+        Message::Artifact(_) | Message::Blocked(_) | Message::Question(_) | Message::Intent(_) => {
+            Some(message.summary())
+        }
+        _ => None,
+    }
+}
+
+/// Every field of a message, as it was sent.
+fn fields(message: &Message) -> Vec<(String, String)> {
+    let Value::Object(mut envelope) = message.to_json() else { return Vec::new() };
+    let payload = match envelope.remove("payload") {
+        Some(Value::Object(payload)) => payload,
+        _ => Map::new(),
+    };
+    let all = payload
+        .into_iter()
+        .chain(envelope.into_iter().filter(|(name, _)| name != "type" && name != "agent_id"));
+    all.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, told(&value))).collect()
+}
+
+fn told(value: &Value) -> String {
+    let told = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
+    };
+    text::truncate_chars(&told, LONGEST).into_owned()
+}

@@ -1,0 +1,202 @@
+//! How events change a view.
+
+use paw_broker::message::{Intent, Status};
+use paw_broker::record::Records;
+use paw_broker::{Message, Stored, watch};
+use paw_core::AgentId;
+
+use crate::agent::{AgentState, AgentView, Evidence, Member, Observation, Plan};
+use crate::check::Check;
+use crate::event::{Changes, Snapshot, ViewEvent};
+use crate::message::{self, MessageView};
+use crate::session::SessionView;
+use crate::{conflict, question};
+
+/// More senders than a session has. Beyond it the one that was silent longest is dropped.
+const MOST_AGENTS: usize = 512;
+/// The `source` field of a status that the session's process publishes about an agent.
+const OBSERVER: &str = "tower";
+
+impl SessionView {
+    /// Applies one event. The cost depends on what the event changes, not on the size of the view.
+    pub fn apply(&mut self, event: ViewEvent) -> Changes {
+        match event {
+            ViewEvent::Session(facts) => {
+                let before = std::mem::replace(&mut self.session, *facts);
+                Changes::of(before != self.session)
+            }
+            ViewEvent::Members(members) => Changes::of(self.set_members(members)),
+            ViewEvent::Snapshot(snapshot) => Changes::of(self.on_snapshot(*snapshot)),
+            ViewEvent::Records { records, seq } => Changes::of(self.on_records(records, seq)),
+            ViewEvent::Message(stored) => self.on_message(&stored),
+            ViewEvent::Observed { agent, seen } => Changes::of(self.agent_mut(&agent).observe(seen)),
+            ViewEvent::AgentGone(id) => self.remove(&id),
+        }
+    }
+
+    /// The members take the first places in their order. A former member that reported its status stays as a sender.
+    fn set_members(&mut self, members: Vec<(AgentId, Member)>) -> bool {
+        let mut others = std::mem::take(&mut self.agents);
+        let mut changed = false;
+        for (place, (id, member)) in members.into_iter().enumerate() {
+            let known = others.iter().position(|agent| agent.id == id);
+            changed |= known.is_none_or(|at| at != 0 || others[at].member.as_ref() != Some(&member));
+            let agent = known.map_or_else(|| AgentView::new(id), |at| others.remove(at));
+            self.agents.insert(place, AgentView { member: Some(member), ..agent });
+        }
+        changed |= others.iter().any(|agent| agent.member.is_some());
+        for agent in &mut others {
+            agent.member = None;
+        }
+        others.sort_by(|one, other| one.id.cmp(&other.id));
+        self.agents.extend(others);
+        changed
+    }
+
+    fn on_snapshot(&mut self, snapshot: Snapshot) -> bool {
+        let Snapshot { session, supervisor, agents } = snapshot;
+        let changed = self.set_members(agents) | (session != self.session) | (supervisor != self.supervisor);
+        self.session = session;
+        self.supervisor = supervisor;
+        changed
+    }
+
+    /// A broker that read more of the log than this view knows better.
+    fn on_records(&mut self, records: Records, seq: u64) -> bool {
+        if seq < self.recorded_seq {
+            return false;
+        }
+        self.recorded_seq = seq;
+        let mut changed = false;
+        for agent in self.agents.iter_mut().filter(|agent| records.get(&agent.id).is_none()) {
+            changed |= agent.reported.take().is_some();
+        }
+        for record in records {
+            let agent = self.agent_mut(&record.agent_id);
+            changed |= agent.reported.as_ref() != Some(&record);
+            agent.reported = Some(record);
+        }
+        changed
+    }
+
+    fn on_message(&mut self, stored: &Stored) -> Changes {
+        if stored.seq <= self.last_seq {
+            return Changes::default();
+        }
+        self.last_seq = stored.seq;
+        if let Some(words) = message::own_words(&stored.message) {
+            self.agent_mut(&stored.sender).last_message = words;
+        }
+        match &stored.message {
+            Message::Status(status) => self.on_status(status, stored),
+            Message::Intent(intent) => self.on_intent(intent, stored),
+            _ => {}
+        }
+        if let Some((agent, check)) = Check::find(stored) {
+            self.agent_mut(agent).check(check);
+        }
+        let agents = &self.agents;
+        let has_expired = |id: &AgentId| {
+            let plan = agents.iter().find(|agent| agent.id == *id).and_then(|agent| agent.plan.as_ref());
+            plan.is_some_and(|plan| plan.until < stored.at)
+        };
+        conflict::hear(&mut self.conflicts, stored, has_expired);
+        let settled = question::hear(&mut self.questions, stored);
+        if watch::is_gone(&stored.message) {
+            self.on_gone(stored);
+        } else {
+            self.record(stored);
+        }
+        self.messages.push_back(MessageView::from(stored));
+        while self.messages.len() > self.max_messages {
+            self.messages.pop_front();
+        }
+        Changes { changed: true, settled }
+    }
+
+    /// The session's process publishes what it observed as a status.
+    fn on_status(&mut self, status: &Status, stored: &Stored) {
+        let is_observed = status.extra.payload.get("source").is_some_and(|source| source == OBSERVER);
+        let state = status.phase.as_deref().filter(|_| is_observed).and_then(AgentState::find);
+        let Some(state) = state else { return };
+        self.agent_mut(&stored.sender).observe(Observation {
+            state,
+            since: stored.at,
+            at: stored.at,
+            source: Evidence::Messages,
+            reason: status.message.clone().unwrap_or_default(),
+            waits_for: None,
+        });
+    }
+
+    fn on_intent(&mut self, intent: &Intent, stored: &Stored) {
+        self.agent_mut(&intent.agent_id).plan = Some(Plan {
+            files: intent.files.iter().map(|file| file.path.clone()).collect(),
+            summary: intent.summary.clone(),
+            announced: stored.at,
+            until: intent.expires(stored.at),
+        });
+    }
+
+    /// Updates what the sender, and whom it speaks about, have reported. Only their records move through the reducer of
+    /// the broker, so the cost does not grow with the session.
+    fn record(&mut self, stored: &Stored) {
+        if stored.seq <= self.recorded_seq {
+            return;
+        }
+        self.recorded_seq = stored.seq;
+        let concerned = [&stored.sender, stored.message.subject()];
+        let concerns = |agent: &&mut AgentView| concerned.contains(&&agent.id);
+        let known = self.agents.iter_mut().filter(concerns).filter_map(|agent| agent.reported.take());
+        let mut records: Records = known.collect();
+        records.apply(stored);
+        for record in records {
+            let agent = self.agent_mut(&record.agent_id);
+            agent.reported = Some(record);
+        }
+    }
+
+    /// The agent may have returned since, as the records know; then only its old words are forgotten.
+    fn on_gone(&mut self, stored: &Stored) {
+        let id = &stored.sender;
+        let is_news = stored.seq > self.recorded_seq;
+        self.recorded_seq = self.recorded_seq.max(stored.seq);
+        self.questions.retain(|question| question.asker != *id);
+        let Some(place) = self.agents.iter().position(|agent| agent.id == *id) else { return };
+        if is_news || !self.agents[place].is_listed() {
+            self.agents.remove(place);
+        } else {
+            let agent = &mut self.agents[place];
+            let (member, reported) = (agent.member.take(), agent.reported.take());
+            *agent = AgentView { member, reported, ..AgentView::new(id.clone()) };
+        }
+    }
+
+    fn remove(&mut self, id: &AgentId) -> Changes {
+        let before = self.agents.len();
+        self.agents.retain(|agent| agent.id != *id);
+        self.conflicts.retain(|conflict| !conflict.agents.contains(id));
+        let settled = self.questions.extract_if(.., |question| question.asker == *id).collect();
+        Changes { changed: before != self.agents.len(), settled }
+    }
+
+    /// The agent of this id, added if it is new.
+    fn agent_mut(&mut self, id: &AgentId) -> &mut AgentView {
+        let place = self.agents.iter().position(|agent| agent.id == *id).unwrap_or_else(|| self.add(id));
+        &mut self.agents[place]
+    }
+
+    fn add(&mut self, id: &AgentId) -> usize {
+        if self.agents.len() >= MOST_AGENTS {
+            let others = self.agents.iter().enumerate().filter(|(_, agent)| agent.member.is_none());
+            let heard = |agent: &AgentView| agent.reported.as_ref().map(|record| record.last_seq);
+            if let Some((silent, _)) = others.min_by_key(|(_, agent)| heard(agent)) {
+                self.agents.remove(silent);
+            }
+        }
+        let before = |agent: &AgentView| agent.member.is_some() || agent.id < *id;
+        let place = self.agents.partition_point(before);
+        self.agents.insert(place, AgentView::new(id.clone()));
+        place
+    }
+}

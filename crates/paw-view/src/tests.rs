@@ -1,0 +1,338 @@
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use paw_broker::record::Records;
+use paw_broker::{Message, SessionId, Stored, route, watch};
+use paw_core::{AgentId, BranchName};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    AgentState, Changes, CliState, ConflictKind, Evidence, Member, Mood, NeedKind, Observation,
+    PromptDelivery, SessionFacts, SessionView, Snapshot, SupervisorView, ViewEvent, WorktreeState,
+};
+
+fn id(name: &str) -> AgentId {
+    AgentId::new(name).unwrap()
+}
+
+fn at(second: u64) -> Timestamp {
+    Timestamp::from_second(i64::try_from(second).unwrap()).unwrap()
+}
+
+fn stored(seq: u64, message: Message) -> Arc<Stored> {
+    let (session, sender) = (SessionId::new("s"), route::sender(&message).clone());
+    Arc::new(Stored { seq, at: at(seq), session, sender, message })
+}
+
+fn message(name: &str, agent: &str, payload: &Value) -> Message {
+    Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap()
+}
+
+fn status(agent: &str, payload: &Value) -> Message {
+    message("agent.status", agent, payload)
+}
+
+fn warning(you: &str, other: &str, kind: &str, level: &str) -> Message {
+    let facts = json!({"kind": kind, "level": level, "you": you, "other": other,
+        "files": [{"path": "a.rs", "your_lines": [[1, 2]], "their_lines": [[7, 9]]}]});
+    message(
+        "agent.feedback",
+        you,
+        &json!({"from": "supervisor", "errors": ["both change a.rs"], "conflict": facts}),
+    )
+}
+
+/// Applies messages, numbered from 1.
+fn view(messages: Vec<Message>) -> SessionView {
+    let mut view = SessionView::new(50);
+    apply(&mut view, messages, 1);
+    view
+}
+
+fn apply(view: &mut SessionView, messages: Vec<Message>, first: u64) -> Changes {
+    let mut changes = Changes::default();
+    for (seq, message) in (first..).zip(messages) {
+        changes = view.apply(ViewEvent::Message(stored(seq, message)));
+    }
+    changes
+}
+
+fn members(names: &[&str]) -> ViewEvent {
+    let member = |name: &&str| {
+        let branch = BranchName::new(name.replacen('-', "/", 1)).unwrap();
+        (id(name), Member::new(branch, "codex"))
+    };
+    ViewEvent::Members(names.iter().map(member).collect())
+}
+
+fn seen(second: u64, state: AgentState, source: Evidence) -> Observation {
+    let reason = String::new();
+    Observation { state, since: at(second), at: at(second), source, reason, waits_for: None }
+}
+
+#[test]
+fn an_agent_before_its_input_is_idle_even_with_files_that_look_like_work() {
+    let idle = json!({"status": "idle", "phase": "idle"});
+    let view_of = |second: Value| view(vec![status("feat-x", &idle), status("feat-x", &second)]);
+    let view = view_of(json!({"status": "working"}));
+    assert_eq!(view.agents[0].status(), (Mood::Idle, "idle"));
+    let view = view_of(json!({"status": "working", "phase": "tests"}));
+    assert_eq!(view.agents[0].status(), (Mood::Working, "tests"));
+}
+
+#[test]
+fn a_message_text_does_not_repeat_a_word() {
+    let text = |payload: Value| view(vec![status("feat-x", &payload)]).messages[0].text.clone();
+    assert_eq!(text(json!({"status": "idle", "phase": "idle"})), "idle");
+    assert_eq!(text(json!({"status": "working", "phase": "tests"})), "working (tests)");
+}
+
+#[test]
+fn an_agent_that_left_is_removed_with_its_conflicts_until_it_returns() {
+    let mut view = SessionView::new(50);
+    view.apply(members(&["feat-x"]));
+    let working = json!({"status": "working"});
+    apply(&mut view, vec![status("feat-y", &working), warning("feat-y", "feat-x", "forward", "overlap")], 1);
+    assert_eq!((view.listed().count(), view.conflicts.len()), (2, 1));
+    let gone = stored(3, watch::gone(&id("feat-x")));
+    view.apply(ViewEvent::Message(Arc::clone(&gone)));
+    assert_eq!((view.listed().count(), view.conflicts.len()), (1, 0));
+    apply(&mut view, vec![status("feat-x", &working)], 4);
+    assert_eq!(view.listed().count(), 2);
+    assert_eq!(view.apply(ViewEvent::Message(gone)), Changes::default());
+    assert_eq!(view.listed().count(), 2);
+}
+
+#[test]
+fn an_agent_in_newer_records_survives_a_replay_of_its_departure() {
+    let records: Records = view(vec![status("feat-x", &json!({"status": "working"}))])
+        .agents
+        .into_iter()
+        .filter_map(|agent| agent.reported)
+        .collect();
+    let mut view = SessionView::new(50);
+    view.apply(ViewEvent::Records { records, seq: 9 });
+    let asked = message("agent.question", "feat-x", &json!({"question": "why?"}));
+    apply(&mut view, vec![asked, watch::gone(&id("feat-x"))], 1);
+    assert_eq!((view.listed().count(), view.agents[0].last_message.as_str()), (1, ""));
+    assert!(view.questions.is_empty());
+}
+
+#[test]
+fn members_keep_the_order_of_the_session_and_other_senders_follow_by_id() {
+    let mut view = SessionView::new(50);
+    apply(
+        &mut view,
+        ["feat-z", "feat-b", "feat-a"].map(|name| status(name, &json!({"status": "idle"}))).into(),
+        1,
+    );
+    assert!(view.apply(members(&["feat-z", "feat-m"])).changed);
+    assert!(!view.apply(members(&["feat-z", "feat-m"])).changed);
+    let order = |view: &SessionView| view.agents.iter().map(|agent| agent.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(order(&view), ["feat-z", "feat-m", "feat-a", "feat-b"]);
+    assert!(view.apply(members(&["feat-m"])).changed);
+    assert_eq!(order(&view), ["feat-m", "feat-a", "feat-b", "feat-z"]);
+    assert_eq!((view.agents[0].cli(), view.agents[3].cli()), ("codex", ""));
+}
+
+#[test]
+fn a_conflict_is_one_for_both_agents_and_keeps_its_beginning() {
+    let view = view(vec![
+        warning("feat-y", "feat-x", "in-flight", "overlap"),
+        warning("feat-x", "feat-y", "in-flight", "conflict"),
+        warning("feat-x", "feat-y", "in-flight", "escalated"),
+    ]);
+    let [conflict] = view.conflicts.as_slice() else { panic!("{:?}", view.conflicts) };
+    assert_eq!((conflict.kind, conflict.lines.as_str(), conflict.since), (ConflictKind::Clash, "1-2", at(1)));
+    assert_eq!(conflict.agents, [id("feat-x"), id("feat-y")]);
+}
+
+#[test]
+fn a_planned_conflict_ends_when_a_plan_expires() {
+    let plan = json!({"files": ["a.rs"], "summary": "s", "valid_for_seconds": 3});
+    let intent = message("agent.intent", "feat-x", &plan);
+    let mut view = view(vec![intent, warning("feat-x", "feat-y", "forward", "overlap")]);
+    assert_eq!(view.conflicts.len(), 1);
+    apply(&mut view, vec![status("feat-y", &json!({"status": "working"}))], 5);
+    assert!(view.conflicts.is_empty());
+}
+
+#[test]
+fn an_approval_closes_when_its_agent_continues_and_other_questions_stay_open() {
+    let ask = |text: &str| message("agent.question", "feat-x", &json!({"question": text}));
+    let waiting = json!({"status": "waiting", "phase": "waiting_approval", "source": "tower"});
+    let mut view = view(vec![
+        ask("[approval] feat-x wants: make deploy"),
+        ask("which port?"),
+        status("feat-x", &waiting),
+    ]);
+    assert_eq!(view.questions.len(), 2);
+    assert_eq!(view.needs()[0].kind, NeedKind::Approval);
+    let working = json!({"status": "working", "phase": "working", "source": "tower"});
+    let changes = apply(&mut view, vec![status("feat-x", &working)], 4);
+    assert!(changes.settled[0].is_approval());
+    assert_eq!(view.needs().iter().map(|need| need.kind).collect::<Vec<_>>(), [NeedKind::Answer]);
+}
+
+#[test]
+fn the_newer_observation_wins_and_a_state_that_continues_keeps_its_beginning() {
+    let mut view = SessionView::new(50);
+    let observe = |view: &mut SessionView, second, state, source| {
+        let seen = seen(second, state, source);
+        view.apply(ViewEvent::Observed { agent: id("feat-x"), seen }).changed
+    };
+    observe(&mut view, 20, AgentState::Working, Evidence::Screen);
+    observe(&mut view, 30, AgentState::Working, Evidence::Hooks);
+    let idle = json!({"status": "idle", "phase": "idle", "source": "tower"});
+    apply(&mut view, vec![status("feat-x", &idle)], 25);
+    let observed = view.agents[0].observed.clone().unwrap();
+    assert_eq!(
+        (observed.state, observed.since, observed.source),
+        (AgentState::Working, at(20), Evidence::Hooks)
+    );
+    apply(&mut view, vec![status("feat-x", &idle)], 40);
+    assert_eq!(view.agents[0].observed.as_ref().map(|seen| seen.state), Some(AgentState::Idle));
+}
+
+#[test]
+fn needs_are_ordered_by_how_long_agents_wait() {
+    let ask = |agent: &str| message("agent.question", agent, &json!({"question": "which?"}));
+    let mut view = view(vec![ask("feat-b"), ask("feat-a")]);
+    let seen = seen(1, AgentState::WaitingInput, Evidence::Hooks);
+    view.apply(ViewEvent::Observed { agent: id("feat-c"), seen });
+    let needs = view.needs();
+    let order: Vec<_> = needs.iter().map(|need| (need.agent_id.as_str(), need.kind)).collect();
+    assert_eq!(
+        order,
+        [("feat-b", NeedKind::Answer), ("feat-c", NeedKind::Input), ("feat-a", NeedKind::Answer)]
+    );
+}
+
+#[test]
+fn a_verdict_belongs_to_its_commit_and_the_newest_one_counts() {
+    let verified =
+        message("agent.verified", "feat-x", &json!({"verified_by": "supervisor", "commit": "aaaaaaa"}));
+    let failed = message(
+        "agent.feedback",
+        "feat-x",
+        &json!({"from": "supervisor", "errors": ["lex fails"], "commit": "aaaaaaa"}),
+    );
+    let view = view(vec![status("feat-x", &json!({"status": "working"})), verified, failed]);
+    let check = view.agents[0].check_of("aaaaaaa").unwrap();
+    assert_eq!((check.passed, view.agents[0].checks.len()), (false, 1));
+    assert_eq!(view.agents[0].check_of("bbbbbbb"), None);
+}
+
+#[test]
+fn a_view_keeps_so_many_messages_and_no_more_senders_than_a_session_has() {
+    let chatter = (0..2_000).map(|n| status(&format!("a-{n}"), &json!({"status": "working"})));
+    let mut view = SessionView::new(5);
+    view.apply(members(&["feat-x"]));
+    apply(&mut view, chatter.collect(), 1);
+    assert_eq!((view.messages.len(), view.agents.len()), (5, 512));
+    assert!(view.find(&id("feat-x")).is_some() && view.find(&id("a-1999")).is_some());
+}
+
+#[test]
+fn a_snapshot_has_the_field_names_that_scripts_know() {
+    let mut member = Member::new(BranchName::new("feat/x").unwrap(), "claude");
+    member.worktree_path = Some("/w".into());
+    member.worktree = Some(WorktreeState::OtherBranch("main".to_owned()));
+    member.process = Some(CliState::Running);
+    member.prompt = Some(PromptDelivery::Failed { prompt_problem: "no prompt seen".to_owned() });
+    let supervisor = SupervisorView {
+        cli: "codex".to_owned(),
+        pane: Some("%1".to_owned()),
+        state: CliState::Ended,
+        prompt: PromptDelivery::Pending,
+    };
+    let session = SessionFacts { session: "paw-app".to_owned(), ..SessionFacts::default() };
+    let agents = vec![(id("feat-x"), member)];
+    let snapshot = Snapshot { session, supervisor: Some(supervisor), agents };
+    let mut view = SessionView::new(0);
+    assert!(view.apply(ViewEvent::Snapshot(Box::new(snapshot.clone()))).changed);
+    assert!(!view.apply(ViewEvent::Snapshot(Box::new(snapshot))).changed);
+    assert_eq!(view.needs()[0].kind, NeedKind::Prompt);
+    let document = serde_json::to_value(&view).unwrap();
+    let expected = json!({"agent_id": "feat-x", "branch": "feat/x", "cli": "claude", "worktree_path": "/w",
+        "worktree": {"other-branch": "main"}, "pane": null, "state": "running", "prompt": "failed",
+        "prompt_problem": "no prompt seen", "observed": null, "reported": null, "last_message": "", "plan": null});
+    assert_eq!(document["agents"][0], expected);
+    let expected = json!({"cli": "codex", "pane": "%1", "state": "ended", "prompt": "pending"});
+    assert_eq!((&document["session"], &document["supervisor"]), (&json!("paw-app"), &expected));
+    assert_eq!(serde_json::from_value::<SessionView>(document).unwrap(), view);
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    let agent = || proptest::sample::select(vec!["feat-a", "feat-b", "feat-c", "supervisor"]);
+    let word =
+        || proptest::sample::select(vec!["working", "idle", "done", "waiting_approval", "[approval] x"]);
+    prop_oneof![
+        4 => (agent(), word(), proptest::option::of(word()), proptest::option::of(word()), any::<bool>()).prop_map(
+            |(agent, word, phase, text, observed)| {
+                let mut payload = json!({"status": word, "modified_files": [word]});
+                if let Some(phase) = phase { payload["phase"] = phase.into(); }
+                if let Some(text) = text { payload["message"] = text.into(); }
+                if observed { payload["source"] = "tower".into(); }
+                status(agent, &payload)
+            }
+        ),
+        1 => (agent(), word()).prop_map(|(agent, word)| message("agent.artifact", agent, &json!({"status": word}))),
+        1 => (agent(), agent()).prop_map(|(agent, from)| message("agent.blocked", agent, &json!({"needs": "x", "from": from}))),
+        2 => (agent(), word()).prop_map(|(agent, word)| message("agent.question", agent, &json!({"question": word}))),
+        2 => (agent(), proptest::option::of(word())).prop_map(|(agent, re)| {
+            message("agent.answer", agent, &json!({"from": "operator", "answer": "yes", "re": re}))
+        }),
+        1 => (agent(), 1..20_u64).prop_map(|(agent, seconds)| {
+            message("agent.intent", agent, &json!({"files": ["a.rs"], "summary": "s", "valid_for_seconds": seconds}))
+        }),
+        1 => (agent(), "[ab]{7}").prop_map(|(agent, commit)| {
+            message("agent.verified", agent, &json!({"verified_by": "supervisor", "commit": commit}))
+        }),
+        1 => (agent(), "[ab]{7}").prop_map(|(agent, commit)| {
+            message("agent.feedback", agent, &json!({"from": "supervisor", "errors": ["x"], "commit": commit}))
+        }),
+        3 => (
+            agent(), agent(), proptest::sample::select(vec!["forward", "in-flight", "ownership"]),
+            proptest::sample::select(vec!["cleared", "additive", "overlap", "conflict", "escalated"]),
+        ).prop_map(|(you, other, kind, level)| warning(you, other, kind, level)),
+        1 => agent().prop_map(|agent| watch::gone(&id(agent))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_view_from_records_and_the_log_equals_one_that_saw_every_message(
+        messages in proptest::collection::vec(any_message(), 0..60), known in 0..60_usize,
+    ) {
+        let live = view(messages.clone());
+        let known = known.min(messages.len());
+        let mut records = Records::default();
+        for (seq, message) in (1..).zip(&messages[..known]) {
+            records.apply(&stored(seq, message.clone()));
+        }
+        let mut built = SessionView::new(50);
+        built.apply(ViewEvent::Records { records, seq: known as u64 });
+        apply(&mut built, messages, 1);
+        prop_assert_eq!(built, live);
+    }
+
+    #[test]
+    fn a_replayed_log_changes_nothing(messages in proptest::collection::vec(any_message(), 0..60)) {
+        let once = view(messages.clone());
+        let mut twice = once.clone();
+        for (seq, message) in (1..).zip(messages) {
+            prop_assert_eq!(twice.apply(ViewEvent::Message(stored(seq, message))), Changes::default());
+        }
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn a_view_survives_its_journey_as_json(messages in proptest::collection::vec(any_message(), 0..30)) {
+        let mut view = view(messages);
+        view.apply(members(&["feat-b", "feat-a"]));
+        let text = serde_json::to_string(&view).unwrap();
+        prop_assert_eq!(serde_json::from_str::<SessionView>(&text).unwrap(), view);
+    }
+}
