@@ -3,7 +3,7 @@
 //! - [`PawDir`]: what all worktrees of a repository share, in git's common directory
 //! - [`CheckoutDir`]: `.git-paw/` in a checkout
 //! - [`ConfigDir`], [`DataDir`], [`RuntimeDir`], [`SessionsDir`]: the user's own, below the XDG directories
-//! - [`TaskmasterDir`], [`RunDir`]: `.taskmaster/` in a project, and the report of one run
+//! - [`TaskmasterDir`], [`ReportDir`]: `.taskmaster/` in a project, and the report of one run
 
 mod checkout;
 mod repository;
@@ -12,10 +12,13 @@ mod user;
 
 use std::path::{Path, PathBuf};
 
-pub use checkout::CheckoutDir;
+pub use checkout::{CheckoutDir, repo_skill};
 pub use repository::{AGENT_FILE, BRANCH_FILE, PawDir};
-pub use taskmaster::{RunDir, TaskmasterDir, tasks_lock};
+pub use taskmaster::{ReportDir, TaskmasterDir, tasks_lock};
 pub use user::{ConfigDir, DataDir, RuntimeDir, SessionsDir};
+
+/// The file of a skill, in a directory named after it.
+const SKILL: &str = "SKILL.md";
 
 /// The lock beside a file or directory: `merge.json` has `merge.lock`.
 pub fn lock_of(path: &Path) -> PathBuf {

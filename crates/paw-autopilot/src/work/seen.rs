@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
+use paw_core::paths::{CheckoutDir, TaskmasterDir};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 use serde::{Deserialize, Serialize};
@@ -83,21 +84,21 @@ impl Seen {
 
 /// The list of tasks, and the settings that say how tests are run and what is enough.
 fn guarded(site: &Site) -> Vec<PathBuf> {
-    let files =
-        [site.project.tasks_file(), site.project.config_file(), site.top.join(".git-paw/config.toml")];
+    let files = [site.project.tasks_file(), site.project.config_file(), CheckoutDir::of(&site.top).config()];
     files.iter().filter_map(|file| file.strip_prefix(&site.top).ok().map(Path::to_path_buf)).collect()
 }
 
 /// Kept by git-paw and its tasks.
 pub fn is_ours(path: &Path) -> bool {
-    let old = ["tasks/tasks.json", ".taskmasterconfig"].iter().any(|old| path == Path::new(old));
-    old || path.iter().any(|part| part == ".taskmaster" || part == ".git-paw")
+    let old = [TaskmasterDir::OLD_TASKS, TaskmasterDir::OLD_CONFIG].iter().any(|old| path == Path::new(old));
+    old || path.iter().any(|part| part == TaskmasterDir::NAME || part == CheckoutDir::NAME)
 }
 
 /// Written by every run, committed by none.
 pub fn is_report(path: &Path) -> bool {
     let parts: Vec<_> = path.iter().collect();
-    parts.windows(2).any(|pair| pair[0] == ".taskmaster" && (pair[1] == "reports" || pair[1] == "state"))
+    let own = [TaskmasterDir::REPORTS, TaskmasterDir::STATE];
+    parts.windows(2).any(|pair| pair[0] == TaskmasterDir::NAME && own.iter().any(|own| pair[1] == *own))
 }
 
 /// Where HEAD is: its branch, and its commit. A repository without a commit has none.
@@ -116,8 +117,8 @@ pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
 
 /// What runs write is nobody's business in `git status`; a file of its own says so, and hides itself too.
 pub fn keep_out_of_git(site: &Site) -> Result<(), WorkError> {
-    for dir in [".taskmaster/state", ".taskmaster/reports/runs"] {
-        let ignore = site.project.root.join(dir).join(".gitignore");
+    for dir in [site.project.files().state(), site.project.files().runs()] {
+        let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             files::write_atomic(&ignore, b"*\n", Access::Usual)?;
         }

@@ -2,6 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::SKILL;
+
+/// A repository's own version of a skill.
+pub fn repo_skill(repository: &Path, name: &str) -> PathBuf {
+    repository.join(".agents/skills").join(name).join(SKILL)
+}
+
 /// `.git-paw/` of a checkout: in the main one everything, in an agent's worktree the briefing alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutDir(PathBuf);

@@ -18,6 +18,11 @@ impl PawDir {
         Self(common_dir.join("paw"))
     }
 
+    /// The directory itself.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -114,16 +114,16 @@ impl TaskmasterDir {
         self.dir.join(Self::REPORTS).join("runs")
     }
 
-    pub fn run(&self, run: &str) -> RunDir {
-        RunDir::of(self.runs().join(run))
+    pub fn run(&self, run: &str) -> ReportDir {
+        ReportDir::of(self.runs().join(run))
     }
 }
 
 /// The report of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunDir(PathBuf);
+pub struct ReportDir(PathBuf);
 
-impl RunDir {
+impl ReportDir {
     pub fn of(dir: impl Into<PathBuf>) -> Self {
         Self(dir.into())
     }

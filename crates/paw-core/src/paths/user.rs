@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::SKILL;
 use crate::SessionName;
 
 /// Below `$XDG_CONFIG_HOME`, `$XDG_DATA_HOME` and `$XDG_RUNTIME_DIR`.
@@ -30,7 +31,7 @@ impl ConfigDir {
     }
 
     pub fn skill(&self, name: &str) -> PathBuf {
-        self.0.join("agent-skills").join(name).join("SKILL.md")
+        self.0.join("agent-skills").join(name).join(SKILL)
     }
 }
 

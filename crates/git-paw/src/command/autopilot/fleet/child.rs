@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paw_core::PawError;
+use paw_core::paths::TaskmasterDir;
 use paw_host::process::{Command, ProcessError, Stopper, Stream};
 
 use super::ending::{Ending, read};
 
 /// A document is far smaller; more is a program gone wild.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
-const OUTPUT: &str = ".taskmaster/state/output.log";
 
 /// Ends everybody who is at work, and everybody who is about to begin.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(super) fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Ending, PawError> {
     let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
-    let kept = project.join(OUTPUT);
+    let kept = TaskmasterDir::of(project).output_log();
     let mut kept = OpenOptions::new()
         .append(true)
         .create(true)

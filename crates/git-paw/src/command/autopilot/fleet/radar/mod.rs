@@ -19,6 +19,7 @@ use paw_autopilot::work::seen::is_ours;
 use paw_broker::radar::{Facts, Kind, Patrol, Signal};
 use paw_broker::watch::{self, Target};
 use paw_broker::{Message, SessionId};
+use paw_core::paths::{PawDir, TaskmasterDir};
 use paw_core::{AgentId, PawError};
 use paw_host::config;
 
@@ -55,10 +56,10 @@ impl Radar {
         let crew = crew(plan, desk.as_ref().map(Desk::members).unwrap_or_default());
         let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
         let mut settings =
-            watch::Settings::new(&site.repo.common_dir, site.repo.common_dir.join("paw/autopilot-radar"));
+            watch::Settings::new(&site.repo.common_dir, PawDir::of(&site.repo.common_dir).autopilot_radar());
         settings.bases =
             vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
-        settings.excluded.push(inside.join(".taskmaster"));
+        settings.excluded.push(inside.join(TaskmasterDir::NAME));
         let desk = desk.map(|desk| Arc::new(Mutex::new(desk)));
         let conflict = config::load_layers(Some(&site.repo.root), None)?.resolve()?.supervisor;
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
