@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_core::PawError;
+use paw_core::paths::{PawDir, rotated};
 use serde::{Deserialize, Serialize};
 
 use super::{Verdict, line, tools};
@@ -66,7 +67,7 @@ pub struct VerdictLog {
 
 impl VerdictLog {
     pub fn of(common_dir: &Path) -> Self {
-        Self { path: common_dir.join("paw/approvals.jsonl") }
+        Self { path: PawDir::of(common_dir).approvals() }
     }
 
     pub fn path(&self) -> &Path {
@@ -74,7 +75,7 @@ impl VerdictLog {
     }
 
     fn aside(&self) -> PathBuf {
-        self.path.with_extension("1.jsonl")
+        rotated(&self.path)
     }
 
     /// Adds one line, in one write, so that several processes can do it at once.
