@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_core::PawError;
+use paw_core::paths::lock_of;
 use serde::{Deserialize, Serialize};
 
 pub use subject::{Fingerprint, Subject};
@@ -113,7 +114,7 @@ pub struct TrustStore {
 
 impl TrustStore {
     pub fn open(dirs: &Dirs) -> Self {
-        Self::at(dirs.data_dir().join("trust.json"))
+        Self::at(dirs.data().trust())
     }
 
     /// A store in a file of the caller's choice.
@@ -193,7 +194,7 @@ impl TrustStore {
     }
 
     fn lock(&self) -> Result<Lock, TrustError> {
-        Ok(Lock::wait(&self.path.with_extension("lock"))?)
+        Ok(Lock::wait(&lock_of(&self.path))?)
     }
 
     fn save(&self, approvals: Vec<Approval>) -> Result<(), TrustError> {
