@@ -11,6 +11,7 @@ use std::time::Duration;
 use paw_core::PawError;
 use paw_core::config::{BrokerAuth, BrokerConfig, Synchronous};
 use paw_core::error::BrokerError;
+use paw_core::paths::{CheckoutDir, PawDir};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError, Lock};
 use paw_host::sqlite::Durability;
@@ -20,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::audit::Audit;
 use crate::bus::{Bus, Subscription};
-use crate::endpoint::{self, Endpoint, PawDir};
+use crate::endpoint::{self, Endpoint};
 use crate::http::{self, Address, App, Limits, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{LogError, MessageLog, SessionId, SqliteLog};
@@ -56,7 +57,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(common_dir: PathBuf, repository: PathBuf, session: SessionId, config: BrokerConfig) -> Self {
-        let audit = Some(repository.join(".git-paw").join("broker.log"));
+        let audit = Some(CheckoutDir::of(&repository).audit_trail());
         Self { common_dir, repository, session, config, nudge: true, audit, limits: Limits::default() }
     }
 }
@@ -287,7 +288,7 @@ pub(crate) fn durability(config: &BrokerConfig) -> Durability {
 fn take_lock(dir: &PawDir) -> Result<Lock, StartError> {
     let watch = Stopwatch::start();
     loop {
-        if let Some(lock) = Lock::try_take(&dir.lock())? {
+        if let Some(lock) = Lock::try_take(&dir.broker_lock())? {
             return Ok(lock);
         }
         if watch.elapsed() > HANDOVER {

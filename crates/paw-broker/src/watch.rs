@@ -22,6 +22,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use paw_core::AgentId;
+use paw_core::paths::CheckoutDir;
 use paw_host::git::{Git, GitError, Scratch, ScratchError};
 
 pub use publish::{gone, is_gone};
@@ -81,7 +82,7 @@ impl Settings {
             common_dir: common_dir.into(),
             scratch_dir: scratch_dir.into(),
             bases: Vec::new(),
-            excluded: vec![PathBuf::from(".git-paw")],
+            excluded: vec![PathBuf::from(CheckoutDir::NAME)],
             republish_after: Duration::from_mins(1),
             settle: Duration::from_millis(20),
             settle_at_most: Duration::from_millis(100),

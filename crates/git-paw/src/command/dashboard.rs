@@ -7,11 +7,12 @@ mod tower;
 
 use clap::Args;
 use jiff::tz::TimeZone;
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Keyring;
 use paw_broker::log::SqliteLog;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
+use paw_core::paths::PawDir;
 use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Home, Look, Options};
 use paw_screen::run::{Wires, on_terminal};

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Stdio;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::SqliteLog;
+use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionName};
 use paw_host::clock;
 use paw_host::sqlite::Durability;

@@ -5,8 +5,8 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 
 use paw_broker::Bus;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::SqliteLog;
+use paw_core::paths::PawDir;
 use paw_host::sqlite::Durability;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log::{Draft, MessageLog as _, SessionId, SqliteLog};
 use paw_broker::message::{Answer, Message, Question};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionName};
 use paw_host::sqlite::Durability;
 use paw_session::Receipts;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, Access, FileError};
 use rusqlite::params;
@@ -10,8 +11,6 @@ use rusqlite::params;
 use super::{Keys, Token, TokenHash};
 use crate::log::{Database, LogError, SessionId, SqliteLog};
 
-/// Beside the log.
-pub(crate) const OPERATOR_FILE: &str = "operator-token";
 /// The operator belongs to the repository, whatever the session.
 const EVERY_SESSION: &str = "";
 
@@ -42,7 +41,7 @@ pub struct Keyring {
 impl Keyring {
     /// The keyring beside `log`, in the repository's own directory for us.
     pub fn new(log: &SqliteLog, paw_dir: &Path) -> Self {
-        Self { database: Arc::clone(log.database()), operator_file: paw_dir.join(OPERATOR_FILE) }
+        Self { database: Arc::clone(log.database()), operator_file: PawDir::at(paw_dir).operator_token() }
     }
 
     /// A new token for an agent. An older one of the same agent in the same session is worth nothing from now on.

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use paw_broker::client::Client;
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Token;
+use paw_core::paths::PawDir;
 use paw_host::{clock, files};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};

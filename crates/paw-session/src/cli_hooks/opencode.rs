@@ -5,12 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_agent::events::plugin;
+use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
 
 use super::HookError;
 
 fn file(common_dir: &Path) -> PathBuf {
-    common_dir.join("paw-opencode-plugin.js")
+    PawDir::of(common_dir).opencode_plugin()
 }
 
 /// Whether the user has a plan of their own for the variable that names our plugin.

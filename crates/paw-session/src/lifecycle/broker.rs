@@ -1,6 +1,7 @@
 //! The session's own process, seen from outside: whether it answers, and its end.
 
-use paw_broker::endpoint::{self, Endpoint, Listener, PawDir};
+use paw_broker::endpoint::{self, Endpoint, Listener};
+use paw_core::paths::PawDir;
 use paw_host::git::Repo;
 use paw_host::process;
 

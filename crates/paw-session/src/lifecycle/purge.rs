@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
 use paw_broker::log::{MessageLog as _, SqliteLog};
+use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionStatus};
 use paw_host::clock::Stopwatch;
 use paw_host::files::FileError;

@@ -3,9 +3,9 @@
 use std::fs;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log::SqliteLog;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, SessionMode, SessionStatus};
 use paw_host::sqlite::Durability;
 use paw_session::launch;

@@ -177,7 +177,7 @@ fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<Member>) {
 
 /// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
-    let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
+    let log = paw_core::paths::PawDir::of(&repo.common_dir).log();
     let last = if log.exists() {
         SqliteLog::open(&log, Durability::Process).and_then(|log| log.current_session()).map_err(failed)?
     } else {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{LogError, MessageLog as _, PageLimit, SqliteLog};
 use paw_broker::message::Intent;
 use paw_broker::record::Records;
 use paw_broker::{Message, SessionId, Stored};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError};
 use paw_host::sqlite::Durability;
 use paw_screen::dashboard::{Agent, Conflict, Feed};

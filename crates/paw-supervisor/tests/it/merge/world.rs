@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{Draft, MessageLog as _, PageLimit, SqliteLog};
 use paw_broker::{Message, SessionId};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
