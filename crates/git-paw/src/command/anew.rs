@@ -32,10 +32,11 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
         )));
     }
     context.output.note(&format!("there is no conversation to take up: {id} begins anew"));
-    let begun = session.receipts.update(&session.receipt.session_name, |receipt| {
-        begin(receipt, id);
-        receipt.clone()
-    })?;
+    let begun =
+        session.receipts.update(&session.receipt.session_name, &session.receipts.lock()?, |receipt| {
+            begin(receipt, id);
+            receipt.clone()
+        })?;
     let program = std::env::current_exe().map_err(|error| PawError::IoError(error.to_string()))?;
     if let Some(deliver) =
         begun.and_then(|receipt| delivery::in_background(&receipt, &session.receipts, &program))

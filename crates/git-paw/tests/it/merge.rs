@@ -30,7 +30,8 @@ impl Team {
             let branch = BranchName::new(format!("feat/{agent}")).unwrap();
             receipt.worktrees.push(AgentReceipt::new(branch, team.worktree(agent), "claude"));
         }
-        Receipts::at(team.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
+        let receipts = Receipts::at(team.sandbox.home().join(".local/share/git-paw/sessions"));
+        receipts.save(&receipt, &receipts.lock().unwrap()).unwrap();
         let log = PawDir::of(&team.repo.root.join(".git")).log();
         let log = SqliteLog::open(&log, Durability::Process).unwrap();
         log.begin(&SessionId::new(&receipt.session_id()), clock::now()).unwrap();

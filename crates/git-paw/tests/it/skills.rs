@@ -47,7 +47,8 @@ impl Session {
         receipt.broker_port = Some(9119);
         let branch = BranchName::new("feat/parser").unwrap();
         receipt.worktrees.push(AgentReceipt::new(branch, self.worktree.clone(), "claude"));
-        Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
+        let receipts = Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions"));
+        receipts.save(&receipt, &receipts.lock().unwrap()).unwrap();
     }
 
     /// More messages than the numbers that the texts show, for everybody.

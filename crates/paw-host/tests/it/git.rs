@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use paw_core::{BranchName, PawError};
-use paw_host::git::{BranchPlace, Change, Git, GitError, Head, Repo};
+use paw_host::git::{BranchPlace, BranchSource, Change, Git, GitError, Head, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::process::Command;
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -94,7 +95,9 @@ fn a_path_with_spaces_quotes_newlines_bytes_and_a_leading_dash_is_found() {
     for name in odd {
         let repo = TestRepo::init(sandbox.root().join(OsStr::from_bytes(name)));
         let linked = sandbox.root().join(OsStr::from_bytes(&[name, b"-linked"].concat()));
-        Git::at(&repo.root).add_worktree(&linked, &branch("x"), "HEAD").unwrap();
+        let lock = WorktreesLock::wait(&repo.root.join(".git")).unwrap();
+        let source = BranchSource::NewAt("HEAD".into());
+        Git::at(&repo.root).register_worktree(&linked, &branch("x"), &source, &lock).unwrap();
         assert_eq!(Repo::discover(&repo.root).unwrap().root, repo.root);
         assert_eq!(Repo::discover(&linked).unwrap().root, repo.root);
         let listed = Git::at(&linked).worktrees().unwrap();

@@ -1,18 +1,19 @@
 //! The checkout that checks run in: the branch's own worktree while it is clean, else one that is kept for this.
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::{CheckoutDir, lock_of};
 use paw_core::{BranchName, ProjectName};
 use paw_host::files::{self, Dirs, FileError, Lock};
 use paw_host::git::{Git, GitError, Repo, StatusEntry, fill_submodules};
+use paw_host::locks::WorktreesLock;
 use paw_host::trust::Subject;
 
 use super::verify::GateError;
 
 /// What we put into worktrees ourselves never makes them dirty.
-const OURS: [&str; 2] = [".git-paw", ".claude/settings.local.json"];
+const OURS: [&str; 2] = [CheckoutDir::NAME, ".claude/settings.local.json"];
 
 /// A checkout of one commit, ours until it is dropped.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Checkout {
 
     /// A kept checkout with this commit in it. Ignored files stay, so that builds need not begin anew.
     pub(super) fn keep(repo: &Repo, dir: &Path, commit: &str) -> Result<Self, GateError> {
-        let lock = Lock::wait(&dir.with_extension("lock"))?;
+        let lock = Lock::wait(&lock_of(dir))?;
         if !is_ours(repo, dir) {
             make(repo, dir, commit)?;
         }
@@ -62,7 +63,7 @@ pub fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     let real = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
     let key = Subject::new("checkouts").with("repository", real.as_os_str().as_bytes()).fingerprint();
     let short = key.as_str().get(..12).unwrap_or_default();
-    dirs.data_dir().join("verify").join(format!("{project}-{short}"))
+    dirs.data().checkouts().join(format!("{project}-{short}"))
 }
 
 /// Uncommitted files, ours left out.
@@ -89,13 +90,10 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<(), GateError> {
     if let Some(above) = dir.parent() {
         files::create_dir(above)?;
     }
-    // Git cannot register two worktrees at a time; whoever makes one waits for this lock.
-    let _lock = Lock::wait(&repo.common_dir.join("paw/worktrees.lock"))?;
+    let lock = WorktreesLock::wait(&repo.common_dir)?;
     // A checkout whose directory was deleted is still registered.
-    repo.git().prune_worktrees()?;
-    let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--force", "--"];
-    let place: [OsString; 2] = [dir.into(), commit.into()];
-    Ok(repo.git().plumb(None, add.into_iter().map(Into::into).chain(place)).map(drop)?)
+    repo.git().prune_worktrees(&lock)?;
+    Ok(repo.git().add_detached_worktree(dir, commit, &["--no-checkout", "--force"], &lock)?)
 }
 
 impl From<FileError> for GateError {

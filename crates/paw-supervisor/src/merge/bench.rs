@@ -1,11 +1,10 @@
 //! The temporary worktree in which commits are put to the proof, beside the repository and out of everybody's way.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
-use paw_host::files::Lock;
 use paw_host::git::{self, Git, GitError, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::process;
 use paw_worktree::check;
 use paw_worktree::rescue::{self, RescueRequest};
@@ -26,13 +25,11 @@ impl Bench {
     /// Makes the worktree, unless something that is not ours has its place.
     pub(super) fn open(repo: &Repo, commit: &str) -> Result<Self, MergeError> {
         let dir = place(repo);
-        let _lock = registration(repo)?;
+        let lock = WorktreesLock::wait(&repo.common_dir)?;
         if dir.symlink_metadata().is_ok() {
             return Err(MergeError::InTheWay(dir));
         }
-        let options = ["worktree", "add", "--quiet", "--detach", "--lock", "--reason", REASON, "--"];
-        let place: [OsString; 2] = [dir.clone().into(), commit.into()];
-        repo.git().plumb(None, options.into_iter().map(Into::into).chain(place))?;
+        repo.git().add_detached_worktree(&dir, commit, &["--lock", "--reason", REASON], &lock)?;
         Ok(Self { repo: repo.clone(), dir })
     }
 
@@ -109,8 +106,12 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let _lock = registration(&self.repo);
-        clear(&self.repo, &self.dir);
+        match WorktreesLock::wait(&self.repo.common_dir) {
+            Ok(lock) => clear(&self.repo, &self.dir, &lock),
+            Err(error) => {
+                tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", self.dir.display());
+            }
+        }
     }
 }
 
@@ -119,8 +120,7 @@ pub(super) fn clear_left(repo: &Repo) -> Result<(), MergeError> {
     let dir = place(repo);
     let is_ours = |tree: &git::Worktree| tree.path == dir && tree.locked.as_deref() == Some(REASON);
     if repo.git().worktrees()?.iter().any(is_ours) {
-        let _lock = registration(repo)?;
-        clear(repo, &dir);
+        clear(repo, &dir, &WorktreesLock::wait(&repo.common_dir)?);
     }
     Ok(())
 }
@@ -129,14 +129,9 @@ fn place(repo: &Repo) -> PathBuf {
     check::directory(repo, "paw-merge")
 }
 
-/// Git cannot register or forget two worktrees at a time; whoever makes worktrees waits for this lock.
-fn registration(repo: &Repo) -> Result<Lock, MergeError> {
-    Ok(Lock::wait(&repo.common_dir.join("paw/worktrees.lock"))?)
-}
-
-fn clear(repo: &Repo, dir: &Path) {
+fn clear(repo: &Repo, dir: &Path, lock: &WorktreesLock) {
     process::end(&process::living_in(dir));
-    if let Err(error) = repo.git().remove_worktree(dir) {
+    if let Err(error) = repo.git().remove_worktree(dir, lock) {
         tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", dir.display());
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
+use paw_host::files::FileError;
 use paw_host::git::GitError;
 
 use crate::shown::some_of;
@@ -50,6 +51,12 @@ impl RescueError {
     pub(super) fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { action, path, source }
+    }
+}
+
+impl From<FileError> for RescueError {
+    fn from(FileError { action, path, source }: FileError) -> Self {
+        Self::File { action, path, source }
     }
 }
 

@@ -156,7 +156,8 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
     if receipt.broker_port == Some(port) {
         return;
     }
-    let changed = receipts.update(&receipt.session_name, |receipt| receipt.broker_port = Some(port));
+    let set = |receipt: &mut Receipt| receipt.broker_port = Some(port);
+    let changed = receipts.lock().and_then(|lock| receipts.update(&receipt.session_name, &lock, set));
     if let Err(error) = changed {
         tracing::warn!(target: "paw::session", "the port is not written down: {error}");
     }
