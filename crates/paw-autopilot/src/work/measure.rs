@@ -18,8 +18,6 @@ use crate::coverage::touched::touched;
 use crate::evidence::{FileChange, Kind, Objection};
 use crate::runners::Place;
 
-/// Where files go that came with a measurement.
-
 /// How coverage is measured, as far as it was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measuring {
