@@ -8,6 +8,7 @@ use paw_broker::SessionId;
 use paw_broker::client::{Client, Who};
 use paw_core::PawError;
 use paw_core::config::ConfigError;
+use paw_core::paths::lock_of;
 use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
@@ -97,7 +98,7 @@ impl Context {
         edit: impl FnOnce(&str, &str) -> Result<Option<String>, ConfigError>,
     ) -> Result<bool, PawError> {
         let file = self.dirs.config_file();
-        let _lock = Lock::wait(&file.with_extension("lock"))?;
+        let _lock = Lock::wait(&lock_of(&file))?;
         let before = files::load_text(&file)?.unwrap_or_default();
         match edit(&before, &file.display().to_string())? {
             Some(after) => files::write_atomic(&file, after.as_bytes(), Access::Usual).map(|()| true),

@@ -69,8 +69,8 @@ pub fn propose(
     let others: Vec<&Task> = require_tag(&file, tag)?.tasks.iter().filter(|other| other.id != *id).collect();
     seen::keep_out_of_git(site)?;
     let before = Seen::look(site)?;
-    let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S");
-    let log = site.project.root.join(format!(".taskmaster/state/expand/task-{id}-{stamp}.log"));
+    let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S").to_string();
+    let log = site.project.files().expand_log(id.as_str(), &stamp);
     let order = Assignment {
         prompt: prompt(task, &others),
         task: id.to_string(),

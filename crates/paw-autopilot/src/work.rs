@@ -31,6 +31,7 @@ pub mod update_base;
 pub mod wishes;
 
 use paw_core::PawError;
+use paw_core::paths::{ReportDir, TaskmasterDir};
 use paw_host::clock;
 use paw_host::files::Lock;
 use paw_host::trust::Subject;
@@ -114,7 +115,16 @@ impl Work {
 
     /// Where the run's files are, as a person would type it from the project.
     pub fn report_path(&self) -> String {
-        format!(".taskmaster/reports/runs/{}/", self.dir.id)
+        format!("{}/", self.report().path().display())
+    }
+
+    /// The text of its pull request, likewise.
+    pub fn pull_request_path(&self) -> String {
+        self.report().pull_request().display().to_string()
+    }
+
+    fn report(&self) -> ReportDir {
+        TaskmasterDir::relative().run(self.dir.id.as_str())
     }
 
     /// One transition, and the checkpoint after it.

@@ -19,13 +19,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::{Keyring, Token};
 use paw_broker::log::{self, Draft};
 use paw_broker::message::{Artifact, Feedback, Message, Status};
 use paw_broker::{Broker, SessionId, Settings};
 use paw_core::AgentId;
 use paw_core::config::{BrokerConfig, Synchronous};
+use paw_core::paths::PawDir;
 use paw_host::clock;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

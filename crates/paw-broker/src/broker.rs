@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use paw_core::config::{BrokerAuth, BrokerConfig};
 use paw_core::error::BrokerError;
+use paw_core::paths::CheckoutDir;
+use paw_core::paths::PawDir;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError, Lock};
@@ -19,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::audit::Audit;
 use crate::bus::{Bus, Subscription};
-use crate::endpoint::{self, Endpoint, PawDir};
+use crate::endpoint::{self, Endpoint};
 use crate::http::{self, Address, App, KnownKeys, Limits, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
@@ -55,7 +57,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(common_dir: PathBuf, repository: PathBuf, session: SessionId, config: BrokerConfig) -> Self {
-        let audit = Some(repository.join(".git-paw").join("broker.log"));
+        let audit = Some(CheckoutDir::of(&repository).audit_trail());
         Self { common_dir, repository, session, config, nudge: true, audit, limits: Limits::default() }
     }
 }
@@ -279,7 +281,7 @@ pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
 fn take_lock(dir: &PawDir) -> Result<Lock, StartError> {
     let watch = Stopwatch::start();
     loop {
-        if let Some(lock) = Lock::try_take(&dir.lock())? {
+        if let Some(lock) = Lock::try_take(&dir.broker_lock())? {
             return Ok(lock);
         }
         if watch.elapsed() > HANDOVER {

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_core::config::BrokerConfig;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError, Lock};
@@ -30,8 +31,8 @@ use self::events::Row;
 pub use self::events::{Event, Events};
 pub use self::listen::Heard;
 use self::request::{Answer, Request};
-use crate::endpoint::{self, Endpoint, PawDir};
-use crate::identity::{IdentityError, OPERATOR_FILE, Refusal, Token};
+use crate::endpoint::{self, Endpoint};
+use crate::identity::{IdentityError, Refusal, Token};
 use crate::log::{LogError, SessionId, Stored};
 use crate::message::{Message, MessageError};
 
@@ -156,7 +157,7 @@ impl Client {
             let token = set(who.token).map(|token| Token::from_text(&token));
             (crate::message::agent_id("GIT_PAW_AGENT_ID", &agent)?, token)
         } else {
-            let file = dir.path().join(OPERATOR_FILE);
+            let file = dir.operator_token();
             (AgentId::operator(), files::load_text(&file)?.map(|token| Token::from_text(&token)))
         };
         Ok(Self { dir, config, agent, token, session, url: set(who.url), nudge: true })
@@ -261,7 +262,7 @@ impl Client {
     fn stranger(&self) -> ClientError {
         match &self.token {
             _ if self.agent.as_str() == AgentId::OPERATOR => {
-                ClientError::NoOperator(self.dir.path().join(OPERATOR_FILE))
+                ClientError::NoOperator(self.dir.operator_token())
             }
             Some(_) => ClientError::UnknownToken,
             None => ClientError::NoToken(self.agent.clone()),
@@ -292,7 +293,7 @@ impl Client {
 
     /// Where the broker listens. A port alone proves nothing: only a running broker holds the lock.
     fn find_broker(&self) -> Result<Option<String>, ClientError> {
-        if !self.dir.path().is_dir() || Lock::try_take(&self.dir.lock())?.is_some() {
+        if !self.dir.path().is_dir() || Lock::try_take(&self.dir.broker_lock())?.is_some() {
             return Ok(None);
         }
         let endpoint = Endpoint::load(&self.dir)?.map(|endpoint| endpoint.url);

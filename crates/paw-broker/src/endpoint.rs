@@ -2,51 +2,18 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
 
 use paw_core::error::BrokerError;
+use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
 use serde::{Deserialize, Serialize};
 
 use crate::log::SessionId;
 
-/// Our files in a repository: below the directory that all its worktrees share.
-const DIR: &str = "paw";
-const LOG_FILE: &str = "broker.db";
-const ENDPOINT_FILE: &str = "endpoint.json";
-const LOCK_FILE: &str = "broker.lock";
-
 /// Connections that may wait to be taken.
 const QUEUE: i32 = 1024;
 /// Ports tried after the one that was wished for.
 const PORTS: u16 = 200;
-
-/// Where our files of a repository are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PawDir(PathBuf);
-
-impl PawDir {
-    /// Below what all worktrees of a repository share, out of reach of `git clean`.
-    pub fn of(common_dir: &Path) -> Self {
-        Self(common_dir.join(DIR))
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub fn log(&self) -> PathBuf {
-        self.0.join(LOG_FILE)
-    }
-
-    pub fn endpoint(&self) -> PathBuf {
-        self.0.join(ENDPOINT_FILE)
-    }
-
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.0.join(LOCK_FILE)
-    }
-}
 
 /// Where a broker listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

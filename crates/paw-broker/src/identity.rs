@@ -13,7 +13,6 @@ use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-pub(crate) use keyring::OPERATOR_FILE;
 pub use keyring::{IdentityError, Keyring};
 
 use crate::message::{Artifact, Message};

@@ -21,6 +21,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use paw_core::paths::CheckoutDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError, Scratch, ScratchError};
 
@@ -91,7 +92,7 @@ impl Settings {
             common_dir: common_dir.into(),
             scratch_dir: scratch_dir.into(),
             bases: Vec::new(),
-            excluded: vec![PathBuf::from(".git-paw")],
+            excluded: vec![PathBuf::from(CheckoutDir::NAME)],
             republish_after: Duration::from_mins(1),
             settle: Duration::from_millis(20),
             settle_at_most: Duration::from_millis(100),

@@ -4,12 +4,14 @@
 //!
 //! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`]
 //! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
+//! - [`paths`]: every file and directory we keep
 //! - [`receipt`]: what is remembered of a session
 //! - [`error`]: [`PawError`], [`Diagnostic`] and the exit codes
 
 pub mod config;
 pub mod error;
 pub mod name;
+pub mod paths;
 pub mod receipt;
 pub mod text;
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::DataDir;
 use paw_host::files::{self, Access, Lock};
 use serde::{Deserialize, Serialize};
 
@@ -57,9 +58,9 @@ pub(crate) fn find_note(data_dir: &Path) -> Option<Note> {
 }
 
 fn lock_file(data_dir: &Path) -> PathBuf {
-    data_dir.join("daemon.lock")
+    DataDir::of(data_dir).daemon_lock()
 }
 
 fn note_file(data_dir: &Path) -> PathBuf {
-    data_dir.join("daemon.json")
+    DataDir::of(data_dir).daemon_note()
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paw_core::paths::DataDir;
 use paw_host::files::{self, FileError};
 use tracing::Subscriber;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -18,7 +19,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 const LONGEST: u64 = 8 * 1024 * 1024;
 
 pub fn file(data_dir: &Path) -> PathBuf {
-    data_dir.join("daemon.log")
+    DataDir::of(data_dir).daemon_log()
 }
 
 /// A layer that writes to the log file, for a caller who composes its own subscriber.

@@ -25,7 +25,7 @@ pub struct Options {
 impl Options {
     pub fn new(dirs: &Dirs, search_path: impl Into<OsString>) -> Self {
         Self {
-            socket: dirs.runtime_dir().join("daemon.sock"),
+            socket: dirs.runtime().daemon_socket(),
             data_dir: dirs.data_dir().to_path_buf(),
             user_config: dirs.config_file(),
             search_path: search_path.into(),

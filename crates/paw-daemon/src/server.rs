@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use paw_core::paths::DataDir;
 use paw_core::text::plural_irregular;
 use paw_host::clock::{self, Stopwatch};
 use paw_host::process;
@@ -181,7 +182,7 @@ fn prepare(options: Options) -> Result<(Claim, Shared), DaemonError> {
         tracing::warn!("cannot compare every worktree with its disk: {error}");
     }
     let shared = Shared {
-        trust: TrustStore::at(options.data_dir.join("trust.json")),
+        trust: TrustStore::at(DataDir::of(&options.data_dir).trust()),
         turns: Arc::new(Turns::default()),
         stopping: CancellationToken::new(),
         jobs: TaskTracker::new(),

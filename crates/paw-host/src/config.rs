@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
 use paw_core::config::{self, Layer, PawConfig, TrustItem, Warning};
+use paw_core::paths::CheckoutDir;
 
 use crate::files::{self, Dirs};
 
@@ -42,7 +43,7 @@ impl Layers {
 
 /// The repository's own configuration file.
 pub fn repo_config_path(repo_root: &Path) -> PathBuf {
-    repo_root.join(".git-paw/config.toml")
+    CheckoutDir::of(repo_root).config()
 }
 
 /// Where the user's configuration file is on this machine.

@@ -4,6 +4,7 @@
 //! - [`git`]: every git call of the program
 //! - [`tmux`]: every tmux call of the program
 //! - [`files`]: atomic durable writes, locks, and where our files live
+//! - [`locks`]: guards that functions take which must not run twice at a time
 //! - [`config`]: the user's and the repository's configuration, read from disk
 //! - [`trust`]: what the user has approved, by content hash
 //! - [`sqlite`]: open, pragmas, migrations
@@ -17,6 +18,7 @@ pub mod disk;
 pub mod files;
 pub mod git;
 pub mod hang_up;
+pub mod locks;
 pub mod process;
 pub mod signals;
 pub mod sqlite;

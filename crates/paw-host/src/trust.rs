@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::lock_of;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +109,7 @@ pub struct TrustStore {
 
 impl TrustStore {
     pub fn open(dirs: &Dirs) -> Self {
-        Self::at(dirs.data_dir().join("trust.json"))
+        Self::at(dirs.data().trust())
     }
 
     /// A store in a file of the caller's choice.
@@ -183,7 +184,7 @@ impl TrustStore {
     }
 
     fn lock(&self) -> Result<Lock, TrustError> {
-        Ok(Lock::wait(&self.path.with_extension("lock"))?)
+        Ok(Lock::wait(&lock_of(&self.path))?)
     }
 
     fn save(&self, approvals: Vec<Approval>) -> Result<(), TrustError> {

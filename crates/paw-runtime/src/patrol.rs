@@ -8,6 +8,7 @@ use paw_broker::radar::{self, Patrol, Signal};
 use paw_broker::watch::{self, Target};
 use paw_broker::{Broker, Bus, Message};
 use paw_core::config::PawConfig;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
@@ -21,7 +22,7 @@ pub(super) fn start(
 ) -> Result<(Arc<Patrol>, Subscription), PawError> {
     let conflict =
         config.supervisor.as_ref().map(|supervisor| supervisor.conflict.clone()).unwrap_or_default();
-    let mut settings = watch::Settings::new(&repo.common_dir, repo.common_dir.join("paw/radar"));
+    let mut settings = watch::Settings::new(&repo.common_dir, PawDir::of(&repo.common_dir).radar());
     settings.bases = watch::find_bases(&repo.git())?;
     settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
     let bus = broker.bus();

@@ -176,7 +176,8 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
     if receipt.broker_port == Some(port) {
         return;
     }
-    let changed = receipts.update(&receipt.session_name, |receipt| receipt.broker_port = Some(port));
+    let set = |receipt: &mut Receipt| receipt.broker_port = Some(port);
+    let changed = receipts.lock().and_then(|lock| receipts.update(&receipt.session_name, &lock, set));
     if let Err(error) = changed {
         tracing::warn!(target: "paw::session", "the port is not written down: {error}");
     }
@@ -197,7 +198,7 @@ fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<(AgentId, Member)>) {
 
 /// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
-    let log = paw_broker::endpoint::PawDir::of(&repo.common_dir).log();
+    let log = paw_core::paths::PawDir::of(&repo.common_dir).log();
     let last = match log::find(&log)? {
         Some(log) => log.current_session()?,
         None => None,

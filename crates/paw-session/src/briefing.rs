@@ -19,7 +19,7 @@ use paw_core::{AgentId, BranchName};
 
 pub(crate) use install::is_tracked;
 pub use install::{BriefingError, Installed, Removed, install, install_local, remove};
-pub use place::{AGENTS_FILE, LOCAL_FILE};
+pub use place::AGENTS_FILE;
 pub use prompt::boot_prompt;
 pub use region::{END, START};
 pub use render::render;

@@ -16,8 +16,9 @@ use paw_agent::hooks::{HookEnvironment, Install};
 use paw_core::{AgentId, AgentReceipt, Receipt};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{GitError, Repo};
+use paw_host::locks::ExcludeLock;
 
-use crate::briefing::{BriefingError, exclude, is_tracked};
+use crate::briefing::{exclude, is_tracked};
 
 /// Hooks that could not be put in or taken out.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +39,6 @@ enum HookError {
     File(#[from] FileError),
     #[error(transparent)]
     Git(#[from] GitError),
-    #[error(transparent)]
-    Exclude(#[from] BriefingError),
     #[error("cannot forget what was told before: {0}")]
     Notes(io::Error),
 }
@@ -122,8 +121,8 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
         return Err(HookError::Tracked);
     }
     files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
-    // First of all: at no moment git may see it.
-    exclude::hide(&repo.common_dir, &name)?;
+    // First of all: git must never see it.
+    exclude::hide(&name, &ExcludeLock::wait(&repo.common_dir)?)?;
     let before = files::load_text(file)?.unwrap_or_default();
     let cli = cli::descriptor(&agent.cli);
     let hooked = if has_hooks_in_file(cli) { settings::with_hooks(&before, cli, program)? } else { before };
@@ -172,10 +171,16 @@ pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
         .iter()
         .filter_map(|agent| Some(name_in(&agent.worktree_path, &settings_file(agent).ok().flatten()?)))
         .collect();
-    let shown = names.iter().filter_map(|name| exclude::show(&repo.common_dir, name).err());
+    let mut problems: Vec<String> = match ExcludeLock::wait(&repo.common_dir) {
+        Ok(lock) => {
+            names.iter().filter_map(|name| exclude::show(name, &lock).err()).map(|e| e.to_string()).collect()
+        }
+        Err(error) => vec![error.to_string()],
+    };
     let plugins = cli::ALL.iter().filter_map(plugin);
     let removed = plugins.filter_map(|plugin| remove_plugin(&plugin, &repo.common_dir).err());
-    shown.map(|error| error.to_string()).chain(removed.map(|error| error.to_string())).collect()
+    problems.extend(removed.map(|error| error.to_string()));
+    problems
 }
 
 /// A file as git names it.

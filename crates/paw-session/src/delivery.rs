@@ -32,13 +32,17 @@ pub fn in_background(receipt: &Receipt, receipts: &Receipts, program: &Path) -> 
         return None;
     }
     let socket = receipt.tmux_socket.iter().flat_map(|socket| ["--socket", socket]).map(OsStr::new);
-    let words =
-        [program.as_os_str(), OsStr::new(COMMAND), OsStr::new("--receipts"), receipts.dir().as_os_str()]
-            .into_iter()
-            .chain(socket)
-            .chain([OsStr::new(receipt.session_name.as_str())])
-            .map(shell_quote)
-            .collect::<Vec<_>>();
+    let words = [
+        program.as_os_str(),
+        OsStr::new(COMMAND),
+        OsStr::new("--receipts"),
+        receipts.dir().path().as_os_str(),
+    ]
+    .into_iter()
+    .chain(socket)
+    .chain([OsStr::new(receipt.session_name.as_str())])
+    .map(shell_quote)
+    .collect::<Vec<_>>();
     // Whatever it printed would be shown in somebody's pane.
     let line = format!("{} >/dev/null 2>&1", words.join(" "));
     Some(TmuxCommand::new("run-shell").args(["-b", &plain(&line).replace('%', "%%")]))
@@ -77,7 +81,7 @@ pub fn deliver_all(
     clis: &BTreeMap<String, CliConfig>,
     patience: Patience,
 ) -> Result<(), PawError> {
-    let file = receipts.dir().join(format!(".{session}.deliver.lock"));
+    let file = receipts.dir().delivery_lock(session);
     let (_lock, mut again) = match Lock::try_take(&file)? {
         Some(lock) => (lock, true),
         None => (Lock::wait(&file)?, false),
@@ -116,7 +120,9 @@ fn tell(
                         .map(|error| said(&error)),
                     None => Some("its pane is gone".to_owned()),
                 };
-                let written = receipts.update(session, |receipt| note(receipt, one, problem));
+                let written = receipts
+                    .lock()
+                    .and_then(|lock| receipts.update(session, &lock, |receipt| note(receipt, one, problem)));
                 if let Err(error) = written {
                     tracing::warn!(target: "paw::session", "what became of a prompt is not written down: {error}");
                 }

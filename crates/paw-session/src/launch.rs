@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use paw_broker::hooks::{self, HookSetup};
 use paw_core::config::PawConfig;
 use paw_core::{AgentId, BranchName, Receipt};
-use paw_host::files::Lock;
 use paw_host::git::Repo;
+use paw_host::locks::{ExcludeLock, SessionLock};
 use paw_host::tmux::Tmux;
 use paw_worktree::{Preparation, WorktreeCreation, Worktrees, crash};
 
@@ -75,8 +75,8 @@ pub struct Launched {
 }
 
 /// Keeps every other start of this repository out, from looking for a session until there is one.
-pub fn lock(repo: &Repo) -> Result<Lock, LaunchError> {
-    Lock::try_take(&repo.common_dir.join("paw/session.lock"))?.ok_or(LaunchError::Busy)
+pub fn lock(repo: &Repo) -> Result<SessionLock, LaunchError> {
+    SessionLock::try_take(&repo.common_dir)?.ok_or(LaunchError::Busy)
 }
 
 /// Makes everything, or takes back what was made.
@@ -114,7 +114,7 @@ fn build(
         agent.branch_created = made.branch_created;
     }
     receipt.broker_port = broker.as_ref().map(Broker::port);
-    if own_files::hide(&plan.repo)? {
+    if own_files::hide(&plan.repo, &ExcludeLock::wait(&plan.repo.common_dir)?)? {
         undo.add(Step::Hidden);
     }
     let spec = |branch: &BranchName| {
@@ -125,7 +125,7 @@ fn build(
     undo.add(Step::Briefings(receipt.clone()));
     notes.extend(brief(&briefs, &mut receipt, |_, _| true)?);
     undo.add(Step::Receipt(receipt.session_name.clone()));
-    doors.receipts.save(&receipt)?;
+    doors.receipts.save(&receipt, &doors.receipts.lock()?)?;
     crash::point("start:receipt-saved");
 
     let tokens = match &broker {

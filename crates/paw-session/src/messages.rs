@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{self, Entry, LogError, MessageLog, PageLimit};
 use paw_broker::record::Records;
+use paw_core::paths::PawDir;
 use paw_view::{LOOK_BACK, SessionView, ViewEvent};
 
 /// Applies the messages of a session; without one, those of the last session in the log.

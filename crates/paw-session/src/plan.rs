@@ -11,6 +11,7 @@ use paw_agent::hooks::HookEnvironment;
 use paw_agent::hooks::install::with_hooks;
 use paw_agent::launch::command_line;
 use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
+use paw_core::paths::CheckoutDir;
 use paw_core::{
     AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
 };
@@ -169,7 +170,7 @@ pub fn plan(
     let broker = broker.then(|| BrokerPlan {
         bind: config.broker.bind.clone(),
         port: config.broker.port,
-        log: site.repo.root.join(".git-paw/broker.log"),
+        log: CheckoutDir::of(&site.repo.root).audit_trail(),
     });
     let log_dir = config.logging.as_ref().filter(|logging| logging.enabled);
     let supervising = |name: &String| {

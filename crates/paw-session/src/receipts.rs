@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::SessionsDir;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, Receipt, ReceiptError, SessionName, SessionStatus};
-use paw_host::files::{self, Access, FileError, Lock};
+use paw_host::files::{self, Access, FileError};
+use paw_host::locks::ReceiptsLock;
 use serde_json::Value;
 
 /// A receipt that could not be read, written or removed.
@@ -72,47 +74,59 @@ fn same_place(one: &Path, other: &Path) -> bool {
 /// The directory of receipts. Nothing needs to exist before the first one is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipts {
-    dir: PathBuf,
+    dir: SessionsDir,
 }
 
 impl Receipts {
     pub fn at(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self { dir: SessionsDir::of(dir) }
     }
 
-    pub fn dir(&self) -> &Path {
+    pub fn dir(&self) -> &SessionsDir {
         &self.dir
     }
 
-    pub fn path_of(&self, name: &SessionName) -> PathBuf {
-        self.dir.join(format!("{name}.json"))
+    /// Waits until no other process writes or deletes a receipt.
+    pub fn lock(&self) -> Result<ReceiptsLock, ReceiptsError> {
+        Ok(ReceiptsLock::wait(&self.dir)?)
     }
 
-    /// Puts the receipt in the place of the one before.
-    pub fn save(&self, receipt: &Receipt) -> Result<(), ReceiptsError> {
-        let path = self.path_of(&receipt.session_name);
+    /// Writes a whole receipt, of a new session or in the place of an older one.
+    pub fn save(&self, receipt: &Receipt, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
+        let path = self.dir.receipt(&receipt.session_name);
         let text =
             receipt.to_text().map_err(|problem| ReceiptsError::Receipt { path: path.clone(), problem })?;
         Ok(files::write_atomic(&path, text.as_bytes(), Access::Private)?)
     }
 
+    /// Writes a receipt in the place of another one, which may have another name.
+    pub fn replace(
+        &self,
+        before: &SessionName,
+        receipt: &Receipt,
+        lock: &ReceiptsLock,
+    ) -> Result<(), ReceiptsError> {
+        self.save(receipt, lock)?;
+        if receipt.session_name == *before { Ok(()) } else { self.delete(before, lock) }
+    }
+
     /// The receipt of a session, or nothing when there is none.
     pub fn load(&self, name: &SessionName) -> Result<Option<Receipt>, ReceiptsError> {
-        let path = self.path_of(name);
+        let path = self.dir.receipt(name);
         let Some(text) = files::load_text(&path)? else { return Ok(None) };
         Receipt::parse(&text).map(Some).map_err(|problem| ReceiptsError::Receipt { path, problem })
     }
 
-    /// Changes a receipt while nobody else does. Nothing when there is none.
+    /// Changes a receipt that exists. One that was deleted is not created again: then the answer is nothing.
     pub fn update<T>(
         &self,
         name: &SessionName,
+        lock: &ReceiptsLock,
         change: impl FnOnce(&mut Receipt) -> T,
     ) -> Result<Option<T>, ReceiptsError> {
-        let _lock = Lock::wait(&self.dir.join(".lock"))?;
         let Some(mut receipt) = self.load(name)? else { return Ok(None) };
         let answer = change(&mut receipt);
-        self.save(&receipt)?;
+        self.save(&receipt, lock)?;
         Ok(Some(answer))
     }
 
@@ -136,9 +150,9 @@ impl Receipts {
         }
     }
 
-    /// Forgets a session. One that is forgotten already is fine.
-    pub fn delete(&self, name: &SessionName) -> Result<(), ReceiptsError> {
-        let path = self.path_of(name);
+    /// Deletes a session's receipt. One that is gone already is fine.
+    pub fn delete(&self, name: &SessionName, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
+        let path = self.dir.receipt(name);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(ReceiptsError::Remove { path, source })
@@ -149,8 +163,8 @@ impl Receipts {
 
     /// All of them. What cannot be read is named beside the rest.
     pub fn all(&self) -> Result<Listing, ReceiptsError> {
-        let list = |source| ReceiptsError::List { dir: self.dir.clone(), source };
-        let entries = match fs::read_dir(&self.dir) {
+        let list = |source| ReceiptsError::List { dir: self.dir.path().to_path_buf(), source };
+        let entries = match fs::read_dir(self.dir.path()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
             Err(error) => return Err(list(error)),
@@ -161,7 +175,7 @@ impl Receipts {
         paths.sort();
         let mut listing = Listing::default();
         for path in paths {
-            // One that vanishes meanwhile was forgotten by somebody.
+            // One that vanishes meanwhile was deleted by another process.
             let Ok(bytes) = fs::read(&path) else { continue };
             let text = String::from_utf8_lossy(&bytes);
             match Receipt::parse(&text) {

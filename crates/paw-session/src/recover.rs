@@ -79,7 +79,8 @@ pub fn resume(doors: Doors<'_>, receipt: &Receipt) -> Result<Receipt, LaunchErro
         receipt.status = SessionStatus::Active;
         receipt.clone()
     };
-    let receipt = doors.receipts.update(&receipt.session_name, active)?.unwrap_or_else(|| receipt.clone());
+    let updated = doors.receipts.update(&receipt.session_name, &doors.receipts.lock()?, active)?;
+    let receipt = updated.unwrap_or_else(|| receipt.clone());
     batch_with_delivery(doors, &receipt, &mut batch);
     if !batch.commands().is_empty() {
         doors.tmux.run_batch(&batch)?;
@@ -178,10 +179,7 @@ fn rebuild(
     let is_new = |id: &AgentId, cli: &str| fresh.contains(id) || !can_resume(cli::descriptor(cli));
     notes.extend(launch::brief(&around.briefs, &mut receipt, is_new)?);
     undo.add(Step::ReceiptBefore { before: Box::new(before.clone()), now: receipt.session_name.clone() });
-    doors.receipts.save(&receipt)?;
-    if receipt.session_name != before.session_name {
-        doors.receipts.delete(&before.session_name)?;
-    }
+    doors.receipts.replace(&before.session_name, &receipt, &doors.receipts.lock()?)?;
     let tokens = match &broker {
         Some(broker) => {
             launch::install_hooks(doors, &receipt, around.guard, undo)?;

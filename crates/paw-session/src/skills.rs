@@ -8,6 +8,8 @@ mod fill;
 use std::path::{Path, PathBuf};
 
 use paw_core::error::SkillError;
+use paw_core::paths::ConfigDir;
+use paw_core::paths::repo_skill;
 use paw_core::text;
 
 pub use fill::{Filled, Values, fill};
@@ -57,9 +59,8 @@ pub fn load(name: &str, repo_root: &Path, config_dir: &Path) -> Result<Found, Sk
     if name.is_empty() || !name.chars().all(legal) {
         return Err(unknown());
     }
-    let below = |dir: &str| Path::new(dir).join(name).join("SKILL.md");
-    let ours = repo_root.join(below(".agents/skills"));
-    let theirs = config_dir.join(below("agent-skills"));
+    let ours = repo_skill(repo_root, name);
+    let theirs = ConfigDir::of(config_dir).skill(name);
     // A repository is a stranger's: it cannot point to a file elsewhere. The user may keep things where they like.
     let within = repo_root.canonicalize().unwrap_or_else(|_| repo_root.to_path_buf());
     let places = [

@@ -2,11 +2,10 @@
 //!
 //! Gates keep theirs between runs (`gates::checkout`), a merge removes its own at its end (`merge::test_worktree`).
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use paw_host::files::{FileError, Lock};
 use paw_host::git::{Git, GitError, Repo, fill_submodules};
+use paw_host::locks::WorktreesLock;
 
 /// A worktree on no branch, which holds nothing but what is tested.
 #[derive(Debug)]
@@ -24,17 +23,15 @@ impl TestCheckout {
         is_ours.then(|| Self { repo: repo.clone(), dir: dir.to_path_buf() })
     }
 
-    /// Registers a worktree, still without files. `options` are git's own; the lock is that of [`registration`].
+    /// Registers a worktree, still without files. `options` are git's own.
     pub(crate) fn add(
         repo: &Repo,
         dir: &Path,
         commit: &str,
         options: &[&str],
-        _lock: &Lock,
+        lock: &WorktreesLock,
     ) -> Result<Self, GitError> {
-        let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach"];
-        let args = add.iter().chain(options).chain(&["--"]).map(OsString::from);
-        repo.git().plumb(None, args.chain([dir.into(), commit.into()]))?;
+        repo.git().add_detached_worktree(dir, commit, &[&["--no-checkout"], options].concat(), lock)?;
         Ok(Self { repo: repo.clone(), dir: dir.to_path_buf() })
     }
 
@@ -67,9 +64,4 @@ impl TestCheckout {
         }
         Ok(())
     }
-}
-
-/// Git cannot register or remove two worktrees at a time; every process that does waits for this lock.
-pub(crate) fn registration(repo: &Repo) -> Result<Lock, FileError> {
-    Lock::wait(&repo.common_dir.join("paw/worktrees.lock"))
 }

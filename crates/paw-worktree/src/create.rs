@@ -14,6 +14,7 @@ use std::thread;
 use paw_core::BranchName;
 use paw_core::config::{Layer, PawConfig};
 use paw_host::git::{self, BranchSource, Git, GitError, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::trust::{TrustError, TrustStore};
 
 pub(crate) use order::{BranchRule, Order, real_path};
@@ -25,7 +26,7 @@ use crate::error::WorktreeError;
 use crate::id::WorktreeId;
 use crate::registry::{Status, Worktree};
 use crate::rescue;
-use crate::service::{Operation, RepositoryLock, Worktrees, now, repository_name, require_repository};
+use crate::service::{Operation, Worktrees, now, repository_name, require_repository};
 use crate::setup::{self, SetupOutcome, SetupPlan, SetupStatus};
 
 /// What somebody asks for, as they wrote it.
@@ -154,7 +155,7 @@ impl Worktrees {
     /// still have to find room on the disk.
     pub(crate) fn register(&self, order: &Order, pending: u64) -> Result<Half, WorktreeError> {
         self.recover()?;
-        let lock = RepositoryLock::wait(&order.repo.common_dir)?;
+        let lock = WorktreesLock::wait(&order.repo.common_dir)?;
         let git = order.repo.git();
         let state =
             self.free_branch(order, git.branch_state(&order.branch, &order.repo.common_dir)?, &lock)?;
@@ -177,7 +178,7 @@ impl Worktrees {
             rebase_onto: order.rebase_onto.clone().filter(|_| source == BranchSource::Existing),
             operation,
         };
-        if let Err(error) = git.register_worktree(&order.path, &order.branch, &source) {
+        if let Err(error) = git.register_worktree(&order.path, &order.branch, &source, &lock) {
             self.undo_creation(&half.row, &lock);
             return Err(creation_failed(error));
         }
@@ -210,7 +211,7 @@ impl Worktrees {
                 })
             }
             Err(error) => {
-                let lock = RepositoryLock::wait(&repo.common_dir)?;
+                let lock = WorktreesLock::wait(&repo.common_dir)?;
                 self.undo_creation(&row, &lock);
                 Err(error)
             }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use paw_core::{BranchName, Diagnostic as _};
 use paw_host::git::{self, Git, GitError};
+use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
 use crate::registry::Worktree;
-use crate::service::{RepositoryLock, Worktrees, require_repository};
+use crate::service::{Worktrees, require_repository};
 
 /// Worktrees of one repository, or of all that the registry knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,7 +124,7 @@ fn listed_from(dir: &Path) -> Result<Vec<git::Worktree>, WorktreeError> {
 /// Git's list fails while a worktree is being registered; then it is asked again when that is over.
 pub(crate) fn worktrees_patiently(git: &Git, common_dir: &Path) -> Result<Vec<git::Worktree>, GitError> {
     git.worktrees().or_else(|_| {
-        let _lock = RepositoryLock::wait(common_dir);
+        let _lock = WorktreesLock::wait(common_dir);
         git.worktrees()
     })
 }

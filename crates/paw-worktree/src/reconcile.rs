@@ -9,12 +9,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use paw_host::git::{self, Git, Repo};
+use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
 use crate::registry::{Status, Worktree};
 use crate::relink::relink;
 use crate::rescue;
-use crate::service::{RepositoryLock, Worktrees, now, require_repository};
+use crate::service::{Worktrees, now, require_repository};
 
 pub const MISSING: &str = "Worktree directory no longer exists";
 
@@ -76,7 +77,7 @@ impl Worktrees {
             && let Some(row) = rows.first()
         {
             let repo = require_repository(&row.common_dir)?;
-            let lock = RepositoryLock::wait(&repo.common_dir)?;
+            let lock = WorktreesLock::wait(&repo.common_dir)?;
             self.retire_missing(&rows, listed, &repo, &lock)?;
         }
         for (row, finding) in rows.iter_mut().zip(findings) {
@@ -112,7 +113,7 @@ impl Worktrees {
         rows: &[Worktree],
         listed: &[git::Worktree],
         repo: &Repo,
-        _lock: &RepositoryLock,
+        lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
         let prunable =
             listed.iter().skip(1).filter(|entry| entry.prunable.is_some() && entry.locked.is_none());
@@ -132,7 +133,7 @@ impl Worktrees {
         }
         crate::crash::point("stale:marked");
         if stored || noticed {
-            repo.git().prune_worktrees()?;
+            repo.git().prune_worktrees(lock)?;
         }
         Ok(())
     }
@@ -156,7 +157,7 @@ impl Worktrees {
 
     fn link_again(&self, row: &mut Worktree) -> Result<(), WorktreeError> {
         let linked = {
-            let lock = RepositoryLock::wait(&row.common_dir)?;
+            let lock = WorktreesLock::wait(&row.common_dir)?;
             relink(row, &lock)
         };
         match linked {

@@ -1,6 +1,7 @@
 //! What a process left half done when it died: undone if it was making a worktree, finished if it was removing one.
 
 use paw_host::git::Git;
+use paw_host::locks::WorktreesLock;
 use paw_host::process;
 
 use crate::error::WorktreeError;
@@ -10,7 +11,7 @@ use crate::registry::{Status, Worktree};
 use crate::remove::{require_alone, store_patiently};
 use crate::rescue::RescueRequest;
 use crate::rollback::{delete_files, remove_made_parents};
-use crate::service::{RepositoryLock, Worktrees, now, require_repository};
+use crate::service::{Worktrees, now, require_repository};
 
 impl Worktrees {
     /// Repairs every unfinished row whose owner is dead. Costs one query when there is none.
@@ -39,7 +40,7 @@ impl Worktrees {
         }
         // What the dead process had started may still be writing.
         process::end(&process::living_in(&row.path));
-        let lock = RepositoryLock::wait(&row.common_dir)?;
+        let lock = WorktreesLock::wait(&row.common_dir)?;
         if holds_work(row) {
             self.registry.change_status(&row.id, Status::Creating, Status::Active, None, now())?;
             return Ok(());
@@ -58,7 +59,7 @@ impl Worktrees {
             if is_linked(row) {
                 self.store_again(row)?;
             }
-            let lock = RepositoryLock::wait(&row.common_dir)?;
+            let lock = WorktreesLock::wait(&row.common_dir)?;
             delete_files(row, &lock)?;
             remove_made_parents(row);
         }

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use paw_host::git;
+use paw_host::locks::WorktreesLock;
 
 use crate::reconcile::is_linked;
 use crate::registry::Worktree;
 use crate::rescue;
-use crate::service::{RepositoryLock, require_repository};
+use crate::service::require_repository;
 
 /// Links the directory again and returns what git keeps about it, or says what is wrong and what helps.
-pub(crate) fn relink(row: &Worktree, _lock: &RepositoryLock) -> Result<PathBuf, String> {
+pub(crate) fn relink(row: &Worktree, lock: &WorktreesLock) -> Result<PathBuf, String> {
     let Some(admin) = git::admin_dir_named_in(&row.path).filter(|dir| dir.starts_with(&row.common_dir))
     else {
         return Err(format!(
@@ -24,7 +25,7 @@ pub(crate) fn relink(row: &Worktree, _lock: &RepositoryLock) -> Result<PathBuf, 
     }
     let repo = require_repository(&row.common_dir).map_err(|error| error.to_string())?;
     match rescue::find_record(&repo, &row.path) {
-        Ok(Some(record)) => rescue::restore_record(&repo, &record.id, &row.path)
+        Ok(Some(record)) => rescue::restore_record(&repo, &record.id, &row.path, lock)
             .map(|relinked| relinked.admin_dir)
             .map_err(|error| error.to_string()),
         Ok(None) => Err(format!(

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::git::{self, Git, GitError, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::process::{self, LivingProcess};
 
 pub(crate) use self::against::require_alone;
@@ -21,7 +22,7 @@ use crate::reconcile::is_linked;
 use crate::registry::{Status, Worktree};
 use crate::rescue::{self, Rescue, RescueError, RescueRequest};
 use crate::rollback::{delete, delete_files, find_left, remove_made_parents};
-use crate::service::{Operation, RepositoryLock, Worktrees, now, require_repository};
+use crate::service::{Operation, Worktrees, now, require_repository};
 
 /// How much may be done away with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,8 +164,8 @@ impl Worktrees {
     }
 
     fn delete_worktree(&self, row: &Worktree, repo: &Repo) -> Result<(), WorktreeError> {
-        let lock = RepositoryLock::wait(&repo.common_dir)?;
-        let Err(refused) = repo.git().remove_worktree(&row.path) else {
+        let lock = WorktreesLock::wait(&repo.common_dir)?;
+        let Err(refused) = repo.git().remove_worktree(&row.path, &lock) else {
             remove_made_parents(row);
             return Ok(());
         };
@@ -198,9 +199,9 @@ impl Worktrees {
                 if !options.force {
                     return Err(WorktreeError::Locked { reason });
                 }
-                git.unlock_worktree(&row.path)?;
                 let repo = require_repository(&row.common_dir)?;
-                let lock = RepositoryLock::wait(&repo.common_dir)?;
+                let lock = WorktreesLock::wait(&repo.common_dir)?;
+                git.unlock_worktree(&row.path, &lock)?;
                 self.retire_missing(&[], &git.worktrees()?, &repo, &lock)?;
             }
             if options.delete_branch {
@@ -227,7 +228,7 @@ impl Worktrees {
 pub(crate) fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
     match rescue::store_if_needed(request) {
         Err(RescueError::Git(_)) => {
-            let _lock = RepositoryLock::wait(&request.repo.common_dir)?;
+            let _lock = WorktreesLock::wait(&request.repo.common_dir)?;
             Ok(rescue::store_if_needed(request)?)
         }
         answer => Ok(answer?),
@@ -235,7 +236,7 @@ pub(crate) fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Resc
 }
 
 fn delete_branch(repo: &Repo, branch: &BranchName) -> Result<Result<(), GitError>, WorktreeError> {
-    let _lock = RepositoryLock::wait(&repo.common_dir)?;
+    let _lock = WorktreesLock::wait(&repo.common_dir)?;
     Ok(repo.git().delete_branch(branch))
 }
 

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use paw_host::files::FileError;
 use paw_host::git::{self, Git};
+use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
 use crate::registry::{Status, Worktree};
-use crate::service::{RepositoryLock, Worktrees, now};
+use crate::service::{Worktrees, now};
 
 impl Worktrees {
     /// Leaves nothing of a worktree that could not be made. What cannot be undone now keeps its row, and the next
     /// process tries again.
-    pub(crate) fn undo_creation(&self, row: &Worktree, lock: &RepositoryLock) {
+    pub(crate) fn undo_creation(&self, row: &Worktree, lock: &WorktreesLock) {
         if let Err(error) = self.try_undo_creation(row, lock) {
             tracing::warn!(
                 "cannot undo the creation of worktree {} at {}: {error}",
@@ -27,7 +28,7 @@ impl Worktrees {
     pub(crate) fn try_undo_creation(
         &self,
         row: &Worktree,
-        lock: &RepositoryLock,
+        lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
         delete_files(row, lock)?;
         remove_made_parents(row);
@@ -46,7 +47,7 @@ impl Worktrees {
 
 /// Deletes a worktree's directory and what git keeps about it. A directory that git does not take for this worktree
 /// is somebody else's and stays, unless it is empty.
-pub(crate) fn delete_files(row: &Worktree, _lock: &RepositoryLock) -> Result<(), WorktreeError> {
+pub(crate) fn delete_files(row: &Worktree, _lock: &WorktreesLock) -> Result<(), WorktreeError> {
     let about_it = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
     let admin = row.admin_dir.clone().filter(|admin| about_it(admin));
     let found = || git::find_admin_dir(&row.common_dir, &row.path).filter(|admin| is_ours(row, admin));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use paw_core::paths::DataDir;
 use paw_host::clock;
 use paw_host::disk;
 use paw_host::files::Lock;
@@ -22,7 +23,7 @@ type FreeBytes = dyn Fn(&Path) -> io::Result<u64> + Send + Sync;
 #[derive(Clone)]
 pub struct Worktrees {
     pub(crate) registry: Registry,
-    operations: PathBuf,
+    data: DataDir,
     free_bytes: Arc<FreeBytes>,
 }
 
@@ -35,11 +36,9 @@ impl fmt::Debug for Worktrees {
 impl Worktrees {
     /// Opens the registry in our data directory, and repairs what a process that died has left half done.
     pub fn open(data_dir: &Path) -> Result<Self, WorktreeError> {
-        let worktrees = Self {
-            registry: Registry::open(&data_dir.join("registry.db"))?,
-            operations: data_dir.join("operations"),
-            free_bytes: Arc::new(free_bytes),
-        };
+        let data = DataDir::of(data_dir);
+        let registry = Registry::open(&data.registry())?;
+        let worktrees = Self { registry, data, free_bytes: Arc::new(free_bytes) };
         worktrees.recover()?;
         Ok(worktrees)
     }
@@ -63,7 +62,7 @@ impl Worktrees {
 
     /// Claims a row for an operation, or nothing when another process works on it.
     pub(crate) fn begin(&self, id: &WorktreeId) -> Result<Option<Operation>, WorktreeError> {
-        let file = self.operations.join(format!("{id}.lock"));
+        let file = self.data.operation_lock(id);
         Ok(Lock::try_take(&file)?.map(|lock| Operation { file, _lock: lock }))
     }
 }
@@ -91,18 +90,6 @@ impl Drop for Operation {
     fn drop(&mut self) {
         // Whoever opens it again afterwards looks at the row before it does anything.
         let _ = fs::remove_file(&self.file);
-    }
-}
-
-/// Held while git registers or forgets a worktree of one repository, which it cannot do twice at a time.
-#[derive(Debug)]
-pub(crate) struct RepositoryLock {
-    _lock: Lock,
-}
-
-impl RepositoryLock {
-    pub(crate) fn wait(common_dir: &Path) -> Result<Self, WorktreeError> {
-        Ok(Self { _lock: Lock::wait(&common_dir.join("paw/worktrees.lock"))? })
     }
 }
 

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use paw_core::config::WorktreePlacement;
+use paw_core::paths::CheckoutDir;
 use paw_core::{BranchName, PawError};
-use paw_host::files::{self, Access};
+use paw_host::files::FileError;
 use paw_host::git::{self, Git, Repo};
+use paw_host::locks::ExcludeLock;
 
 use crate::check;
 use crate::create::{BranchRule, Created, Order, real_path, rebase};
@@ -151,7 +153,7 @@ pub fn directory(repo: &Repo, branch: &BranchName, placement: WorktreePlacement)
     let name = check::project(repo).worktree_dir_name(branch);
     match placement {
         WorktreePlacement::Sibling => check::beside(repo).join(name),
-        WorktreePlacement::Child => repo.root.join(CHILDREN).join(name),
+        WorktreePlacement::Child => CheckoutDir::of(&repo.root).worktrees().join(name),
     }
 }
 
@@ -172,7 +174,7 @@ impl Site {
             None
         };
         if wanted.iter().any(|wanted| wanted.placement == WorktreePlacement::Child) {
-            hide_children(&repo)?;
+            hide_children(&ExcludeLock::wait(&repo.common_dir)?)?;
         }
         Ok(Self { repo, listed, default_branch })
     }
@@ -206,20 +208,8 @@ impl From<Created> for WorktreeCreation {
     }
 }
 
-const CHILDREN: &str = ".git-paw/worktrees";
-
 /// Worktrees inside the repository must not show up as its untracked files.
-fn hide_children(repo: &Repo) -> Result<(), WorktreeError> {
-    let exclude = repo.common_dir.join("info/exclude");
-    let mut text = files::load_text(&exclude)?.unwrap_or_default();
-    let rule = format!("/{CHILDREN}/");
-    if text.lines().any(|line| line.trim() == rule || line.trim() == "/.git-paw/") {
-        return Ok(());
-    }
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text.push_str(&rule);
-    text.push('\n');
-    Ok(files::write_atomic(&exclude, text.as_bytes(), Access::Usual)?)
+fn hide_children(lock: &ExcludeLock) -> Result<(), FileError> {
+    let (rule, all) = (format!("/{}/", CheckoutDir::WORKTREES), format!("/{}/", CheckoutDir::NAME));
+    lock.add(&format!("{rule}\n"), &[&rule, &all]).map(drop)
 }

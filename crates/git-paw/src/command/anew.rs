@@ -31,10 +31,12 @@ pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
             .hint(format!("to begin a new conversation: {line}")));
     }
     context.output.note(&format!("there is no conversation to take up: {id} begins anew"));
-    let begun = session.receipts.update(&session.receipt.session_name, |receipt| {
+    let lock = session.receipts.lock()?;
+    let begun = session.receipts.update(&session.receipt.session_name, &lock, |receipt| {
         begin(receipt, id);
         receipt.clone()
     })?;
+    drop(lock);
     let program = paw_host::process::own_program()?;
     if let Some(deliver) =
         begun.and_then(|receipt| delivery::in_background(&receipt, &session.receipts, &program))

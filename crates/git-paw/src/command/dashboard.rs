@@ -2,11 +2,12 @@
 
 use clap::Args;
 use jiff::tz::TimeZone;
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::PawError;
 use paw_core::config::PawConfig;
+use paw_core::paths::PawDir;
 use paw_runtime::SessionProcess;
 use paw_screen::dashboard::{Home, Look, Options};
 use paw_screen::run::{Wires, on_terminal};

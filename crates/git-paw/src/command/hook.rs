@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use paw_agent::cli::{self, Cli};
 use paw_agent::hooks::notes::{Answer, Breach, Note, Notes};
 use paw_agent::hooks::{Deed, What};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config;
@@ -125,7 +126,7 @@ fn said_agent() -> Option<AgentId> {
 fn find_common_dir(dir: &Path) -> Option<PathBuf> {
     let admin = dir.ancestors().find_map(admin_dir_named_in)?;
     let common_dir = admin.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
-    common_dir.join("paw").is_dir().then(|| common_dir.to_path_buf())
+    PawDir::of(common_dir).path().is_dir().then(|| common_dir.to_path_buf())
 }
 
 /// Whose record it is: what the pane's environment says, else whose worktree this is.

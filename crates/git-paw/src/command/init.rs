@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paw_core::PawError;
 use paw_core::config;
+use paw_core::paths::CheckoutDir;
 use paw_host::config::repo_config_path;
 use paw_host::files::{self, Access};
 
@@ -30,13 +31,14 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     }
     let speckit = repo.root.join(".specify").is_dir();
     let config = write_config(&repo.root, speckit)?;
-    let ignore = repo.root.join(".git-paw/.gitignore");
+    let dir = CheckoutDir::of(&repo.root);
+    let ignore = dir.ignore_file();
     let ignored = files::load_text(&ignore)?.is_none();
     if ignored {
         files::write_atomic(&ignore, IGNORE_RULES.as_bytes(), Access::Usual)?;
     }
-    files::create_dir(&repo.root.join(".git-paw/logs"))?;
-    let sweep = repo.root.join(".git-paw/scripts/sweep.sh");
+    files::create_dir(&dir.logs())?;
+    let sweep = dir.sweep_script();
     if files::load_text(&sweep)?.is_none() {
         files::write_atomic(&sweep, SWEEP.as_bytes(), Access::Executable)?;
     }

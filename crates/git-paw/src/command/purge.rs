@@ -115,7 +115,7 @@ fn forget_stale(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
         return context.output.say("Purge cancelled.");
     }
     for receipt in &stale {
-        receipts.delete(&receipt.session_name)?;
+        receipts.delete(&receipt.session_name, &receipts.lock()?)?;
         context.output.say(&format!("Purged session '{}'.", receipt.session_name))?;
     }
     Ok(())

@@ -296,3 +296,120 @@ fn an_import_of_another_command_is_found_however_it_is_written() {
     assert_eq!(of(&["tasks", "from_spec"], "use super::add::AddArgs;"), Vec::<String>::new());
     assert_eq!(of(&["tasks"], "    use super::super::prompt;"), Vec::<String>::new());
 }
+
+/// The string literals of a source file, without comments and without its tests, each with its line.
+fn literals(text: &str) -> Vec<(usize, String)> {
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let (mut found, mut line, mut rest) = (Vec::new(), 1, text);
+    while let Some(c) = rest.chars().next() {
+        let taken = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+            rest[1..].find('\'').map_or(rest.len(), |at| at + 2)
+        } else if rest.starts_with("r\"") || rest.starts_with("r#") {
+            let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
+            let (open, close) = (hashes + 2, format!("\"{}", "#".repeat(hashes)));
+            match rest.get(open..).filter(|_| rest[1 + hashes..].starts_with('"')) {
+                Some(inside) => {
+                    let end = inside.find(&close).unwrap_or(inside.len());
+                    found.push((line, inside[..end].to_owned()));
+                    open + end + close.len()
+                }
+                None => 1,
+            }
+        } else if c == '"' {
+            let mut escaped = false;
+            let end = rest[1..].find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            let end = end.unwrap_or(rest.len() - 1);
+            found.push((line, rest[1..=end].to_owned()));
+            end + 2
+        } else {
+            c.len_utf8()
+        };
+        let (done, left) = rest.split_at(taken.min(rest.len()));
+        line += done.matches('\n').count();
+        rest = left;
+    }
+    found
+}
+
+fn is_test_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "tests.rs")
+        || path.components().any(|part| part.as_os_str() == "tests")
+}
+
+/// Production sources of every crate.
+fn production() -> impl Iterator<Item = (PathBuf, String)> {
+    let crates = manifests().into_keys().filter(|name| name != TESTKIT);
+    let files = crates
+        .flat_map(|name| sources(&name))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs") && !is_test_file(path));
+    files.map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+}
+
+fn is_home_of_paths(path: &Path) -> bool {
+    path.to_string_lossy().contains("paw-core/src/paths")
+}
+
+#[test]
+fn literals_are_found_and_comments_and_tests_are_not() {
+    let source = "// \"a\"\nlet b = \"b \\\" c\"; '\"' x(\"d\"); /// \"e\"\nr#\"f \" g\"#;\n\
+                  #[cfg(test)]\nmod tests { \"h\" }";
+    let expected = [(2, "b \\\" c"), (2, "d"), (3, "f \" g")].map(|(line, text)| (line, text.to_owned()));
+    assert_eq!(literals(source), expected);
+}
+
+#[test]
+fn names_of_our_files_are_spelled_in_one_place() {
+    let homes = production().filter(|(path, _)| is_home_of_paths(path));
+    let names: Vec<String> = homes
+        .flat_map(|(_, text)| literals(&text))
+        .map(|(_, name)| name)
+        // Words such as "logs" have other meanings, too, and a pattern names no file by itself.
+        .filter(|name| name.contains(['.', '-', '/']) && !name.contains('{'))
+        .filter(|name| !["git-paw", ".gitignore", ".lock", "put-aside"].contains(&name.as_str()))
+        .collect();
+    assert!(names.len() > 40, "the names are not found any more: {names:?}");
+    let is_ours = |text: &str| {
+        let path = text.trim_start_matches(['/', '!']);
+        let below = [".git-paw", ".taskmaster", "paw"].iter().any(|dir| path.starts_with(&format!("{dir}/")));
+        names.iter().any(|name| name == path) || (below && !text.contains(char::is_whitespace))
+    };
+    for (path, text) in production().filter(|(path, _)| !is_home_of_paths(path)) {
+        for (line, literal) in literals(&text) {
+            assert!(
+                !is_ours(&literal),
+                "{}:{line} spells {literal:?}: take it from paw_core::paths",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn worktrees_are_registered_by_functions_that_take_the_lock() {
+    for (path, text) in production() {
+        let words: Vec<String> = literals(&text).into_iter().map(|(_, text)| text).collect();
+        for pair in words.windows(2).filter(|pair| pair[0] == "worktree") {
+            let home = ["git/worktree.rs", "git/checkout.rs"].iter().any(|home| path.ends_with(home));
+            let changes = ["add", "move", "prune", "remove", "repair"].contains(&pair[1].as_str());
+            assert!(
+                home || !changes,
+                "{} runs `git worktree {}` outside of paw_host::git",
+                path.display(),
+                pair[1]
+            );
+        }
+        let reads_it = path.ends_with("paw-broker/src/watch/rules.rs") || path.ends_with("watch/run.rs");
+        let home = reads_it || path.ends_with("paw-host/src/locks.rs");
+        assert!(
+            home || !words.iter().any(|word| word.ends_with("info/exclude")),
+            "{} names info/exclude: use paw_host::locks::ExcludeLock",
+            path.display()
+        );
+    }
+}

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{self, PageLimit};
+use paw_core::paths::PawDir;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Stdio;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log;
+use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionName};
 use paw_host::clock;
 use paw_session::Receipts;
@@ -29,7 +29,8 @@ impl Team {
             let branch = BranchName::new(format!("feat/{agent}")).unwrap();
             receipt.worktrees.push(AgentReceipt::new(branch, team.worktree(agent), "claude"));
         }
-        Receipts::at(team.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
+        let receipts = Receipts::at(team.sandbox.home().join(".local/share/git-paw/sessions"));
+        receipts.save(&receipt, &receipts.lock().unwrap()).unwrap();
         let log = PawDir::of(&team.repo.root.join(".git")).log();
         let log = log::open(&log).unwrap();
         log.begin(&SessionId::new(&receipt.session_id()), clock::now()).unwrap();

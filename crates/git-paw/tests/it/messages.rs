@@ -4,8 +4,8 @@ use std::fs;
 use std::process::{Child, Stdio};
 
 use paw_broker::Bus;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log;
+use paw_core::paths::PawDir;
 use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};
 

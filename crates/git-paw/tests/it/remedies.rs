@@ -28,7 +28,7 @@ fn first_words_that_were_typed_and_never_sent_are_sent() {
         receipt.worktrees[0].pending_boot_prompt = Some(PROMPT.to_owned());
         receipt.worktrees[0].boot_prompt_problem = Some("the CLI does not take it".to_owned());
     };
-    receipts.update(&session, forgotten).unwrap();
+    receipts.update(&session, &receipts.lock().unwrap(), forgotten).unwrap();
     let format = "#{@paw_agent} #{pane_id}";
     let panes = sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]);
     let pane = panes.stdout.lines().find_map(|line| line.strip_prefix("feat-x ")).unwrap().to_owned();
@@ -66,7 +66,7 @@ fn what_a_person_has_typed_is_not_sent_for_them() {
             .all(|one| one.pending_boot_prompt.is_none())
     };
     wait_until("that is written down", || told().then_some(()));
-    receipts.update(&session, forgotten).unwrap();
+    receipts.update(&session, &receipts.lock().unwrap(), forgotten).unwrap();
     let format = "#{@paw_agent} #{pane_id}";
     let panes = sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]).stdout;
     for (name, text) in [("feat-x ", "delete everything and begin anew"), ("feat-y ", PROMPT)] {

@@ -4,10 +4,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log::{self, Draft, MessageLog, SessionId};
 use paw_broker::message::{Answer, Message, Question};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionName};
 use paw_session::Receipts;
 use paw_session::briefing::{self, Assignment, Member, Role, Team};
@@ -47,7 +47,8 @@ impl Session {
         receipt.broker_port = Some(9119);
         let branch = BranchName::new("feat/parser").unwrap();
         receipt.worktrees.push(AgentReceipt::new(branch, self.worktree.clone(), "claude"));
-        Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions")).save(&receipt).unwrap();
+        let receipts = Receipts::at(self.sandbox.home().join(".local/share/git-paw/sessions"));
+        receipts.save(&receipt, &receipts.lock().unwrap()).unwrap();
     }
 
     /// More messages than the numbers that the texts show, for everybody.

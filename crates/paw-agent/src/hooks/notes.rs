@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_core::AgentId;
+use paw_core::paths::{PawDir, rotated};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -82,31 +83,28 @@ impl Note {
 /// The notes of a repository's agents. Only their owner can read them: commands may hold secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notes {
-    dir: PathBuf,
+    files: PawDir,
 }
 
 impl Notes {
     pub fn of(common_dir: &Path) -> Self {
-        Self { dir: common_dir.join("paw/agents") }
+        Self { files: PawDir::of(common_dir) }
     }
 
     /// The directory, made if it is not there, so that it can be watched.
-    pub fn dir(&self) -> io::Result<&Path> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        Ok(&self.dir)
-    }
-
-    fn file(&self, agent: &AgentId) -> PathBuf {
-        self.dir.join(format!("{agent}.jsonl"))
+    pub fn dir(&self) -> io::Result<PathBuf> {
+        let dir = self.files.agents();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        Ok(dir)
     }
 
     /// Adds one line, in one write, so that several hooks of an agent can do it at once.
     pub fn append(&self, agent: &AgentId, note: &Note) -> io::Result<()> {
         let line = format!("{}\n", serde_json::to_string(note)?);
         self.dir()?;
-        let path = self.file(agent);
+        let path = self.files.agent_notes(agent);
         if fs::metadata(&path).is_ok_and(|file| file.len() >= MOST_BYTES) {
-            fs::rename(&path, aside(&path))?;
+            fs::rename(&path, rotated(&path))?;
         }
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
         file.write_all(line.as_bytes())
@@ -114,8 +112,8 @@ impl Notes {
 
     /// Drops what was told of an agent: it is about to be restarted, or is gone.
     pub fn forget(&self, agent: &AgentId) -> io::Result<()> {
-        let path = self.file(agent);
-        for path in [aside(&path), path] {
+        let path = self.files.agent_notes(agent);
+        for path in [rotated(&path), path] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -136,12 +134,8 @@ impl Notes {
     }
 
     pub fn reader(&self, agent: &AgentId) -> Reader {
-        Reader { path: self.file(agent), place: None }
+        Reader { path: self.files.agent_notes(agent), place: None }
     }
-}
-
-fn aside(path: &Path) -> PathBuf {
-    path.with_extension("1.jsonl")
 }
 
 /// A place in the notes of one agent.
@@ -167,7 +161,7 @@ impl Reader {
         if let Some(place) = self.place {
             if place.file == now {
                 offset = place.offset;
-            } else if let Some(mut before) = open(&aside(&self.path))?
+            } else if let Some(mut before) = open(&rotated(&self.path))?
                 && before.metadata()?.ino() == place.file
             {
                 read_on(&mut before, place.offset, &mut notes)?;
@@ -233,7 +227,7 @@ mod tests {
         notes.append(&agent(), &note("c")).unwrap();
         assert_eq!(reader.news().unwrap(), [note("c")]);
         assert_eq!(notes.reader(&agent()).news().unwrap().len(), 3, "a new reader begins anew");
-        let mode = fs::metadata(notes.file(&agent())).unwrap().permissions().mode();
+        let mode = fs::metadata(notes.files.agent_notes(&agent())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         notes.forget(&agent()).unwrap();
         notes.forget(&agent()).unwrap();
@@ -246,7 +240,7 @@ mod tests {
         let notes = Notes::of(dir.path());
         notes.append(&agent(), &note("a")).unwrap();
         let line = format!("{}\n", serde_json::to_string(&note("b")).unwrap());
-        let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+        let mut file = OpenOptions::new().append(true).open(notes.files.agent_notes(&agent())).unwrap();
         let mut reader = notes.reader(&agent());
         file.write_all(&line.as_bytes()[..9]).unwrap();
         assert_eq!(reader.news().unwrap(), [note("a")]);
@@ -263,7 +257,7 @@ mod tests {
         reader.news().unwrap();
         notes.append(&agent(), &note("b")).unwrap();
         let padding = " ".repeat(usize::try_from(MOST_BYTES).unwrap());
-        let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+        let mut file = OpenOptions::new().append(true).open(notes.files.agent_notes(&agent())).unwrap();
         file.write_all(format!("{padding}\n").as_bytes()).unwrap();
         notes.append(&agent(), &note("c")).unwrap();
         assert_eq!(reader.news().unwrap(), [note("b"), note("c")]);
@@ -284,7 +278,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let notes = Notes::of(dir.path());
             notes.append(&agent(), &note("a")).unwrap();
-            let mut file = OpenOptions::new().append(true).open(notes.file(&agent())).unwrap();
+            let mut file = OpenOptions::new().append(true).open(notes.files.agent_notes(&agent())).unwrap();
             file.write_all(&bytes).unwrap();
             file.write_all(b"\n").unwrap();
             notes.append(&agent(), &note("b")).unwrap();

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::{ReportDir, TaskmasterDir};
 use paw_host::files::{self, Access, FileError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -31,100 +32,101 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDir {
     pub id: RunId,
-    pub path: PathBuf,
-    state: PathBuf,
+    files: ReportDir,
+    kept: TaskmasterDir,
 }
 
 impl RunDir {
     /// Makes the directory of a new run. Two that begin in the same second get two directories.
     pub fn create(project: &TaskProject, began: Timestamp) -> Result<Self, FileError> {
-        let runs = project.runs_dir();
+        let runs = project.files().runs();
         files::create_dir(&runs)?;
         loop {
             let id = RunId::of(began, |name| runs.join(name).exists());
             let run = Self::of(project, id);
-            match fs::create_dir(&run.path) {
-                Ok(()) => break files::create_dir(&run.path.join("test-results")).map(|()| run),
+            match fs::create_dir(run.path()) {
+                Ok(()) => break files::create_dir(&run.files.test_results()).map(|()| run),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => break Err(FileError { action: "create", path: run.path, source }),
+                Err(source) => {
+                    break Err(FileError { action: "create", path: run.path().to_path_buf(), source });
+                }
             }
         }
     }
 
     pub fn of(project: &TaskProject, id: RunId) -> Self {
-        let state = project.root.join(".taskmaster/state");
-        Self { path: project.runs_dir().join(id.as_str()), id, state }
+        let kept = project.files();
+        Self { files: kept.run(id.as_str()), id, kept }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.files.path()
+    }
+
+    pub fn files(&self) -> &ReportDir {
+        &self.files
     }
 
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FileError> {
-        write_soon(&self.path.join("manifest.json"), json_text(&self.path, manifest)?.as_bytes())
+        write_soon(&self.files.manifest(), json_text(self.path(), manifest)?.as_bytes())
     }
 
     pub fn log(&self, at: Timestamp, phase: &str, fields: Value) -> Result<(), FileError> {
-        append(&self.path.join("log.jsonl"), &log::line(at, phase, fields))
+        append(&self.files.log(), &log::line(at, phase, fields))
     }
 
     pub fn add_commit(&self, sha: &str) -> Result<(), FileError> {
-        append(&self.path.join("commits.txt"), sha)
+        append(&self.files.commits(), sha)
     }
 
     /// Writes a result and returns where.
     pub fn write_result(&self, occasion: Occasion<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
-        let path = self.path.join("test-results").join(occasion.file_name());
+        let path = self.files.test_results().join(occasion.file_name());
         write_soon(&path, json_text(&path, result)?.as_bytes())?;
         Ok(path)
     }
 
     /// What an executor was told.
     pub fn write_prompt(&self, name: &str, prompt: &str) -> Result<(), FileError> {
-        let path = self.path.join("executor").join(format!("{name}.prompt.md"));
-        write_soon(&path, prompt.as_bytes())
+        write_soon(&self.files.prompt(name), prompt.as_bytes())
     }
 
     /// Where everything that an executor says is kept.
     pub fn executor_log(&self, name: &str) -> PathBuf {
-        self.path.join("executor").join(format!("{name}.log"))
+        self.files.executor_log(name)
     }
 
     pub fn write_pull_request(&self, body: &str) -> Result<(), FileError> {
-        files::write_atomic(&self.path.join("pr.md"), body.as_bytes(), Access::Usual)
+        files::write_atomic(&self.files.pull_request(), body.as_bytes(), Access::Usual)
     }
 
     /// Where a run stands, after every step of it.
     pub fn write_checkpoint(&self, run: &Run, notes: &Notes) -> Result<(), FileError> {
         let stored = Checkpoint { run: run.checkpoint(), notes: notes.clone() };
-        write_json(&self.checkpoint_file(), &stored)?;
+        write_json(&self.kept.checkpoint(self.id.as_str()), &stored)?;
         let status = crate::engine::view::status(run);
         let view = serde_json::json!({"runId": self.id, "status": status, "run": stored.run});
-        let path = self.state.join("current-run.json");
+        let path = self.kept.current_run();
         write_soon(&path, json_text(&path, &view)?.as_bytes())
     }
 
     pub fn load_checkpoint(&self) -> Result<Option<Checkpoint>, FileError> {
-        load_json(&self.checkpoint_file())
+        load_json(&self.kept.checkpoint(self.id.as_str()))
     }
 
     /// What the suite said before the subtask at hand; a resumed run is held against it too.
     pub fn write_baseline(&self, baseline: &Report) -> Result<(), FileError> {
-        write_json(&self.baseline_file(), baseline)
+        write_json(&self.kept.baseline(self.id.as_str()), baseline)
     }
 
     pub fn load_baseline(&self) -> Result<Option<Report>, FileError> {
-        load_json(&self.baseline_file())
-    }
-
-    fn checkpoint_file(&self) -> PathBuf {
-        self.state.join("runs").join(format!("{}.json", self.id))
-    }
-
-    fn baseline_file(&self) -> PathBuf {
-        self.state.join("runs").join(format!("{}.baseline.json", self.id))
+        load_json(&self.kept.baseline(self.id.as_str()))
     }
 }
 
 /// The newest run that has a checkpoint.
 pub fn find_latest(project: &TaskProject) -> Option<RunDir> {
-    let entries = fs::read_dir(project.root.join(".taskmaster/state/runs")).ok()?;
+    let entries = fs::read_dir(project.files().checkpoints()).ok()?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let ids = names.filter_map(|name| RunId::parse(name.strip_suffix(".json")?));
     ids.max().map(|id| RunDir::of(project, id))

@@ -1,5 +1,6 @@
 //! What a changed file is: a test, a list of dependencies, a setting of the test runner, ours, or the product itself.
 
+use paw_core::paths::{CheckoutDir, TaskmasterDir};
 use std::path::Path;
 
 use globset::{Glob, GlobMatcher};
@@ -51,7 +52,7 @@ impl Rules {
 
     pub fn kind(&self, path: &Path) -> Kind {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.ends_with(".taskmaster/tasks/tasks.json") || path == Path::new("tasks/tasks.json") {
+        if path.ends_with(TaskmasterDir::TASKS) || path == Path::new(TaskmasterDir::OLD_TASKS) {
             Kind::Tasks
         } else if is_settings(path) {
             // They say how tests are run and what is enough.
@@ -73,13 +74,13 @@ impl Rules {
 }
 
 fn is_settings(path: &Path) -> bool {
-    path.ends_with(".taskmaster/config.json")
-        || path.ends_with(".git-paw/config.toml")
-        || path == Path::new(".taskmasterconfig")
+    path.ends_with(TaskmasterDir::CONFIG)
+        || path.ends_with(CheckoutDir::CONFIG)
+        || path == Path::new(TaskmasterDir::OLD_CONFIG)
 }
 
 fn is_ours(part: &str) -> bool {
-    matches!(part, ".taskmaster" | ".git-paw")
+    matches!(part, TaskmasterDir::NAME | CheckoutDir::NAME)
 }
 
 fn is_lock_file(name: &str) -> bool {

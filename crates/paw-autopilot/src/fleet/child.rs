@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paw_core::PawError;
+use paw_core::paths::TaskmasterDir;
 use paw_host::files::FileError;
 use paw_host::process::{Command, Stopper, Stream};
 
@@ -15,7 +16,6 @@ use super::ending::{Ending, read};
 
 /// A document is far smaller; more is a program gone wild.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
-const OUTPUT: &str = ".taskmaster/state/output.log";
 
 /// Ends the processes that run, and those that are about to start.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ pub(super) fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Ending, PawError> {
     let program = paw_host::process::own_program()?;
-    let path = project.join(OUTPUT);
+    let path = TaskmasterDir::of(project).output_log();
     let kept = OpenOptions::new().append(true).create(true).open(&path);
     let mut kept = kept.map_err(FileError::when("write", &path))?;
     // A process with the mark is ended with it, so no other process may have it.

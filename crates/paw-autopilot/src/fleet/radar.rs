@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paw_broker::radar::{Facts, Kind, Patrol, Signal};
 use paw_broker::watch::{self, Target};
 use paw_broker::{Message, SessionId};
+use paw_core::paths::{PawDir, TaskmasterDir};
 use paw_core::{AgentId, PawError};
 use paw_host::config;
 use paw_session::lifecycle::Session;
@@ -66,10 +67,10 @@ impl Radar {
         let agents = task_agents(plan, link.as_ref().map(SessionLink::members).unwrap_or_default());
         let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
         let mut settings =
-            watch::Settings::new(&site.repo.common_dir, site.repo.common_dir.join("paw/autopilot-radar"));
+            watch::Settings::new(&site.repo.common_dir, PawDir::of(&site.repo.common_dir).autopilot_radar());
         settings.bases =
             vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
-        settings.excluded.push(inside.join(".taskmaster"));
+        settings.excluded.push(inside.join(TaskmasterDir::NAME));
         let link = link.map(|link| Arc::new(Mutex::new(link)));
         let conflict = config::load_layers(Some(&site.repo.root), None)?.resolve()?.supervisor;
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();

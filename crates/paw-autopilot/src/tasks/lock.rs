@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use paw_core::paths::tasks_lock;
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, FileError};
 
@@ -34,7 +35,7 @@ struct Identity(u64, u64);
 impl TaskLock {
     /// Waits until nobody else holds the lock of `file`.
     pub(super) fn take(file: &Path) -> Result<Self, TaskError> {
-        let path = PathBuf::from(format!("{}.lock", file.display()));
+        let path = tasks_lock(file);
         if let Some(dir) = file.parent() {
             files::create_dir(dir)?;
         }

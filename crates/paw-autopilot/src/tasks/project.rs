@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::TaskmasterDir;
 use paw_host::files::{self, Access};
 
 use super::TaskError;
@@ -18,7 +19,7 @@ use super::tag::{TagName, TagWishes, resolve};
 
 /// What marks a project, the usual place first.
 const MARKERS: [&str; 4] =
-    [".taskmaster/tasks/tasks.json", ".taskmaster", ".taskmasterconfig", "tasks/tasks.json"];
+    [TaskmasterDir::TASKS, TaskmasterDir::NAME, TaskmasterDir::OLD_CONFIG, TaskmasterDir::OLD_TASKS];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskProject {
@@ -39,27 +40,21 @@ impl TaskProject {
             .map(Self::at)
     }
 
+    pub fn files(&self) -> TaskmasterDir {
+        TaskmasterDir::of(&self.root)
+    }
+
     /// The usual place, unless only the old one is there.
     pub fn tasks_file(&self) -> PathBuf {
-        self.usual_or_old(".taskmaster/tasks/tasks.json", "tasks/tasks.json")
+        usual_or_old(self.files().tasks(), self.files().old_tasks())
     }
 
     pub fn config_file(&self) -> PathBuf {
-        self.usual_or_old(".taskmaster/config.json", ".taskmasterconfig")
+        usual_or_old(self.files().config(), self.files().old_config())
     }
 
     pub fn state_file(&self) -> PathBuf {
-        self.root.join(".taskmaster/state.json")
-    }
-
-    /// Where runs leave their artifacts.
-    pub fn runs_dir(&self) -> PathBuf {
-        self.root.join(".taskmaster/reports/runs")
-    }
-
-    fn usual_or_old(&self, usual: &str, old: &str) -> PathBuf {
-        let (usual, old) = (self.root.join(usual), self.root.join(old));
-        if old.is_file() && !usual.exists() { old } else { usual }
+        self.files().state_file()
     }
 
     pub fn load_tasks(&self) -> Result<TaskFile, TaskError> {
@@ -70,17 +65,12 @@ impl TaskProject {
 
     /// The state, else the one that was kept aside while there was none.
     pub fn load_state(&self) -> Result<State, TaskError> {
-        for path in [self.state_file(), self.own_state_file()] {
+        for path in [self.state_file(), self.files().active_tag()] {
             if let Some(text) = files::load_text(&path)? {
                 return State::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem });
             }
         }
         Ok(State::default())
-    }
-
-    /// Where the active tag is kept where `state.json` would be a new file that git asks about.
-    fn own_state_file(&self) -> PathBuf {
-        self.root.join(".taskmaster/state/active-tag.json")
     }
 
     pub fn load_settings(&self) -> Result<Settings, TaskError> {
@@ -168,7 +158,7 @@ impl TaskProject {
         aside: bool,
         now: Timestamp,
     ) -> Result<(), TaskError> {
-        let path = if aside { self.own_state_file() } else { self.state_file() };
+        let path = if aside { self.files().active_tag() } else { self.state_file() };
         let before = files::load_text(&path)?;
         let after = state::set_active_tag(before.as_deref(), tag, branch, now)
             .map_err(|problem| TaskError::Unreadable { path: path.clone(), problem })?;
@@ -216,6 +206,10 @@ pub fn require_item<'a>(file: &'a TaskFile, tag: &TagName, item: &ItemId) -> Res
         ItemId::Subtask(_, id) if task.find_subtask(id).is_none() => Err(missing()),
         _ => Ok(task),
     }
+}
+
+fn usual_or_old(usual: PathBuf, old: PathBuf) -> PathBuf {
+    if old.is_file() && !usual.exists() { old } else { usual }
 }
 
 fn unreadable(path: &Path, problem: FileShapeError) -> TaskError {

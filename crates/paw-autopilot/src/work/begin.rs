@@ -152,8 +152,7 @@ fn unusable(run: &TestRun, limit: u64) -> Option<String> {
 }
 
 pub(super) fn take_lock(site: &Site) -> Result<Lock, WorkError> {
-    let path = site.project.root.join(".taskmaster/state/run.lock");
-    let taken = Lock::try_take(&path)?;
+    let taken = Lock::try_take(&site.project.files().run_lock())?;
     keep_out_of_git(site)?;
     taken.ok_or_else(|| WorkError::Busy(site.project.root.clone()))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use paw_core::paths::TaskmasterDir;
 use paw_host::{clock, files};
 use serde_json::json;
 
@@ -16,9 +17,6 @@ use crate::coverage::changed::{ChangedLines, Changes, changed_lines};
 use crate::coverage::touched::touched;
 use crate::evidence::{FileChange, Kind, Objection};
 use crate::runners::Place;
-
-/// Where files go that came with a measurement.
-const SWEPT: &str = ".taskmaster/state/put-aside";
 
 /// How coverage is measured, as far as it was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +92,7 @@ impl Work {
     /// Files that came with the measurement are no part of a commit. They are put aside, in case somebody has written them.
     fn sweep_up(&mut self) -> Result<(), WorkError> {
         let Some(before) = self.last_look() else { return Ok(()) };
-        let aside = self.site.project.root.join(SWEPT);
+        let aside = self.site.project.files().put_aside();
         let mut swept = Vec::new();
         for change in before.until(&Seen::look(&self.site)?) {
             let to = aside.join(&change.path);
@@ -108,7 +106,10 @@ impl Work {
         if swept.is_empty() {
             return Ok(());
         }
-        self.log("coverage", json!({"status": "put-aside", "files": swept, "to": SWEPT}))
+        self.log(
+            "coverage",
+            json!({"status": "put-aside", "files": swept, "to": TaskmasterDir::relative().put_aside()}),
+        )
     }
 
     /// The lines of code that differ from how the subtask began, by file as the project sees it.

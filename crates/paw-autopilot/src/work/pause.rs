@@ -25,7 +25,7 @@ pub struct PauseWish {
 
 impl PauseWish {
     pub fn of(project: &TaskProject) -> Self {
-        let file = project.root.join(".taskmaster/state/pause-wanted");
+        let file = project.files().pause_request();
         Self { file, raised: Arc::new(AtomicBool::new(false)) }
     }
 

@@ -109,7 +109,7 @@ impl Work {
 
     fn gh_args(&self) -> Vec<String> {
         let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
-        let body = format!("{}pr.md", self.report_path());
+        let body = self.pull_request_path();
         let args = [
             "pr",
             "create",

@@ -30,7 +30,7 @@ impl Work {
         };
         let result = TestResult::of(occasion, tests, coverage, clock::now());
         let path = self.dir.write_result(occasion, &result)?;
-        self.notes.last_result = path.strip_prefix(&self.dir.path).ok().map(Path::to_path_buf);
+        self.notes.last_result = path.strip_prefix(self.dir.path()).ok().map(Path::to_path_buf);
         let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
             "tests": counts(&tests.report), "attempts": attempt});
         match judgement {

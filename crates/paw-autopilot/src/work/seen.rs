@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::CheckoutDir;
+use paw_core::paths::TaskmasterDir;
 use paw_host::files::{self, Access};
 use serde::{Deserialize, Serialize};
 
@@ -81,27 +83,27 @@ impl Seen {
 
 /// The list of tasks, and the settings that say how tests are run and what is enough.
 fn guarded(site: &Site) -> Vec<PathBuf> {
-    let files =
-        [site.project.tasks_file(), site.project.config_file(), site.top.join(".git-paw/config.toml")];
+    let files = [site.project.tasks_file(), site.project.config_file(), CheckoutDir::of(&site.top).config()];
     files.iter().filter_map(|file| file.strip_prefix(&site.top).ok().map(Path::to_path_buf)).collect()
 }
 
 /// Kept by git-paw and its tasks.
 pub fn is_ours(path: &Path) -> bool {
-    let old = ["tasks/tasks.json", ".taskmasterconfig"].iter().any(|old| path == Path::new(old));
-    old || path.iter().any(|part| part == ".taskmaster" || part == ".git-paw")
+    let old = [TaskmasterDir::OLD_TASKS, TaskmasterDir::OLD_CONFIG].iter().any(|old| path == Path::new(old));
+    old || path.iter().any(|part| part == TaskmasterDir::NAME || part == CheckoutDir::NAME)
 }
 
 /// Written by every run, committed by none.
 pub fn is_report(path: &Path) -> bool {
     let parts: Vec<_> = path.iter().collect();
-    parts.windows(2).any(|pair| pair[0] == ".taskmaster" && (pair[1] == "reports" || pair[1] == "state"))
+    let own = [TaskmasterDir::REPORTS, TaskmasterDir::STATE];
+    parts.windows(2).any(|pair| pair[0] == TaskmasterDir::NAME && own.iter().any(|own| pair[1] == *own))
 }
 
 /// Keeps what runs write out of `git status`, by a `.gitignore` that ignores itself too.
 pub fn keep_out_of_git(site: &Site) -> Result<(), WorkError> {
-    for dir in [".taskmaster/state", ".taskmaster/reports/runs"] {
-        let ignore = site.project.root.join(dir).join(".gitignore");
+    for dir in [site.project.files().state(), site.project.files().runs()] {
+        let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             files::write_atomic(&ignore, b"*\n", Access::Usual)?;
         }

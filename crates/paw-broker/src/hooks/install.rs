@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use paw_core::paths::AGENT_FILE;
+use paw_core::paths::BRANCH_FILE;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{Access, FileError, load_text, write_atomic};
 use paw_host::git::{Git, GitError, Repo, find_admin_dir};
 
-use super::script::{AGENT_FILE, ALWAYS, BRANCH_FILE, WHERE_NEEDED, script};
+use super::script::{ALWAYS, WHERE_NEEDED, script};
 
 /// Hooks that could not be installed or removed.
 #[derive(Debug, thiserror::Error)]
@@ -49,32 +52,17 @@ pub struct HookSetup {
 /// Everything of ours that all worktrees share.
 struct Place {
     common_dir: PathBuf,
-    dir: PathBuf,
+    dir: PawDir,
 }
 
 impl Place {
     fn of(common_dir: &Path) -> Self {
         let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
-        // Apart from what agents in a sandbox may write to: a hook runs outside of it.
-        Self { dir: common_dir.join("paw-hooks"), common_dir }
-    }
-
-    fn hooks(&self) -> PathBuf {
-        self.dir.join("hooks")
-    }
-
-    /// Names our hooks directory; included by the repository's configuration.
-    fn include(&self) -> PathBuf {
-        self.dir.join("hooks.gitconfig")
+        Self { dir: PawDir::of(&common_dir), common_dir }
     }
 
     fn config(&self) -> PathBuf {
         self.common_dir.join("config")
-    }
-
-    /// The configuration before and after our line, so that it can be given back to the byte.
-    fn kept(&self, when: &str) -> PathBuf {
-        self.dir.join(format!("config.{when}"))
     }
 
     /// Every linked worktree of this repository. In a pattern, a backslash takes the meaning from what follows.
@@ -108,7 +96,7 @@ pub fn install_all(setups: &[HookSetup]) -> Result<(), HookError> {
     let git = Git::at(repo.worktree.as_deref().unwrap_or(&first.worktree));
     for name in ALWAYS.into_iter().chain(needed(&git, &place)?) {
         let text = script(name, &first.program);
-        write_atomic(&place.hooks().join(name), text.as_bytes(), Access::Executable)?;
+        write_atomic(&place.dir.hook_scripts().join(name), text.as_bytes(), Access::Executable)?;
     }
     include(&git, &place)?;
     setups.iter().zip(admins).try_for_each(|(setup, admin)| mark(setup, &admin))
@@ -140,15 +128,15 @@ fn mark(setup: &HookSetup, admin: &Path) -> Result<(), HookError> {
 /// Hooks that are run so often that passing them on is only worth it where there is one.
 fn needed(git: &Git, place: &Place) -> Result<Vec<&'static str>, HookError> {
     let configured = git.find(["config", "--type=path", "--get-all", "core.hooksPath"])?.unwrap_or_default();
-    let ours = place.hooks().display().to_string();
+    let ours = place.dir.hook_scripts().display().to_string();
     let dir = configured.lines().rfind(|line| *line != ours);
     let dir = dir.map_or_else(|| place.common_dir.join("hooks"), |dir| git.dir().join(dir));
     Ok(WHERE_NEEDED.into_iter().filter(|name| dir.join(name).is_file()).collect())
 }
 
 fn include(git: &Git, place: &Place) -> Result<(), HookError> {
-    let include = place.include();
-    let hooks = place.hooks().display().to_string();
+    let include = place.dir.hooks_config();
+    let hooks = place.dir.hook_scripts().display().to_string();
     if load_text(&include)?.is_none() {
         write_atomic(&include, b"", Access::Usual)?;
     }
@@ -162,8 +150,8 @@ fn include(git: &Git, place: &Place) -> Result<(), HookError> {
     let before = read(&place.config())?;
     change_config(git, ["config", "--file", &config, &condition, &file])?;
     // A configuration may hold a password, and be its owner's alone.
-    write_atomic(&place.kept("before"), &before, Access::Private)?;
-    write_atomic(&place.kept("after"), &read(&place.config())?, Access::Private)?;
+    write_atomic(&place.dir.kept_config("before"), &before, Access::Private)?;
+    write_atomic(&place.dir.kept_config("after"), &read(&place.config())?, Access::Private)?;
     Ok(())
 }
 
@@ -209,17 +197,17 @@ pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
             change_config(&git, ["config", "--file", &config, "--unset-all", &condition])?;
         }
     }
-    for file in [place.include(), place.kept("before"), place.kept("after")] {
+    for file in [place.dir.hooks_config(), place.dir.kept_config("before"), place.dir.kept_config("after")] {
         remove(&file)?;
     }
-    match fs::remove_dir_all(place.hooks()) {
+    match fs::remove_dir_all(place.dir.hook_scripts()) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(FileError { action: "remove", path: place.hooks(), source }.into());
+            return Err(FileError { action: "remove", path: place.dir.hook_scripts(), source }.into());
         }
         _ => {}
     }
     // Only if nothing else is in it.
-    let _ = fs::remove_dir(&place.dir);
+    let _ = fs::remove_dir(place.dir.hooks());
     Ok(())
 }
 
@@ -233,7 +221,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
 }
 
 fn read_kept(place: &Place, when: &str) -> Option<Vec<u8>> {
-    fs::read(place.kept(when)).ok()
+    fs::read(place.dir.kept_config(when)).ok()
 }
 
 fn remove(path: &Path) -> Result<(), FileError> {

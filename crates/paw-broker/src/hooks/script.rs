@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use paw_core::paths::{AGENT_FILE, BRANCH_FILE};
 use paw_host::process::shell_quote;
 
 /// The hooks git runs in a worktree. Those that run many times for one command are passed on only where there is
@@ -32,10 +33,6 @@ pub(super) const WHERE_NEEDED: [&str; 6] = [
     "reference-transaction",
 ];
 
-/// Files in a worktree's own git directory: who works there, and on which branch.
-pub(super) const AGENT_FILE: &str = "paw-agent";
-pub(super) const BRANCH_FILE: &str = "paw-branch";
-
 const PASS_ON: &str = r#"#!/bin/sh
 # Made by git-paw and removed with the session. Runs the hook that would have run without it.
 name=${0##*/}
@@ -56,7 +53,7 @@ exec "$hook" "$@"
 "#;
 
 /// On another branch than the worktree's own nothing is committed. A detached HEAD is a rebase, or somebody's wish.
-const GUARD: &str = r#"file=$(git rev-parse --path-format=absolute --git-path paw-branch)
+const GUARD: &str = r#"file=$(git rev-parse --path-format=absolute --git-path "$branch_file")
 if [ -f "$file" ]; then
     expected=$(cat "$file")
     branch=$(git symbolic-ref --quiet HEAD)
@@ -75,7 +72,7 @@ if [ -n "$hook" ]; then
     "$hook" "$@"
     status=$?
 fi
-if [ -f "$(git rev-parse --path-format=absolute --git-path paw-agent)" ] && [ -x "$program" ]; then
+if [ -f "$(git rev-parse --path-format=absolute --git-path "$agent_file")" ] && [ -x "$program" ]; then
     commit=$(git rev-parse --verify --quiet HEAD)
     [ -z "$commit" ] || "$program" __commit-signal "$commit" </dev/null >/dev/null 2>&1 &
 fi
@@ -85,8 +82,11 @@ exit "$status"
 /// The hook of that name. `program` is told of new commits.
 pub(super) fn script(name: &str, program: &Path) -> String {
     match name {
-        "post-commit" => format!("{PASS_ON}program={}\n{SIGNAL}", shell_quote(program.as_os_str())),
-        "pre-commit" | "pre-merge-commit" => format!("{PASS_ON}{GUARD}{RUN}"),
+        "post-commit" => {
+            let program = shell_quote(program.as_os_str());
+            format!("{PASS_ON}program={program}\nagent_file={AGENT_FILE}\n{SIGNAL}")
+        }
+        "pre-commit" | "pre-merge-commit" => format!("{PASS_ON}branch_file={BRANCH_FILE}\n{GUARD}{RUN}"),
         _ => format!("{PASS_ON}{RUN}"),
     }
 }

@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::AgentId;
+use paw_core::paths::AGENT_FILE;
 use paw_host::files::load_text;
 use paw_host::git::{Git, GitError};
 use serde_json::Value;
 
 use super::install::HookError;
-use super::script::AGENT_FILE;
 use crate::message::{Artifact, Message};
 
 /// A signal names at most this many files, in this many bytes of JSON, and then how many there are. A broker takes

@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, Access, FileError};
 
 use super::{Keys, Token};
 use crate::log::{LogError, MessageLog, SessionId};
-
-/// Beside the log.
-pub(crate) const OPERATOR_FILE: &str = "operator-token";
 
 /// A token that cannot be made or kept.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +41,7 @@ pub struct Keyring {
 impl Keyring {
     /// The keyring beside `log`, in the repository's own directory for us.
     pub fn new(log: &Arc<dyn MessageLog>, paw_dir: &Path) -> Self {
-        Self { log: Arc::clone(log), operator_file: paw_dir.join(OPERATOR_FILE) }
+        Self { log: Arc::clone(log), operator_file: PawDir::at(paw_dir).operator_token() }
     }
 
     /// A new token for an agent. An older one of the same agent in the same session is no longer valid.

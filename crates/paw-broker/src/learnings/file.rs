@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::CheckoutDir;
+use paw_core::paths::lock_of;
 use paw_core::text;
 use paw_host::files::{self, Access, FileError, Lock};
 
@@ -14,7 +16,7 @@ use crate::log::SessionId;
 
 /// Where the file of a repository is.
 pub fn path(repository: &Path) -> PathBuf {
-    repository.join(".git-paw").join("session-learnings.md")
+    CheckoutDir::of(repository).learnings()
 }
 
 /// Brings the session's block in the repository's file up to date. Says whether there was anything to write.
@@ -28,7 +30,7 @@ pub fn update(
         return Ok(false);
     }
     let path = path(repository);
-    let lock = path.with_extension("lock");
+    let lock = lock_of(&path);
     // A repository may bring links, and what they lead to is not ours to write.
     for file in [&path, &lock] {
         files::require_no_link(repository, file)?;

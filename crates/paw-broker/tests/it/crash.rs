@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::{Keyring, Token};
 use paw_broker::log::{self, PageLimit};
 use paw_broker::{Broker, SessionId};
+use paw_core::paths::PawDir;
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
 

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
+use paw_core::paths::{ConfigDir, DataDir, RuntimeDir};
 
 /// Our own directories. Nothing here exists until somebody writes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
-    config: PathBuf,
-    data: PathBuf,
-    runtime: Option<PathBuf>,
+    config: ConfigDir,
+    data: DataDir,
+    runtime: RuntimeDir,
 }
 
 impl Dirs {
@@ -32,34 +33,39 @@ impl Dirs {
                     .hint(format!("set HOME or {name} to an absolute path"))
             })
         };
-        Ok(Self {
-            config: base("XDG_CONFIG_HOME", ".config")?.join("git-paw"),
-            data: base("XDG_DATA_HOME", ".local/share")?.join("git-paw"),
-            runtime: absolute("XDG_RUNTIME_DIR").map(|dir| dir.join("git-paw")),
-        })
+        let config = ConfigDir::below(&base("XDG_CONFIG_HOME", ".config")?);
+        let data = DataDir::below(&base("XDG_DATA_HOME", ".local/share")?);
+        let runtime = absolute("XDG_RUNTIME_DIR");
+        let runtime = runtime.map_or_else(|| RuntimeDir::of(data.path()), |dir| RuntimeDir::below(&dir));
+        Ok(Self { config, data, runtime })
     }
 
     /// The user's own configuration file.
     pub fn config_file(&self) -> PathBuf {
-        self.config.join("config.toml")
+        self.config.config()
     }
 
     pub fn config_dir(&self) -> &Path {
-        &self.config
+        self.config.path()
     }
 
     pub fn data_dir(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// The files in it.
+    pub fn data(&self) -> &DataDir {
         &self.data
     }
 
     /// Session receipts, one JSON file each.
     pub fn sessions_dir(&self) -> PathBuf {
-        self.data.join("sessions")
+        self.data.sessions()
     }
 
     /// Sockets: the runtime directory where the system has one, else beside our data.
-    pub fn runtime_dir(&self) -> &Path {
-        self.runtime.as_deref().unwrap_or(&self.data)
+    pub fn runtime(&self) -> &RuntimeDir {
+        &self.runtime
     }
 }
 
@@ -78,7 +84,7 @@ mod tests {
         let dirs = dirs(&[], Some("/home/u")).unwrap();
         assert_eq!(dirs.config_file(), Path::new("/home/u/.config/git-paw/config.toml"));
         assert_eq!(dirs.sessions_dir(), Path::new("/home/u/.local/share/git-paw/sessions"));
-        assert_eq!(dirs.runtime_dir(), Path::new("/home/u/.local/share/git-paw"));
+        assert_eq!(dirs.runtime().path(), Path::new("/home/u/.local/share/git-paw"));
     }
 
     #[test]
@@ -87,7 +93,7 @@ mod tests {
         let dirs = dirs(&set, Some("/home/u")).unwrap();
         assert_eq!(dirs.config_dir(), Path::new("/c/git-paw"));
         assert_eq!(dirs.data_dir(), Path::new("/home/u/.local/share/git-paw"));
-        assert_eq!(dirs.runtime_dir(), Path::new("/run/u/git-paw"));
+        assert_eq!(dirs.runtime().path(), Path::new("/run/u/git-paw"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use paw_core::BranchName;
 
 use super::{ELSEWHERE, Git, GitError, path, run};
+use crate::locks::WorktreesLock;
 use crate::process::{Command, is_executable};
 
 /// Where the branch of a new worktree comes from.
@@ -53,6 +54,7 @@ impl Git {
         dir: &Path,
         branch: &BranchName,
         source: &BranchSource,
+        _lock: &WorktreesLock,
     ) -> Result<(), GitError> {
         let mut args: Vec<OsString> = ["worktree", "add", "--quiet", "--no-checkout"].map(Into::into).into();
         match source {

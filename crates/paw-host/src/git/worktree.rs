@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use paw_core::BranchName;
 
 use super::{Git, GitError, path};
+use crate::locks::WorktreesLock;
 
 /// One entry of `git worktree list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,24 +46,38 @@ impl Git {
         Ok(parse(&self.run(["worktree", "list", "--porcelain", "-z"])?))
     }
 
+    /// Creates a worktree on no branch, with further `options` of `git worktree add`.
+    pub fn add_detached_worktree(
+        &self,
+        dir: &Path,
+        commit: &str,
+        options: &[&str],
+        _lock: &WorktreesLock,
+    ) -> Result<(), GitError> {
+        let mut args: Vec<OsString> = ["worktree", "add", "--quiet", "--detach"].map(Into::into).into();
+        args.extend(options.iter().map(Into::into));
+        args.extend(["--".into(), dir.into(), commit.into()]);
+        self.plumb(None, args).map(drop)
+    }
+
     /// Deletes a worktree with everything in it, locked or not, and forgets it.
-    pub fn remove_worktree(&self, dir: &Path) -> Result<(), GitError> {
+    pub fn remove_worktree(&self, dir: &Path, _lock: &WorktreesLock) -> Result<(), GitError> {
         let args: [OsString; 6] =
             ["worktree".into(), "remove".into(), "--force".into(), "--force".into(), "--".into(), dir.into()];
         self.run(args).map(drop)
     }
 
     /// Forgets every worktree whose directory is gone, except locked ones.
-    pub fn prune_worktrees(&self) -> Result<(), GitError> {
+    pub fn prune_worktrees(&self, _lock: &WorktreesLock) -> Result<(), GitError> {
         self.run(["worktree", "prune"]).map(drop)
     }
 
     /// Tells the linked worktrees where the repository is, after it was moved.
-    pub fn repair_worktrees(&self) -> Result<(), GitError> {
+    pub fn repair_worktrees(&self, _lock: &WorktreesLock) -> Result<(), GitError> {
         self.run(["worktree", "repair"]).map(drop)
     }
 
-    pub fn unlock_worktree(&self, dir: &Path) -> Result<(), GitError> {
+    pub fn unlock_worktree(&self, dir: &Path, _lock: &WorktreesLock) -> Result<(), GitError> {
         let args: [OsString; 4] = ["worktree".into(), "unlock".into(), "--".into(), dir.into()];
         self.run(args).map(drop)
     }

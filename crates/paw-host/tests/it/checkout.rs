@@ -4,6 +4,7 @@ use std::path::Path;
 
 use paw_core::BranchName;
 use paw_host::git::{self, BranchSource, Git};
+use paw_host::locks::WorktreesLock;
 use paw_testkit::Sandbox;
 
 fn branch(name: &str) -> BranchName {
@@ -43,7 +44,8 @@ fn registration_and_checkout_are_two_steps() {
     let git = Git::at(&repo.root);
     let head = repo.git(["rev-parse", "HEAD"]);
     let dir = sandbox.root().join("linked");
-    git.register_worktree(&dir, &branch("topic"), &BranchSource::NewAt(head.clone())).unwrap();
+    let lock = WorktreesLock::wait(&repo.root.join(".git")).unwrap();
+    git.register_worktree(&dir, &branch("topic"), &BranchSource::NewAt(head.clone()), &lock).unwrap();
     assert!(!dir.join("README.md").exists());
     let state = git.branch_state(&branch("topic"), &repo.root.join(".git")).unwrap();
     assert_eq!(
@@ -60,7 +62,7 @@ fn registration_and_checkout_are_two_steps() {
     assert_eq!(git::find_admin_dir(&common, &dir).as_deref(), Some(admin.as_path()));
     assert_eq!(git::worktree_of(&admin).as_deref(), Some(dir.as_path()));
     assert_eq!(git::find_admin_dir(&common, Path::new("/else/where")), None);
-    git.remove_worktree(&dir).unwrap();
+    git.remove_worktree(&dir, &lock).unwrap();
     git.delete_branch(&branch("topic")).unwrap();
     assert_eq!(git.branch_state(&branch("topic"), &repo.root.join(".git")).unwrap().commit, None);
 }

@@ -7,8 +7,9 @@ use std::{io, thread};
 
 use paw_broker::SessionId;
 use paw_broker::client::{Client, Connection, ConnectionError, Event};
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Token;
+use paw_core::paths::PawDir;
 use paw_host::{clock, files};
 use paw_view::{BrokerView, LOOK_BACK, SessionFacts, ViewEvent};
 use tokio::sync::mpsc;

@@ -5,11 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::CheckoutDir;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{Git, GitError, Repo};
+use paw_host::locks::ExcludeLock;
 
-use super::place::{self, AGENTS_FILE, Facts, Found, LOCAL_FILE};
+use super::place::{self, AGENTS_FILE, Facts, Found};
 use super::{Briefing, exclude, region};
 
 /// A briefing that could not be put in its place.
@@ -31,7 +33,7 @@ impl Diagnostic for BriefingError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::Internal, self);
         match self {
-            Self::Tracked(_) => report.hint(format!("git rm --cached {LOCAL_FILE}")),
+            Self::Tracked(_) => report.hint(format!("git rm --cached {}", CheckoutDir::BRIEFING)),
             Self::InTheWay(_) | Self::Unreadable { .. } => report,
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
@@ -74,8 +76,8 @@ pub fn install(repo: &Repo, worktree: &Path, briefing: &Briefing) -> Result<Inst
 
 /// Puts a briefing beside AGENTS.md, whatever that is: the supervisor's, in the main checkout.
 pub fn install_local(repo: &Repo, dir: &Path, briefing: &Briefing) -> Result<Installed, BriefingError> {
-    let file = dir.join(LOCAL_FILE);
-    let above = dir.join(".git-paw");
+    let file = dir.join(CheckoutDir::BRIEFING);
+    let above = CheckoutDir::of(dir).path().to_path_buf();
     match fs::symlink_metadata(&above) {
         Ok(metadata) if !metadata.is_dir() => return Err(BriefingError::InTheWay(above)),
         Ok(_) | Err(_) => {}
@@ -83,10 +85,10 @@ pub fn install_local(repo: &Repo, dir: &Path, briefing: &Briefing) -> Result<Ins
     if found_at(&file)? == Found::Other {
         return Err(BriefingError::InTheWay(file));
     }
-    if is_tracked(dir, LOCAL_FILE)? {
+    if is_tracked(dir, CheckoutDir::BRIEFING)? {
         return Err(BriefingError::Tracked(file));
     }
-    write(repo, file, LOCAL_FILE, briefing)
+    write(repo, file, CheckoutDir::BRIEFING, briefing)
 }
 
 /// Takes the briefing out of a directory, and makes git see again what nobody uses any more. Everything around it is
@@ -99,12 +101,12 @@ pub fn remove(repo: &Repo, dir: &Path) -> Result<Removed, BriefingError> {
     {
         strip(agents, &bytes, &mut removed)?;
     }
-    let local = dir.join(LOCAL_FILE);
+    let local = dir.join(CheckoutDir::BRIEFING);
     if let Some(bytes) = marked(dir, &local)? {
         strip(local, &bytes, &mut removed)?;
         if dir != repo.root {
             // Only an empty one can be removed.
-            let _ = fs::remove_dir(dir.join(".git-paw"));
+            let _ = fs::remove_dir(CheckoutDir::of(dir).path());
         }
     }
     show_unused(repo)?;
@@ -117,8 +119,10 @@ fn write(
     name: &'static str,
     briefing: &Briefing,
 ) -> Result<Installed, BriefingError> {
-    // First of all: at no moment git may see it.
-    exclude::hide(&repo.common_dir, name)?;
+    // First of all: git must never see it. The lock is held until the file is there, because a rule without a file
+    // is removed.
+    let lock = ExcludeLock::wait(&repo.common_dir)?;
+    exclude::hide(name, &lock)?;
     let before = load(&file)?;
     let put = region::put(before.as_deref(), &briefing.text);
     if before.as_ref() != Some(&put.bytes) {
@@ -154,10 +158,11 @@ fn unfinished(file: &Path) -> String {
 /// Rules for names that no worktree has a briefing under any more.
 fn show_unused(repo: &Repo) -> Result<(), BriefingError> {
     let worktrees = repo.git().worktrees()?;
-    for name in [AGENTS_FILE, LOCAL_FILE] {
+    let lock = ExcludeLock::wait(&repo.common_dir)?;
+    for name in [AGENTS_FILE, CheckoutDir::BRIEFING] {
         let has_one = |dir: &Path| !matches!(marked(dir, &dir.join(name)), Ok(None));
         if !worktrees.iter().any(|worktree| has_one(&worktree.path)) {
-            exclude::show(&repo.common_dir, name)?;
+            exclude::show(name, &lock)?;
         }
     }
     Ok(())

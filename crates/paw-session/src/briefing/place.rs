@@ -1,9 +1,9 @@
 //! In which file a briefing goes. Pure.
 
+use paw_core::paths::CheckoutDir;
+
 /// What most CLIs read by themselves.
 pub const AGENTS_FILE: &str = "AGENTS.md";
-/// Where a briefing goes that must not touch that.
-pub const LOCAL_FILE: &str = ".git-paw/AGENTS.local.md";
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,11 @@ pub(super) struct Facts {
 
 /// The file in the worktree that gets the briefing.
 pub(super) fn choose(facts: Facts) -> &'static str {
-    if facts.tracked || facts.new_in_main || facts.found == Found::Other { LOCAL_FILE } else { AGENTS_FILE }
+    if facts.tracked || facts.new_in_main || facts.found == Found::Other {
+        CheckoutDir::BRIEFING
+    } else {
+        AGENTS_FILE
+    }
 }
 
 #[cfg(test)]
@@ -37,10 +41,10 @@ mod tests {
         let facts = |found, tracked, new_in_main| choose(Facts { found, tracked, new_in_main });
         assert_eq!(facts(Found::Nothing, false, false), AGENTS_FILE);
         assert_eq!(facts(Found::File, false, false), AGENTS_FILE);
-        assert_eq!(facts(Found::File, true, false), LOCAL_FILE);
+        assert_eq!(facts(Found::File, true, false), CheckoutDir::BRIEFING);
         // Deleted but still tracked: a new one would look like a change.
-        assert_eq!(facts(Found::Nothing, true, false), LOCAL_FILE);
-        assert_eq!(facts(Found::Other, false, false), LOCAL_FILE);
-        assert_eq!(facts(Found::Nothing, false, true), LOCAL_FILE);
+        assert_eq!(facts(Found::Nothing, true, false), CheckoutDir::BRIEFING);
+        assert_eq!(facts(Found::Other, false, false), CheckoutDir::BRIEFING);
+        assert_eq!(facts(Found::Nothing, false, true), CheckoutDir::BRIEFING);
     }
 }

@@ -1,49 +1,31 @@
 //! Keeping what a session writes into its repository out of git.
 
-use paw_host::files::{self, Access, FileError, Lock};
+use paw_core::paths::CheckoutDir;
+use paw_host::files::FileError;
 use paw_host::git::Repo;
+use paw_host::locks::ExcludeLock;
 
-/// Our directory, except what people share on purpose.
-const RULES: [&str; 3] = ["/.git-paw/*", "!/.git-paw/config.toml", "!/.git-paw/scripts/"];
-const OURS: &str = "# git-paw: what a session writes";
-
-/// Adds rules to what all worktrees share, unless `git paw init` has made better ones. Says whether it did.
-pub(super) fn hide(repo: &Repo) -> Result<bool, FileError> {
-    if repo.root.join(".git-paw/.gitignore").exists() {
+/// Adds rules to what all worktrees share, unless `git paw init` has made better ones. Returns whether it did.
+pub(super) fn hide(repo: &Repo, lock: &ExcludeLock) -> Result<bool, FileError> {
+    if CheckoutDir::of(&repo.root).ignore_file().exists() {
         return Ok(false);
     }
-    edit(repo, with_rules)
+    lock.add(&block(), &[&everything()])
 }
 
-/// Takes the rules away again.
-pub(super) fn show(repo: &Repo) -> Result<bool, FileError> {
-    edit(repo, without_rules)
+/// Removes the rules again.
+pub(super) fn show(lock: &ExcludeLock) -> Result<(), FileError> {
+    lock.remove(&block()).map(drop)
 }
 
-fn edit(repo: &Repo, change: impl FnOnce(&str) -> Option<String>) -> Result<bool, FileError> {
-    let file = repo.common_dir.join("info/exclude");
-    let _lock = Lock::wait(&repo.common_dir.join("paw/exclude.lock"))?;
-    let changed = change(&files::load_text(&file)?.unwrap_or_default());
-    if let Some(text) = &changed {
-        files::write_atomic(&file, text.as_bytes(), Access::Usual)?;
-    }
-    Ok(changed.is_some())
+fn everything() -> String {
+    format!("/{}/*", CheckoutDir::NAME)
 }
 
-fn with_rules(text: &str) -> Option<String> {
-    if text.lines().any(|line| line.trim_end() == RULES[0]) {
-        return None;
-    }
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    Some(format!("{text}{end}{}", block()))
-}
-
-fn without_rules(text: &str) -> Option<String> {
-    text.contains(&block()).then(|| text.replace(&block(), ""))
-}
-
+/// Our directory, except what people share on purpose.
 fn block() -> String {
-    format!("{OURS}\n{}\n", RULES.join("\n"))
+    let (config, scripts) = (CheckoutDir::CONFIG, CheckoutDir::SCRIPTS);
+    format!("# git-paw: what a session writes\n{}\n!/{config}\n!/{scripts}/\n", everything())
 }
 
 #[cfg(test)]
@@ -51,14 +33,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_are_added_once_and_taken_out_whole() {
-        let with = with_rules("*.log").unwrap();
+    fn exclude_rules_hide_our_directory_except_configuration_and_scripts() {
         assert_eq!(
-            with,
-            "*.log\n# git-paw: what a session writes\n/.git-paw/*\n!/.git-paw/config.toml\n!/.git-paw/scripts/\n"
+            block(),
+            "# git-paw: what a session writes\n/.git-paw/*\n!/.git-paw/config.toml\n!/.git-paw/scripts/\n"
         );
-        assert_eq!(with_rules(&with), None);
-        assert_eq!(without_rules(&with).as_deref(), Some("*.log\n"));
-        assert_eq!(without_rules("*.log\n"), None);
     }
 }

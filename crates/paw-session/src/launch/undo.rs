@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use paw_broker::hooks;
 use paw_core::{PawError, Receipt, SessionName};
 use paw_host::git::Repo;
+use paw_host::locks::ExcludeLock;
 use paw_worktree::WorktreeCreation;
 
 use super::{Doors, broker, own_files};
@@ -60,14 +61,10 @@ impl<'a> Undo<'a> {
 fn take_back(doors: Doors<'_>, repo: &Repo, step: &Step) -> Result<(), PawError> {
     match step {
         Step::Worktree(made) => doors.worktrees.undo_worktree(made),
-        Step::Hidden => Ok(own_files::show(repo).map(drop)?),
-        Step::Receipt(name) => Ok(doors.receipts.delete(name)?),
+        Step::Hidden => Ok(own_files::show(&ExcludeLock::wait(&repo.common_dir)?)?),
+        Step::Receipt(name) => Ok(doors.receipts.delete(name, &doors.receipts.lock()?)?),
         Step::ReceiptBefore { before, now } => {
-            doors.receipts.save(before)?;
-            if before.session_name != *now {
-                doors.receipts.delete(now)?;
-            }
-            Ok(())
+            Ok(doors.receipts.replace(now, before, &doors.receipts.lock()?)?)
         }
         Step::Tokens(receipt) => Ok(broker::revoke(repo, receipt)?),
         Step::Briefings(receipt) => {

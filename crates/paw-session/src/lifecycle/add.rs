@@ -1,10 +1,10 @@
 //! One agent more, while the others go on.
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::hooks::{self, HookSetup};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStatus};
 use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::WorktreeCreation;

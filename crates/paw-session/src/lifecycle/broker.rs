@@ -1,7 +1,8 @@
 //! The session's own process, seen from outside: whether it answers, and its end.
 
 use paw_broker::client::{self, Listener};
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
+use paw_core::paths::PawDir;
 use paw_host::git::Repo;
 use paw_host::process;
 

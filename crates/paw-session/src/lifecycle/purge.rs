@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
 use paw_broker::log::{self};
+use paw_core::paths::CheckoutDir;
+use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionStatus};
 use paw_host::clock::Stopwatch;
 use paw_host::files::FileError;
+use paw_host::locks::WorktreesLock;
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxError};
 use paw_worktree::{RemoveOptions, Removed, Worktrees};
@@ -70,7 +72,7 @@ impl Session {
             self.end_panes(seen, own_pane)?;
         }
         if self.moved_from.is_some() {
-            self.repo.git().repair_worktrees()?;
+            self.repo.git().repair_worktrees(&WorktreesLock::wait(&self.repo.common_dir)?)?;
         }
         let mut kept = Vec::new();
         for agent in &self.receipt.worktrees {
@@ -83,7 +85,7 @@ impl Session {
         self.clear_traces(say);
         let paths = kept.iter().map(|agent| agent.worktree_path.clone()).collect();
         if kept.is_empty() {
-            self.receipts.delete(&self.receipt.session_name)?;
+            self.receipts.delete(&self.receipt.session_name, &self.receipts.lock()?)?;
         } else {
             self.change(|receipt| {
                 receipt.status = SessionStatus::Stopped;
@@ -183,10 +185,10 @@ impl Session {
 
     /// Only a file of ours in this repository is deleted, whatever the receipt says.
     fn clear_audit_trail(&self) -> Result<(), LifecycleError> {
-        let ours = self.repo.root.join(".git-paw");
+        let ours = CheckoutDir::of(&self.repo.root);
         let recorded = self.receipt.broker_log_path.clone();
         let path =
-            recorded.filter(|path| path.parent() == Some(&ours)).unwrap_or_else(|| ours.join("broker.log"));
+            recorded.filter(|path| path.parent() == Some(ours.path())).unwrap_or_else(|| ours.audit_trail());
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(FileError { action: "remove", path, source }.into())

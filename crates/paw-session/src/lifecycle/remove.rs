@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::hooks;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;

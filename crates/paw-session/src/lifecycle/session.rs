@@ -74,7 +74,7 @@ impl Session {
 
     /// Writes the receipt as it is to be from now on.
     pub(super) fn change(&self, change: impl FnOnce(&mut Receipt)) -> Result<(), LifecycleError> {
-        self.receipts.update(&self.receipt.session_name, |receipt| {
+        self.receipts.update(&self.receipt.session_name, &self.receipts.lock()?, |receipt| {
             receipt.repo_path.clone_from(&self.receipt.repo_path);
             change(receipt);
         })?;

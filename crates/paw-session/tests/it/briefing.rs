@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use paw_core::Diagnostic as _;
+use paw_core::paths::CheckoutDir;
 use paw_host::git::Repo;
-use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, Installed, LOCAL_FILE, START};
+use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, Installed, START};
 use paw_session::skills::{self, Origin};
 use paw_testkit::{Sandbox, TestRepo, git};
 
@@ -105,7 +106,7 @@ fn a_tracked_agents_md_is_neither_touched_nor_hidden() {
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let dir = place.worktree("a");
     let installed = place.install(&dir);
-    assert_eq!(installed.name, LOCAL_FILE);
+    assert_eq!(installed.name, CheckoutDir::BRIEFING);
     assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\n");
     assert_eq!(status(&dir), "");
 
@@ -138,7 +139,7 @@ fn an_agents_md_that_was_deleted_but_is_tracked_is_not_made_anew() {
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let dir = place.worktree("a");
     fs::remove_file(dir.join(AGENTS_FILE)).unwrap();
-    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(place.install(&dir).name, CheckoutDir::BRIEFING);
     assert!(!dir.join(AGENTS_FILE).exists());
 }
 
@@ -147,7 +148,7 @@ fn a_new_agents_md_of_the_user_is_not_hidden_in_the_main_checkout() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.main.write(AGENTS_FILE, "# Mine, not committed yet\n");
-    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(place.install(&dir).name, CheckoutDir::BRIEFING);
     assert_eq!(status(&place.main.root), "?? AGENTS.md");
 }
 
@@ -157,7 +158,7 @@ fn a_briefing_moves_when_its_place_is_no_longer_right() {
     let dir = place.worktree("a");
     place.install(&dir);
     place.main.write(AGENTS_FILE, "# Mine, not committed yet\n");
-    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(place.install(&dir).name, CheckoutDir::BRIEFING);
     assert!(!dir.join(AGENTS_FILE).exists());
     assert_eq!(status(&place.main.root), "?? AGENTS.md");
 }
@@ -172,7 +173,7 @@ fn a_merge_that_brings_a_tracked_agents_md_is_not_in_the_way() {
     place.main.git(["commit", "--quiet", "--message", "agents"]);
     git(&dir, ["merge", "--quiet", "main"]);
     assert_eq!((read(&dir.join(AGENTS_FILE)), status(&dir)), ("# Ours\n".to_owned(), String::new()));
-    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(place.install(&dir).name, CheckoutDir::BRIEFING);
     assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\n");
 }
 
@@ -182,9 +183,9 @@ fn the_supervisor_s_briefing_lies_in_the_main_checkout_and_git_does_not_see_it()
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let root = &place.main.root;
     let installed = briefing::install_local(&place.repo, root, &told("watch")).unwrap();
-    assert_eq!(installed.file, root.join(LOCAL_FILE));
+    assert_eq!(installed.file, root.join(CheckoutDir::BRIEFING));
     assert_eq!(status(root), "");
-    assert_eq!(place.remove(root).files, [root.join(LOCAL_FILE)]);
+    assert_eq!(place.remove(root).files, [root.join(CheckoutDir::BRIEFING)]);
     assert!(root.join(".git-paw").exists(), "the directory may hold more than ours");
 }
 
@@ -225,11 +226,11 @@ fn nothing_is_written_through_links() {
     let target = place.sandbox.write("precious/notes.md", "notes\n");
     let dir = place.worktree("a");
     symlink(&target, dir.join(AGENTS_FILE)).unwrap();
-    assert_eq!(place.install(&dir).name, LOCAL_FILE);
+    assert_eq!(place.install(&dir).name, CheckoutDir::BRIEFING);
 
     let other = place.worktree("b");
     fs::create_dir(other.join(".git-paw")).unwrap();
-    symlink(&target, other.join(LOCAL_FILE)).unwrap();
+    symlink(&target, other.join(CheckoutDir::BRIEFING)).unwrap();
     symlink("README.md", other.join(AGENTS_FILE)).unwrap();
     let error = briefing::install(&place.repo, &other, &told("x")).unwrap_err();
     assert!(matches!(error, BriefingError::InTheWay(_)));
@@ -245,7 +246,7 @@ fn nothing_is_written_through_links() {
 #[test]
 fn a_side_file_that_the_repository_tracks_is_refused() {
     let place = Place::new();
-    place.main.commit_file(LOCAL_FILE, "oops\n", "side file");
+    place.main.commit_file(CheckoutDir::BRIEFING, "oops\n", "side file");
     let dir = place.worktree("a");
     let error = briefing::install_local(&place.repo, &dir, &told("x")).unwrap_err();
     let error = error.report().to_string();

@@ -3,9 +3,9 @@
 use std::fs;
 
 use paw_broker::SessionId;
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, SessionMode, SessionStatus};
 use paw_session::launch;
 
@@ -53,8 +53,8 @@ fn a_supervised_session_has_the_supervisor_in_pane_0_the_dashboard_in_pane_1_and
 fn a_second_session_of_the_same_name_gets_a_suffix() {
     let world = World::new("suffix");
     world.tmux.run(&paw_host::tmux::TmuxCommand::new("new-session").args(["-d", "-s", "paw-app"])).unwrap();
-    fs::create_dir_all(world.receipts.dir()).unwrap();
-    fs::write(world.receipts.dir().join("paw-app-2.json"), "damaged").unwrap();
+    fs::create_dir_all(world.receipts.dir().path()).unwrap();
+    fs::write(world.receipts.dir().path().join("paw-app-2.json"), "damaged").unwrap();
     let receipt = world.start(&["feat/a"], false);
     assert_eq!(receipt.session_name.as_str(), "paw-app-3", "free in tmux and among receipts");
 }

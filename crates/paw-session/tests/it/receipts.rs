@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionName, SessionStatus};
 use paw_session::Receipts;
@@ -26,11 +29,19 @@ fn place() -> (TempDir, Receipts) {
     (dir, receipts)
 }
 
+fn save(receipts: &Receipts, receipt: &Receipt) {
+    receipts.save(receipt, &receipts.lock().unwrap()).unwrap();
+}
+
+fn delete(receipts: &Receipts, name: &SessionName) {
+    receipts.delete(name, &receipts.lock().unwrap()).unwrap();
+}
+
 #[test]
 fn save_and_load_round_trip() {
     let (_dir, receipts) = place();
     let saved = receipt("paw-app", "/code/app");
-    receipts.save(&saved).unwrap();
+    save(&receipts, &saved);
     assert_eq!(receipts.load(&saved.session_name).unwrap(), Some(saved));
 }
 
@@ -41,7 +52,7 @@ fn saved_session_has_all_recovery_fields() {
     saved.broker_port = Some(9119);
     saved.broker_bind = Some("127.0.0.1".into());
     saved.broker_log_path = Some("/code/app/.git-paw/broker.log".into());
-    receipts.save(&saved).unwrap();
+    save(&receipts, &saved);
     let loaded = receipts.load(&saved.session_name).unwrap().unwrap();
     assert_eq!((loaded.session_name.as_str(), loaded.project_name.as_str()), ("paw-app", "app"));
     assert_eq!(loaded.repo_path, Path::new("/code/app"));
@@ -53,9 +64,9 @@ fn saved_session_has_all_recovery_fields() {
 fn saving_again_replaces_previous_state() {
     let (_dir, receipts) = place();
     let mut saved = receipt("paw-app", "/code/app");
-    receipts.save(&saved).unwrap();
+    save(&receipts, &saved);
     saved.status = SessionStatus::Stopped;
-    receipts.save(&saved).unwrap();
+    save(&receipts, &saved);
     assert_eq!(receipts.load(&saved.session_name).unwrap().unwrap().status, SessionStatus::Stopped);
 }
 
@@ -68,8 +79,8 @@ fn load_nonexistent_returns_none() {
 #[test]
 fn find_correct_session_among_multiple() {
     let (_dir, receipts) = place();
-    receipts.save(&receipt("paw-one", "/code/one")).unwrap();
-    receipts.save(&receipt("paw-two", "/code/two")).unwrap();
+    save(&receipts, &receipt("paw-one", "/code/one"));
+    save(&receipts, &receipt("paw-two", "/code/two"));
     let found = receipts.find_for_repo(Path::new("/code/two")).unwrap().unwrap();
     assert_eq!(found.session_name.as_str(), "paw-two");
 }
@@ -78,7 +89,7 @@ fn find_correct_session_among_multiple() {
 fn find_session_returns_none_for_unknown_repo() {
     let (_dir, receipts) = place();
     assert_eq!(receipts.find_for_repo(Path::new("/code/one")).unwrap(), None, "no directory at all");
-    receipts.save(&receipt("paw-one", "/code/one")).unwrap();
+    save(&receipts, &receipt("paw-one", "/code/one"));
     assert_eq!(receipts.find_for_repo(Path::new("/code/other")).unwrap(), None);
 }
 
@@ -88,7 +99,7 @@ fn a_repository_is_found_under_every_name_of_its_path() {
     let (real, link) = (dir.path().join("real"), dir.path().join("link"));
     fs::create_dir(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
-    receipts.save(&receipt("paw-one", real.to_str().unwrap())).unwrap();
+    save(&receipts, &receipt("paw-one", real.to_str().unwrap()));
     assert!(receipts.find_for_repo(&link).unwrap().is_some());
 }
 
@@ -99,8 +110,8 @@ fn of_two_receipts_for_one_repository_the_running_one_is_taken() {
     let mut stopped = receipt("paw-c", "/code/app");
     stopped.status = SessionStatus::Stopped;
     stopped.created_at = "2026-01-15T10:30:00Z".parse().unwrap();
-    receipts.save(&stopped).unwrap();
-    receipts.save(&running).unwrap();
+    save(&receipts, &stopped);
+    save(&receipts, &running);
     assert_eq!(receipts.find_for_repo(Path::new("/code/app")).unwrap(), Some(running));
 }
 
@@ -108,21 +119,21 @@ fn of_two_receipts_for_one_repository_the_running_one_is_taken() {
 fn delete_removes_session() {
     let (_dir, receipts) = place();
     let saved = receipt("paw-app", "/code/app");
-    receipts.save(&saved).unwrap();
-    receipts.delete(&saved.session_name).unwrap();
+    save(&receipts, &saved);
+    delete(&receipts, &saved.session_name);
     assert_eq!(receipts.load(&saved.session_name).unwrap(), None);
 }
 
 #[test]
 fn delete_nonexistent_is_idempotent() {
     let (_dir, receipts) = place();
-    receipts.delete(&name("paw-none")).unwrap();
+    delete(&receipts, &name("paw-none"));
 }
 
 #[test]
 fn a_damaged_receipt_is_skipped_and_named_and_never_deleted() {
     let (dir, receipts) = place();
-    receipts.save(&receipt("paw-good", "/code/good")).unwrap();
+    save(&receipts, &receipt("paw-good", "/code/good"));
     let bad = dir.path().join("sessions/paw-bad.json");
     fs::write(&bad, "{\"session_name\": \"paw-b").unwrap();
     fs::write(dir.path().join("sessions/paw-bytes.json"), b"\xff\xfe{").unwrap();
@@ -139,27 +150,31 @@ fn a_damaged_receipt_is_skipped_and_named_and_never_deleted() {
 #[test]
 fn a_receipt_of_a_newer_version_for_this_repository_is_an_error_that_leaves_the_file_alone() {
     let (dir, receipts) = place();
-    receipts.save(&receipt("paw-app", "/code/app")).unwrap();
+    save(&receipts, &receipt("paw-app", "/code/app"));
     let file = dir.path().join("sessions/paw-app.json");
     let newer = fs::read_to_string(&file).unwrap().replace("\"format\": 1", "\"format\": 7");
     fs::write(&file, &newer).unwrap();
     let error = receipts.find_for_repo(Path::new("/code/app")).unwrap_err().to_string();
     assert!(error.contains("paw-app.json") && error.contains("newer version"), "{error}");
     assert_eq!(receipts.find_for_repo(Path::new("/code/other")).unwrap(), None);
-    assert!(receipts.update(&name("paw-app"), |receipt| receipt.mouse = false).is_err());
+    assert!(
+        receipts
+            .update(&name("paw-app"), &receipts.lock().unwrap(), |receipt| receipt.mouse = false)
+            .is_err()
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), newer);
 }
 
 #[test]
 fn two_changes_at_once_lose_neither() {
     let (_dir, receipts) = place();
-    receipts.save(&receipt("paw-app", "/code/app")).unwrap();
+    save(&receipts, &receipt("paw-app", "/code/app"));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..5 {
                     let add = |receipt: &mut Receipt| receipt.worktrees.push(receipt.worktrees[0].clone());
-                    receipts.update(&name("paw-app"), add).unwrap().unwrap();
+                    receipts.update(&name("paw-app"), &receipts.lock().unwrap(), add).unwrap().unwrap();
                 }
             });
         }
@@ -167,11 +182,63 @@ fn two_changes_at_once_lose_neither() {
     assert_eq!(receipts.load(&name("paw-app")).unwrap().unwrap().worktrees.len(), 22);
 }
 
+/// Starts an update and runs `beside` while its closure is being executed.
+fn during_an_update(receipts: &Receipts, beside: impl FnOnce() + Send) {
+    let (begun, has_begun) = mpsc::channel();
+    let (done, is_done) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            has_begun.recv().unwrap();
+            beside();
+            // The update may have stopped waiting.
+            let _ = done.send(());
+        });
+        let change = |receipt: &mut Receipt| {
+            receipt.mouse = false;
+            begun.send(()).unwrap();
+            // With locking this times out: what runs beside the update waits for it.
+            let _ = is_done.recv_timeout(Duration::from_millis(300));
+        };
+        receipts.update(&name("paw-app"), &receipts.lock().unwrap(), change).unwrap();
+    });
+}
+
+#[test]
+fn a_receipt_deleted_during_an_update_stays_deleted() {
+    let (_dir, receipts) = place();
+    save(&receipts, &receipt("paw-app", "/code/app"));
+    during_an_update(&receipts, || delete(&receipts, &name("paw-app")));
+    assert_eq!(receipts.load(&name("paw-app")).unwrap(), None);
+}
+
+#[test]
+fn a_receipt_saved_during_an_update_is_not_overwritten_by_it() {
+    let (_dir, receipts) = place();
+    save(&receipts, &receipt("paw-app", "/code/app"));
+    let newer = receipt("paw-app", "/code/moved");
+    during_an_update(&receipts, || save(&receipts, &newer));
+    assert_eq!(receipts.load(&name("paw-app")).unwrap(), Some(newer));
+}
+
+#[test]
+fn an_update_of_a_deleted_receipt_does_nothing() {
+    let (_dir, receipts) = place();
+    save(&receipts, &receipt("paw-app", "/code/app"));
+    delete(&receipts, &name("paw-app"));
+    assert_eq!(
+        receipts
+            .update(&name("paw-app"), &receipts.lock().unwrap(), |receipt| receipt.mouse = false)
+            .unwrap(),
+        None
+    );
+    assert_eq!(receipts.load(&name("paw-app")).unwrap(), None);
+}
+
 #[test]
 fn a_receipt_is_readable_by_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let (dir, receipts) = place();
-    receipts.save(&receipt("paw-app", "/code/app")).unwrap();
+    save(&receipts, &receipt("paw-app", "/code/app"));
     let mode = fs::metadata(dir.path().join("sessions/paw-app.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }

@@ -113,7 +113,7 @@ fn a_recovery_that_is_taken_back_keeps_what_conversations_the_agents_were_in() {
     let logs = world.root().join("logs");
     fs::write(&logs, "in the way").unwrap();
     stopped.log_dir = Some(logs);
-    world.receipts.save(&stopped).unwrap();
+    world.receipts.save(&stopped, &world.receipts.lock().unwrap()).unwrap();
 
     assert!(world.recover(&stopped).is_err());
     assert!(!world.living().has_name(&stopped.session_name));
@@ -141,7 +141,7 @@ fn what_a_stop_has_left_half_done_is_ended_first() {
     let mut started = world.start(&["feat/a"], false);
     world.wait_for(&started.session_name, "feat-a", "agent in");
     started.status = SessionStatus::Stopped;
-    world.receipts.save(&started).unwrap();
+    world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     let recovered = world.recover(&started).unwrap().receipt;
     assert_eq!(recovered.session_name, started.session_name);
     assert_eq!(marks(&world, &recovered), ["feat-a"]);
@@ -170,7 +170,7 @@ fn after_a_pause_only_the_dashboard_is_started_again() {
     // As a pause leaves it: a shell, and perhaps half a line in it.
     world.tmux.run(&TmuxCommand::new("send-keys").args(["-t", dashboard, "C-c", "clear", "Enter"])).unwrap();
     started.status = SessionStatus::Paused;
-    world.receipts.save(&started).unwrap();
+    world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     assert_eq!(world.living().status(&started), SessionStatus::Paused);
     let resumed = recover::resume(world.doors(), &started).unwrap();
     assert_eq!(resumed.status, SessionStatus::Active);
@@ -203,7 +203,7 @@ fn a_supervisor_begins_anew_and_is_told_its_task_again() {
     let supervisor = started.supervisor.as_mut().unwrap();
     supervisor.cli = "claude".into();
     supervisor.pending_boot_prompt = None;
-    world.receipts.save(&started).unwrap();
+    world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     let recovered = world.recover(&started).unwrap().receipt;
     let supervisor = recovered.supervisor.unwrap();
     assert!(supervisor.boot_prompt.is_some());

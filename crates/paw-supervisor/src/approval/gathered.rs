@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use paw_broker::endpoint::{Endpoint, PawDir};
+use paw_broker::endpoint::Endpoint;
 use paw_core::PawError;
+use paw_core::paths::PawDir;
 use paw_host::config;
 use paw_host::files::Dirs;
 use paw_host::git::{Git, GitError, Repo};

@@ -7,6 +7,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::PawDir;
+use paw_core::paths::rotated;
 use paw_host::files::FileError;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +53,7 @@ pub struct VerdictLog {
 
 impl VerdictLog {
     pub fn of(common_dir: &Path) -> Self {
-        Self { path: common_dir.join("paw/approvals.jsonl") }
+        Self { path: PawDir::of(common_dir).approvals() }
     }
 
     pub fn path(&self) -> &Path {
@@ -59,7 +61,7 @@ impl VerdictLog {
     }
 
     fn aside(&self) -> PathBuf {
-        self.path.with_extension("1.jsonl")
+        rotated(&self.path)
     }
 
     /// Adds one line, in one write, so that several processes can do it at once.

@@ -1,5 +1,6 @@
 //! Where a path leads, and whether an agent may go there unasked.
 
+use paw_core::paths::CheckoutDir;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -9,7 +10,7 @@ use super::text::shown;
 /// secrets. A `*` stands for any ending.
 const PROTECTED: [&str; 27] = [
     ".git",
-    ".git-paw",
+    CheckoutDir::NAME,
     ".aider*",
     ".aws",
     ".claude",

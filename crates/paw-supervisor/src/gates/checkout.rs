@@ -3,18 +3,20 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::{CheckoutDir, lock_of};
 use paw_core::{BranchName, ProjectName};
 use paw_host::files::{self, Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo, StatusEntry};
+use paw_host::locks::WorktreesLock;
 use paw_host::trust::Subject;
 use paw_worktree::setup::{self, SetupStatus};
 use paw_worktree::{Preparation, copy};
 
 use super::verify::GateError;
-use crate::test_checkout::{self, TestCheckout};
+use crate::test_checkout::TestCheckout;
 
 /// What we put into worktrees ourselves never makes them dirty.
-const OURS: [&str; 2] = [".git-paw", ".claude/settings.local.json"];
+const OURS: [&str; 2] = [CheckoutDir::NAME, ".claude/settings.local.json"];
 
 /// Where the checks of a commit run, ours until it is dropped.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl GateCheckout {
 
     /// The kept checkout at `dir`, made if it is missing, with this commit in it.
     pub(super) fn keep(repo: &Repo, dir: &Path, commit: &str) -> Result<Self, GateError> {
-        let lock = Lock::wait(&dir.with_extension("lock"))?;
+        let lock = Lock::wait(&lock_of(dir))?;
         let checkout = match TestCheckout::find(repo, dir) {
             Some(checkout) => checkout,
             None => make(repo, dir, commit)?,
@@ -76,7 +78,7 @@ pub(super) fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     let real = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
     let key = Subject::new("checkouts").with("repository", real.as_os_str().as_bytes()).fingerprint();
     let short = key.as_str().get(..12).unwrap_or_default();
-    dirs.data_dir().join("verify").join(format!("{project}-{short}"))
+    dirs.data().checkouts().join(format!("{project}-{short}"))
 }
 
 /// Uncommitted files, ours left out.
@@ -95,8 +97,8 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<TestCheckout, GateError
     if let Some(above) = dir.parent() {
         files::create_dir(above)?;
     }
-    let lock = test_checkout::registration(repo)?;
+    let lock = WorktreesLock::wait(&repo.common_dir)?;
     // A checkout whose directory was deleted is still registered.
-    repo.git().prune_worktrees()?;
+    repo.git().prune_worktrees(&lock)?;
     Ok(TestCheckout::add(repo, dir, commit, &["--force"], &lock)?)
 }

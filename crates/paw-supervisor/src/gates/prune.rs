@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use paw_core::paths::{PawDir, lock_of};
 use paw_host::files::{self, Access, Lock};
 
 use super::record::Records;
@@ -19,7 +20,7 @@ const USED: &str = "used";
 
 /// Deletes what is too old or too much. The results of `current` commits and the checkouts in `keep_in` stay.
 pub(super) fn prune(records: &Records, keep_in: &Path, current: &[&str], now: Timestamp) {
-    for dir in superfluous(listed(records.dir(), "result.json"), MOST_RECORDS, now) {
+    for dir in superfluous(listed(&records.files().gates(), PawDir::GATE_RESULT), MOST_RECORDS, now) {
         if !current.iter().any(|commit| dir.ends_with(commit)) {
             remove(&dir);
         }
@@ -31,7 +32,7 @@ pub(super) fn prune(records: &Records, keep_in: &Path, current: &[&str], now: Ti
     let others = keep_in.parent().map(|all| listed(all, USED)).unwrap_or_default();
     for dir in superfluous(others, MOST_CHECKOUTS, now).iter().filter(|dir| *dir != keep_in) {
         // Whoever is at work in one holds its lock.
-        let locks = ["branch.lock", "main.lock"].map(|lock| Lock::try_take(&dir.join(lock)));
+        let locks = ["branch", "main"].map(|kept| Lock::try_take(&lock_of(&dir.join(kept))));
         if locks.iter().all(|lock| matches!(lock, Ok(Some(_)))) {
             remove(dir);
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
 use serde::{Deserialize, Serialize};
 
@@ -51,26 +52,26 @@ impl Record {
 /// The results of a repository, a directory per commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Records {
-    dir: PathBuf,
+    files: PawDir,
 }
 
 impl Records {
     pub fn of(common_dir: &Path) -> Self {
-        Self { dir: common_dir.join("paw/gates") }
+        Self { files: PawDir::of(common_dir) }
     }
 
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
+    pub(super) fn files(&self) -> &PawDir {
+        &self.files
     }
 
     /// Where the result of a commit is.
     pub fn file(&self, commit: &str) -> PathBuf {
-        self.dir.join(commit).join("result.json")
+        self.files.gate_result(commit)
     }
 
     /// Where what a check prints is kept.
     pub(super) fn log(&self, commit: &str, gate: Gate) -> PathBuf {
-        self.dir.join(commit).join(format!("{gate}.log"))
+        self.files.gate_log(commit, gate.as_str())
     }
 
     /// What is known about a commit. A file that cannot be understood, or that is about another commit, says nothing.

@@ -183,7 +183,7 @@ fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(S
         ("GIT_PAW_COMMIT".to_owned(), tip.to_owned()),
     ];
     if !order.governance.is_empty() {
-        let file = records.file(tip).with_file_name("governance.json");
+        let file = records.files().gate_governance(tip);
         let text = serde_json::to_string_pretty(&order.governance).unwrap_or_default();
         files::write_atomic(&file, text.as_bytes(), Access::Private)?;
         variables.push(("GIT_PAW_GOVERNANCE".to_owned(), file.display().to_string()));

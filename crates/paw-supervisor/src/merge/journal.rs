@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_core::BranchName;
+use paw_core::paths::{PawDir, lock_of};
 use paw_host::files::{self, Access, FileError, Lock};
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +46,8 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn open(common_dir: &Path) -> Result<Self, MergeError> {
-        let path = common_dir.join("paw/merge.json");
-        let lock = Lock::try_take(&path.with_extension("lock"))?.ok_or(MergeError::Busy)?;
+        let path = PawDir::of(common_dir).merge_journal();
+        let lock = Lock::try_take(&lock_of(&path))?.ok_or(MergeError::Busy)?;
         Ok(Self { path, _lock: lock })
     }
 

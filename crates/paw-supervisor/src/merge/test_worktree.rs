@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::git::{self, GitError, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::process;
 use paw_worktree::check;
 use paw_worktree::rescue::{self, RescueRequest};
 
 use super::MergeError;
-use crate::test_checkout::{self, TestCheckout};
+use crate::test_checkout::TestCheckout;
 
 /// The reason for which git keeps the worktree locked; a later merge recognizes by it what an earlier one has left.
 pub const LOCK_REASON: &str = "git paw merge tests here";
@@ -22,7 +23,7 @@ impl TestWorktree {
     /// Makes the worktree, unless something that is not ours has its place.
     pub(super) fn open(repo: &Repo, commit: &str) -> Result<Self, MergeError> {
         let dir = place(repo);
-        let lock = test_checkout::registration(repo)?;
+        let lock = WorktreesLock::wait(&repo.common_dir)?;
         if dir.symlink_metadata().is_ok() {
             return Err(MergeError::InTheWay(dir));
         }
@@ -88,8 +89,12 @@ impl TestWorktree {
 
 impl Drop for TestWorktree {
     fn drop(&mut self) {
-        let _lock = test_checkout::registration(self.0.repo());
-        clear(self.0.repo(), self.dir());
+        match WorktreesLock::wait(&self.0.repo().common_dir) {
+            Ok(lock) => clear(self.0.repo(), self.dir(), &lock),
+            Err(error) => {
+                tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", self.dir().display());
+            }
+        }
     }
 }
 
@@ -98,8 +103,7 @@ pub(super) fn clear_left(repo: &Repo) -> Result<(), MergeError> {
     let dir = place(repo);
     let is_ours = |tree: &git::Worktree| tree.path == dir && tree.locked.as_deref() == Some(LOCK_REASON);
     if repo.git().worktrees()?.iter().any(is_ours) {
-        let _lock = test_checkout::registration(repo)?;
-        clear(repo, &dir);
+        clear(repo, &dir, &WorktreesLock::wait(&repo.common_dir)?);
     }
     Ok(())
 }
@@ -108,9 +112,9 @@ fn place(repo: &Repo) -> PathBuf {
     check::directory(repo, "paw-merge")
 }
 
-fn clear(repo: &Repo, dir: &Path) {
+fn clear(repo: &Repo, dir: &Path, lock: &WorktreesLock) {
     process::end(&process::living_in(dir));
-    if let Err(error) = repo.git().remove_worktree(dir) {
+    if let Err(error) = repo.git().remove_worktree(dir, lock) {
         tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", dir.display());
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Caller;
 use paw_broker::log::{self, PageLimit};
 use paw_broker::{Message, SessionId, Stored};
 use paw_core::AgentId;
+use paw_core::paths::PawDir;
 use serde_json::Value;
 
 use super::MergeError;

@@ -49,13 +49,14 @@ pub(super) fn apply(
         Remedy::Send => {
             if send(tmux, patient) {
                 let (id, session) = (patient.id.clone(), receipt.session_name.clone());
-                let told = receipts.update(&session, |receipt| {
+                let taken = |receipt: &mut Receipt| {
                     let at = receipt.agent_ids().iter().position(|one| *one == id);
                     if let Some(agent) = at.and_then(|at| receipt.worktrees.get_mut(at)) {
                         agent.pending_boot_prompt = None;
                         agent.boot_prompt_problem = None;
                     }
-                });
+                };
+                let told = receipts.lock().and_then(|lock| receipts.update(&session, &lock, taken));
                 if let Err(error) = told {
                     tracing::warn!(target: "paw::tower", "what became of a prompt is not written down: {error}");
                 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use paw_core::paths::PawDir;
 use paw_core::{Receipt, SessionMode};
 use paw_host::files::{FileError, Lock};
 
@@ -42,7 +43,7 @@ pub fn is_supervised(receipt: &Receipt, common_dir: &Path) -> bool {
 }
 
 fn file(common_dir: &Path) -> PathBuf {
-    common_dir.join("paw/unattended.lock")
+    PawDir::of(common_dir).unattended_lock()
 }
 
 #[cfg(test)]

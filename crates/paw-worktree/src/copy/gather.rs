@@ -4,6 +4,7 @@ use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::CheckoutDir;
 use paw_host::git::GitError;
 
 use super::patterns::Patterns;
@@ -87,7 +88,7 @@ impl Walk<'_> {
     fn top(&mut self, path: PathBuf, kind: Kind) {
         let wanted = self.patterns.select(&path, kind == Kind::Directory);
         let mut items = Vec::new();
-        if path.starts_with(".git-paw") {
+        if path.starts_with(CheckoutDir::NAME) {
             self.skip(wanted, &path, SkipReason::Ours);
         } else if kind == Kind::Directory {
             self.enter(wanted, wanted, &path, &mut items);

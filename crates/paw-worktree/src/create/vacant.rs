@@ -2,17 +2,18 @@
 //! forgotten it, and what only git's record holds is stored before that.
 
 use paw_host::git::{self, BranchState};
+use paw_host::locks::WorktreesLock;
 
 use super::{BranchRule, Order};
 use crate::error::WorktreeError;
-use crate::service::{RepositoryLock, Worktrees, repository_name};
+use crate::service::{Worktrees, repository_name};
 
 impl Worktrees {
     pub(super) fn free_branch(
         &self,
         order: &Order,
         state: BranchState,
-        lock: &RepositoryLock,
+        lock: &WorktreesLock,
     ) -> Result<BranchState, WorktreeError> {
         let gone = state.checked_out_at.as_ref().is_some_and(|place| !place.exists());
         if !gone || order.rule == BranchRule::New {
@@ -23,7 +24,7 @@ impl Worktrees {
     }
 
     /// Nothing is at the place of the order, but git may have a record of somebody who was.
-    pub(super) fn free_place(&self, order: &Order, lock: &RepositoryLock) -> Result<(), WorktreeError> {
+    pub(super) fn free_place(&self, order: &Order, lock: &WorktreesLock) -> Result<(), WorktreeError> {
         let Some(admin_dir) = git::find_admin_dir(&order.repo.common_dir, &order.path) else {
             return Ok(());
         };
@@ -38,7 +39,7 @@ impl Worktrees {
         &self,
         order: &Order,
         listed: &[git::Worktree],
-        lock: &RepositoryLock,
+        lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
         let rows = self.registry.rows(Some(&repository_name(&order.repo.common_dir)))?;
         self.retire_missing(&rows, listed, &order.repo, lock)

@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_core::ErrorCode::{AlreadyExists, FailedPrecondition, Internal, InvalidArgument, NotFound};
+use paw_core::text::first_paths;
 use paw_core::{Diagnostic, ErrorReport};
+use paw_host::files::FileError;
 use paw_host::git::GitError;
 
 /// Work that could not be stored, found or brought back. A removal must not continue after it.
-use paw_core::text::first_paths;
 #[derive(Debug, thiserror::Error)]
 pub enum RescueError {
     #[error("no rescue '{0}'")]
@@ -41,6 +42,12 @@ impl RescueError {
     pub(super) fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { action, path, source }
+    }
+}
+
+impl From<FileError> for RescueError {
+    fn from(FileError { action, path, source }: FileError) -> Self {
+        Self::File { action, path, source }
     }
 }
 

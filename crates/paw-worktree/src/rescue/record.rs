@@ -8,9 +8,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
+use paw_core::paths::PawDir;
 use paw_host::clock;
 use paw_host::files::{Access, write_atomic};
 use paw_host::git::{Git, GitError, IndexEntry, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_host::process::Command;
 use serde::Serialize;
 use tempfile::TempDir;
@@ -90,7 +92,12 @@ fn load_unmerged(admin_dir: &Path) -> Result<Vec<IndexEntry>, RescueError> {
 
 /// Links a directory that has returned, from a record. HEAD goes back to its branch unless another worktree has it
 /// by now, or it points elsewhere.
-pub fn restore_record(repo: &Repo, id: &str, worktree: &Path) -> Result<Relinked, RescueError> {
+pub fn restore_record(
+    repo: &Repo,
+    id: &str,
+    worktree: &Path,
+    _lock: &WorktreesLock,
+) -> Result<Relinked, RescueError> {
     let stored = require_stored(repo, id)?;
     if stored.rescue.kind != RescueKind::Record {
         return Err(RescueError::NotARecord(stored.rescue.id));
@@ -124,7 +131,7 @@ pub fn restore_record(repo: &Repo, id: &str, worktree: &Path) -> Result<Relinked
 
 /// Everything in a directory that git does not look at yet.
 fn prepare(repo: &Repo, stored: &Stored, items: &[Item], worktree: &Path) -> Result<TempDir, RescueError> {
-    let workplace = repo.common_dir.join("paw");
+    let workplace = PawDir::of(&repo.common_dir).path().to_path_buf();
     fs::create_dir_all(&workplace).map_err(RescueError::when("create", &workplace))?;
     let prepared = tempfile::Builder::new()
         .prefix("relink-")

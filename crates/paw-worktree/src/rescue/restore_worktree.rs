@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use paw_host::files::{Access, write_atomic};
 use paw_host::git::{Git, GitError, Repo};
+use paw_host::locks::WorktreesLock;
 
 use super::branch::{BranchOutcome, bring_back};
 use super::contents::{for_each, load_items};
@@ -29,13 +30,13 @@ pub(super) fn restore(
     let items = load_items(repo, &stored)?;
     let branch = bring_back(&git, &stored.header, None)?;
     let start = stored.header.head.as_ref().unwrap_or(&stored.rescue.commit);
-    let add = ["worktree", "add", "--quiet", "--no-checkout", "--detach", "--"].map(std::ffi::OsString::from);
-    git.plumb(None, add.into_iter().chain([dir.into(), start.into()]))?;
+    git.add_detached_worktree(dir, start, &["--no-checkout"], &WorktreesLock::wait(&repo.common_dir)?)?;
     let filled = fill(repo, &stored, dir, &items, &branch, options);
-    if filled.is_err() {
+    if filled.is_err()
+        && let Ok(lock) = WorktreesLock::wait(&repo.common_dir)
+    {
         // Half a worktree would look like a whole one. What it held is still in the rescue.
-        let remove = ["worktree", "remove", "--force", "--force", "--"].map(std::ffi::OsString::from);
-        let _ = git.output(remove.into_iter().chain([dir.into()]));
+        let _ = git.remove_worktree(dir, &lock);
     }
     let files = filled?;
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());

@@ -5,8 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where it may be; the first that exists is the one.
-const PLACES: [&str; 2] = [".git-paw/worktree-setup.sh", ".betcode/worktree-setup.sh"];
+use paw_core::paths::CheckoutDir;
 
 /// A script as it was when somebody was asked about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub(super) enum Found {
 /// The script's name in the repository, and what is there.
 pub(super) fn find(main_checkout: &Path) -> Option<(&'static str, Found)> {
     let exists = |place: &&str| fs::symlink_metadata(main_checkout.join(place)).is_ok();
-    let place = PLACES.into_iter().find(exists)?;
+    let place = CheckoutDir::SETUP_SCRIPTS.into_iter().find(exists)?;
     let path = main_checkout.join(place);
     let found = match check(main_checkout, &path) {
         Ok(()) => load(&path).map_or_else(|error| Found::Refused(unreadable(&error)), Found::Script),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::git::{Git, Repo};
+use paw_host::locks::WorktreesLock;
 use paw_testkit::{Sandbox, TestRepo, git};
 use paw_worktree::rescue::{
     Rescue, RescueRequest, RestoreInto, RestoreOptions, Restored, restore, store_if_needed,
@@ -78,6 +79,10 @@ impl Scene {
 
     fn remove(&self) {
         self.main.git(["worktree", "remove", "--force", "--force", self.worktree.to_str().unwrap()]);
+    }
+
+    fn lock(&self) -> WorktreesLock {
+        WorktreesLock::wait(&self.repo.common_dir).unwrap()
     }
 
     fn back(&self) -> PathBuf {

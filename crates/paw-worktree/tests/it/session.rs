@@ -8,7 +8,7 @@ use paw_core::{BranchName, PawError};
 use paw_testkit::{TestRepo, git};
 use paw_worktree::{SessionWorktree, WorktreeCreation};
 
-use crate::world::{World, is_clean};
+use crate::world::{World, assert_waits_for, is_clean};
 
 fn wanted(branch: &str) -> SessionWorktree {
     SessionWorktree::new(BranchName::new(branch).unwrap())
@@ -229,6 +229,16 @@ fn child_placement_puts_worktrees_inside_the_repository_unseen() {
     assert_eq!(made.path, world.repo.root.join(".git-paw/worktrees/project-feature-auth"));
     assert!(is_clean(&world.repo.root));
     assert!(create(&world, &child).unwrap().resumed);
+}
+
+#[test]
+fn child_placement_waits_until_no_other_program_edits_the_exclude_file() {
+    let world = World::new();
+    let child = SessionWorktree { placement: WorktreePlacement::Child, ..wanted("feature/auth") };
+    let exclude = world.repo.root.join(".git/info/exclude");
+    fs::write(&exclude, "*.log").unwrap();
+    assert_waits_for(&world.repo.root.join(".git/paw/exclude.lock"), || create(&world, &child)).unwrap();
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.log\n/.git-paw/worktrees/\n");
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! A repository with the branches of the scenarios, and a registry of its own.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
+use paw_host::files::Lock;
 use paw_host::process::{Command, Output};
 use paw_testkit::{Sandbox, TestRepo, git};
 use paw_worktree::{CreateRequest, Created, WorktreeError, Worktrees};
@@ -86,4 +90,22 @@ pub(crate) struct Traces {
 /// Nothing changed and nothing untracked.
 pub(crate) fn is_clean(worktree: &Path) -> bool {
     git(worktree, ["status", "--porcelain"]).is_empty()
+}
+
+/// Runs `work` while this test holds the lock, and checks that it finishes only after the lock is released.
+pub(crate) fn assert_waits_for<T: Send>(lock: &Path, work: impl FnOnce() -> T + Send) -> T {
+    let held = Lock::wait(lock).unwrap();
+    let (sender, finished) = mpsc::channel();
+    thread::scope(|scope| {
+        let working = scope.spawn(move || {
+            let answer = work();
+            sender.send(()).unwrap();
+            answer
+        });
+        let early = finished.recv_timeout(Duration::from_millis(500));
+        drop(held);
+        let answer = working.join().unwrap();
+        assert!(early.is_err(), "it did not wait for {}", lock.display());
+        answer
+    })
 }

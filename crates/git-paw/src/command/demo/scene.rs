@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use paw_broker::Stored;
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{self, PageLimit};
+use paw_core::paths::ConfigDir;
+use paw_core::paths::PawDir;
+use paw_core::paths::TaskmasterDir;
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
@@ -62,11 +64,7 @@ impl Scene {
         let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
         let scene = Self { dir: dir.to_path_buf(), program, socket };
         files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
-        files::write_atomic(
-            &scene.root().join(".taskmaster/tasks/tasks.json"),
-            TASKS.as_bytes(),
-            Access::Usual,
-        )?;
+        files::write_atomic(&TaskmasterDir::of(&scene.root()).tasks(), TASKS.as_bytes(), Access::Usual)?;
         files::write_atomic(&scene.root().join("check.sh"), CHECK.as_bytes(), Access::Executable)?;
         let git = scene.git();
         git.require_minimum()?;
@@ -93,7 +91,11 @@ impl Scene {
             quoted(&agent.to_string_lossy()),
             quoted(&agent.to_string_lossy())
         );
-        files::write_atomic(&dir.join("config/git-paw/config.toml"), config.as_bytes(), Access::Usual)?;
+        files::write_atomic(
+            &ConfigDir::below(&dir.join("config")).config(),
+            config.as_bytes(),
+            Access::Usual,
+        )?;
         Ok(scene)
     }
 

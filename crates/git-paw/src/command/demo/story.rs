@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use paw_broker::Stored;
 use paw_core::PawError;
+use paw_core::paths::ReportDir;
 use paw_core::text::short_commit;
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
@@ -188,7 +189,7 @@ fn autopilot(scene: &Scene, context: &Context) -> Result<&'static str, PawError>
     ];
     let done: Value = scene.json(&run)?;
     let report = done["report"].as_str().unwrap_or_default();
-    let log = files::load_text(&scene.root().join(report).join("log.jsonl"))?.unwrap_or_default();
+    let log = files::load_text(&ReportDir::of(scene.root().join(report)).log())?.unwrap_or_default();
     let proven = |phase: &str| {
         let is_it = |line: &str| {
             serde_json::from_str(line)

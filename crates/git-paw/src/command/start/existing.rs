@@ -3,6 +3,7 @@
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode, SessionStatus, SupervisorReceipt};
 use paw_host::clock;
+use paw_host::locks::WorktreesLock;
 use paw_session::launch::{Briefs, Doors};
 use paw_session::lifecycle::Session;
 use paw_session::recover::{self, Circumstances, Living};
@@ -16,17 +17,23 @@ use crate::context::Context;
 /// The receipt of a session whose repository may have been moved since: then everything that knows its old place is
 /// told the new one.
 pub(super) fn come_along(session: Session, context: &Context) -> Result<Receipt, PawError> {
-    let Session { repo, mut receipt, receipts, moved_from, .. } = session;
+    let Session { repo, receipt, receipts, moved_from, .. } = session;
     let Some(before) = moved_from else { return Ok(receipt) };
     context.output.note(&format!("this repository was at {}: its session comes along", before.display()));
-    repo.git().repair_worktrees()?;
-    for path in [&mut receipt.log_dir, &mut receipt.broker_log_path].into_iter().flatten() {
-        if let Ok(rest) = path.strip_prefix(&before) {
-            *path = repo.root.join(rest);
+    repo.git().repair_worktrees(&WorktreesLock::wait(&repo.common_dir)?)?;
+    let moved = |receipt: &mut Receipt| {
+        receipt.repo_path.clone_from(&repo.root);
+        for path in [&mut receipt.log_dir, &mut receipt.broker_log_path].into_iter().flatten() {
+            if let Ok(rest) = path.strip_prefix(&before) {
+                *path = repo.root.join(rest);
+            }
         }
-    }
-    receipts.save(&receipt)?;
-    Ok(receipt)
+        receipt.clone()
+    };
+    let updated = receipts.update(&receipt.session_name, &receipts.lock()?, moved)?;
+    updated.ok_or_else(|| {
+        PawError::SessionError(format!("session '{}' was removed by another command", receipt.session_name))
+    })
 }
 
 /// Brings a session to life, whatever it needs for that.

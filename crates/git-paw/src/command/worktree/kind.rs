@@ -19,7 +19,7 @@ pub(super) enum Kind {
 
 impl Kind {
     pub(super) fn of(entry: &Unmanaged, context: &Context) -> Self {
-        let kept = context.dirs.data_dir().join("verify");
+        let kept = context.dirs.data().checkouts();
         Self::find(&entry.path, entry.locked.as_deref(), &kept.canonicalize().unwrap_or(kept))
     }
 

@@ -8,10 +8,10 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::AgentId;
+use paw_core::paths::PawDir;
 use paw_testkit::{AgentLook, Ran, Sandbox, TestRepo};
 
 use super::blocks::{Kind, Step, matches, steps};

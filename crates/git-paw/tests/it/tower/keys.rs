@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::AgentId;
+use paw_core::paths::PawDir;
 use paw_testkit::{git, wait_until};
 use serde_json::{Value, json};
 

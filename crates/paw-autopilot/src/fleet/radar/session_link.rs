@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use paw_broker::client::{Client, Who};
-use paw_broker::endpoint::PawDir;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_broker::message::{Extra, Intent, IntentFile, Status};
 use paw_broker::radar::{Facts, Kind, Level};
 use paw_broker::{Message, SessionId};
 use paw_core::config::BrokerConfig;
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError};
 use paw_host::git::Repo;
 use paw_host::{clock, config};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::config::section::{choice, section};
+use crate::paths::CheckoutDir;
 
 section! {
     /// Where specs are and how they are written.
@@ -21,7 +22,7 @@ section! {
         /// keep what every pane prints
         default enabled: bool = false,
         /// directory of the logs
-        default log_dir: PathBuf = PathBuf::from(".git-paw/logs"),
+        default log_dir: PathBuf = PathBuf::from(CheckoutDir::LOGS),
         /// the oldest logs go when all of them together are larger; 0 keeps them
         default max_megabytes: u64 = 200,
         /// logs that nobody has written to for so long go; 0 keeps them

@@ -54,7 +54,7 @@ impl Desk {
     }
 
     pub(super) fn notes_dir(&self) -> Option<PathBuf> {
-        self.notes.dir().ok().map(PathBuf::from)
+        self.notes.dir().ok()
     }
 
     pub(super) fn pace(&self) -> Pace {

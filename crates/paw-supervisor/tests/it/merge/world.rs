@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paw_broker::endpoint::PawDir;
 use paw_broker::log::{self, Draft, MessageLog, PageLimit};
 use paw_broker::{Message, SessionId};
+use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;

@@ -37,7 +37,7 @@ fn a_directory_that_returns_is_linked_again_with_everything_staged() {
     assert_eq!(rescue.kind, RescueKind::Record);
     assert_eq!(find_record(&scene.repo, &scene.worktree).unwrap(), Some(rescue.clone()));
 
-    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_eq!(relinked.branch, BranchOutcome::Kept { branch: branch("feat/x") });
     assert_eq!(Seen::of(&scene.worktree), before);
     assert_eq!(scene.git(&["reflog"]), reflog);
@@ -54,7 +54,7 @@ fn a_branch_deleted_meanwhile_is_there_again() {
     scene.git(&["add", "new"]);
     scene.git(&["commit", "--quiet", "--message", "own"]);
     let rescue = gone_and_back(&scene, || drop(scene.main.git(["branch", "--quiet", "-D", "feat/x"])));
-    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_eq!(relinked.branch, BranchOutcome::Recreated { branch: branch("feat/x") });
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
@@ -66,7 +66,7 @@ fn a_branch_checked_out_elsewhere_meanwhile_leaves_head_on_no_branch() {
     let rescue = gone_and_back(&scene, || {
         scene.main.git(["worktree", "add", "--quiet", other.to_str().unwrap(), "feat/x"]);
     });
-    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert!(matches!(relinked.branch, BranchOutcome::CheckedOut { .. }));
     assert_eq!(scene.git(&["branch", "--show-current"]), "");
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
@@ -80,7 +80,7 @@ fn the_old_name_taken_meanwhile_is_no_obstacle() {
         let same = scene.sandbox.root().join("elsewhere").join(&name);
         scene.main.git(["worktree", "add", "--quiet", "-b", "other", same.to_str().unwrap()]);
     });
-    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_ne!(relinked.admin_dir.file_name().unwrap(), name);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
@@ -94,7 +94,7 @@ fn a_conflict_survives_in_a_record() {
     assert!(!Git::at(&scene.worktree).output(["merge", "main"]).unwrap().exit.success());
     let before = Seen::of(&scene.worktree);
     let rescue = gone_and_back(&scene, || {});
-    restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_eq!(Seen::of(&scene.worktree), before);
 }
 
@@ -117,10 +117,10 @@ fn what_git_knows_already_or_what_is_no_record_is_not_linked() {
     let scene = Scene::new();
     scene.write("a.txt", "changed\n");
     let worktree_rescue = scene.store();
-    let error = restore_record(&scene.repo, &worktree_rescue.id, &scene.worktree).unwrap_err();
+    let error = restore_record(&scene.repo, &worktree_rescue.id, &scene.worktree, &scene.lock()).unwrap_err();
     assert!(matches!(error, RescueError::NotARecord(_)), "{error}");
     let record = store_record(&scene.repo, &admin_dir(&scene), None, "x").unwrap();
-    let error = restore_record(&scene.repo, &record.id, &scene.worktree).unwrap_err();
+    let error = restore_record(&scene.repo, &record.id, &scene.worktree, &scene.lock()).unwrap_err();
     assert!(error.to_string().contains("git knows it already"), "{error}");
 }
 
@@ -137,7 +137,7 @@ fn a_submodule_of_a_returned_directory_works_again() {
     git(&scene.worktree.join("lib"), ["commit", "--quiet", "--message", "inside"]);
     let head = git(&scene.worktree.join("lib"), ["rev-parse", "HEAD"]);
     let rescue = gone_and_back(&scene, || {});
-    restore_record(&scene.repo, &rescue.id, &scene.worktree).unwrap();
+    restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_eq!(git(&scene.worktree.join("lib"), ["rev-parse", "HEAD"]), head);
     assert_eq!(scene.git(&["status", "--porcelain"]), " M lib");
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use paw_worktree::rescue::RescueError;
 
 use super::*;
+use crate::world::assert_waits_for;
 
 fn into(
     scene: &Scene,
@@ -121,4 +122,22 @@ fn a_new_worktree_is_not_made_over_something() {
     assert!(matches!(error, Err(RescueError::TargetExists(_))));
     let missing = scene.sandbox.root().join("missing");
     assert!(matches!(into(&scene, &rescue, &missing, &[], false), Err(RescueError::NoTarget(_))));
+}
+
+#[test]
+fn restore_waits_until_no_other_worktree_is_being_registered() {
+    let (scene, rescue) = rescued();
+    let lock = scene.repo.common_dir.join("paw/worktrees.lock");
+    assert_waits_for(&lock, || scene.restore(&rescue));
+    assert_eq!(fs::read(scene.back().join("new/one")).unwrap(), b"1");
+}
+
+#[test]
+fn restore_that_fails_removes_its_worktree_again() {
+    let (scene, rescue) = rescued();
+    let (back, paths) = (scene.back(), [PathBuf::from("not/there")]);
+    let options = RestoreOptions { paths: &paths, force: false };
+    assert!(restore(&scene.repo, &rescue.id, RestoreInto::NewWorktree(&back), options).is_err());
+    assert!(!back.exists());
+    assert_eq!(scene.repo.git().worktrees().unwrap().len(), 1);
 }

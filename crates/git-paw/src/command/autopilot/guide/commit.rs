@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use paw_autopilot::engine::Stage;
 use paw_autopilot::work::Work;
+use paw_core::paths::TaskmasterDir;
 use paw_core::{ErrorCode, PawError};
 use serde_json::{Value, json};
 
@@ -75,7 +76,7 @@ fn require_expected(expected: &[String], work: &Work) -> Result<(), PawError> {
     }
     let is_expected = |path: &Path| {
         let shown = work.site.shown(path);
-        path.starts_with(".taskmaster")
+        path.starts_with(TaskmasterDir::NAME)
             || expected.iter().any(|one| one.trim_start_matches("./") == shown || Path::new(one) == path)
     };
     let others: Vec<String> = work

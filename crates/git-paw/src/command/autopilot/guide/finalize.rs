@@ -44,7 +44,7 @@ pub(crate) fn finalize(consent: Consent, context: &Context) -> Result<Value, Paw
         "coverage": last.coverage,
         "formatted": last.formatted,
         "uncommitted": last.uncommitted,
-        "pullRequestBody": format!("{}pr.md", work.report_path()),
+        "pullRequestBody": work.pull_request_path(),
     });
     if last.failed.is_none() {
         more["commands"] = json!(work.manual_commands(true));

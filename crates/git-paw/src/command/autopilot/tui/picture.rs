@@ -59,10 +59,10 @@ impl Reader {
     /// The directories in which something can happen that is shown, as far as they are known now.
     pub(super) fn places(&self) -> Vec<PathBuf> {
         let project = &self.site.project;
-        let mut places = vec![project.root.clone(), project.root.join(".taskmaster")];
+        let mut places = vec![project.root.clone(), project.files().path().to_path_buf()];
         places.extend(project.tasks_file().parent().map(Path::to_path_buf));
-        places.push(project.root.join(".taskmaster/state"));
-        places.extend(self.run.clone().map(|id| RunDir::of(project, id).path));
+        places.push(project.files().state());
+        places.extend(self.run.clone().map(|id| RunDir::of(project, id).path().to_path_buf()));
         places.extend(self.git_dir.clone());
         places
     }
@@ -94,13 +94,13 @@ impl Reader {
 
     fn look_at_run(&mut self) -> (Option<Run>, Vec<Text>) {
         let project = &self.site.project;
-        let path = project.root.join(".taskmaster/state/current-run.json");
+        let path = project.files().current_run();
         let text = files::load_text(&path).ok().flatten();
         // Another version's file is no run of ours.
         let current = text.and_then(|text| serde_json::from_str::<CurrentRun>(&text).ok());
         self.run = current.as_ref().and_then(|current| RunId::parse(&current.run_id));
         let Some(current) = current else { return (None, Vec::new()) };
-        let log = self.run.clone().map(|id| RunDir::of(project, id).path.join("log.jsonl"));
+        let log = self.run.clone().map(|id| RunDir::of(project, id).files().log());
         let log = log.map(|path| tail(&path)).unwrap_or_default();
         let lines: Vec<Text> = log.lines().filter_map(|line| log_line::shown(line, &self.zone)).collect();
         let older = lines.len().saturating_sub(LOG_LINES);
@@ -167,7 +167,7 @@ fn word(status: &Status) -> Word {
 
 /// Whether somebody holds the lock of a run. Looked at without writing, so that looking does not wake whoever follows it.
 pub(super) fn is_at_work(project: &TaskProject) -> bool {
-    let Ok(file) = File::open(project.root.join(".taskmaster/state/run.lock")) else { return false };
+    let Ok(file) = File::open(project.files().run_lock()) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 

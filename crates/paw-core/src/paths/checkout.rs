@@ -1,0 +1,69 @@
+//! Our directory in a checkout.
+
+use std::path::{Path, PathBuf};
+
+use super::SKILL;
+
+/// A repository's own version of a skill.
+pub fn repo_skill(repository: &Path, name: &str) -> PathBuf {
+    repository.join(".agents/skills").join(name).join(SKILL)
+}
+
+/// `.git-paw/` of a checkout: in the main one everything, in an agent's worktree the briefing alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutDir(PathBuf);
+
+impl CheckoutDir {
+    pub const NAME: &str = ".git-paw";
+    /// The other files' names as git and the configuration know them, relative to the checkout.
+    pub const CONFIG: &str = ".git-paw/config.toml";
+    pub const SCRIPTS: &str = ".git-paw/scripts";
+    pub const LOGS: &str = ".git-paw/logs";
+    pub const WORKTREES: &str = ".git-paw/worktrees";
+    pub const BRIEFING: &str = ".git-paw/AGENTS.local.md";
+    /// The setup script, and where another tool has it. The first that exists is used.
+    pub const SETUP_SCRIPTS: [&str; 2] = [".git-paw/worktree-setup.sh", ".betcode/worktree-setup.sh"];
+
+    pub fn of(checkout: &Path) -> Self {
+        Self(checkout.join(Self::NAME))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
+    pub fn ignore_file(&self) -> PathBuf {
+        self.0.join(".gitignore")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.0.join("logs")
+    }
+
+    /// Every message of a session, readable with `tail`.
+    pub fn audit_trail(&self) -> PathBuf {
+        self.0.join("broker.log")
+    }
+
+    pub fn learnings(&self) -> PathBuf {
+        self.0.join("session-learnings.md")
+    }
+
+    pub fn sweep_script(&self) -> PathBuf {
+        self.0.join("scripts/sweep.sh")
+    }
+
+    /// Worktrees that are placed inside the repository.
+    pub fn worktrees(&self) -> PathBuf {
+        self.0.join("worktrees")
+    }
+
+    /// A briefing that must not touch `AGENTS.md`.
+    pub fn briefing(&self) -> PathBuf {
+        self.0.join("AGENTS.local.md")
+    }
+}

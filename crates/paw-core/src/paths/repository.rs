@@ -1,0 +1,143 @@
+//! Files of a repository, below git's common directory: shared by its worktrees, out of reach of `git clean`.
+
+use std::path::{Path, PathBuf};
+
+use crate::AgentId;
+
+/// In git's directory of one linked worktree: the agent that works there.
+pub const AGENT_FILE: &str = "paw-agent";
+/// Beside it: the only branch that may be committed to.
+pub const BRANCH_FILE: &str = "paw-branch";
+
+/// `<git-common-dir>/paw/`, and what lies beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PawDir(PathBuf);
+
+impl PawDir {
+    pub fn of(common_dir: &Path) -> Self {
+        Self(common_dir.join("paw"))
+    }
+
+    /// The directory itself.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The message log.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("broker.db")
+    }
+
+    /// Where the running broker listens.
+    pub fn endpoint(&self) -> PathBuf {
+        self.0.join("endpoint.json")
+    }
+
+    /// Held by the running broker.
+    pub fn broker_lock(&self) -> PathBuf {
+        self.0.join("broker.lock")
+    }
+
+    /// The token of the person at the keyboard.
+    pub fn operator_token(&self) -> PathBuf {
+        self.0.join("operator-token")
+    }
+
+    /// What the agents' hooks have reported, one file per agent.
+    pub fn agents(&self) -> PathBuf {
+        self.0.join("agents")
+    }
+
+    pub fn agent_notes(&self, agent: &AgentId) -> PathBuf {
+        self.agents().join(format!("{agent}.jsonl"))
+    }
+
+    /// Results of gates, one directory per commit.
+    pub fn gates(&self) -> PathBuf {
+        self.0.join("gates")
+    }
+
+    pub fn gate_result(&self, commit: &str) -> PathBuf {
+        self.gates().join(commit).join(Self::GATE_RESULT)
+    }
+
+    pub const GATE_RESULT: &str = "result.json";
+
+    /// What a gate has printed.
+    pub fn gate_log(&self, commit: &str, gate: &str) -> PathBuf {
+        self.gates().join(commit).join(format!("{gate}.log"))
+    }
+
+    /// The governance documents as gates get to read them.
+    pub fn gate_governance(&self, commit: &str) -> PathBuf {
+        self.gates().join(commit).join("governance.json")
+    }
+
+    /// Scratch repositories in which a session's conflicts are computed.
+    pub fn radar(&self) -> PathBuf {
+        self.0.join("radar")
+    }
+
+    /// The same for several autopilot tasks at once.
+    pub fn autopilot_radar(&self) -> PathBuf {
+        self.0.join("autopilot-radar")
+    }
+
+    /// What the running merge is about to do.
+    pub fn merge_journal(&self) -> PathBuf {
+        self.0.join("merge.json")
+    }
+
+    /// Every verdict on a command.
+    pub fn approvals(&self) -> PathBuf {
+        self.0.join("approvals.jsonl")
+    }
+
+    /// Held by the command that attends an unattended session.
+    pub fn unattended_lock(&self) -> PathBuf {
+        self.0.join("unattended.lock")
+    }
+
+    /// Held while git registers, moves or forgets worktrees.
+    pub fn worktrees_lock(&self) -> PathBuf {
+        self.0.join("worktrees.lock")
+    }
+
+    /// Held while `info/exclude` is edited.
+    pub fn exclude_lock(&self) -> PathBuf {
+        self.0.join("exclude.lock")
+    }
+
+    /// Held by the command that starts, changes or ends the session.
+    pub fn session_lock(&self) -> PathBuf {
+        self.0.join("session.lock")
+    }
+
+    /// Our git hooks. Not below `paw/`, because sandboxed agents may write there.
+    pub fn hooks(&self) -> PathBuf {
+        self.0.with_file_name("paw-hooks")
+    }
+
+    pub fn hook_scripts(&self) -> PathBuf {
+        self.hooks().join("hooks")
+    }
+
+    /// Names the directory of our hooks; included by the repository's configuration.
+    pub fn hooks_config(&self) -> PathBuf {
+        self.hooks().join("hooks.gitconfig")
+    }
+
+    /// The repository's configuration `before` and `after` our line was added.
+    pub fn kept_config(&self, when: &str) -> PathBuf {
+        self.hooks().join(format!("config.{when}"))
+    }
+
+    /// opencode's plugin, where no sandboxed agent may write.
+    pub fn opencode_plugin(&self) -> PathBuf {
+        self.0.with_file_name("paw-opencode-plugin.js")
+    }
+}

@@ -1,0 +1,142 @@
+//! The user's own directories. Where they are is the environment's to say.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::SKILL;
+use crate::SessionName;
+
+/// Below `$XDG_CONFIG_HOME`, `$XDG_DATA_HOME` and `$XDG_RUNTIME_DIR`.
+const NAME: &str = "git-paw";
+
+/// `$XDG_CONFIG_HOME/git-paw/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigDir(PathBuf);
+
+impl ConfigDir {
+    pub fn of(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn below(base: &Path) -> Self {
+        Self(base.join(NAME))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
+    pub fn skill(&self, name: &str) -> PathBuf {
+        self.0.join("agent-skills").join(name).join(SKILL)
+    }
+}
+
+/// `$XDG_DATA_HOME/git-paw/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    pub fn of(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn below(base: &Path) -> Self {
+        Self(base.join(NAME))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The worktree registry.
+    pub fn registry(&self) -> PathBuf {
+        self.0.join("registry.db")
+    }
+
+    /// Held while a process works on one worktree.
+    pub fn operation_lock(&self, worktree: &dyn fmt::Display) -> PathBuf {
+        self.0.join("operations").join(format!("{worktree}.lock"))
+    }
+
+    /// What the user has approved.
+    pub fn trust(&self) -> PathBuf {
+        self.0.join("trust.json")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.0.join("sessions")
+    }
+
+    /// Checkouts that gates run in, one directory per repository.
+    pub fn checkouts(&self) -> PathBuf {
+        self.0.join("verify")
+    }
+
+    /// Held by the running daemon.
+    pub fn daemon_lock(&self) -> PathBuf {
+        self.0.join("daemon.lock")
+    }
+
+    /// Which process the daemon is.
+    pub fn daemon_note(&self) -> PathBuf {
+        self.0.join("daemon.json")
+    }
+
+    pub fn daemon_log(&self) -> PathBuf {
+        self.0.join("daemon.log")
+    }
+}
+
+/// The receipts of all sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionsDir(PathBuf);
+
+impl SessionsDir {
+    pub fn of(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn receipt(&self, session: &SessionName) -> PathBuf {
+        self.0.join(format!("{session}.json"))
+    }
+
+    /// Held while a receipt is written or deleted.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join(".lock")
+    }
+
+    /// Held while prompts are delivered to a session's agents.
+    pub fn delivery_lock(&self, session: &SessionName) -> PathBuf {
+        self.0.join(format!(".{session}.deliver.lock"))
+    }
+}
+
+/// `$XDG_RUNTIME_DIR/git-paw/`, or our data directory where the system has no such directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeDir(PathBuf);
+
+impl RuntimeDir {
+    pub fn of(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn below(base: &Path) -> Self {
+        Self(base.join(NAME))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn daemon_socket(&self) -> PathBuf {
+        self.0.join("daemon.sock")
+    }
+}
