@@ -16,7 +16,7 @@ use paw_host::signals::EndSignals;
 use paw_session::Receipts;
 use paw_supervisor::tower::run::Tower;
 use paw_supervisor::unanswered::Unanswered;
-use paw_view::{BrokerView, Member, SessionFacts};
+use paw_view::{BrokerView, Member, Members, SessionFacts};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -37,7 +37,7 @@ pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
-    members: Vec<(AgentId, Member)>,
+    members: Members,
     patrol: Arc<Patrol>,
     monitor: Option<Tower>,
     tasks: Vec<JoinHandle<()>>,
@@ -117,7 +117,7 @@ impl SessionProcess {
         self.broker.url()
     }
 
-    pub fn members(&self) -> Vec<(AgentId, Member)> {
+    pub fn members(&self) -> Members {
         self.members.clone()
     }
 
@@ -184,7 +184,7 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
 }
 
 /// The agents of a session. One whose worktree is gone is shown, but not watched.
-fn agents_of(receipt: &Receipt) -> (Vec<Target>, Vec<(AgentId, Member)>) {
+fn agents_of(receipt: &Receipt) -> (Vec<Target>, Members) {
     let (mut targets, mut members) = (Vec::new(), Vec::new());
     for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
         members.push((id.clone(), Member::new(agent.branch.clone(), agent.cli.clone())));
@@ -209,7 +209,7 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
 }
 
 /// Everybody who works in a linked worktree of the repository.
-fn agents(repo: &Repo) -> Result<(Vec<Target>, Vec<(AgentId, Member)>), PawError> {
+fn agents(repo: &Repo) -> Result<(Vec<Target>, Members), PawError> {
     let mut targets: Vec<Target> = Vec::new();
     let mut members = Vec::new();
     for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {

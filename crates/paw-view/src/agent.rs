@@ -48,6 +48,9 @@ pub struct Member {
     pub spec: Option<String>,
 }
 
+/// The agents of a session, in their order.
+pub type Members = Vec<(AgentId, Member)>;
+
 /// Whether the CLI runs in its pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -6,7 +6,7 @@ use paw_broker::Stored;
 use paw_broker::record::Records;
 use paw_core::AgentId;
 
-use crate::agent::{Member, Observation};
+use crate::agent::{Members, Observation};
 use crate::question::Question;
 use crate::session::{SessionFacts, SupervisorView};
 
@@ -15,7 +15,7 @@ pub enum ViewEvent {
     /// Which session this is.
     Session(Box<SessionFacts>),
     /// The agents the session has, in their order. They are shown before they say anything.
-    Members(Vec<(AgentId, Member)>),
+    Members(Members),
     /// The session as its receipt, tmux, the disk and the broker have it.
     Snapshot(Box<Snapshot>),
     /// What a broker knows from every message up to `seq`.
@@ -33,7 +33,7 @@ pub enum ViewEvent {
 pub struct Snapshot {
     pub session: SessionFacts,
     pub supervisor: Option<SupervisorView>,
-    pub agents: Vec<(AgentId, Member)>,
+    pub agents: Members,
 }
 
 /// What an event did.

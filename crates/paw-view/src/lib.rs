@@ -19,7 +19,8 @@ mod reduce;
 mod session;
 
 pub use agent::{
-    AgentState, AgentView, CliState, Evidence, Member, Mood, Observation, Plan, PromptDelivery, WorktreeState,
+    AgentState, AgentView, CliState, Evidence, Member, Members, Mood, Observation, Plan, PromptDelivery,
+    WorktreeState,
 };
 pub use attention::{Need, NeedKind};
 pub use check::Check;

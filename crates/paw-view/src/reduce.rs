@@ -5,7 +5,7 @@ use paw_broker::record::Records;
 use paw_broker::{Message, Stored, watch};
 use paw_core::AgentId;
 
-use crate::agent::{AgentState, AgentView, Evidence, Member, Observation, Plan};
+use crate::agent::{AgentState, AgentView, Evidence, Members, Observation, Plan};
 use crate::check::Check;
 use crate::event::{Changes, Snapshot, ViewEvent};
 use crate::message::{self, MessageView};
@@ -35,7 +35,7 @@ impl SessionView {
     }
 
     /// The members take the first places in their order. A former member that reported its status stays as a sender.
-    fn set_members(&mut self, members: Vec<(AgentId, Member)>) -> bool {
+    fn set_members(&mut self, members: Members) -> bool {
         let mut others = std::mem::take(&mut self.agents);
         let mut changed = false;
         for (place, (id, member)) in members.into_iter().enumerate() {
@@ -55,10 +55,10 @@ impl SessionView {
 
     fn on_snapshot(&mut self, snapshot: Snapshot) -> bool {
         let Snapshot { session, supervisor, agents } = snapshot;
-        let changed = self.set_members(agents) | (session != self.session) | (supervisor != self.supervisor);
+        let differs = session != self.session || supervisor != self.supervisor;
         self.session = session;
         self.supervisor = supervisor;
-        changed
+        self.set_members(agents) || differs
     }
 
     /// A broker that read more of the log than this view knows better.

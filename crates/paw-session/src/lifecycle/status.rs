@@ -11,8 +11,8 @@ use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
 use paw_host::clock;
 use paw_host::git::admin_dir_named_in;
 use paw_view::{
-    BrokerView, CliState, Member, PromptDelivery, SessionFacts, SessionView, Snapshot, SupervisorView,
-    ViewEvent, WorktreeState,
+    BrokerView, CliState, Member, Members, PromptDelivery, SessionFacts, SessionView, Snapshot,
+    SupervisorView, ViewEvent, WorktreeState,
 };
 
 use super::window::Seen;
@@ -21,7 +21,7 @@ use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
 /// The agents of a session, by name alone.
-pub fn members(receipt: &Receipt) -> Vec<(AgentId, Member)> {
+pub fn members(receipt: &Receipt) -> Members {
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
     agents.map(|(agent, id)| (id, Member::new(agent.branch.clone(), agent.cli.clone()))).collect()
 }
