@@ -39,8 +39,8 @@ pub(crate) fn run_selection(
         Some([]) => return Err(PawError::BranchError("--branches names no branch".to_owned())),
         Some(named) => named.to_vec(),
         None if choice.branches.is_empty() => {
-            return Err(PawError::BranchError("no branches found".to_owned())
-                .hint("make a first commit, or name a new branch with --branches"));
+            let problem = "no branches found: make a first commit, or name a new branch with --branches";
+            return Err(PawError::BranchError(problem.to_owned()));
         }
         None => prompter.select_branches(&offered(choice))?,
     };

@@ -158,7 +158,7 @@ fn a_receipt_of_a_newer_version_is_refused() {
     let newer = OLD.replace("\"status\"", "\"format\": 2, \"status\"");
     let error = Receipt::parse(&newer).unwrap_err();
     assert!(matches!(error, ReceiptError::Newer { found: 2 }), "{error}");
-    assert!(error.to_string().contains("update git-paw"), "{error}");
+    assert!(error.report().hints[0].starts_with("update git-paw"), "{error}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn a_cli_that_was_not_found_is_named() {
     let mut request = bare(&["feat/a"]);
     request.agents[0].cli = "nobody".into();
     let error = PawError::from(Place::new().plan(&request).unwrap_err());
-    assert!(matches!(&error, PawError::CliNotFound(name) if name == "nobody"), "{error}");
+    assert_eq!(error.report(), PawError::CliNotFound("nobody".into()).report());
     let request = StartRequest { supervisor: Some("nobody".into()), ..bare(&["feat/a"]) };
     assert_eq!(Place::new().plan(&request).unwrap_err(), PlanError::UnknownCli("nobody".into()));
 }

@@ -180,7 +180,7 @@ fn without_a_terminal_nothing_is_drawn_and_the_error_says_what_to_type() {
         sandbox.set(ASK, what);
         let ran = sandbox.run(&sandbox.root(), &program, args);
         assert!(ran.code == 1 && ran.stderr.contains(hint), "{ran}");
-        assert!(!ran.stderr.contains('\x1b') && ran.stderr.contains("no terminal"), "{ran}");
+        assert!(!ran.stderr.contains('\x1b') && ran.stderr.contains("not a terminal"), "{ran}");
     }
     let mut sandbox = Sandbox::new();
     sandbox.set(ASK, "supervisor");

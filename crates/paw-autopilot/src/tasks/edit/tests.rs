@@ -70,7 +70,7 @@ fn what_is_not_there_or_there_twice_is_refused() {
         Err(EditError::Task(TaskError::NoSuchItem { .. }))
     ));
     let other = set_statuses(text, &TagName::new("x").unwrap(), &[]).unwrap_err();
-    assert_eq!(other.to_string(), "there is no tag 'x' in tasks.json (tags: master)");
+    assert_eq!(other.to_string(), "there is no tag 'x' in tasks.json");
 }
 
 #[test]
