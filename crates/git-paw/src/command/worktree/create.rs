@@ -97,7 +97,7 @@ fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Res
     }
     let config = layers.resolve()?;
     let consent = if args.no_setup { Consent::Never } else { Consent::of_flag(args.trust) };
-    Ok(approval::preparation(&layers, &config, &repo, consent, context)?)
+    approval::preparation(&layers, &config, &repo, consent, context)
 }
 
 fn tell(prepared: &Prepared, context: &Context) -> Result<(), PawError> {
