@@ -8,6 +8,7 @@ use paw_broker::SessionId;
 use paw_broker::client::{Client, ClientError, Heard, Way, Who};
 use paw_broker::identity::Token;
 use paw_broker::message::{Artifact, Message, Question, Status, Verified};
+use paw_core::Diagnostic as _;
 use paw_core::config::BrokerConfig;
 use paw_host::clock;
 
@@ -201,7 +202,7 @@ fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
         let who = Who { agent: Some(agent.to_owned()), token: token.map(str::to_owned), url: None };
         let config = BrokerConfig::default();
         let client = Client::new(&server.dir.path().join(".git"), config, who, None).unwrap();
-        client.say(&artifact(agent, "x"), clock::now()).unwrap_err().to_string()
+        client.say(&artifact(agent, "x"), clock::now()).unwrap_err().report().to_string()
     };
     let check = || {
         for (said, words) in [
@@ -213,7 +214,7 @@ fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
         }
         std::fs::write(server.dir.path().join(".git/paw/operator-token"), "paw_old").unwrap();
         let said = operator(server.dir.path()).say(&artifact("operator", "x"), clock::now());
-        let said = said.unwrap_err().to_string();
+        let said = said.unwrap_err().report().to_string();
         assert!(said.contains("operator-token") && said.contains("git paw pause"), "{said}");
     };
     check();

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::process::exit;
 use std::time::Duration;
 
+use paw_core::Diagnostic as _;
 use paw_daemon::Options;
 use paw_host::files::Dirs;
 
@@ -18,7 +19,7 @@ fn daemon() {
     }
     paw_daemon::log::init(&options.data_dir).unwrap();
     if let Err(error) = paw_daemon::run(options, |_| {}) {
-        eprintln!("error: {error}");
+        eprintln!("error: {}", error.report());
         exit(1);
     }
     exit(0);

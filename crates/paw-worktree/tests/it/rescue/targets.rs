@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
+use paw_core::Diagnostic as _;
 use paw_worktree::rescue::RescueError;
 
 use super::*;
@@ -58,7 +59,7 @@ fn changed_files_are_named_and_nothing_is_touched_without_force() {
     scene.main.write("new/two", "precious too");
     let before = Seen::of(&scene.main.root);
     let error = into(&scene, &rescue, &scene.main.root, &[], false).unwrap_err();
-    let text = error.to_string();
+    let text = error.report().to_string();
     assert!(text.contains("dir/b.txt, new/two") && text.contains("--force"), "{text}");
     assert_eq!(Seen::of(&scene.main.root), before);
 
