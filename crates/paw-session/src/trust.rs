@@ -92,14 +92,15 @@ fn is_command(item: &TrustItem) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use paw_host::files::{Access, write_atomic};
+
     use super::*;
 
     fn layers(user: &str, repo: &str) -> Layers {
         let dir = tempfile::tempdir().unwrap();
         let own = dir.path().join("user.toml");
-        std::fs::write(&own, user).unwrap();
-        std::fs::create_dir(dir.path().join(".git-paw")).unwrap();
-        std::fs::write(dir.path().join(".git-paw/config.toml"), repo).unwrap();
+        write_atomic(&own, user.as_bytes(), Access::Usual).unwrap();
+        write_atomic(&dir.path().join(".git-paw/config.toml"), repo.as_bytes(), Access::Usual).unwrap();
         paw_host::config::load_layers(Some(dir.path()), Some(&own)).unwrap()
     }
 
