@@ -213,11 +213,23 @@ fn arguments(call: &str) -> &str {
     call
 }
 
+/// The crates that a row of the table in ARCHITECTURE.md lists, without the two that nearly every crate uses.
+fn listed_uses(page: &str, name: &str) -> BTreeSet<String> {
+    let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+    let row = row.unwrap_or_else(|| panic!("{name} is missing from the crate table"));
+    let uses = row.split('|').nth(2).unwrap().split(',').map(str::trim).filter(|used| !used.is_empty());
+    uses.map(|used| format!("paw-{used}")).collect()
+}
+
 #[test]
-fn the_page_about_the_architecture_names_every_crate() {
+fn the_crate_table_matches_the_manifests() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    for name in manifests().keys() {
-        assert!(page.contains(&format!("| `{name}` |")), "{name} is missing from the crate table");
+    for (name, manifest) in manifests() {
+        let mut used: BTreeSet<String> = uses(&manifest, "dependencies").into_iter().collect();
+        let with_host = !["paw-core", "paw-host", "paw-view", TESTKIT].contains(&name.as_str());
+        assert!(name == TESTKIT || name == "paw-core" || used.remove("paw-core"), "{name}");
+        assert_eq!(used.remove("paw-host"), with_host, "{name}");
+        assert_eq!(listed_uses(&page, &name), used, "{name}");
     }
 }
 
