@@ -35,7 +35,7 @@ pub(super) const CLI: Cli = Cli {
 const HOOKS: Hooks = Hooks {
     source: "events",
     install: Install::Plugin(Plugin {
-        file: "paw-opencode-plugin.js",
+        file: "opencode-plugin.js",
         variable: plugin::VARIABLE,
         text: plugin::text,
         value: plugin::configuration,

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::PawDir;
 use paw_host::process::shell_quote;
 
 use crate::cli::Cli;
@@ -29,7 +30,7 @@ pub enum Install {
 /// A plugin file outside of the worktree, named to the CLI in an environment variable.
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
-    /// Its name in the common directory of the repository, where sandboxed agents may not write.
+    /// Its name; the file is next to our own directory, where sandboxed agents may not write.
     pub file: &'static str,
     /// Left alone where the user has set it.
     pub variable: &'static str,
@@ -41,7 +42,7 @@ pub struct Plugin {
 
 impl Plugin {
     pub fn path(&self, common_dir: &Path) -> PathBuf {
-        common_dir.join(self.file)
+        PawDir::of(common_dir).plugin(self.file)
     }
 }
 

@@ -136,8 +136,8 @@ impl PawDir {
         self.hooks().join(format!("config.{when}"))
     }
 
-    /// opencode's plugin, where no sandboxed agent may write.
-    pub fn opencode_plugin(&self) -> PathBuf {
-        self.0.with_file_name("paw-opencode-plugin.js")
+    /// A plugin of an AI CLI, outside the directory that sandboxed agents may write to.
+    pub fn plugin(&self, file: &str) -> PathBuf {
+        self.0.with_file_name(format!("paw-{file}"))
     }
 }

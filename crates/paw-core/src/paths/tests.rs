@@ -14,7 +14,7 @@ fn shared_files_are_in_paw_and_what_runs_outside_a_sandbox_is_beside_it() {
     assert_eq!(text(lock_of(&dir.merge_journal())), "/r/.git/paw/merge.lock");
     assert_eq!(text(rotated(&dir.approvals())), "/r/.git/paw/approvals.1.jsonl");
     assert_eq!(text(dir.hooks_config()), "/r/.git/paw-hooks/hooks.gitconfig");
-    assert_eq!(text(dir.opencode_plugin()), "/r/.git/paw-opencode-plugin.js");
+    assert_eq!(text(dir.plugin("opencode-plugin.js")), "/r/.git/paw-opencode-plugin.js");
 }
 
 #[test]

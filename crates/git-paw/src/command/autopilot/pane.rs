@@ -35,9 +35,7 @@ pub(super) fn find(context: &Context) -> Result<Option<PaneSession>, PawError> {
 
 pub(super) fn require(context: &Context) -> Result<PaneSession, PawError> {
     find(context)?.ok_or_else(|| {
-        PawError::SessionError(
-            "--pane needs a session, and none is running in this repository; nothing was done\nhint: git paw start begins one; without --pane the executor works unseen"
-                .to_owned(),
-        )
+        PawError::SessionError("--pane needs a running session in this repository".to_owned())
+            .hint("run 'git paw start' first, or omit --pane")
     })
 }

@@ -67,8 +67,8 @@ fn without_a_session_it_is_said_before_anything_is_done() {
     insta::assert_snapshot!(ran, @r"
     exit 1
     --- stderr
-    error: --pane needs a session, and none is running in this repository; nothing was done
-    hint: git paw start begins one; without --pane the executor works unseen
+    error: --pane needs a running session in this repository
+    hint: run 'git paw start' first, or omit --pane
     ");
     assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
     let several = world.autopilot(&["42", "43", "--no-confirm", "--pane"]);
