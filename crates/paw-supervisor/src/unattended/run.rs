@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::clock;
 
 use super::events::{Event, Events};
@@ -43,13 +44,11 @@ pub fn follow(options: Options, context: Context<'_>) -> Result<Summary, PawErro
     let notify = context.notify.clone();
     let mut attended = UnattendedSession::new(context, options.chances)?;
     let mut watch = Watch::new(&attended.members, options.chances, clock::now());
-    let agents = attended.members.len();
     notify(Notice::Note(&format!(
-        "session '{}': {agents} agent{}, for at most {}; Ctrl+C leaves {} at work",
+        "session '{}': {}, for at most {}; Ctrl+C leaves the session running",
         receipt.session_name,
-        if agents == 1 { "" } else { "s" },
+        plural(attended.members.len(), "agent"),
         duration(options.limit),
-        if agents == 1 { "it" } else { "them" },
     )));
     let end = until_the_end(&mut watch, &mut attended, &events)?;
     // The agents' results are reported even where the merge failed.
