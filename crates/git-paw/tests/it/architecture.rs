@@ -425,3 +425,42 @@ fn worktrees_are_registered_by_functions_that_take_the_lock() {
         );
     }
 }
+
+/// The names of the public types that a source file defines outside its tests.
+fn public_types(text: &str) -> Vec<String> {
+    let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
+    let defined = shipped.lines().filter_map(|line| line.strip_prefix("pub "));
+    let named = defined.filter_map(|rest| kinds.iter().find_map(|kind| rest.strip_prefix(kind)));
+    let name = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    named.map(name).collect()
+}
+
+/// The largest share of public types that may have a name which another crate uses as well, in percent.
+const MOST_SHARED: usize = 10;
+
+#[test]
+fn public_type_names_are_unique_in_a_crate_and_rarely_shared_between_crates() {
+    let mut crates_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in manifests().into_keys() {
+        let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for file in sources(&name).into_iter().filter(|file| !file.ends_with("tests.rs")) {
+            for defined in public_types(&fs::read_to_string(&file).unwrap()) {
+                let other = found.insert(defined.clone(), file.clone());
+                assert!(other.is_none(), "{name} has two types `{defined}`: {other:?} and {}", file.display());
+                crates_by_name.entry(defined).or_default().push(name.clone());
+            }
+        }
+    }
+    let all: usize = crates_by_name.values().map(Vec::len).sum();
+    let shared: Vec<_> = crates_by_name.iter().filter(|(_, crates)| crates.len() > 1).collect();
+    let count: usize = shared.iter().map(|(_, crates)| crates.len()).sum();
+    println!("{count} of {all} public types share their name with a type of another crate");
+    assert!(count * 100 < all * MOST_SHARED, "{count} of {all} public types share a name: {shared:#?}");
+}
+
+#[test]
+fn a_public_type_is_recognized_by_its_definition() {
+    let text = "pub struct A;\npub(crate) enum B {}\npub trait C<T> {}\npub use x::D;\npub type E = u8;\n    pub type F;\n";
+    assert_eq!(public_types(text), ["A", "C", "E"]);
+}
