@@ -12,16 +12,16 @@ KEY = "not-a-real-key"
 class Cli:
     name: str
     bin: str
-    # What it has told by itself after a first turn, and what such a record is called.
+    # What its hooks have reported after a first turn, and the name of such a record.
     tells = ("SessionStart", "UserPromptSubmit", "Stop")
     kind_of = "hook_event_name"
     # How git paw calls that.
     way = "hooks"
     # What a person presses to say no.
     no = ("Escape",)
-    # A dialog that a person answers when it first meets our hooks: what it shows, and the keys.
+    # The dialog it shows for new hooks, and the keys that answer it.
     greeting = None
-    # Whether it tells by itself that it was refused for having asked too much, and whether it goes on by itself then.
+    # Whether it reports a rate limit by itself, and whether it continues by itself afterwards.
     tells_limits = False
     retries = False
     # Whether harmless commands run in a sandbox of its own, and only what has to leave it is asked.
@@ -34,11 +34,11 @@ class Cli:
         raise NotImplementedError
 
     def conversations(self, lab):
-        """What it calls the conversations that it keeps for the agent's worktree."""
+        """The names of the conversations it keeps for the agent's worktree."""
         raise NotImplementedError
 
     def conversation_of(self, record):
-        """What it calls the conversation that it tells something of."""
+        """The name of the conversation that a record is about."""
         return record["session_id"]
 
 

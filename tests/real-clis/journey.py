@@ -65,7 +65,7 @@ def work(lab):
 def approve(lab):
     command = "cargo test"
     give(lab, "job-safe", bash(command, escalate=True), say("job-safe is done"))
-    lab.wait("the command runs, and nobody was asked", (lab.worktree / "cargo-ran").exists)
+    lab.wait("the command runs without a question", (lab.worktree / "cargo-ran").exists)
     lab.wait_for_state("idle")
     given = [one["verdict"] for one in lab.verdicts(command)]
     expect(given == ["allow"], f"verdicts on '{command}': {given}")
@@ -83,7 +83,7 @@ def hold_back(lab):
     expect(known["command"] == command, f"it is said to ask for {known['command']!r}")
     expect(known["verdict"] == "ask", f"the verdict is {known['verdict']!r}")
     lab.wait("the supervisor is asked", lambda: lab.for_supervisor(command))
-    # Several more looks of whoever watches: each could be a second question.
+    # The monitor looks several more times: each could raise a second question.
     time.sleep(8)
     for what, found in (("questions", asked()), ("verdicts", lab.verdicts(command))):
         expect(len(found) == 1, f"{len(found)} {what} about it: {json.dumps(found)}")
@@ -97,7 +97,7 @@ def deny(lab):
     lab.keys(*lab.cli.no)
     lab.wait_for_state("idle")
     give(lab, "job-afterwards", say("job-afterwards is done"))
-    lab.wait("it goes on with something else", lambda: "job-afterwards is done" in lab.screen())
+    lab.wait("it continues with something else", lambda: "job-afterwards is done" in lab.screen())
     lab.wait_for_state("idle")
     expect((lab.worktree / "build").is_dir(), "it was run all the same")
     expect(len(lab.for_supervisor("rm -rf build")) == 1, "the supervisor was asked again")
@@ -169,10 +169,10 @@ def limit(lab):
     lab.wait("the supervisor is told of it", told)
     lab.model.open("limit")
     if lab.cli.retries:
-        lab.wait("it goes on by itself", lambda: "job-limit is done" in lab.screen())
+        lab.wait("it continues by itself", lambda: "job-limit is done" in lab.screen())
     else:
         lab.tell("Please do job-limit again.")
-        lab.wait("it goes on when it is told to", lambda: "job-limit is done" in lab.screen())
+        lab.wait("it continues when told to", lambda: "job-limit is done" in lab.screen())
     lab.wait_for_state("idle")
 
 
@@ -184,10 +184,10 @@ def pause(lab):
     lab.paw("pause")
     seen = lab.ask("status")
     expect(seen["status"] == "paused" and not seen["broker"]["running"], f"after a pause: {seen['status']}")
-    expect(process() == before, "the CLI did not go on")
+    expect(process() == before, "the CLI did not keep running")
     lab.paw("start")
     lab.wait("the broker runs", lambda: lab.ask("status")["broker"]["running"])
-    expect(process() == before, "the CLI was started anew")
+    expect(process() == before, "the CLI was restarted")
     give(lab, "job-resumed", say("job-resumed is done"))
     lab.wait("it takes a prompt", lambda: "job-resumed is done" in lab.screen())
     lab.wait_for_state("idle")

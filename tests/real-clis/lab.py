@@ -28,7 +28,7 @@ class Lab:
         for path in (self.home, bin_dir, self.root / "tmux"):
             path.mkdir(parents=True)
         (self.root / "tmux").chmod(0o700)
-        # A copy: whoever builds meanwhile must not change what a session runs.
+        # A copy, so that a build in the meantime does not change the program of a session.
         shutil.copy2(git_paw, bin_dir / "git-paw")
         self.model = Model()
         self.server = serve(self.model)
@@ -83,7 +83,7 @@ class Lab:
             raise Failed(f"{' '.join(map(str, words))}: not done after {limit} s") from late
 
     def begin(self, *words):
-        """A command that goes on while others are run."""
+        """A command that keeps running while others run."""
         return subprocess.Popen(
             words, cwd=self.repo, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, errors="replace",
@@ -110,7 +110,7 @@ class Lab:
         return self.must("tmux", *words)
 
     def wait(self, what, condition, limit=PATIENCE):
-        """What the condition gives once it gives something; what it said last where it never does."""
+        """The first truthy value of the condition, or a failure with its last value."""
         until = time.monotonic() + limit
         last = None
         while True:

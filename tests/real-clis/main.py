@@ -62,7 +62,7 @@ def travel(cli, root, git_paw, turn, kept):
             cells[name] = attempt(lab, name, check, kept)
             say(f"{cli.name}: {name}: {cells[name]} ({time.monotonic() - begun:.0f} s)")
             if cells[name] == FAILED and not settle(lab):
-                say(f"{cli.name}: it cannot go on from there")
+                say(f"{cli.name}: it cannot continue from there")
                 break
     except Failed as problem:
         say(f"{cli.name}: {problem}")

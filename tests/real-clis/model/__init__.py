@@ -1,4 +1,4 @@
-"""A model that does what it was told beforehand, for AI CLIs that believe it is a real one.
+"""A scripted model that AI CLIs use like a real one.
 
 `Model` holds jobs and what was asked of it, `server` speaks HTTP, and each wire format has a file of its own.
 """

@@ -55,7 +55,7 @@ def answer(body, request, step):
 
 
 def whole(events):
-    """The same answer for somebody who does not listen to a stream."""
+    """The same answer without streaming."""
     message, block, delta = events[0]["message"], dict(events[1]["content_block"]), events[2]["delta"]
     if block["type"] == "text":
         block["text"] = delta["text"]

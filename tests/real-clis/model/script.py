@@ -1,7 +1,7 @@
-"""Jobs: what the model answers, step by step, to whoever names one in a prompt.
+"""Jobs: the model's answers, step by step, to a prompt that names the job.
 
 Which step comes next is read from the conversation itself (how often the model has answered since the job was named), so
-that a CLI that asks twice gets the same answer twice, and one that was restarted goes on where it was.
+that a CLI that asks twice gets the same answer twice, and a restarted one continues where it was.
 """
 
 import re

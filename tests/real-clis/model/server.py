@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from . import anthropic, gemini, responses
 
-# Longer than any wait of a test: whoever holds a gate opens it, or has given up.
+# Longer than any wait of a test: the test that holds a gate has opened it or failed by then.
 LONGEST_HOLD = 900
 
 
