@@ -6,10 +6,10 @@ use std::{io, mem};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Draft, Entry, LogError, MessageLog, PageLimit, SessionId};
-use crate::memory::Memory;
+use super::{MessageDraft, LogEntry, LogError, MessageLog, PageLimit, SessionId};
+use crate::cache::SessionCache;
 use crate::message::Message;
-use crate::repeat::OpenQuestions;
+use crate::open_questions::OpenQuestions;
 use crate::route;
 
 /// Publishers that may wait at once; more of them wait to be let in.
@@ -19,21 +19,21 @@ const BATCH: usize = 512;
 const SNAPSHOT_EVERY: u64 = 2048;
 
 /// How a publisher learns what became of its message.
-type Done = oneshot::Sender<Result<Receipt, LogError>>;
+type PublishReply = oneshot::Sender<Result<PublishReceipt, LogError>>;
 
 /// A message that was stored. It goes back to its publisher, whose thread made it and can best do away with it.
 #[derive(Debug)]
-pub(crate) struct Receipt {
+pub(crate) struct PublishReceipt {
     pub(crate) seq: u64,
     _message: Option<Message>,
 }
 
 /// What the writer is asked to do.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub(crate) enum WriterJob {
     Publish {
-        draft: Box<Draft>,
-        done: Done,
+        draft: Box<MessageDraft>,
+        done: PublishReply,
     },
     /// Other processes may have written.
     Refresh,
@@ -42,16 +42,16 @@ pub(crate) enum Job {
 
 /// What the writer works on.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct WriterContext {
     pub(crate) log: Arc<dyn MessageLog>,
     pub(crate) session: SessionId,
-    pub(crate) memory: Arc<RwLock<Memory>>,
+    pub(crate) memory: Arc<RwLock<SessionCache>>,
     pub(crate) head: watch::Sender<u64>,
     /// Whether commits are followed by a nudge to verify them.
     pub(crate) nudge: bool,
 }
 
-pub(crate) fn start(desk: Desk) -> io::Result<(mpsc::Sender<Job>, JoinHandle<()>)> {
+pub(crate) fn start(desk: WriterContext) -> io::Result<(mpsc::Sender<WriterJob>, JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     let mut writer = Writer { desk, questions: OpenQuestions::default(), saved: 0, waiting: None, receiver };
     let thread = thread::Builder::new().name("paw-log".into()).spawn(move || writer.run())?;
@@ -59,20 +59,20 @@ pub(crate) fn start(desk: Desk) -> io::Result<(mpsc::Sender<Job>, JoinHandle<()>
 }
 
 struct Writer {
-    desk: Desk,
+    desk: WriterContext,
     questions: OpenQuestions,
     /// The number up to which the records were saved.
     saved: u64,
     /// A job that did not fit into the batch before it.
-    waiting: Option<Job>,
-    receiver: mpsc::Receiver<Job>,
+    waiting: Option<WriterJob>,
+    receiver: mpsc::Receiver<WriterJob>,
 }
 
 #[derive(Default)]
 struct Batch {
-    drafts: Vec<Draft>,
+    drafts: Vec<MessageDraft>,
     /// Who waits for which of the drafts.
-    publishers: Vec<(usize, Done)>,
+    publishers: Vec<(usize, PublishReply)>,
 }
 
 impl Writer {
@@ -97,19 +97,19 @@ impl Writer {
     }
 
     /// Takes `job` and whatever else waits already. Whether to go on afterwards.
-    fn fill(&mut self, batch: &mut Batch, job: Job) -> bool {
+    fn fill(&mut self, batch: &mut Batch, job: WriterJob) -> bool {
         let mut next = Some(job);
         while let Some(job) = next.take() {
             match job {
-                Job::Stop => return false,
-                Job::Refresh => self.read_what_others_wrote(),
-                Job::Publish { draft, done } => {
+                WriterJob::Stop => return false,
+                WriterJob::Refresh => self.read_what_others_wrote(),
+                WriterJob::Publish { draft, done } => {
                     if batch.asks_the_same(&draft.message) {
-                        self.waiting = Some(Job::Publish { draft, done });
+                        self.waiting = Some(WriterJob::Publish { draft, done });
                         return true;
                     }
                     match self.questions.repeats(&draft.message, draft.at) {
-                        Some(seq) => _ = done.send(Ok(Receipt { seq, _message: Some(draft.message) })),
+                        Some(seq) => _ = done.send(Ok(PublishReceipt { seq, _message: Some(draft.message) })),
                         None => batch.push(*draft, done, self.desk.nudge),
                     }
                 }
@@ -143,15 +143,15 @@ impl Writer {
         let desk = &self.desk;
         let (mut head, mut messages) = (first, Vec::with_capacity(batch.drafts.len()));
         let mut memory = desk.memory_mut();
-        for (seq, Draft { at, sender, audience, message, body }) in (first..).zip(batch.drafts) {
+        for (seq, MessageDraft { at, sender, audience, message, body }) in (first..).zip(batch.drafts) {
             self.questions.note(&message, at, seq);
-            memory.add(Entry { seq, at, sender, audience, body }, Some(&message));
+            memory.add(LogEntry { seq, at, sender, audience, body }, Some(&message));
             messages.push(Some(message));
             head = seq;
         }
         drop(memory);
         for (index, done) in batch.publishers {
-            let receipt = Receipt { seq: first + index as u64, _message: messages[index].take() };
+            let receipt = PublishReceipt { seq: first + index as u64, _message: messages[index].take() };
             let _ = done.send(Ok(receipt));
         }
         desk.head.send_replace(head);
@@ -211,23 +211,23 @@ impl Writer {
     }
 }
 
-impl Desk {
-    fn memory(&self) -> std::sync::RwLockReadGuard<'_, Memory> {
+impl WriterContext {
+    fn memory(&self) -> std::sync::RwLockReadGuard<'_, SessionCache> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn memory_mut(&self) -> std::sync::RwLockWriteGuard<'_, Memory> {
+    fn memory_mut(&self) -> std::sync::RwLockWriteGuard<'_, SessionCache> {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Batch {
-    fn push(&mut self, draft: Draft, done: Done, nudge: bool) {
+    fn push(&mut self, draft: MessageDraft, done: PublishReply, nudge: bool) {
         self.publishers.push((self.drafts.len(), done));
         let reply = if nudge { route::reply(&draft.message) } else { None };
         let at = draft.at;
         self.drafts.push(draft);
-        self.drafts.extend(reply.map(|reply| Draft::new(reply, at)));
+        self.drafts.extend(reply.map(|reply| MessageDraft::new(reply, at)));
     }
 
     /// Whether the same question is in it already, so that its number is not known yet.
