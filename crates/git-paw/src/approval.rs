@@ -10,34 +10,34 @@ use paw_core::config::PawConfig;
 use paw_core::text;
 use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, Subject, TrustStore};
-use paw_session::trust::{self, Followed};
+use paw_host::trust::{Approver, TrustSubject, TrustStore};
+use paw_session::trust::{self, TrustedConfig};
 use paw_supervisor::gates::{self, Checks, Gate};
 use paw_worktree::Preparation;
-use paw_worktree::setup::{SetupPlan, Trust};
+use paw_worktree::setup::{SetupPlan, SetupTrust};
 
 use crate::context::Context;
 
-/// How the user is asked.
+/// How approval is obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// A flag says yes.
+    /// A flag gives it.
     Given,
-    /// At the terminal, where there is one; else the answer is "not now".
+    /// By asking on the terminal. Without a terminal nothing is approved.
     Ask,
-    /// Not at all: only what was approved before counts.
+    /// Never: only earlier approvals count.
     Never,
 }
 
 impl Consent {
-    /// As the flag `--trust` says.
+    /// From the flag `--trust`.
     pub(crate) fn of_flag(trust: bool) -> Self {
         if trust { Self::Given } else { Self::Ask }
     }
 }
 
-/// The configuration that a session may follow: what its repository wants agents to be started with, and its gates, only
-/// where that was approved before or is now.
+/// The configuration of a session. CLIs, arguments and gates that the repository's own file sets count only if they are
+/// approved.
 pub(crate) fn session_config(
     layers: &Layers,
     repo: &Repo,
@@ -45,8 +45,8 @@ pub(crate) fn session_config(
     context: &Context,
 ) -> Result<PawConfig, PawError> {
     let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
-    let requests = trust::agents(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
-    let followed = trust::follow(layers, requests, |request| {
+    let requests = trust::find_agent_request(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
+    let followed = trust::resolve_trusted(layers, requests, |request| {
         consents(&request.subject, request.question, repo, consent, context)
     })?;
     Ok(warned(followed, context))
@@ -54,31 +54,30 @@ pub(crate) fn session_config(
 
 /// The configuration without what only the user's own file may set.
 pub(crate) fn guarded_config(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
-    Ok(warned(trust::follow(layers, [], |_| Ok(false))?, context))
+    Ok(warned(trust::resolve_trusted(layers, [], |_| Ok(false))?, context))
 }
 
-/// Says what of the repository's file is ignored.
-fn warned(followed: Followed, context: &Context) -> PawConfig {
-    let Followed { config, unapproved, forbidden } = followed;
+/// Warns about the keys of the repository's file that are ignored.
+fn warned(followed: TrustedConfig, context: &Context) -> PawConfig {
+    let TrustedConfig { config, unapproved, forbidden } = followed;
     if !unapproved.is_empty() {
         context.output.warn(&format!(
-            "not approved, so this repository's own {} {} ignored (git paw start --trust approves)",
-            unapproved.join(", "),
-            if unapproved.len() == 1 { "is" } else { "are" }
+            "ignoring this repository's {}: not approved (approve with 'git paw start --trust')",
+            unapproved.join(", ")
         ));
     }
     for key in forbidden {
         context
             .output
-            .warn(&format!("{key} of this repository is ignored: only your own configuration may set it"));
+            .warn(&format!("ignoring this repository's {key}: only your own configuration may set it"));
     }
     config
 }
 
 pub(crate) const SETUP_QUESTION: &str = "this repository wants to run, in every new worktree:";
 
-/// What makes new worktrees ready. Steps of the repository are approved where they were before or are now; the rest runs
-/// without them.
+/// The copy and setup steps of new worktrees. The repository's own steps run only if they are approved; the others always
+/// run.
 pub(crate) fn preparation(
     layers: &Layers,
     config: &PawConfig,
@@ -89,18 +88,18 @@ pub(crate) fn preparation(
     if repo.bare || consent == Consent::Never {
         return Ok(Preparation { copy: config.worktree.copy.clone(), setup: SetupPlan::default() });
     }
-    let planned = Preparation::planned(config, &layers.repo, repo);
+    let planned = Preparation::from_config(config, &layers.repo, repo);
     let checked = planned.checked(&TrustStore::open(&context.dirs), repo)?;
     let approved = match checked.setup.trust() {
-        Trust::NeedsApproval(subject) => consents(subject, SETUP_QUESTION, repo, consent, context)?,
-        Trust::Nothing | Trust::Trusted => return Ok(checked),
+        SetupTrust::NeedsApproval(subject) => consents(subject, SETUP_QUESTION, repo, consent, context)?,
+        SetupTrust::Nothing | SetupTrust::Trusted => return Ok(checked),
     };
     let Preparation { copy, setup } = checked;
     Ok(Preparation { copy, setup: if approved { setup.approved() } else { setup } })
 }
 
-/// The project's gates, or one of them, from the configuration of the main checkout, so that no branch chooses its own.
-/// Nothing of it runs in part: an error says what nobody has approved.
+/// The project's gates, or one of them, from the configuration of the main checkout: a branch cannot change its own gates.
+/// Fails if any of the commands is not approved.
 pub(crate) fn checks(
     repo: &Repo,
     only: Option<Gate>,
@@ -119,26 +118,26 @@ pub(crate) fn checks(
     }
     let asked = if steps.is_empty() { Consent::Never } else { consent };
     let Preparation { copy, setup } = preparation(&layers, &config, repo, asked, context)?;
-    if let Trust::NeedsApproval(subject) = setup.trust() {
+    if let SetupTrust::NeedsApproval(subject) = setup.trust() {
         return Err(not_approved(subject));
     }
     Ok(Checks { steps, preparation: Preparation { copy, setup }, config })
 }
 
-pub(crate) fn not_approved(subject: &Subject) -> PawError {
+pub(crate) fn not_approved(subject: &TrustSubject) -> PawError {
     let wanted = subject.summary().join("\n  ");
-    PawError::ConfigError(format!("not approved, so nothing is run:\n  {wanted}"))
-        .hint("look at it, then approve it with --trust")
+    PawError::ConfigError(format!("not approved:\n  {wanted}"))
+        .hint("review it, then approve it with --trust")
 }
 
-/// Whether exactly this was approved before.
-pub(crate) fn is_approved(subject: &Subject, repo: &Repo, context: &Context) -> Result<bool, PawError> {
+/// Whether exactly this text was approved before.
+pub(crate) fn is_approved(subject: &TrustSubject, repo: &Repo, context: &Context) -> Result<bool, PawError> {
     Ok(TrustStore::open(&context.dirs).is_approved(repo, subject)?)
 }
 
-/// Whether this was approved before, or is now. `wants` is the first line of the question.
+/// Whether this was approved before or is approved now. `wants` is the first line of the question.
 pub(crate) fn consents(
-    subject: &Subject,
+    subject: &TrustSubject,
     wants: &str,
     repo: &Repo,
     consent: Consent,
@@ -159,7 +158,7 @@ pub(crate) fn consents(
     Ok(approved)
 }
 
-/// Somebody sits at the terminal, and is no agent.
+/// Whether a user, not an agent, is at the terminal.
 fn may_ask(context: &Context) -> bool {
     !context.output.wants_json()
         && io::stdin().is_terminal()
@@ -167,12 +166,12 @@ fn may_ask(context: &Context) -> bool {
         && Approver::from_env().is_ok()
 }
 
-fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
+fn confirm(subject: &TrustSubject, wants: &str) -> Result<bool, PawError> {
     let mut stderr = io::stderr().lock();
     let wanted: Vec<_> = subject.details().iter().map(|line| format!("  {line}\n")).collect();
     let question = format!(
         "{wants}\n{}\
-         agree, and do not ask again until it changes? [y/N] ",
+         approve, and do not ask again until it changes? [y/N] ",
         wanted.concat()
     );
     let asked = stderr.write_all(text::block(&question).as_bytes()).and_then(|()| stderr.flush());
@@ -182,6 +181,6 @@ fn confirm(subject: &Subject, wants: &str) -> Result<bool, PawError> {
     match read {
         Ok(0) => Err(PawError::UserCancelled),
         Ok(_) => Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")),
-        Err(error) => Err(PawError::internal(format!("cannot ask: {error}"))),
+        Err(error) => Err(PawError::internal(format!("cannot read the answer: {error}"))),
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use paw_core::config::CliConfig;
-use paw_host::process::{Script, find_program, is_executable};
+use paw_host::process::{ScriptFile, find_program, is_executable};
 use serde::Serialize;
 
 use crate::cli;
@@ -125,7 +125,7 @@ pub fn resolve_command(command: &str, search_path: &OsStr) -> Option<PathBuf> {
 
 /// Ourselves for a shell script, unless it hands over to the program it is for.
 fn who_names(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
-    let script = Script::read(path, search_path)?;
+    let script = ScriptFile::read(path, search_path)?;
     let is_shell = script.interpreter_names().iter().any(|name| is_shell(&name.to_string_lossy()));
     let mut lines = script.text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     (is_shell && !lines.any(|line| line.starts_with(b"exec "))).then(std::env::current_exe)?.ok()

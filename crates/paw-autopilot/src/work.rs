@@ -34,7 +34,7 @@ use paw_core::PawError;
 use paw_core::paths::{ReportDir, TaskmasterDir};
 use paw_host::clock;
 use paw_host::files::Lock;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use serde_json::{Value, json};
 
 use crate::artifacts::{Manifest, RunDir, RunStatus};
@@ -56,7 +56,7 @@ pub use update_base::{Updated, update_base};
 pub use wishes::{Relaxation, Wishes};
 
 /// Whether the user has approved what a project's own files would have us run.
-pub type Approves<'a> = &'a dyn Fn(&Subject) -> Result<bool, PawError>;
+pub type Approves<'a> = &'a dyn Fn(&TrustSubject) -> Result<bool, PawError>;
 
 /// A run that is under way, and held: nobody else works on it while this is there.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One connection, one client per service.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct DaemonClient {
     pub worktrees: WorktreeServiceClient<Channel>,
     pub conversations: ConversationServiceClient<Channel>,
     pub daemon: DaemonServiceClient<Channel>,
 }
 
-impl Client {
+impl DaemonClient {
     pub async fn connect(socket: &Path) -> Result<Self, DaemonError> {
         let channel = channel(socket).await?;
         Ok(Self {

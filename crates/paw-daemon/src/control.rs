@@ -10,9 +10,9 @@ use serde::Serialize;
 use tonic::Request;
 
 use crate::claim;
-use crate::client::Client;
+use crate::client::DaemonClient;
 use crate::error::DaemonError;
-use crate::options::Options;
+use crate::options::DaemonOptions;
 use crate::proto::{StatusRequest, StopRequest};
 
 /// How long a daemon may take to answer.
@@ -35,7 +35,7 @@ pub struct DaemonStatus {
 }
 
 /// The running daemon, or nothing when there is none.
-pub fn status(options: &Options) -> Result<Option<DaemonStatus>, DaemonError> {
+pub fn status(options: &DaemonOptions) -> Result<Option<DaemonStatus>, DaemonError> {
     wait(async {
         let Some((pid, mut client)) = find(options).await? else { return Ok(None) };
         let answer = client.daemon.status(patiently(StatusRequest {})).await;
@@ -54,7 +54,7 @@ pub fn status(options: &Options) -> Result<Option<DaemonStatus>, DaemonError> {
 }
 
 /// Stops the daemon and waits until it is gone. Returns its process id, or nothing when there was none.
-pub fn stop(options: &Options) -> Result<Option<u32>, DaemonError> {
+pub fn stop(options: &DaemonOptions) -> Result<Option<u32>, DaemonError> {
     wait(async {
         let Some((pid, mut client)) = find(options).await? else { return Ok(None) };
         let answer = client.daemon.stop(patiently(StopRequest {})).await;
@@ -75,11 +75,11 @@ pub fn stop(options: &Options) -> Result<Option<u32>, DaemonError> {
 }
 
 /// Where the daemon said it listens, else where it would.
-async fn find(options: &Options) -> Result<Option<(Option<u32>, Client)>, DaemonError> {
+async fn find(options: &DaemonOptions) -> Result<Option<(Option<u32>, DaemonClient)>, DaemonError> {
     let note = claim::find_note(&options.data_dir);
     let socket = note.as_ref().map_or(&options.socket, |note| &note.socket);
     let pid = note.as_ref().map(|note| note.pid);
-    match Client::connect(socket).await {
+    match DaemonClient::connect(socket).await {
         Ok(client) => Ok(Some((pid, client))),
         Err(_) if claim::is_free(&options.data_dir)? => Ok(None),
         Err(error) => Err(DaemonError::Silent { pid, reason: error.to_string() }),

@@ -6,7 +6,7 @@ use paw_agent::cli;
 use paw_host::clock;
 use paw_host::config;
 use paw_host::process;
-use paw_worktree::{ConversationStatus, Worktree};
+use paw_worktree::{ConversationStatus, ManagedWorktree};
 use tonic::{Request, Response, Status};
 
 use crate::proto::conversation_service_server::ConversationService;
@@ -93,7 +93,7 @@ impl Shared {
         Ok(wire::conversation(&talk))
     }
 
-    fn default_cli(&self, row: &Worktree) -> Result<String, Refusal> {
+    fn default_cli(&self, row: &ManagedWorktree) -> Result<String, Refusal> {
         let config =
             config::load_config(&row.repo, Some(&self.options.user_config)).map_err(Refusal::Config)?;
         Ok(config.default_cli.unwrap_or_else(|| cli::DEFAULT.to_owned()))

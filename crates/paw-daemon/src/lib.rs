@@ -29,8 +29,8 @@ mod turn;
 mod wire;
 mod worktrees;
 
-pub use client::Client;
+pub use client::DaemonClient;
 pub use control::{DaemonStatus, status, stop};
 pub use error::DaemonError;
-pub use options::Options;
+pub use options::DaemonOptions;
 pub use server::{Daemon, Shutdown, run};

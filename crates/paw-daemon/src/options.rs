@@ -11,7 +11,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// What a daemon needs to know before it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct DaemonOptions {
     pub socket: PathBuf,
     /// Registry, approvals, lock and log. There is one daemon for each.
     pub data_dir: PathBuf,
@@ -22,7 +22,7 @@ pub struct Options {
     pub grace: Duration,
 }
 
-impl Options {
+impl DaemonOptions {
     pub fn new(dirs: &Dirs, search_path: impl Into<OsString>) -> Self {
         Self {
             socket: dirs.runtime().daemon_socket(),

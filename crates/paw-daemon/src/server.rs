@@ -24,7 +24,7 @@ use crate::claim::{Claim, Note};
 use crate::conversations::ConversationCalls;
 use crate::error::DaemonError;
 use crate::itself::DaemonCalls;
-use crate::options::Options;
+use crate::options::DaemonOptions;
 use crate::peer;
 use crate::proto::FILE_DESCRIPTOR_SET;
 use crate::proto::conversation_service_server::ConversationServiceServer;
@@ -42,7 +42,7 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Serves until it is told to stop, by SIGTERM, SIGINT, SIGHUP or a client. For a process that does nothing else: what it
 /// has started is ended with it. `on_ready` is told the socket once clients can connect.
-pub fn run(options: Options, on_ready: impl FnOnce(&Path)) -> Result<(), DaemonError> {
+pub fn run(options: DaemonOptions, on_ready: impl FnOnce(&Path)) -> Result<(), DaemonError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(DaemonError::Start)?;
     let outcome = runtime.block_on(async {
@@ -98,7 +98,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub async fn bind(options: Options) -> Result<Self, DaemonError> {
+    pub async fn bind(options: DaemonOptions) -> Result<Self, DaemonError> {
         let (claim, shared) = spawn_blocking(move || prepare(options)).await??;
         let (listener, socket) = socket::listen(&shared.options.socket).await?;
         Ok(Self { shared: Arc::new(shared), listener, _socket: socket, _claim: claim })
@@ -166,7 +166,7 @@ async fn within(limit: Duration, shutdown: &Shutdown, work: impl Future) -> bool
 }
 
 /// Everything before the first connection: who we are, what is there, what somebody else left.
-fn prepare(options: Options) -> Result<(Claim, Shared), DaemonError> {
+fn prepare(options: DaemonOptions) -> Result<(Claim, Shared), DaemonError> {
     let started_at = clock::now();
     let note = Note {
         pid: std::process::id(),

@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-use crate::options::Options;
+use crate::options::DaemonOptions;
 use crate::status::Refusal;
 use crate::turn::Turns;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) options: Options,
+    pub(crate) options: DaemonOptions,
     pub(crate) worktrees: Worktrees,
     pub(crate) trust: TrustStore,
     pub(crate) turns: Arc<Turns>,

@@ -13,7 +13,7 @@ use paw_agent::headless::{self, Turn};
 use paw_core::AgentId;
 use paw_host::clock;
 use paw_host::process::ProcessError;
-use paw_worktree::{Conversation, ConversationStatus, Worktree, WorktreeError};
+use paw_worktree::{Conversation, ConversationStatus, ManagedWorktree, WorktreeError};
 
 pub(crate) use running::{Turns, Why};
 pub(crate) use stream::TurnStream;
@@ -57,9 +57,9 @@ pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<Tur
 fn start(
     shared: &Shared,
     talk: &Conversation,
-    row: &Worktree,
+    row: &ManagedWorktree,
     message: &str,
-) -> Result<paw_host::process::Running, Refusal> {
+) -> Result<paw_host::process::RunningCommand, Refusal> {
     let cli = shared.require_cli(&talk.cli)?;
     let turn = Turn { message, resume: talk.cli_session.as_deref(), model: talk.model.as_deref() };
     let command = headless::command(cli::descriptor(&talk.cli), &cli.path, &row.path, turn)

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use paw_agent::headless::{Done, Event};
-use paw_worktree::{Conversation, Unmanaged, Worktree};
+use paw_worktree::{Conversation, ManagedWorktree, UnmanagedWorktree};
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) fn timestamp(moment: Timestamp) -> prost_types::Timestamp {
 }
 
 /// A row, with the conversations of its worktree.
-pub(crate) fn managed(row: &Worktree, conversations: &[Conversation]) -> WorktreeInfo {
+pub(crate) fn managed(row: &ManagedWorktree, conversations: &[Conversation]) -> WorktreeInfo {
     let own = || conversations.iter().filter(|talk| talk.worktree.as_ref() == Some(&row.id));
     let active = own().find(|talk| talk.status == paw_worktree::ConversationStatus::Active);
     let last_active = own().map(|talk| talk.updated_at).fold(row.updated_at, Timestamp::max);
@@ -43,7 +43,7 @@ pub(crate) fn managed(row: &Worktree, conversations: &[Conversation]) -> Worktre
 }
 
 /// A worktree that plain git made.
-pub(crate) fn unmanaged(found: &Unmanaged) -> WorktreeInfo {
+pub(crate) fn unmanaged(found: &UnmanagedWorktree) -> WorktreeInfo {
     let status = if found.missing { "stale" } else { "active" };
     WorktreeInfo {
         name: found.name.clone(),

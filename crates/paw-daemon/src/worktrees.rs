@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paw_core::PawError;
 use paw_host::config;
 use paw_worktree::setup::{SetupOutcome, SetupStatus};
-use paw_worktree::{CreateRequest, Created, Preparation, RemoveOptions, Worktree};
+use paw_worktree::{CreateRequest, CreatedWorktree, ManagedWorktree, Preparation, RemoveOptions};
 use tonic::{Request, Response, Status};
 
 use crate::proto::worktree_service_server::WorktreeService;
@@ -73,7 +73,7 @@ impl Shared {
         Ok(managed.chain(listing.unmanaged.iter().map(wire::unmanaged)).collect())
     }
 
-    fn info(&self, row: &Worktree) -> Result<WorktreeInfo, Refusal> {
+    fn info(&self, row: &ManagedWorktree) -> Result<WorktreeInfo, Refusal> {
         let conversations = self.worktrees.registry().conversations(Some(&row.id))?;
         Ok(wire::managed(row, &conversations))
     }
@@ -95,7 +95,7 @@ impl Shared {
             Err(error) => {
                 tracing::warn!("Setup of {}: {error}", created.worktree.path.display());
                 let setup = SetupOutcome { status: SetupStatus::Failed, error: Some(error.to_string()) };
-                Worktree { setup, ..created.worktree.clone() }
+                ManagedWorktree { setup, ..created.worktree.clone() }
             }
         };
         Ok(WorktreeInfo { notes, ..self.info(&row)? })
@@ -103,10 +103,10 @@ impl Shared {
 
     /// What the configuration says a fresh worktree needs. Steps of the repository run only if its user has approved
     /// exactly these before.
-    fn preparation(&self, created: &Created) -> Result<Preparation, PawError> {
+    fn preparation(&self, created: &CreatedWorktree) -> Result<Preparation, PawError> {
         let layers = config::load_layers(Some(&created.repo.root), Some(&self.options.user_config))?;
         let config = layers.resolve()?;
-        let planned = Preparation::planned(&config, &layers.repo, &created.repo);
+        let planned = Preparation::from_config(&config, &layers.repo, &created.repo);
         let checked = planned.clone().checked(&self.trust, &created.repo);
         Ok(checked.unwrap_or_else(|error| {
             tracing::warn!("{error}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
-use paw_core::config::{self, Layer, PawConfig, TrustItem, Warning};
+use paw_core::config::{self, ConfigWarning, Layer, PawConfig, TrustItem};
 use paw_core::paths::CheckoutDir;
 
 use crate::files::{self, Dirs};
@@ -36,7 +36,7 @@ impl Layers {
     }
 
     /// Keys nobody reads, in both files.
-    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
+    pub fn warnings(&self) -> impl Iterator<Item = &ConfigWarning> {
         self.user.warnings().iter().chain(self.repo.warnings())
     }
 }

@@ -6,8 +6,8 @@
 
 mod admin;
 mod checkout;
+mod differences;
 mod hunks;
-mod losses;
 mod merge_tree;
 mod merged;
 mod plumbing;
@@ -28,21 +28,21 @@ use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 
-pub use admin::{admin_dir_named_in, find_admin_dir, worktree_of};
+pub use admin::{find_admin_dir, find_linked_admin_dir, worktree_of};
 pub use checkout::{BranchSource, BranchState};
-pub use hunks::{Against, Lines};
-pub use losses::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
-pub use merge_tree::{Blob, Conflict, Merge};
+pub use differences::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
+pub use hunks::{ConflictLines, LineSpan};
+pub use merge_tree::{Blob, MergeConflict, TrialMerge};
 pub use plumbing::{NewCommit, TreeEntry};
-pub use refs::BranchPlace;
+pub use refs::BranchLocation;
 pub use repo::Repo;
-pub use scratch::{Scratch, ScratchError};
-pub use snapshot::{Snapshot, Taken, is_excluded};
+pub use scratch::{ScratchError, ScratchRepo};
+pub use snapshot::{WorktreeSnapshot, WorktreeSnapshotter, is_excluded};
 pub use status::{Change, FileMode, StatusEntry};
 pub use submodule::fill_submodules;
 pub use tree_size::find_checkout_bytes;
-pub use version::{MINIMUM, Version};
-pub use worktree::{Head, Worktree};
+pub use version::{GitVersion, MINIMUM_VERSION};
+pub use worktree::{GitWorktree, Head};
 
 use crate::process::{Command, Exit, Output, ProcessError};
 

@@ -9,7 +9,7 @@
 //! - [`trust`]: what the user has approved, by content hash
 //! - [`sqlite`]: open, pragmas, migrations
 //! - [`signals`]: signals that ask this process to end
-//! - [`hang_up`]: a terminal that nobody is at any more
+//! - [`terminal`]: a terminal that nobody is at any more
 //! - [`clock`] and [`disk`]: the time, and the space that is left
 
 pub mod clock;
@@ -17,10 +17,10 @@ pub mod config;
 pub mod disk;
 pub mod files;
 pub mod git;
-pub mod hang_up;
 pub mod locks;
 pub mod process;
 pub mod signals;
 pub mod sqlite;
+pub mod terminal;
 pub mod tmux;
 pub mod trust;

@@ -5,11 +5,11 @@
 //! [`Command::start`] leaves it running until it ends or somebody stops it.
 //! A command with a time limit is ended with everything it started (`tree`).
 
+mod cleanup;
+mod exec;
 mod find;
-mod front;
-mod left;
-mod living;
-mod replace;
+mod foreground;
+mod in_directory;
 mod run;
 mod script;
 mod tree;
@@ -22,13 +22,13 @@ use std::time::Duration;
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
+pub use cleanup::{end_children, end_marked, end_time_limited};
+pub use exec::{exec_script, exec_shell_line};
 pub use find::{find_program, is_executable, own_program};
-pub use front::find_script_in_front;
-pub use left::{end_children, end_limited, end_marked};
-pub use living::{LivingProcess, end, living_in};
-pub use replace::{become_script, become_shell_line};
-pub use run::{Followed, Output, Running, Stopper, Stream};
-pub use script::Script;
+pub use foreground::find_foreground_script;
+pub use in_directory::{ProcessInfo, processes_in, terminate};
+pub use run::{FollowOutcome, Output, RunningCommand, Stopper, Stream};
+pub use script::ScriptFile;
 
 /// The variable by which whoever belongs to a process tree is known: [`end_marked`] looks for its value.
 pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;

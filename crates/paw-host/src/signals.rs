@@ -9,9 +9,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// SIGHUP, SIGINT and SIGTERM, caught from the moment this is made, which needs a tokio runtime.
 #[derive(Debug)]
-pub struct EndSignals([Signal; 3]);
+pub struct ShutdownSignals([Signal; 3]);
 
-impl EndSignals {
+impl ShutdownSignals {
     /// From here on a signal ends nothing by itself: a thread waits for the first one and calls `then`.
     pub fn on_first(then: impl FnOnce() + Send + 'static) -> Result<(), PawError> {
         let failed = |error: io::Error| PawError::internal(format!("cannot catch signals: {error}"));
@@ -43,7 +43,7 @@ impl EndSignals {
 }
 
 /// Resolves when the process is asked to end.
-pub async fn asked_to_end() -> io::Result<()> {
-    EndSignals::catch()?.asked().await;
+pub async fn wait_for_shutdown() -> io::Result<()> {
+    ShutdownSignals::catch()?.asked().await;
     Ok(())
 }

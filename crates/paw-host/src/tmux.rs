@@ -16,8 +16,8 @@ use std::time::Duration;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError, SessionName};
 
 pub use batch::Batch;
-pub use paste::Paste;
-pub use version::{MINIMUM, Version};
+pub use paste::PasteMode;
+pub use version::{MINIMUM_VERSION, TmuxVersion};
 
 use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
 
@@ -103,7 +103,7 @@ pub fn session_target(session: &SessionName) -> String {
 
 /// A pane, as tmux describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pane {
+pub struct TmuxPane {
     /// `%7`: never reused while the server lives, so it is the pane's identity. An index is not.
     pub id: String,
     pub index: u32,
@@ -202,7 +202,7 @@ impl Tmux {
     }
 
     /// All panes of a session's first window, by index.
-    pub fn panes(&self, session: &SessionName) -> Result<Vec<Pane>, TmuxError> {
+    pub fn panes(&self, session: &SessionName) -> Result<Vec<TmuxPane>, TmuxError> {
         const FORMAT: &str = "#{pane_id}\t#{pane_index}\t#{pane_width}\t#{pane_height}\t#{pane_dead}\t\
                               #{pane_current_path}\t#{pane_title}";
         self.require_session(session)?;
@@ -267,9 +267,9 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 /// The title comes last, because it is the one field that an agent chooses.
-fn parse_pane(line: &str) -> Option<Pane> {
+fn parse_pane(line: &str) -> Option<TmuxPane> {
     let mut fields = line.splitn(7, '\t');
-    Some(Pane {
+    Some(TmuxPane {
         id: fields.next().filter(|id| id.starts_with('%'))?.to_owned(),
         index: fields.next()?.parse().ok()?,
         width: fields.next()?.parse().ok()?,

@@ -14,7 +14,7 @@ use paw_core::paths::lock_of;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 
-pub use subject::{Fingerprint, Subject};
+pub use subject::{Fingerprint, TrustSubject};
 
 use crate::clock;
 use crate::files::{self, Access, Dirs, FileError, Lock};
@@ -58,11 +58,11 @@ impl Diagnostic for TrustError {
 /// One thing the user said yes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Approval {
+pub struct StoredApproval {
     /// The git directory that all worktrees of the repository share; a backslash is doubled and what is not UTF-8
     /// is written `\xNN`.
     pub repository: String,
-    /// The kind of the approved [`Subject`].
+    /// The kind of the approved [`TrustSubject`].
     pub subject: String,
     pub hash: Fingerprint,
     pub approved_at: Timestamp,
@@ -74,7 +74,7 @@ pub struct Approval {
 #[serde(deny_unknown_fields)]
 struct Stored {
     format: u32,
-    approvals: Vec<Approval>,
+    approvals: Vec<StoredApproval>,
 }
 
 /// Somebody who may approve: a command that does not run in an agent's pane.
@@ -122,7 +122,7 @@ impl TrustStore {
     }
 
     /// Whether exactly this was approved for this repository.
-    pub fn is_approved(&self, repo: &Repo, subject: &Subject) -> Result<bool, TrustError> {
+    pub fn is_approved(&self, repo: &Repo, subject: &TrustSubject) -> Result<bool, TrustError> {
         let (repository, hash) = (repository_key(repo), subject.fingerprint());
         let approved = self.list()?.into_iter().any(|approval| {
             approval.repository == repository && approval.subject == subject.kind() && approval.hash == hash
@@ -131,13 +131,13 @@ impl TrustStore {
     }
 
     /// Remembers that the user approved this, until it is revoked. Approving it again changes nothing.
-    pub fn approve(&self, _by: &Approver, repo: &Repo, subject: &Subject) -> Result<(), TrustError> {
+    pub fn approve(&self, _by: &Approver, repo: &Repo, subject: &TrustSubject) -> Result<(), TrustError> {
         let _lock = self.lock()?;
         if self.is_approved(repo, subject)? {
             return Ok(());
         }
         let mut approvals = self.list()?;
-        approvals.push(Approval {
+        approvals.push(StoredApproval {
             repository: repository_key(repo),
             subject: subject.kind().to_owned(),
             hash: subject.fingerprint(),
@@ -154,7 +154,7 @@ impl TrustStore {
     }
 
     /// Every approval, in the order in which they were given.
-    pub fn list(&self) -> Result<Vec<Approval>, TrustError> {
+    pub fn list(&self) -> Result<Vec<StoredApproval>, TrustError> {
         #[derive(Deserialize)]
         struct Format {
             format: u32,
@@ -171,7 +171,7 @@ impl TrustStore {
         Ok(serde_json::from_str::<Stored>(&text).map_err(damaged)?.approvals)
     }
 
-    fn keep(&self, wanted: impl Fn(&Approval) -> bool) -> Result<usize, TrustError> {
+    fn keep(&self, wanted: impl Fn(&StoredApproval) -> bool) -> Result<usize, TrustError> {
         let _lock = self.lock()?;
         let approvals = self.list()?;
         let before = approvals.len();
@@ -187,7 +187,7 @@ impl TrustStore {
         Ok(Lock::wait(&lock_of(&self.path))?)
     }
 
-    fn save(&self, approvals: Vec<Approval>) -> Result<(), TrustError> {
+    fn save(&self, approvals: Vec<StoredApproval>) -> Result<(), TrustError> {
         let stored = Stored { format: FORMAT, approvals };
         let mut text = serde_json::to_string_pretty(&stored)
             .map_err(|error| TrustError::Damaged { path: self.path.clone(), reason: error.to_string() })?;

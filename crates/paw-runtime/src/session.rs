@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use paw_broker::endpoint::address;
+use paw_broker::endpoint::parse_address;
 use paw_broker::learnings;
 use paw_broker::log;
-use paw_broker::radar::Patrol;
-use paw_broker::watch::Target;
-use paw_broker::{Broker, Bus, SessionId, Settings};
+use paw_broker::conflict::ConflictMonitor;
+use paw_broker::watch::WatchTarget;
+use paw_broker::{Broker, BrokerSettings, Bus, SessionId};
 use paw_core::config::{BrokerAuth, PawConfig};
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
-use paw_host::signals::EndSignals;
+use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
-use paw_supervisor::tower::run::Tower;
-use paw_supervisor::unanswered::Unanswered;
-use paw_view::{BrokerView, Member, Members, SessionFacts};
+use paw_supervisor::monitor::run::Monitor;
+use paw_supervisor::unanswered_questions::UnansweredQuestions;
+use paw_view::{BrokerView, SessionMember, SessionMembers, SessionFacts};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -37,9 +37,9 @@ pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
-    members: Members,
-    patrol: Arc<Patrol>,
-    monitor: Option<Tower>,
+    members: SessionMembers,
+    patrol: Arc<ConflictMonitor>,
+    monitor: Option<Monitor>,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     ended: watch::Receiver<bool>,
@@ -66,7 +66,7 @@ impl SessionProcess {
             config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
         }
         let mut settings =
-            Settings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
+            BrokerSettings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
         settings.nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
         let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
@@ -85,12 +85,12 @@ impl SessionProcess {
             let patrol = Arc::clone(&patrol);
             tasks.push(broker.runtime().spawn(async move {
                 while let Some(one) = wanted.recv().await {
-                    patrol.watch(Target { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
+                    patrol.watch(WatchTarget { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
                 }
             }));
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
-        if let Some(open) = Unanswered::after(supervisor.blocked_on_supervisor_window_seconds) {
+        if let Some(open) = UnansweredQuestions::after(supervisor.blocked_on_supervisor_window_seconds) {
             let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
@@ -117,7 +117,7 @@ impl SessionProcess {
         self.broker.url()
     }
 
-    pub fn members(&self) -> Members {
+    pub fn members(&self) -> SessionMembers {
         self.members.clone()
     }
 
@@ -126,7 +126,7 @@ impl SessionProcess {
         let url = self.broker.url();
         let broker = BrokerView {
             url: Some(url.to_owned()),
-            port: address(url).map(|address| address.port()),
+            port: parse_address(url).map(|address| address.port()),
             running: true,
             pane: None,
             open_to_all: Some(self.broker.auth() == BrokerAuth::None),
@@ -166,13 +166,13 @@ fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let end = move || {
         ended.send_replace(true);
     };
-    EndSignals::on_first(end)?;
+    ShutdownSignals::on_first(end)?;
     Ok(receiver)
 }
 
 /// Another port than the planned one is found through the receipt as well.
 fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
-    let Some(port) = address(url).map(|address| address.port()) else { return };
+    let Some(port) = parse_address(url).map(|address| address.port()) else { return };
     if receipt.broker_port == Some(port) {
         return;
     }
@@ -184,13 +184,13 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
 }
 
 /// The agents of a session. One whose worktree is gone is shown, but not watched.
-fn agents_of(receipt: &Receipt) -> (Vec<Target>, Members) {
+fn agents_of(receipt: &Receipt) -> (Vec<WatchTarget>, SessionMembers) {
     let (mut targets, mut members) = (Vec::new(), Vec::new());
     for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
-        members.push((id.clone(), Member::new(agent.branch.clone(), agent.cli.clone())));
+        members.push((id.clone(), SessionMember::new(agent.branch.clone(), agent.cli.clone())));
         if agent.worktree_path.is_dir() {
             let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
-            targets.push(Target { agent: id, worktree, cli });
+            targets.push(WatchTarget { agent: id, worktree, cli });
         }
     }
     (targets, members)
@@ -209,14 +209,14 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
 }
 
 /// Everybody who works in a linked worktree of the repository.
-fn agents(repo: &Repo) -> Result<(Vec<Target>, Members), PawError> {
-    let mut targets: Vec<Target> = Vec::new();
+fn agents(repo: &Repo) -> Result<(Vec<WatchTarget>, SessionMembers), PawError> {
+    let mut targets: Vec<WatchTarget> = Vec::new();
     let mut members = Vec::new();
     for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
         let Some(branch) = worktree.branch() else { continue };
         let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
-        members.push((id.clone(), Member::new(branch.clone(), "")));
-        targets.push(Target { agent: id, worktree: worktree.path, cli: None });
+        members.push((id.clone(), SessionMember::new(branch.clone(), "")));
+        targets.push(WatchTarget { agent: id, worktree: worktree.path, cli: None });
     }
     Ok((targets, members))
 }
@@ -229,7 +229,7 @@ fn start_learning(
     let wanted =
         config.supervisor.as_ref().map(|supervisor| &supervisor.learnings).filter(|wanted| wanted.enabled)?;
     let (stop, stopped) = oneshot::channel();
-    let (bus, settings) = (Arc::clone(broker.bus()), learnings::Settings::of(wanted));
+    let (bus, settings) = (Arc::clone(broker.bus()), learnings::LearningsSettings::of(wanted));
     let repository = repo.root.clone();
     let task = broker.runtime().spawn(async move {
         let stopped = async { drop(stopped.await) };

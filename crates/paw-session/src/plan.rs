@@ -15,18 +15,18 @@ use paw_core::paths::CheckoutDir;
 use paw_core::{
     AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
 };
-use paw_host::git::{Repo, Worktree};
+use paw_host::git::{Repo, GitWorktree};
 use paw_worktree::check;
 use paw_worktree::session::{self, SessionWorktree};
 
 pub use error::PlanError;
 
-use crate::layout::{Layout, Top};
+use crate::layout::{Layout, TopRow};
 use crate::specs::SpecEntry;
 
 /// An agent that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct AgentRequest {
     pub branch: BranchName,
     /// The name of its CLI.
     pub cli: String,
@@ -36,7 +36,7 @@ pub struct Wanted {
 /// What is asked for, after every question was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRequest {
-    pub agents: Vec<Wanted>,
+    pub agents: Vec<AgentRequest>,
     /// The name of the supervisor's CLI, if there shall be a supervisor.
     pub supervisor: Option<String>,
     /// A command looks after the agents in the place of a supervisor.
@@ -47,13 +47,13 @@ pub struct StartRequest {
 
 /// What is true of the place where it is asked for.
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct PlanContext<'a> {
     pub repo: &'a Repo,
     pub config: &'a PawConfig,
     pub clis: &'a [CliInfo],
     pub hooks: &'a HookEnvironment,
     /// As git lists them: the main checkout comes first.
-    pub worktrees: &'a [Worktree],
+    pub worktrees: &'a [GitWorktree],
     /// The local branches.
     pub branches: &'a [BranchName],
 }
@@ -82,7 +82,7 @@ pub struct BrokerPlan {
 
 /// A session that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct SessionPlan {
     pub session: SessionName,
     pub project: ProjectName,
     pub repo: Repo,
@@ -102,7 +102,7 @@ pub struct Plan {
     pub unattended: bool,
 }
 
-impl Plan {
+impl SessionPlan {
     pub fn mode(&self) -> SessionMode {
         if self.supervisor.is_some() { SessionMode::Supervisor } else { SessionMode::Bare }
     }
@@ -133,7 +133,7 @@ impl Plan {
             receipt.broker_bind = Some(broker.bind.clone());
             receipt.broker_log_path = Some(broker.log.clone());
         }
-        receipt.dashboard_pane = Top::of(receipt.mode, receipt.has_broker()).dashboard();
+        receipt.dashboard_pane = TopRow::of(receipt.mode, receipt.has_broker()).dashboard();
         let agent = |agent: &AgentPlan| {
             let mut row = AgentReceipt::new(agent.branch.clone(), agent.dir.clone(), &agent.cli);
             row.agent_id = Some(agent.id.clone());
@@ -150,38 +150,38 @@ impl Plan {
 /// Everything that can be told to be wrong before the first worktree is made is told here.
 pub fn plan(
     request: &StartRequest,
-    site: &Site<'_>,
+    context: &PlanContext<'_>,
     is_name_taken: impl Fn(&SessionName) -> bool,
     exists: impl Fn(&Path) -> bool,
-) -> Result<Plan, PlanError> {
-    let config = site.config;
+) -> Result<SessionPlan, PlanError> {
+    let config = context.config;
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let supervised = request.supervisor.is_some();
     let broker = supervised || request.unattended || config.broker.enabled;
     if request.agents.is_empty() {
-        return Err(PlanError::NobodyToStart);
+        return Err(PlanError::NoAgents);
     }
     let mode = if supervised { SessionMode::Supervisor } else { SessionMode::Bare };
-    Layout::new(Top::of(mode, broker), request.agents.len())?;
-    check_branches(&request.agents, site)?;
-    let agents = agents(request, site, &supervisor, broker)?;
-    check_directories(&agents, site, exists)?;
-    let project = check::project(site.repo);
+    Layout::new(TopRow::of(mode, broker), request.agents.len())?;
+    check_branches(&request.agents, context)?;
+    let agents = plan_agents(request, context, &supervisor, broker)?;
+    check_directories(&agents, context, exists)?;
+    let project = check::project_name(context.repo);
     let broker = broker.then(|| BrokerPlan {
         bind: config.broker.bind.clone(),
         port: config.broker.port,
-        log: CheckoutDir::of(&site.repo.root).audit_trail(),
+        log: CheckoutDir::of(&context.repo.root).audit_trail(),
     });
     let log_dir = config.logging.as_ref().filter(|logging| logging.enabled);
     let supervising = |name: &String| {
         let approval = supervisor.approval.unwrap_or(supervisor.agent_approval);
-        let command = line(site, name, approval)?;
+        let command = cli_command(context, name, approval)?;
         Ok::<_, PlanError>(SupervisorReceipt { cli: name.clone(), command, ..SupervisorReceipt::default() })
     };
-    Ok(Plan {
+    Ok(SessionPlan {
         session: SessionName::for_project(&project).first_free(is_name_taken),
         project,
-        repo: site.repo.clone(),
+        repo: context.repo.clone(),
         agents,
         supervisor: request.supervisor.as_ref().map(supervising).transpose()?,
         broker,
@@ -189,16 +189,16 @@ pub fn plan(
         placement: config.worktree_placement(),
         mouse: config.mouse(),
         borders: config.layout.border_affordances,
-        log_dir: log_dir.map(|logging| site.repo.root.join(&logging.log_dir)),
+        log_dir: log_dir.map(|logging| context.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
         guard: (supervised || request.unattended) && supervisor.strict_branch_guard,
         unattended: request.unattended,
     })
 }
 
-fn agents(
+fn plan_agents(
     request: &StartRequest,
-    site: &Site<'_>,
+    context: &PlanContext<'_>,
     supervisor: &SupervisorConfig,
     broker: bool,
 ) -> Result<Vec<AgentPlan>, PlanError> {
@@ -208,44 +208,44 @@ fn agents(
     let mut agents: Vec<AgentPlan> = Vec::with_capacity(request.agents.len());
     for wanted in &request.agents {
         let id = AgentId::for_branch(&wanted.branch, |id| agents.iter().any(|agent| agent.id == *id));
-        let mut command = line(site, &wanted.cli, approval)?;
+        let mut command = cli_command(context, &wanted.cli, approval)?;
         if broker {
             let cli = cli::descriptor(&wanted.cli);
-            command = with_hooks(command, cli, site.hooks, &site.repo.common_dir);
+            command = with_hooks(command, cli, context.hooks, &context.repo.common_dir);
         }
         agents.push(AgentPlan {
             id,
             branch: wanted.branch.clone(),
             cli: wanted.cli.clone(),
             command,
-            dir: session::directory(site.repo, &wanted.branch, site.config.worktree_placement()),
+            dir: session::directory(context.repo, &wanted.branch, context.config.worktree_placement()),
             spec: wanted.spec.clone(),
-            settings_path: site.config.clis.get(&wanted.cli).and_then(|cli| cli.settings_path.clone()),
+            settings_path: context.config.clis.get(&wanted.cli).and_then(|cli| cli.settings_path.clone()),
         });
     }
     Ok(agents)
 }
 
-fn line(site: &Site<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
-    let cli = site.clis.iter().find(|cli| cli.binary_name == name);
+fn cli_command(context: &PlanContext<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
+    let cli = context.clis.iter().find(|cli| cli.binary_name == name);
     let cli = cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))?;
-    Ok(command_line(cli::descriptor(name), cli, site.config.clis.get(name), approval))
+    Ok(command_line(cli::descriptor(name), cli, context.config.clis.get(name), approval))
 }
 
 /// Every branch once, none of them in anybody's hands, and all of them possible beside each other.
-fn check_branches(wanted: &[Wanted], site: &Site<'_>) -> Result<(), PlanError> {
+fn check_branches(wanted: &[AgentRequest], context: &PlanContext<'_>) -> Result<(), PlanError> {
     for (at, agent) in wanted.iter().enumerate() {
         let branch = &agent.branch;
         if wanted[..at].iter().any(|other| other.branch == *branch) {
             return Err(PlanError::BranchTwice(branch.clone()));
         }
-        let others = wanted[..at].iter().map(|other| &other.branch).chain(site.branches);
+        let others = wanted[..at].iter().map(|other| &other.branch).chain(context.branches);
         for other in others {
             if is_below(branch, other) || is_below(other, branch) {
-                return Err(PlanError::BranchInTheWay { wanted: branch.clone(), other: other.clone() });
+                return Err(PlanError::BranchConflict { wanted: branch.clone(), other: other.clone() });
             }
         }
-        let Some(main) = site.worktrees.first() else { continue };
+        let Some(main) = context.worktrees.first() else { continue };
         if main.branch() == Some(branch) {
             return Err(PlanError::OwnCheckout { branch: branch.clone(), path: main.path.clone() });
         }
@@ -261,7 +261,7 @@ fn is_below(branch: &BranchName, other: &BranchName) -> bool {
 /// Every directory once, and each of them free or the branch's own.
 fn check_directories(
     agents: &[AgentPlan],
-    site: &Site<'_>,
+    context: &PlanContext<'_>,
     exists: impl Fn(&Path) -> bool,
 ) -> Result<(), PlanError> {
     for (at, agent) in agents.iter().enumerate() {
@@ -269,10 +269,10 @@ fn check_directories(
             let (one, other) = (other.branch.clone(), agent.branch.clone());
             return Err(PlanError::SameDirectory { one, other, dir: agent.dir.clone() });
         }
-        let linked = site.worktrees.iter().skip(1).filter(|worktree| worktree.prunable.is_none());
+        let linked = context.worktrees.iter().skip(1).filter(|worktree| worktree.prunable.is_none());
         let mut linked = linked.filter(|worktree| worktree.branch() == Some(&agent.branch));
         match linked.next() {
-            Some(own) if same(&own.path, &agent.dir) => {}
+            Some(own) if is_same_dir(&own.path, &agent.dir) => {}
             Some(other) if exists(&other.path) => {
                 let (branch, path) = (agent.branch.clone(), other.path.clone());
                 return Err(PlanError::CheckedOutElsewhere { branch, path });
@@ -288,7 +288,7 @@ fn check_directories(
 }
 
 /// git lists real paths, ours may lead over a link.
-fn same(listed: &Path, planned: &Path) -> bool {
+fn is_same_dir(listed: &Path, planned: &Path) -> bool {
     listed == planned || planned.canonicalize().is_ok_and(|planned| planned == listed)
 }
 

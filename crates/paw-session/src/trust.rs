@@ -6,14 +6,14 @@
 use paw_core::PawError;
 use paw_core::config::{PawConfig, TrustItem};
 use paw_host::config::Layers;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 
 /// Keys of a repository's file that take effect only once the user has approved all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustRequest {
     /// The first line of the question.
     pub question: &'static str,
-    pub subject: Subject,
+    pub subject: TrustSubject,
     keys: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl TrustRequest {
         kind: &str,
         items: impl IntoIterator<Item = (String, String)>,
     ) -> Option<Self> {
-        let (mut subject, mut keys) = (Subject::new(kind), Vec::new());
+        let (mut subject, mut keys) = (TrustSubject::new(kind), Vec::new());
         for (key, value) in items {
             subject = subject.with(key.as_str(), value);
             keys.push(key);
@@ -39,7 +39,7 @@ impl TrustRequest {
 
 /// The configuration without what was not approved or may never be followed.
 #[derive(Debug, Clone)]
-pub struct Followed {
+pub struct TrustedConfig {
     pub config: PawConfig,
     /// Keys of requests that were not approved.
     pub unapproved: Vec<String>,
@@ -48,11 +48,11 @@ pub struct Followed {
 }
 
 /// Resolves the configuration, with the keys of a request only where `is_approved` says so.
-pub fn follow(
+pub fn resolve_trusted(
     layers: &Layers,
     requests: impl IntoIterator<Item = TrustRequest>,
     mut is_approved: impl FnMut(&TrustRequest) -> Result<bool, PawError>,
-) -> Result<Followed, PawError> {
+) -> Result<TrustedConfig, PawError> {
     let (mut kept, mut unapproved) = (layers.clone(), Vec::new());
     for request in requests {
         if !is_approved(&request)? {
@@ -60,18 +60,18 @@ pub fn follow(
             unapproved.extend(request.keys);
         }
     }
-    let forbidden = kept.repo.needs_trust().into_iter().filter(loosens).map(|item| item.key).collect();
-    Ok(Followed { config: kept.without(loosens).resolve()?, unapproved, forbidden })
+    let forbidden = kept.repo.needs_trust().into_iter().filter(is_user_only).map(|item| item.key).collect();
+    Ok(TrustedConfig { config: kept.without(is_user_only).resolve()?, unapproved, forbidden })
 }
 
 /// Whether only the user's own file may set this key: it would open the broker, or have logs written elsewhere.
-pub fn loosens(item: &TrustItem) -> bool {
+pub fn is_user_only(item: &TrustItem) -> bool {
     item.key.starts_with("broker.") || item.key == "logging.log_dir"
 }
 
 /// What the repository's file wants agents to be started with: their programs, and approval levels above the user's own.
 /// Commands that `is_gate` knows are a request of their own.
-pub fn agents(
+pub fn find_agent_request(
     layers: &Layers,
     is_gate: impl Fn(&TrustItem) -> bool,
 ) -> Result<Option<TrustRequest>, PawError> {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn keys(layers: &Layers) -> Vec<String> {
-        agents(layers, |item| item.key == "supervisor.test_command")
+        find_agent_request(layers, |item| item.key == "supervisor.test_command")
             .unwrap()
             .map(|request| request.keys)
             .unwrap_or_default()
@@ -124,15 +124,15 @@ mod tests {
     fn an_unapproved_request_is_dropped_as_a_whole_and_the_broker_is_never_opened() {
         let layers =
             layers("", "default_cli = \"x\"\n[broker]\nbind = \"0.0.0.0\"\n[clis.x]\ncommand = \"/x\"\n");
-        let request = || agents(&layers, |_| false).unwrap();
-        let followed = follow(&layers, request(), |_| Ok(false)).unwrap();
+        let request = || find_agent_request(&layers, |_| false).unwrap();
+        let followed = resolve_trusted(&layers, request(), |_| Ok(false)).unwrap();
         assert_eq!(
             (followed.unapproved, followed.forbidden),
             (vec!["clis.x.command".to_owned()], vec!["broker.bind".to_owned()])
         );
         assert!(followed.config.clis.is_empty());
         assert_eq!(followed.config.default_cli.as_deref(), Some("x"));
-        let approved = follow(&layers, request(), |_| Ok(true)).unwrap();
+        let approved = resolve_trusted(&layers, request(), |_| Ok(true)).unwrap();
         assert_eq!(approved.unapproved, Vec::<String>::new());
         assert!(approved.config.clis.contains_key("x"));
         assert_ne!(approved.config.broker.bind, "0.0.0.0");

@@ -11,42 +11,42 @@ use paw_agent::screen::Reading;
 use paw_agent::state::{Known, Life, Sight, Source, State, conclude};
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
-use paw_view::{AgentState, CliState, Evidence, Observation, SessionView, Snapshot, ViewEvent};
+use paw_view::{AgentState, CliState, StateSource, Observation, SessionView, SessionSnapshot, ViewEvent};
 
-use crate::tower::panes::{self, Glance};
-use crate::tower::verdict;
+use crate::monitor::panes::{self, PaneList};
+use crate::monitor::verdict;
 
 /// An agent as it was at one moment.
 #[derive(Debug, Clone)]
-pub struct Swept {
+pub struct AgentSnapshot {
     pub id: AgentId,
     pub branch: String,
     pub cli: String,
     pub worktree: PathBuf,
-    pub seen: Option<Seen>,
+    pub pane: Option<CapturedPane>,
     pub known: Known,
 }
 
 /// A pane that is there.
 #[derive(Debug, Clone)]
-pub struct Seen {
-    pub pane: String,
+pub struct CapturedPane {
+    pub id: String,
     pub look: Look,
 }
 
-impl Swept {
+impl AgentSnapshot {
     /// The same as plain data, for a view.
     pub fn observation(&self, now: Timestamp) -> Observation {
         let Known { state, since, source, reason } = &self.known;
         let waits_for = match state {
-            State::WaitingApproval(ask) => Some(verdict::what(ask)),
+            State::WaitingApproval(ask) => Some(verdict::describe(ask)),
             _ => None,
         };
         let source = match source {
-            Source::Told => Evidence::Hooks,
-            Source::Process => Evidence::Process,
-            Source::Screen => Evidence::Screen,
-            Source::Nothing => Evidence::Nothing,
+            Source::Told => StateSource::Hooks,
+            Source::Process => StateSource::Process,
+            Source::Screen => StateSource::Screen,
+            Source::Nothing => StateSource::Nothing,
         };
         let state = AgentState::find(state.name()).unwrap_or(AgentState::Unknown);
         Observation { state, since: *since, at: now, source, reason: reason.clone(), waits_for }
@@ -54,17 +54,17 @@ impl Swept {
 
     /// The last rows of its pane, of which at most `rows`.
     pub fn tail(&self, rows: usize) -> String {
-        self.seen.as_ref().map(|seen| seen.look.screen.tail(rows)).unwrap_or_default()
+        self.pane.as_ref().map(|pane| pane.look.screen.tail(rows)).unwrap_or_default()
     }
 }
 
 /// Looks at all agents at the same moment, in the order of the session.
-pub fn sweep(session: &Session, now: Timestamp) -> Result<Vec<Swept>, PawError> {
+pub fn sweep(session: &Session, now: Timestamp) -> Result<Vec<AgentSnapshot>, PawError> {
     Ok(look(session, now)?.1)
 }
 
 /// The session with what its agents are doing, from one look at their panes, hooks and screens.
-pub fn view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> {
+pub fn load_view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> {
     let (snapshot, swept) = look(session, now)?;
     let mut view = SessionView::new(0);
     view.apply(ViewEvent::Snapshot(Box::new(snapshot)));
@@ -75,31 +75,31 @@ pub fn view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> 
     Ok(view)
 }
 
-fn look(session: &Session, now: Timestamp) -> Result<(Snapshot, Vec<Swept>), PawError> {
+fn look(session: &Session, now: Timestamp) -> Result<(SessionSnapshot, Vec<AgentSnapshot>), PawError> {
     let mut snapshot = session.snapshot()?;
     find_unmarked(session, &mut snapshot)?;
     let panes: Vec<&str> = snapshot.agents.iter().filter_map(|(_, member)| member.pane.as_deref()).collect();
     let mut looks = panes::look(&session.tmux, &panes)?;
     let notes = Notes::of(&session.repo.common_dir);
     let swept = snapshot.agents.iter().zip(&session.receipt.worktrees).map(|((id, member), agent)| {
-        let pane = member.pane.clone();
-        let seen = pane.and_then(|pane| Some(Seen { look: looks.remove(&pane)?, pane }));
-        let known = match &seen {
-            Some(seen) => {
+        let id = member.pane.clone();
+        let pane = id.and_then(|id| Some(CapturedPane { look: looks.remove(&id)?, id }));
+        let known = match &pane {
+            Some(pane) => {
                 let told = notes.tracker(id).unwrap_or_default();
                 // Without an earlier look, the screen may show this since the last report of the hooks.
                 let since = told.heard().map_or(now, |heard| heard.since);
-                let sight = Sight { reading: read(member.process, &seen.look, &agent.cli), since };
-                conclude_with(member.process, &seen.look, told.heard(), &sight, now)
+                let sight = Sight { reading: read(member.process, &pane.look, &agent.cli), since };
+                conclude_with(member.process, &pane.look, told.heard(), &sight, now)
             }
             None => gone(now),
         };
-        Swept {
+        AgentSnapshot {
             id: id.clone(),
             branch: agent.branch.to_string(),
             cli: agent.cli.clone(),
             worktree: agent.worktree_path.clone(),
-            seen,
+            pane,
             known,
         }
     });
@@ -108,11 +108,11 @@ fn look(session: &Session, now: Timestamp) -> Result<(Snapshot, Vec<Swept>), Paw
 }
 
 /// Old sessions do not mark their panes; those are found by their directory.
-fn find_unmarked(session: &Session, snapshot: &mut Snapshot) -> Result<(), PawError> {
+fn find_unmarked(session: &Session, snapshot: &mut SessionSnapshot) -> Result<(), PawError> {
     if session.receipt.format != 0 {
         return Ok(());
     }
-    let glance = Glance::take(&session.tmux, &session.receipt)?.unwrap_or_default();
+    let glance = PaneList::take(&session.tmux, &session.receipt)?.unwrap_or_default();
     for ((id, member), agent) in snapshot.agents.iter_mut().zip(&session.receipt.worktrees) {
         let found = || glance.find(id, &agent.worktree_path).map(str::to_owned);
         member.pane = member.pane.take().or_else(found);
@@ -156,7 +156,7 @@ fn gone(now: Timestamp) -> Known {
 }
 
 /// The agent of this id or branch.
-pub fn require(swept: Vec<Swept>, name: &str) -> Result<Swept, PawError> {
+pub fn require_agent(swept: Vec<AgentSnapshot>, name: &str) -> Result<AgentSnapshot, PawError> {
     let known: Vec<String> = swept.iter().map(|one| one.id.to_string()).collect();
     swept.into_iter().find(|one| one.id.as_str() == name || one.branch == name).ok_or_else(|| {
         PawError::SessionError(format!("the session has no agent '{name}'"))

@@ -20,6 +20,6 @@ mod wait;
 pub use agent::{AgentLook, FakeAgent};
 pub use budget::{bench_dir, record_budget};
 pub use repo::{TestRepo, git};
-pub use sandbox::{Ran, Sandbox};
+pub use sandbox::{RunOutput, Sandbox};
 pub use terminal::Terminal;
 pub use wait::wait_until;

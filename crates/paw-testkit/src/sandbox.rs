@@ -27,13 +27,13 @@ pub struct Sandbox {
 
 /// A program that ran in a sandbox. Paths of the sandbox read `[SANDBOX]`, so they can stand in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunOutput {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl std::fmt::Display for Ran {
+impl std::fmt::Display for RunOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "exit {}", self.code)?;
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -160,11 +160,11 @@ impl Sandbox {
         dir: &Path,
         program: impl AsRef<OsStr>,
         args: impl IntoIterator<Item = A>,
-    ) -> Ran {
+    ) -> RunOutput {
         let mut command = self.command(program);
         command.current_dir(dir).args(args).stdin(std::process::Stdio::null());
         let output = command.output().unwrap_or_else(|error| panic!("{command:?} did not run: {error}"));
-        Ran {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: self.redact(&String::from_utf8_lossy(&output.stdout)),
             stderr: self.redact(&String::from_utf8_lossy(&output.stderr)),
@@ -177,7 +177,7 @@ impl Sandbox {
     }
 
     /// Runs tmux on this sandbox's own server.
-    pub fn tmux<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+    pub fn tmux<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> RunOutput {
         self.run(&self.root(), "tmux", args)
     }
 }

@@ -8,7 +8,7 @@ use paw_broker::record::AgentRecord;
 use paw_core::{AgentId, BranchName};
 use serde::{Deserialize, Serialize};
 
-use crate::check::Check;
+use crate::check::CommitCheck;
 
 /// An agent of the session, or another sender that messages tell of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct AgentView {
     pub id: AgentId,
     /// Missing for a sender that the session was not started with.
     #[serde(flatten)]
-    pub member: Option<Member>,
+    pub member: Option<SessionMember>,
     /// What it is doing, from evidence.
     pub observed: Option<Observation>,
     /// What its messages report. Missing before the first one.
@@ -25,15 +25,15 @@ pub struct AgentView {
     /// Its newest words about itself.
     pub last_message: String,
     /// The files it announced to change, which may have expired.
-    pub plan: Option<Plan>,
+    pub plan: Option<AnnouncedPlan>,
     /// The newest verdicts on its commits, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
+    pub checks: Vec<CommitCheck>,
 }
 
 /// What a receipt, tmux and the disk say about an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct SessionMember {
     pub branch: BranchName,
     pub cli: String,
     /// This and the following are missing while only the name of the agent is known.
@@ -49,7 +49,7 @@ pub struct Member {
 }
 
 /// The agents of a session, in their order.
-pub type Members = Vec<(AgentId, Member)>;
+pub type SessionMembers = Vec<(AgentId, SessionMember)>;
 
 /// Whether the CLI runs in its pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ pub struct Observation {
     pub since: Timestamp,
     /// When it was last observed.
     pub at: Timestamp,
-    pub source: Evidence,
+    pub source: StateSource,
     pub reason: String,
     /// The command or the edit that needs an approval.
     pub waits_for: Option<String>,
@@ -172,7 +172,7 @@ impl fmt::Display for AgentState {
 /// Where a state was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Evidence {
+pub enum StateSource {
     /// The CLI reports it.
     Hooks,
     Process,
@@ -182,7 +182,7 @@ pub enum Evidence {
     Nothing,
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for StateSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Hooks => "hooks",
@@ -196,7 +196,7 @@ impl fmt::Display for Evidence {
 
 /// The files that an agent announced to change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct AnnouncedPlan {
     pub files: Vec<String>,
     pub summary: String,
     pub announced: Timestamp,
@@ -206,7 +206,7 @@ pub struct Plan {
 /// What an agent's status means to a person; it decides symbol and colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mood {
+pub enum StatusCategory {
     Working,
     Committed,
     Done,
@@ -216,7 +216,7 @@ pub enum Mood {
     Idle,
 }
 
-impl Mood {
+impl StatusCategory {
     /// What a status word of an agent means.
     pub fn of(status: &str) -> Self {
         match status {
@@ -231,7 +231,7 @@ impl Mood {
     }
 }
 
-impl Member {
+impl SessionMember {
     /// A member of which only branch and CLI are known.
     pub fn new(branch: BranchName, cli: impl Into<String>) -> Self {
         Self {
@@ -290,12 +290,15 @@ impl AgentView {
 
     /// Its status in one word. While it works, its own word for its phase says more than "working". An agent before its
     /// empty input is idle, even though its changed files look like work.
-    pub fn status(&self) -> (Mood, &str) {
-        let Some(record) = &self.reported else { return (Mood::Idle, "idle") };
-        let mood = Mood::of(&record.status);
+    pub fn status(&self) -> (StatusCategory, &str) {
+        let Some(record) = &self.reported else { return (StatusCategory::Idle, "idle") };
+        let mood = StatusCategory::of(&record.status);
         match &record.phase {
-            Some(phase) if matches!(mood, Mood::Working | Mood::Idle) && !phase.trim().is_empty() => {
-                (if phase == "idle" { Mood::Idle } else { mood }, phase)
+            Some(phase)
+                if matches!(mood, StatusCategory::Working | StatusCategory::Idle)
+                    && !phase.trim().is_empty() =>
+            {
+                (if phase == "idle" { StatusCategory::Idle } else { mood }, phase)
             }
             _ => (mood, &record.status),
         }

@@ -1,7 +1,7 @@
 //! Verdicts on commits, as far as messages tell them.
 
 use jiff::Timestamp;
-use paw_broker::{Message, Stored};
+use paw_broker::{Message, StoredMessage};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ const MOST: usize = 8;
 
 /// What was said about a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
+pub struct CommitCheck {
     pub seq: u64,
     pub at: Timestamp,
     /// Missing where the message does not name one.
@@ -22,9 +22,9 @@ pub struct Check {
     pub text: String,
 }
 
-impl Check {
+impl CommitCheck {
     /// The verdict in a message, and whose work it is about.
-    pub(crate) fn find(stored: &Stored) -> Option<(&AgentId, Self)> {
+    pub(crate) fn find(stored: &StoredMessage) -> Option<(&AgentId, Self)> {
         let (agent, commit, passed, text) = match &stored.message {
             Message::Verified(verified) => {
                 let text = verified.message.clone().unwrap_or_default();
@@ -46,7 +46,7 @@ impl Check {
 
 impl AgentView {
     /// A later verdict on the same commit replaces the earlier one.
-    pub(crate) fn check(&mut self, check: Check) {
+    pub(crate) fn check(&mut self, check: CommitCheck) {
         self.checks.retain(|known| known.commit.is_none() || known.commit != check.commit);
         self.checks.push(check);
         if self.checks.len() > MOST {
@@ -55,7 +55,7 @@ impl AgentView {
     }
 
     /// The newest verdict on this commit. Nothing vouches for another commit of the same agent.
-    pub fn check_of(&self, commit: &str) -> Option<&Check> {
+    pub fn check_of(&self, commit: &str) -> Option<&CommitCheck> {
         self.checks.iter().rfind(|check| check.commit.as_deref() == Some(commit))
     }
 }

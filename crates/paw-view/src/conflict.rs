@@ -1,8 +1,8 @@
 //! Which conflicts there are, from the facts that conflict warnings carry.
 
 use jiff::Timestamp;
-use paw_broker::radar::{Facts, FileFacts, Kind, Level, LineRange};
-use paw_broker::{Message, Stored, watch};
+use paw_broker::conflict::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange};
+use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ const MOST: usize = 200;
 
 /// Two agents change, or plan to change, the same file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conflict {
+pub struct ConflictView {
     /// The same conflict has the same key for as long as it lasts.
     pub key: String,
     pub kind: ConflictKind,
@@ -53,8 +53,12 @@ impl ConflictKind {
 }
 
 /// Updates the conflicts. `has_expired` says whether the plan of an agent no longer holds.
-pub(crate) fn hear(known: &mut Vec<Conflict>, stored: &Stored, has_expired: impl Fn(&AgentId) -> bool) {
-    if let Some(facts) = Facts::find(&stored.message) {
+pub(crate) fn hear(
+    known: &mut Vec<ConflictView>,
+    stored: &StoredMessage,
+    has_expired: impl Fn(&AgentId) -> bool,
+) {
+    if let Some(facts) = ConflictReport::find(&stored.message) {
         for file in &facts.files {
             on_fact(known, &facts, file, stored);
         }
@@ -62,13 +66,18 @@ pub(crate) fn hear(known: &mut Vec<Conflict>, stored: &Stored, has_expired: impl
     known.retain(|conflict| !is_outdated(conflict, stored, &has_expired));
 }
 
-fn on_fact(known: &mut Vec<Conflict>, facts: &Facts, file: &FileFacts, stored: &Stored) {
+fn on_fact(
+    known: &mut Vec<ConflictView>,
+    facts: &ConflictReport,
+    file: &ConflictFile,
+    stored: &StoredMessage,
+) {
     // Both agents are warned about one conflict.
-    let swapped = facts.kind != Kind::Ownership && facts.you > facts.other;
+    let swapped = facts.kind != ConflictCategory::Ownership && facts.you > facts.other;
     let (first, second) = if swapped { (&facts.other, &facts.you) } else { (&facts.you, &facts.other) };
     let key = format!("{:?}|{first}|{second}|{}", facts.kind, file.path);
     let place = known.iter().position(|conflict| conflict.key == key);
-    if facts.level == Level::Cleared {
+    if facts.level == ConflictLevel::Cleared {
         if let Some(place) = place {
             known.remove(place);
         }
@@ -85,25 +94,29 @@ fn on_fact(known: &mut Vec<Conflict>, facts: &Facts, file: &FileFacts, stored: &
     } else if known.len() < MOST {
         let (file, agents) = (file.path.clone(), [first.clone(), second.clone()]);
         let kind = kind(facts, None);
-        known.push(Conflict { key, kind, file, lines: told, agents, since: stored.at, details });
+        known.push(ConflictView { key, kind, file, lines: told, agents, since: stored.at, details });
     }
 }
 
-fn kind(facts: &Facts, before: Option<ConflictKind>) -> ConflictKind {
+fn kind(facts: &ConflictReport, before: Option<ConflictKind>) -> ConflictKind {
     match (facts.kind, facts.level) {
-        (Kind::Forward, _) => ConflictKind::Planned,
-        (Kind::Ownership, _) => ConflictKind::Trespass,
-        (Kind::InFlight, Level::Additive) => ConflictKind::Additive,
-        (Kind::InFlight, Level::Conflict) => ConflictKind::Clash,
+        (ConflictCategory::Forward, _) => ConflictKind::Planned,
+        (ConflictCategory::Ownership, _) => ConflictKind::Trespass,
+        (ConflictCategory::InFlight, ConflictLevel::Additive) => ConflictKind::Additive,
+        (ConflictCategory::InFlight, ConflictLevel::Conflict) => ConflictKind::Clash,
         // An escalation does not change what it is.
-        (Kind::InFlight, Level::Escalated) => before.unwrap_or(ConflictKind::Shared),
-        (Kind::InFlight, Level::Overlap | Level::Cleared) => ConflictKind::Shared,
+        (ConflictCategory::InFlight, ConflictLevel::Escalated) => before.unwrap_or(ConflictKind::Shared),
+        (ConflictCategory::InFlight, ConflictLevel::Overlap | ConflictLevel::Cleared) => ConflictKind::Shared,
     }
 }
 
 /// What no warning takes back: expired plans, claimed files that were restored, and agents that left.
-fn is_outdated(conflict: &Conflict, stored: &Stored, has_expired: impl Fn(&AgentId) -> bool) -> bool {
-    if watch::is_gone(&stored.message) && conflict.agents.contains(&stored.sender) {
+fn is_outdated(
+    conflict: &ConflictView,
+    stored: &StoredMessage,
+    has_expired: impl Fn(&AgentId) -> bool,
+) -> bool {
+    if watch::is_gone_message(&stored.message) && conflict.agents.contains(&stored.sender) {
         return true;
     }
     match conflict.kind {

@@ -3,7 +3,7 @@
 //! - [`SessionView`]: the data, and the reducer that keeps it current
 //! - [`ViewEvent`]: what changes it; the crates that read receipts, tmux, hooks and the log make these
 //! - [`AgentView`]: one agent: its pane and worktree, what was observed, what its messages report
-//! - [`Conflict`], [`Question`], [`MessageView`], [`Check`]: what messages tell
+//! - [`ConflictView`], [`OpenQuestion`], [`MessageView`], [`CommitCheck`]: what messages tell
 //! - [`Need`]: who needs a person, and for what
 //!
 //! Texts are kept as they were sent. A program that prints them on a terminal makes them harmless first.
@@ -19,15 +19,15 @@ mod reduce;
 mod session;
 
 pub use agent::{
-    AgentState, AgentView, CliState, Evidence, Member, Members, Mood, Observation, Plan, PromptDelivery,
-    WorktreeState,
+    AgentState, AgentView, AnnouncedPlan, CliState, Observation, PromptDelivery, SessionMember,
+    SessionMembers, StateSource, StatusCategory, WorktreeState,
 };
 pub use attention::{Need, NeedKind};
-pub use check::Check;
-pub use conflict::{Conflict, ConflictKind};
-pub use event::{Changes, Snapshot, ViewEvent};
+pub use check::CommitCheck;
+pub use conflict::{ConflictKind, ConflictView};
+pub use event::{SessionSnapshot, ViewChanges, ViewEvent};
 pub use message::{MessageKind, MessageView};
-pub use question::Question;
+pub use question::OpenQuestion;
 pub use session::{BrokerView, SessionFacts, SessionView, SupervisorView};
 
 /// How many of the newest messages a new view reads for open questions and conflicts.

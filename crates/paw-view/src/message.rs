@@ -1,7 +1,7 @@
 //! A message in a few words, and in all of them.
 
 use jiff::Timestamp;
-use paw_broker::Stored;
+use paw_broker::StoredMessage;
 use paw_broker::message::Message;
 use paw_broker::route::Audience;
 use paw_core::{AgentId, text};
@@ -72,14 +72,14 @@ impl MessageKind {
     }
 }
 
-impl From<&Stored> for MessageView {
-    fn from(stored: &Stored) -> Self {
+impl From<&StoredMessage> for MessageView {
+    fn from(stored: &StoredMessage) -> Self {
         let message = &stored.message;
         let to = match (message, message.audience()) {
             (Message::Verified(verified), _) => Some(verified.agent_id.clone()),
             (_, Audience::Only(agent)) => Some(agent),
             (_, Audience::Supervisor) => Some(AgentId::supervisor()),
-            (_, Audience::Nobody | Audience::Others) => None,
+            (_, Audience::None | Audience::Others) => None,
         };
         Self {
             seq: stored.seq,

@@ -1,7 +1,7 @@
 //! Questions that wait for an answer, approvals among them.
 
 use jiff::Timestamp;
-use paw_broker::{Message, Stored};
+use paw_broker::{Message, StoredMessage};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ const MOST: usize = 256;
 
 /// An agent waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct OpenQuestion {
     /// The number of the message that asked it last.
     pub seq: u64,
     pub at: Timestamp,
@@ -23,7 +23,7 @@ pub struct Question {
     pub text: String,
 }
 
-impl Question {
+impl OpenQuestion {
     /// Whether it is about a command or an edit that the agent wants to make.
     pub fn is_approval(&self) -> bool {
         self.text.starts_with(APPROVAL)
@@ -31,7 +31,7 @@ impl Question {
 }
 
 /// Updates the open questions, and returns those that this message closes.
-pub(crate) fn hear(open: &mut Vec<Question>, stored: &Stored) -> Vec<Question> {
+pub(crate) fn hear(open: &mut Vec<OpenQuestion>, stored: &StoredMessage) -> Vec<OpenQuestion> {
     match &stored.message {
         Message::Question(question) => {
             // A repeated question is still one question.
@@ -39,7 +39,7 @@ pub(crate) fn hear(open: &mut Vec<Question>, stored: &Stored) -> Vec<Question> {
             if open.len() >= MOST {
                 open.remove(0);
             }
-            open.push(Question {
+            open.push(OpenQuestion {
                 seq: stored.seq,
                 at: stored.at,
                 asker: question.agent_id.clone(),
@@ -48,8 +48,8 @@ pub(crate) fn hear(open: &mut Vec<Question>, stored: &Stored) -> Vec<Question> {
             Vec::new()
         }
         Message::Answer(answer) => {
-            let of_asker = |known: &Question| known.asker == answer.agent_id;
-            let quoted = |known: &Question| {
+            let of_asker = |known: &OpenQuestion| known.asker == answer.agent_id;
+            let quoted = |known: &OpenQuestion| {
                 answer.re.as_ref().is_some_and(|re| *re == known.text || *re == known.seq.to_string())
             };
             // Without a quote it answers the oldest question of the agent.

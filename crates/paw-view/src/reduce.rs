@@ -1,13 +1,13 @@
 //! How events change a view.
 
-use paw_broker::message::{Intent, Status};
-use paw_broker::record::Records;
-use paw_broker::{Message, Stored, watch};
+use paw_broker::message::{IntentMessage, StatusMessage};
+use paw_broker::record::AgentRecords;
+use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
 
-use crate::agent::{AgentState, AgentView, Evidence, Members, Observation, Plan};
-use crate::check::Check;
-use crate::event::{Changes, Snapshot, ViewEvent};
+use crate::agent::{AgentState, AgentView, AnnouncedPlan, Observation, SessionMembers, StateSource};
+use crate::check::CommitCheck;
+use crate::event::{SessionSnapshot, ViewChanges, ViewEvent};
 use crate::message::{self, MessageView};
 use crate::session::SessionView;
 use crate::{conflict, question};
@@ -19,23 +19,23 @@ const OBSERVER: &str = "tower";
 
 impl SessionView {
     /// Applies one event. The cost depends on what the event changes, not on the size of the view.
-    pub fn apply(&mut self, event: ViewEvent) -> Changes {
+    pub fn apply(&mut self, event: ViewEvent) -> ViewChanges {
         match event {
             ViewEvent::Session(facts) => {
                 let before = std::mem::replace(&mut self.session, *facts);
-                Changes::of(before != self.session)
+                ViewChanges::of(before != self.session)
             }
-            ViewEvent::Members(members) => Changes::of(self.set_members(members)),
-            ViewEvent::Snapshot(snapshot) => Changes::of(self.on_snapshot(*snapshot)),
-            ViewEvent::Records { records, seq } => Changes::of(self.on_records(records, seq)),
+            ViewEvent::Members(members) => ViewChanges::of(self.set_members(members)),
+            ViewEvent::Snapshot(snapshot) => ViewChanges::of(self.on_snapshot(*snapshot)),
+            ViewEvent::Records { records, seq } => ViewChanges::of(self.on_records(records, seq)),
             ViewEvent::Message(stored) => self.on_message(&stored),
-            ViewEvent::Observed { agent, seen } => Changes::of(self.agent_mut(&agent).observe(seen)),
+            ViewEvent::Observed { agent, seen } => ViewChanges::of(self.agent_mut(&agent).observe(seen)),
             ViewEvent::AgentGone(id) => self.remove(&id),
         }
     }
 
     /// The members take the first places in their order. A former member that reported its status stays as a sender.
-    fn set_members(&mut self, members: Members) -> bool {
+    fn set_members(&mut self, members: SessionMembers) -> bool {
         let mut others = std::mem::take(&mut self.agents);
         let mut changed = false;
         for (place, (id, member)) in members.into_iter().enumerate() {
@@ -53,8 +53,8 @@ impl SessionView {
         changed
     }
 
-    fn on_snapshot(&mut self, snapshot: Snapshot) -> bool {
-        let Snapshot { session, supervisor, agents } = snapshot;
+    fn on_snapshot(&mut self, snapshot: SessionSnapshot) -> bool {
+        let SessionSnapshot { session, supervisor, agents } = snapshot;
         let differs = session != self.session || supervisor != self.supervisor;
         self.session = session;
         self.supervisor = supervisor;
@@ -62,7 +62,7 @@ impl SessionView {
     }
 
     /// A broker that read more of the log than this view knows better.
-    fn on_records(&mut self, records: Records, seq: u64) -> bool {
+    fn on_records(&mut self, records: AgentRecords, seq: u64) -> bool {
         if seq < self.recorded_seq {
             return false;
         }
@@ -79,9 +79,9 @@ impl SessionView {
         changed
     }
 
-    fn on_message(&mut self, stored: &Stored) -> Changes {
+    fn on_message(&mut self, stored: &StoredMessage) -> ViewChanges {
         if stored.seq <= self.last_seq {
-            return Changes::default();
+            return ViewChanges::default();
         }
         self.last_seq = stored.seq;
         if let Some(words) = message::own_words(&stored.message) {
@@ -92,7 +92,7 @@ impl SessionView {
             Message::Intent(intent) => self.on_intent(intent, stored),
             _ => {}
         }
-        if let Some((agent, check)) = Check::find(stored) {
+        if let Some((agent, check)) = CommitCheck::find(stored) {
             self.agent_mut(agent).check(check);
         }
         let agents = &self.agents;
@@ -102,7 +102,7 @@ impl SessionView {
         };
         conflict::hear(&mut self.conflicts, stored, has_expired);
         let settled = question::hear(&mut self.questions, stored);
-        if watch::is_gone(&stored.message) {
+        if watch::is_gone_message(&stored.message) {
             self.on_gone(stored);
         } else {
             self.record(stored);
@@ -111,11 +111,11 @@ impl SessionView {
         while self.messages.len() > self.max_messages {
             self.messages.pop_front();
         }
-        Changes { changed: true, settled }
+        ViewChanges { changed: true, settled }
     }
 
     /// The session's process publishes what it observed as a status.
-    fn on_status(&mut self, status: &Status, stored: &Stored) {
+    fn on_status(&mut self, status: &StatusMessage, stored: &StoredMessage) {
         let is_observed = status.extra.payload.get("source").is_some_and(|source| source == OBSERVER);
         let state = status.phase.as_deref().filter(|_| is_observed).and_then(AgentState::find);
         let Some(state) = state else { return };
@@ -123,14 +123,14 @@ impl SessionView {
             state,
             since: stored.at,
             at: stored.at,
-            source: Evidence::Messages,
+            source: StateSource::Messages,
             reason: status.message.clone().unwrap_or_default(),
             waits_for: None,
         });
     }
 
-    fn on_intent(&mut self, intent: &Intent, stored: &Stored) {
-        self.agent_mut(&intent.agent_id).plan = Some(Plan {
+    fn on_intent(&mut self, intent: &IntentMessage, stored: &StoredMessage) {
+        self.agent_mut(&intent.agent_id).plan = Some(AnnouncedPlan {
             files: intent.files.iter().map(|file| file.path.clone()).collect(),
             summary: intent.summary.clone(),
             announced: stored.at,
@@ -140,7 +140,7 @@ impl SessionView {
 
     /// Updates what the sender, and whom it speaks about, have reported. Only their records move through the reducer of
     /// the broker, so the cost does not grow with the session.
-    fn record(&mut self, stored: &Stored) {
+    fn record(&mut self, stored: &StoredMessage) {
         if stored.seq <= self.recorded_seq {
             return;
         }
@@ -148,7 +148,7 @@ impl SessionView {
         let concerned = [&stored.sender, stored.message.subject()];
         let concerns = |agent: &&mut AgentView| concerned.contains(&&agent.id);
         let known = self.agents.iter_mut().filter(concerns).filter_map(|agent| agent.reported.take());
-        let mut records: Records = known.collect();
+        let mut records: AgentRecords = known.collect();
         records.apply(stored);
         for record in records {
             let agent = self.agent_mut(&record.agent_id);
@@ -157,7 +157,7 @@ impl SessionView {
     }
 
     /// The agent may have returned since, as the records know; then only its old words are forgotten.
-    fn on_gone(&mut self, stored: &Stored) {
+    fn on_gone(&mut self, stored: &StoredMessage) {
         let id = &stored.sender;
         let is_news = stored.seq > self.recorded_seq;
         self.recorded_seq = self.recorded_seq.max(stored.seq);
@@ -172,12 +172,12 @@ impl SessionView {
         }
     }
 
-    fn remove(&mut self, id: &AgentId) -> Changes {
+    fn remove(&mut self, id: &AgentId) -> ViewChanges {
         let before = self.agents.len();
         self.agents.retain(|agent| agent.id != *id);
         self.conflicts.retain(|conflict| !conflict.agents.contains(id));
         let settled = self.questions.extract_if(.., |question| question.asker == *id).collect();
-        Changes { changed: before != self.agents.len(), settled }
+        ViewChanges { changed: before != self.agents.len(), settled }
     }
 
     /// The agent of this id, added if it is new.

@@ -8,9 +8,9 @@ use paw_core::{AgentId, SessionMode, SessionStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentView, CliState, PromptDelivery};
-use crate::conflict::Conflict;
+use crate::conflict::ConflictView;
 use crate::message::MessageView;
-use crate::question::Question;
+use crate::question::OpenQuestion;
 
 /// What is known about a session. [`SessionView::apply`] keeps it current.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,8 @@ pub struct SessionView {
     /// Members in the order of the session, then other senders by id.
     pub agents: Vec<AgentView>,
     /// Open questions, oldest first.
-    pub questions: Vec<Question>,
-    pub conflicts: Vec<Conflict>,
+    pub questions: Vec<OpenQuestion>,
+    pub conflicts: Vec<ConflictView>,
     /// The newest messages, oldest first.
     pub messages: VecDeque<MessageView>,
     /// Messages kept at most.

@@ -1,15 +1,16 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use paw_broker::record::Records;
-use paw_broker::{Message, SessionId, Stored, route, watch};
+use paw_broker::record::AgentRecords;
+use paw_broker::{Message, SessionId, StoredMessage, route, watch};
 use paw_core::{AgentId, BranchName};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentState, Changes, CliState, ConflictKind, Evidence, Member, Mood, NeedKind, Observation,
-    PromptDelivery, SessionFacts, SessionView, Snapshot, SupervisorView, ViewEvent, WorktreeState,
+    AgentState, CliState, ConflictKind, NeedKind, Observation, PromptDelivery, SessionFacts, SessionMember,
+    SessionSnapshot, SessionView, StateSource, StatusCategory, SupervisorView, ViewChanges, ViewEvent,
+    WorktreeState,
 };
 
 fn id(name: &str) -> AgentId {
@@ -20,9 +21,9 @@ fn at(second: u64) -> Timestamp {
     Timestamp::from_second(i64::try_from(second).unwrap()).unwrap()
 }
 
-fn stored(seq: u64, message: Message) -> Arc<Stored> {
+fn stored(seq: u64, message: Message) -> Arc<StoredMessage> {
     let (session, sender) = (SessionId::new("s"), route::sender(&message).clone());
-    Arc::new(Stored { seq, at: at(seq), session, sender, message })
+    Arc::new(StoredMessage { seq, at: at(seq), session, sender, message })
 }
 
 fn message(name: &str, agent: &str, payload: &Value) -> Message {
@@ -50,8 +51,8 @@ fn view(messages: Vec<Message>) -> SessionView {
     view
 }
 
-fn apply(view: &mut SessionView, messages: Vec<Message>, first: u64) -> Changes {
-    let mut changes = Changes::default();
+fn apply(view: &mut SessionView, messages: Vec<Message>, first: u64) -> ViewChanges {
+    let mut changes = ViewChanges::default();
     for (seq, message) in (first..).zip(messages) {
         changes = view.apply(ViewEvent::Message(stored(seq, message)));
     }
@@ -61,12 +62,12 @@ fn apply(view: &mut SessionView, messages: Vec<Message>, first: u64) -> Changes 
 fn members(names: &[&str]) -> ViewEvent {
     let member = |name: &&str| {
         let branch = BranchName::new(name.replacen('-', "/", 1)).unwrap();
-        (id(name), Member::new(branch, "codex"))
+        (id(name), SessionMember::new(branch, "codex"))
     };
     ViewEvent::Members(names.iter().map(member).collect())
 }
 
-fn seen(second: u64, state: AgentState, source: Evidence) -> Observation {
+fn seen(second: u64, state: AgentState, source: StateSource) -> Observation {
     let reason = String::new();
     Observation { state, since: at(second), at: at(second), source, reason, waits_for: None }
 }
@@ -76,9 +77,9 @@ fn an_agent_before_its_input_is_idle_even_with_files_that_look_like_work() {
     let idle = json!({"status": "idle", "phase": "idle"});
     let view_of = |second: Value| view(vec![status("feat-x", &idle), status("feat-x", &second)]);
     let view = view_of(json!({"status": "working"}));
-    assert_eq!(view.agents[0].status(), (Mood::Idle, "idle"));
+    assert_eq!(view.agents[0].status(), (StatusCategory::Idle, "idle"));
     let view = view_of(json!({"status": "working", "phase": "tests"}));
-    assert_eq!(view.agents[0].status(), (Mood::Working, "tests"));
+    assert_eq!(view.agents[0].status(), (StatusCategory::Working, "tests"));
 }
 
 #[test]
@@ -95,18 +96,18 @@ fn an_agent_that_left_is_removed_with_its_conflicts_until_it_returns() {
     let working = json!({"status": "working"});
     apply(&mut view, vec![status("feat-y", &working), warning("feat-y", "feat-x", "forward", "overlap")], 1);
     assert_eq!((view.listed().count(), view.conflicts.len()), (2, 1));
-    let gone = stored(3, watch::gone(&id("feat-x")));
+    let gone = stored(3, watch::gone_message(&id("feat-x")));
     view.apply(ViewEvent::Message(Arc::clone(&gone)));
     assert_eq!((view.listed().count(), view.conflicts.len()), (1, 0));
     apply(&mut view, vec![status("feat-x", &working)], 4);
     assert_eq!(view.listed().count(), 2);
-    assert_eq!(view.apply(ViewEvent::Message(gone)), Changes::default());
+    assert_eq!(view.apply(ViewEvent::Message(gone)), ViewChanges::default());
     assert_eq!(view.listed().count(), 2);
 }
 
 #[test]
 fn an_agent_in_newer_records_survives_a_replay_of_its_departure() {
-    let records: Records = view(vec![status("feat-x", &json!({"status": "working"}))])
+    let records: AgentRecords = view(vec![status("feat-x", &json!({"status": "working"}))])
         .agents
         .into_iter()
         .filter_map(|agent| agent.reported)
@@ -114,7 +115,7 @@ fn an_agent_in_newer_records_survives_a_replay_of_its_departure() {
     let mut view = SessionView::new(50);
     view.apply(ViewEvent::Records { records, seq: 9 });
     let asked = message("agent.question", "feat-x", &json!({"question": "why?"}));
-    apply(&mut view, vec![asked, watch::gone(&id("feat-x"))], 1);
+    apply(&mut view, vec![asked, watch::gone_message(&id("feat-x"))], 1);
     assert_eq!((view.listed().count(), view.agents[0].last_message.as_str()), (1, ""));
     assert!(view.questions.is_empty());
 }
@@ -182,14 +183,14 @@ fn the_newer_observation_wins_and_a_state_that_continues_keeps_its_beginning() {
         let seen = seen(second, state, source);
         view.apply(ViewEvent::Observed { agent: id("feat-x"), seen }).changed
     };
-    observe(&mut view, 20, AgentState::Working, Evidence::Screen);
-    observe(&mut view, 30, AgentState::Working, Evidence::Hooks);
+    observe(&mut view, 20, AgentState::Working, StateSource::Screen);
+    observe(&mut view, 30, AgentState::Working, StateSource::Hooks);
     let idle = json!({"status": "idle", "phase": "idle", "source": "tower"});
     apply(&mut view, vec![status("feat-x", &idle)], 25);
     let observed = view.agents[0].observed.clone().unwrap();
     assert_eq!(
         (observed.state, observed.since, observed.source),
-        (AgentState::Working, at(20), Evidence::Hooks)
+        (AgentState::Working, at(20), StateSource::Hooks)
     );
     apply(&mut view, vec![status("feat-x", &idle)], 40);
     assert_eq!(view.agents[0].observed.as_ref().map(|seen| seen.state), Some(AgentState::Idle));
@@ -199,7 +200,7 @@ fn the_newer_observation_wins_and_a_state_that_continues_keeps_its_beginning() {
 fn needs_are_ordered_by_how_long_agents_wait() {
     let ask = |agent: &str| message("agent.question", agent, &json!({"question": "which?"}));
     let mut view = view(vec![ask("feat-b"), ask("feat-a")]);
-    let seen = seen(1, AgentState::WaitingInput, Evidence::Hooks);
+    let seen = seen(1, AgentState::WaitingInput, StateSource::Hooks);
     view.apply(ViewEvent::Observed { agent: id("feat-c"), seen });
     let needs = view.needs();
     let order: Vec<_> = needs.iter().map(|need| (need.agent_id.as_str(), need.kind)).collect();
@@ -236,7 +237,7 @@ fn a_view_keeps_so_many_messages_and_no_more_senders_than_a_session_has() {
 
 #[test]
 fn a_snapshot_has_the_field_names_that_scripts_know() {
-    let mut member = Member::new(BranchName::new("feat/x").unwrap(), "claude");
+    let mut member = SessionMember::new(BranchName::new("feat/x").unwrap(), "claude");
     member.worktree_path = Some("/w".into());
     member.worktree = Some(WorktreeState::OtherBranch("main".to_owned()));
     member.process = Some(CliState::Running);
@@ -249,7 +250,7 @@ fn a_snapshot_has_the_field_names_that_scripts_know() {
     };
     let session = SessionFacts { session: "paw-app".to_owned(), ..SessionFacts::default() };
     let agents = vec![(id("feat-x"), member)];
-    let snapshot = Snapshot { session, supervisor: Some(supervisor), agents };
+    let snapshot = SessionSnapshot { session, supervisor: Some(supervisor), agents };
     let mut view = SessionView::new(0);
     assert!(view.apply(ViewEvent::Snapshot(Box::new(snapshot.clone()))).changed);
     assert!(!view.apply(ViewEvent::Snapshot(Box::new(snapshot))).changed);
@@ -297,7 +298,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             agent(), agent(), proptest::sample::select(vec!["forward", "in-flight", "ownership"]),
             proptest::sample::select(vec!["cleared", "additive", "overlap", "conflict", "escalated"]),
         ).prop_map(|(you, other, kind, level)| warning(you, other, kind, level)),
-        1 => agent().prop_map(|agent| watch::gone(&id(agent))),
+        1 => agent().prop_map(|agent| watch::gone_message(&id(agent))),
     ]
 }
 
@@ -308,7 +309,7 @@ proptest! {
     ) {
         let live = view(messages.clone());
         let known = known.min(messages.len());
-        let mut records = Records::default();
+        let mut records = AgentRecords::default();
         for (seq, message) in (1..).zip(&messages[..known]) {
             records.apply(&stored(seq, message.clone()));
         }
@@ -323,7 +324,7 @@ proptest! {
         let once = view(messages.clone());
         let mut twice = once.clone();
         for (seq, message) in (1..).zip(messages) {
-            prop_assert_eq!(twice.apply(ViewEvent::Message(stored(seq, message))), Changes::default());
+            prop_assert_eq!(twice.apply(ViewEvent::Message(stored(seq, message))), ViewChanges::default());
         }
         prop_assert_eq!(twice, once);
     }

@@ -9,21 +9,21 @@ use paw_host::git::{self, Git, GitError};
 use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
-use crate::registry::Worktree;
+use crate::registry::ManagedWorktree;
 use crate::service::{Worktrees, require_repository};
 
 /// Worktrees of one repository, or of all that the registry knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
+pub struct WorktreeListing {
     /// By age, oldest first.
-    pub worktrees: Vec<Worktree>,
+    pub worktrees: Vec<ManagedWorktree>,
     /// Made by plain git, in git's order. [`Worktrees::adopt`] takes them in.
-    pub unmanaged: Vec<Unmanaged>,
+    pub unmanaged: Vec<UnmanagedWorktree>,
 }
 
 /// A linked worktree that is not in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmanaged {
+pub struct UnmanagedWorktree {
     pub name: String,
     pub path: PathBuf,
     pub repo: PathBuf,
@@ -36,7 +36,7 @@ pub struct Unmanaged {
 impl Worktrees {
     /// The worktrees of the repository that `repo` lies in, or of every repository that has rows. The main checkout
     /// is not among them. Whoever finds a directory gone or back says so, once, and tells git.
-    pub fn list(&self, repo: Option<&Path>) -> Result<Listing, WorktreeError> {
+    pub fn list(&self, repo: Option<&Path>) -> Result<WorktreeListing, WorktreeError> {
         self.recover()?;
         match repo {
             Some(dir) => {
@@ -48,17 +48,17 @@ impl Worktrees {
         }
     }
 
-    fn list_all(&self) -> Result<Listing, WorktreeError> {
-        let mut repositories: BTreeMap<PathBuf, Vec<Worktree>> = BTreeMap::new();
+    fn list_all(&self) -> Result<WorktreeListing, WorktreeError> {
+        let mut repositories: BTreeMap<PathBuf, Vec<ManagedWorktree>> = BTreeMap::new();
         for row in self.registry.rows(None)? {
             repositories.entry(row.common_dir.clone()).or_default().push(row);
         }
-        let mut listing = Listing::default();
+        let mut listing = WorktreeListing::default();
         for (common_dir, rows) in repositories {
             let part = if common_dir.exists() {
                 self.list_readable(&common_dir, rows)
             } else {
-                Listing { worktrees: self.without_repository(rows)?, unmanaged: Vec::new() }
+                WorktreeListing { worktrees: self.mark_without_repository(rows)?, unmanaged: Vec::new() }
             };
             listing.worktrees.extend(part.worktrees);
             listing.unmanaged.extend(part.unmanaged);
@@ -68,28 +68,28 @@ impl Worktrees {
     }
 
     /// A repository that cannot be read must not hide the others; its rows are shown as they were last seen.
-    fn list_readable(&self, common_dir: &Path, rows: Vec<Worktree>) -> Listing {
-        let listed = worktrees_patiently(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
+    fn list_readable(&self, common_dir: &Path, rows: Vec<ManagedWorktree>) -> WorktreeListing {
+        let listed = list_worktrees_with_retry(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
         listed.and_then(|listed| self.merge(rows.clone(), &listed)).unwrap_or_else(|error| {
             tracing::warn!("cannot read repository {}: {}", common_dir.display(), error.report().message);
-            Listing { worktrees: rows, unmanaged: Vec::new() }
+            WorktreeListing { worktrees: rows, unmanaged: Vec::new() }
         })
     }
 
-    fn merge(&self, rows: Vec<Worktree>, listed: &[git::Worktree]) -> Result<Listing, WorktreeError> {
-        let worktrees = self.compare(rows, listed)?;
+    fn merge(&self, rows: Vec<ManagedWorktree>, listed: &[git::GitWorktree]) -> Result<WorktreeListing, WorktreeError> {
+        let worktrees = self.reconcile_rows(rows, listed)?;
         let Some((main, linked)) = listed.split_first() else {
-            return Ok(Listing { worktrees, unmanaged: Vec::new() });
+            return Ok(WorktreeListing { worktrees, unmanaged: Vec::new() });
         };
         let ours: HashSet<&OsStr> = worktrees.iter().map(|row| row.path.as_os_str()).collect();
         let unmanaged = linked.iter().filter(|entry| !ours.contains(entry.path.as_os_str()));
-        let unmanaged = unmanaged.map(|entry| Unmanaged::new(entry, &main.path)).collect();
-        Ok(Listing { worktrees, unmanaged })
+        let unmanaged = unmanaged.map(|entry| UnmanagedWorktree::new(entry, &main.path)).collect();
+        Ok(WorktreeListing { worktrees, unmanaged })
     }
 }
 
-impl Unmanaged {
-    fn new(entry: &git::Worktree, repo: &Path) -> Self {
+impl UnmanagedWorktree {
+    fn new(entry: &git::GitWorktree, repo: &Path) -> Self {
         Self {
             name: name_of(&entry.path, repo),
             path: entry.path.clone(),
@@ -112,17 +112,17 @@ pub(crate) fn name_of(path: &Path, repo: &Path) -> String {
     }
 }
 
-fn listed_from(dir: &Path) -> Result<Vec<git::Worktree>, WorktreeError> {
+fn listed_from(dir: &Path) -> Result<Vec<git::GitWorktree>, WorktreeError> {
     if let Ok(listed) = Git::at(dir).worktrees() {
         return Ok(listed);
     }
     // Slow and thorough: is it a repository at all, and is somebody registering a worktree right now?
     let repo = require_repository(dir)?;
-    Ok(worktrees_patiently(&repo.git(), &repo.common_dir)?)
+    Ok(list_worktrees_with_retry(&repo.git(), &repo.common_dir)?)
 }
 
 /// Git's list fails while a worktree is being registered; then it is asked again when that is over.
-pub(crate) fn worktrees_patiently(git: &Git, common_dir: &Path) -> Result<Vec<git::Worktree>, GitError> {
+pub(crate) fn list_worktrees_with_retry(git: &Git, common_dir: &Path) -> Result<Vec<git::GitWorktree>, GitError> {
     git.worktrees().or_else(|_| {
         let _lock = WorktreesLock::wait(common_dir);
         git.worktrees()

@@ -10,13 +10,13 @@ use paw_host::git::{self, Git, Repo};
 use paw_host::locks::ExcludeLock;
 
 use crate::check;
-use crate::create::{BranchRule, Created, Order, real_path, rebase};
+use crate::create::{BranchRule, CreatedWorktree, CreatePlan, real_path, rebase};
 use crate::error::WorktreeError;
 use crate::id::WorktreeId;
-use crate::list::worktrees_patiently;
-use crate::registry::Worktree;
-use crate::remove::{RemoveOptions, Removed};
-use crate::service::{Worktrees, repository_name, require_repository};
+use crate::list::list_worktrees_with_retry;
+use crate::registry::ManagedWorktree;
+use crate::remove::{RemoveOptions, RemovedWorktree};
+use crate::service::{Worktrees, repository_path, require_repository};
 
 /// A worktree that a session needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +73,12 @@ impl Worktrees {
         wanted: &[SessionWorktree],
         on_made: &(dyn Fn() + Sync),
     ) -> Result<Vec<Result<WorktreeCreation, PawError>>, PawError> {
-        let site = Site::load(repo_root, wanted)?;
-        let found: Vec<_> = wanted.iter().map(|wanted| self.resume(&site, wanted)).collect();
+        let context = SessionContext::load(repo_root, wanted)?;
+        let found: Vec<_> = wanted.iter().map(|wanted| self.resume(&context, wanted)).collect();
         let missing: Vec<_> =
             wanted.iter().zip(&found).filter(|(_, found)| matches!(found, Ok(None))).collect();
-        let orders = missing.iter().map(|(wanted, _)| site.order(wanted));
-        let mut made = self.complete_all(orders, on_made).into_iter();
+        let plans = missing.iter().map(|(wanted, _)| context.plan(wanted));
+        let mut made = self.create_all(plans, on_made).into_iter();
         let answers = found.into_iter().map(|found| match found {
             Ok(Some(resumed)) => Ok(resumed),
             Ok(None) => made.next().map_or_else(
@@ -103,7 +103,7 @@ impl Worktrees {
 
     /// Deletes the worktree at `path`, whoever made it, and makes git forget it. Changes are stored first; without
     /// `force` there must be none.
-    pub fn remove_worktree(&self, repo_root: &Path, path: &Path, force: bool) -> Result<Removed, PawError> {
+    pub fn remove_worktree(&self, repo_root: &Path, path: &Path, force: bool) -> Result<RemovedWorktree, PawError> {
         let repo = require_repository(repo_root)?;
         let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let row = match self.find_at(&repo, &real)? {
@@ -113,34 +113,34 @@ impl Worktrees {
         Ok(self.remove(row.id.as_str(), None, RemoveOptions { force, ..RemoveOptions::default() })?)
     }
 
-    fn find_at(&self, repo: &Repo, path: &Path) -> Result<Option<Worktree>, WorktreeError> {
-        let rows = self.registry.rows(Some(&repository_name(&repo.common_dir)))?;
+    fn find_at(&self, repo: &Repo, path: &Path) -> Result<Option<ManagedWorktree>, WorktreeError> {
+        let rows = self.registry.rows(Some(&repository_path(&repo.common_dir)))?;
         Ok(rows.into_iter().find(|row| row.path == path))
     }
 
     /// The worktree of an earlier session, if it is where it would be made and has the branch.
     fn resume(
         &self,
-        site: &Site,
+        context: &SessionContext,
         wanted: &SessionWorktree,
     ) -> Result<Option<WorktreeCreation>, WorktreeError> {
-        let path = site.directory(wanted);
-        let is_it = |entry: &&git::Worktree| {
+        let path = context.directory(wanted);
+        let is_it = |entry: &&git::GitWorktree| {
             entry.path == path && entry.branch() == Some(&wanted.branch) && entry.prunable.is_none()
         };
-        if !site.listed.iter().skip(1).any(|entry| is_it(&entry)) || !path.exists() {
+        if !context.listed.iter().skip(1).any(|entry| is_it(&entry)) || !path.exists() {
             return Ok(None);
         }
         let mut notes = Vec::new();
-        if let Some(onto) = site.onto(wanted) {
+        if let Some(onto) = context.onto(wanted) {
             let git = Git::at(&path);
             if git.status()?.is_empty() {
-                notes.extend(rebase(&site.repo, &git, &wanted.branch, onto)?);
+                notes.extend(rebase(&context.repo, &git, &wanted.branch, onto)?);
             } else {
                 notes.push(format!("{} has uncommitted changes: not rebased onto {onto}", wanted.branch));
             }
         }
-        let row = match self.find_at(&site.repo, &path)? {
+        let row = match self.find_at(&context.repo, &path)? {
             Some(row) => self.refresh(row)?,
             None => self.adopt(&path)?,
         };
@@ -150,31 +150,31 @@ impl Worktrees {
 
 /// Where the worktree of an agent on `branch` is, or would be made.
 pub fn directory(repo: &Repo, branch: &BranchName, placement: WorktreePlacement) -> PathBuf {
-    let name = check::project(repo).worktree_dir_name(branch);
+    let name = check::project_name(repo).worktree_dir_name(branch);
     match placement {
-        WorktreePlacement::Sibling => check::beside(repo).join(name),
+        WorktreePlacement::Sibling => check::parent_directory(repo).join(name),
         WorktreePlacement::Child => CheckoutDir::of(&repo.root).worktrees().join(name),
     }
 }
 
 /// What is the same for all worktrees of a session.
-struct Site {
+struct SessionContext {
     repo: Repo,
-    listed: Vec<git::Worktree>,
+    listed: Vec<git::GitWorktree>,
     default_branch: Option<BranchName>,
 }
 
-impl Site {
+impl SessionContext {
     fn load(repo_root: &Path, wanted: &[SessionWorktree]) -> Result<Self, WorktreeError> {
         let repo = require_repository(repo_root)?;
-        let listed = worktrees_patiently(&repo.git(), &repo.common_dir)?;
+        let listed = list_worktrees_with_retry(&repo.git(), &repo.common_dir)?;
         let default_branch = if wanted.iter().any(|wanted| wanted.rebase_onto_main) {
             repo.git().find_default_branch()?
         } else {
             None
         };
         if wanted.iter().any(|wanted| wanted.placement == WorktreePlacement::Child) {
-            hide_children(&ExcludeLock::wait(&repo.common_dir)?)?;
+            exclude_child_worktrees(&ExcludeLock::wait(&repo.common_dir)?)?;
         }
         Ok(Self { repo, listed, default_branch })
     }
@@ -188,8 +188,8 @@ impl Site {
         self.default_branch.as_ref().filter(|default| wanted.rebase_onto_main && **default != wanted.branch)
     }
 
-    fn order(&self, wanted: &SessionWorktree) -> Result<Order, WorktreeError> {
-        Ok(Order {
+    fn plan(&self, wanted: &SessionWorktree) -> Result<CreatePlan, WorktreeError> {
+        Ok(CreatePlan {
             repo: self.repo.clone(),
             branch: wanted.branch.clone(),
             name: wanted.branch.directory_part(),
@@ -200,8 +200,8 @@ impl Site {
     }
 }
 
-impl From<Created> for WorktreeCreation {
-    fn from(created: Created) -> Self {
+impl From<CreatedWorktree> for WorktreeCreation {
+    fn from(created: CreatedWorktree) -> Self {
         let row = created.worktree;
         let branch_created = row.created_branch;
         Self { id: row.id, path: row.path, branch_created, resumed: false, notes: created.notes }
@@ -209,7 +209,7 @@ impl From<Created> for WorktreeCreation {
 }
 
 /// Worktrees inside the repository must not show up as its untracked files.
-fn hide_children(lock: &ExcludeLock) -> Result<(), FileError> {
+fn exclude_child_worktrees(lock: &ExcludeLock) -> Result<(), FileError> {
     let (rule, all) = (format!("/{}/", CheckoutDir::WORKTREES), format!("/{}/", CheckoutDir::NAME));
     lock.add(&format!("{rule}\n"), &[&rule, &all]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! What autopilot needs from the configuration, as far as it was approved.
+//! The approved part of the autopilot configuration.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use paw_core::PawError;
 use paw_core::config::AutopilotConfig;
 use paw_host::config;
 use paw_host::git::Repo;
-use paw_host::trust::Subject;
-use paw_session::trust::follow;
+use paw_host::trust::TrustSubject;
+use paw_session::trust::resolve_trusted;
 
 use super::{Consent, consents, not_approved};
 use crate::context::Context;
 
-/// The configuration. What the repository's own file would have us run has to be approved first.
+/// The configuration. Fails unless the commands of the repository's own file are approved.
 fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<AutopilotConfig, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     if let Some(request) = request(&layers)
@@ -27,15 +27,15 @@ fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<Autopilo
     Ok(layers.resolve()?.autopilot)
 }
 
-/// The same without a question: what was not approved is left out.
-pub(crate) fn known(repo: &Repo, context: &Context) -> Result<AutopilotConfig, PawError> {
+/// The configuration without its unapproved commands. Never asks.
+pub(crate) fn approved_config(repo: &Repo, context: &Context) -> Result<AutopilotConfig, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let followed =
-        follow(&layers, request(&layers), |request| super::is_approved(&request.subject, repo, context))?;
+        resolve_trusted(&layers, request(&layers), |request| super::is_approved(&request.subject, repo, context))?;
     Ok(followed.config.autopilot)
 }
 
-/// What is run at the end of a run: formatter, linter, coverage.
+/// The commands for the end of a run: formatter, linter, coverage.
 pub(crate) fn final_commands(
     repo: &Repo,
     consent: Consent,
@@ -44,9 +44,9 @@ pub(crate) fn final_commands(
     Ok(approved(repo, consent, context)?.into())
 }
 
-/// The same as far as it was approved, without a question.
-pub(crate) fn known_commands(repo: &Repo, context: &Context) -> Result<FinalCommands, PawError> {
-    Ok(known(repo, context)?.into())
+/// The approved commands for the end of a run. Never asks.
+pub(crate) fn approved_final_commands(repo: &Repo, context: &Context) -> Result<FinalCommands, PawError> {
+    Ok(approved_config(repo, context)?.into())
 }
 
 pub(crate) fn executor(
@@ -68,14 +68,14 @@ pub(crate) fn choose(
     Executor::choose(name, &config.executors, &context.search_path, limit)
 }
 
-pub(crate) const TESTS_QUESTION: &str = "this project wants its tests to be run by:";
+pub(crate) const TESTS_QUESTION: &str = "this project runs its tests with:";
 
-/// Whether a test command of the project's own may be run.
+/// Returns a function that tells whether the project's own test command is approved.
 pub(crate) fn approves<'a>(
     site: &Site,
     consent: Consent,
     context: &'a Context,
-) -> impl Fn(&Subject) -> Result<bool, PawError> + use<'a> {
+) -> impl Fn(&TrustSubject) -> Result<bool, PawError> + use<'a> {
     let repo = site.repo.clone();
     move |subject| consents(subject, TESTS_QUESTION, &repo, consent, context)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use paw_core::PawError;
-use paw_daemon::Options;
+use paw_daemon::DaemonOptions;
 use serde_json::json;
 
 use crate::context::Context;
@@ -47,13 +47,13 @@ impl DaemonArgs {
     }
 
     /// The daemon keeps a log of its own.
-    pub(crate) fn is_the_daemon(&self) -> bool {
+    pub(crate) fn runs_the_daemon(&self) -> bool {
         matches!(self.action, Action::Run)
     }
 }
 
 pub(crate) fn run(args: &DaemonArgs, context: &Context) -> Result<(), PawError> {
-    let options = Options::new(&context.dirs, &context.search_path);
+    let options = DaemonOptions::new(&context.dirs, &context.search_path);
     match args.action {
         Action::Run => {
             paw_daemon::log::init(&options.data_dir)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &DaemonArgs, context: &Context) -> Result<(), PawError> 
     }
 }
 
-fn status(options: &Options, context: &Context) -> Result<(), PawError> {
+fn status(options: &DaemonOptions, context: &Context) -> Result<(), PawError> {
     let Some(status) = paw_daemon::status(options)? else {
         return Err(PawError::internal("no daemon is running").hint("git paw daemon run starts one"));
     };

@@ -17,15 +17,15 @@ use paw_core::config::PawConfig;
 use paw_core::{Diagnostic as _, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
-use paw_host::git::{Repo, Worktree};
+use paw_host::git::{Repo, GitWorktree};
 use paw_host::process::own_program;
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
-use paw_session::launch::{self, Doors, Progress, Wishes};
+use paw_session::launch::{self, LaunchServices, LaunchProgress, LaunchOptions};
 use paw_session::lifecycle::Session;
 use paw_session::logs;
-use paw_session::plan::{self, Plan, Site, StartRequest};
-use paw_session::recover::Living;
+use paw_session::plan::{self, SessionPlan, PlanContext, StartRequest};
+use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
 use paw_worktree::Worktrees;
 
@@ -33,7 +33,7 @@ use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::Style;
 use crate::prompt::TerminalPrompter;
-use show::State;
+use show::StartOutcome;
 use unattended::UnattendedArgs;
 
 /// Start a session: a worktree, a pane and an AI CLI for each branch
@@ -91,22 +91,22 @@ pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     if args.alone.is_wanted() && !args.dry_run {
         return unattended::run(args, context);
     }
-    if let Some(Begun { tmux, receipt, state }) = begin(args, context)? {
+    if let Some(StartedSession { tmux, receipt, state }) = begin(args, context)? {
         show::session(&tmux, &receipt, state, context)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A session that runs now.
-struct Begun {
+struct StartedSession {
     tmux: Tmux,
     receipt: Receipt,
-    state: State,
+    state: StartOutcome,
 }
 
 /// Starts a session, or takes up the one that is there. Nothing with `--dry-run`, which only says what would be done.
-fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError> {
-    let site = Surroundings {
+fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, PawError> {
+    let site = StartContext {
         repo: context.require_repo()?,
         layers: context.load_config()?,
         receipts: Receipts::at(context.dirs.sessions_dir()),
@@ -125,21 +125,21 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<Begun>, PawError>
         Some(session) => session.tmux.clone(),
         None => Tmux::on_socket(site.layers.resolve()?.tmux.socket),
     };
-    let doors = Doors { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
-    let living = Living::load(doors)?;
+    let doors = LaunchServices { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
+    let living = RunningSessions::load(doors)?;
     let (receipt, state) = match session {
         Some(session) => {
             if args.is_for_a_new_session() {
-                say_whom_flags_are_for(&session, context);
+                note_ignored_flags(&session, context);
             }
-            existing::take_up(doors, existing::come_along(session, context)?, &site, &living, context)?
+            existing::bring_back(doors, existing::follow_moved_repo(session, context)?, &site, &living, context)?
         }
-        None => (start_new(args, doors, &site, &living, context)?, State::Launched),
+        None => (start_new(args, doors, &site, &living, context)?, StartOutcome::Launched),
     };
-    Ok(Some(Begun { tmux, receipt, state }))
+    Ok(Some(StartedSession { tmux, receipt, state }))
 }
 
-fn say_whom_flags_are_for(session: &Session, context: &Context) {
+fn note_ignored_flags(session: &Session, context: &Context) {
     context.output.note(&format!(
         "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
         session.receipt.session_name
@@ -147,13 +147,13 @@ fn say_whom_flags_are_for(session: &Session, context: &Context) {
 }
 
 /// The configuration as far as it may be followed.
-fn config(args: &StartArgs, site: &Surroundings, context: &Context) -> Result<PawConfig, PawError> {
+fn config(args: &StartArgs, site: &StartContext, context: &Context) -> Result<PawConfig, PawError> {
     let config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     Ok(if args.alone.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
 /// Where a session is started.
-struct Surroundings {
+struct StartContext {
     repo: Repo,
     layers: Layers,
     receipts: Receipts,
@@ -162,15 +162,15 @@ struct Surroundings {
 
 fn start_new(
     args: &StartArgs,
-    doors: Doors<'_>,
-    site: &Surroundings,
-    living: &Living,
+    doors: LaunchServices<'_>,
+    site: &StartContext,
+    living: &RunningSessions,
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = config(args, site, context)?;
     let plan = make_plan(args, site, &config, living, context)?;
     let preparation = approval::preparation(&site.layers, &config, &site.repo, site.consent, context)?;
-    let wishes = Wishes {
+    let wishes = LaunchOptions {
         config: &config,
         config_dir: context.dirs.config_dir(),
         preparation: &preparation,
@@ -204,11 +204,11 @@ impl StartArgs {
 /// Asks for what is left open, and decides everything else.
 fn make_plan(
     args: &StartArgs,
-    site: &Surroundings,
+    site: &StartContext,
     config: &PawConfig,
-    living: &Living,
+    living: &RunningSessions,
     context: &Context,
-) -> Result<Plan, PawError> {
+) -> Result<SessionPlan, PawError> {
     let repo = &site.repo;
     let found = detect_clis(&config.clis, &context.search_path);
     for missing in &found.missing {
@@ -223,14 +223,14 @@ fn make_plan(
     }
     let git = repo.git();
     let (branches, worktrees) = (git.branches()?, git.worktrees()?);
-    let own = worktrees.first().filter(|_| !repo.bare).and_then(Worktree::branch);
-    let asking = agents::Asking { args, repo, config, clis: &found.clis, branches: &branches, own };
+    let own = worktrees.first().filter(|_| !repo.bare).and_then(GitWorktree::branch);
+    let asking = agents::AgentSelection { args, repo, config, clis: &found.clis, branches: &branches, own };
     let prompter = TerminalPrompter;
     let supervised = !args.alone.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
     let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
     let unattended = args.alone.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
-    let site = Site {
+    let site = PlanContext {
         repo,
         config,
         clis: &found.clis,
@@ -243,21 +243,21 @@ fn make_plan(
 }
 
 /// Logs of earlier sessions that are too old or too many. Nothing depends on it.
-fn prune_logs(plan: &Plan, config: &PawConfig, living: &Living, context: &Context) {
+fn prune_logs(plan: &SessionPlan, config: &PawConfig, living: &RunningSessions, context: &Context) {
     let (Some(dir), Some(logging)) = (&plan.log_dir, &config.logging) else { return };
-    let limits = logs::Limits::configured(logging.max_megabytes, logging.max_age_days);
+    let limits = logs::LogLimits::configured(logging.max_megabytes, logging.max_age_days);
     match logs::prune::prune(&plan.repo.root, dir, limits, clock::now(), &living.names()) {
         Ok(pruned) => pruned.problems.iter().for_each(|problem| context.output.warn(problem)),
         Err(error) => context.output.warn(&error.to_string()),
     }
 }
 
-fn tell(progress: &Progress, shown: &Mutex<()>, context: &Context) {
+fn tell(progress: &LaunchProgress, shown: &Mutex<()>, context: &Context) {
     let _one_at_a_time = shown.lock();
     let output = context.output;
     match progress {
-        Progress::Worktrees { made, of } => output.progress(&format!("worktrees: {made} of {of}")),
-        Progress::Setup { branch, line } => {
+        LaunchProgress::Worktrees { made, of } => output.progress(&format!("worktrees: {made} of {of}")),
+        LaunchProgress::Setup { branch, line } => {
             output.note(&output.paint_note(Style::Dim, &format!("  {branch}: {line}")));
         }
     }

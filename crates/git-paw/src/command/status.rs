@@ -4,7 +4,7 @@ use clap::Args;
 use paw_core::{PawError, SessionStatus};
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
-use paw_view::{CliState, Member, PromptDelivery, SessionView};
+use paw_view::{CliState, SessionMember, PromptDelivery, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -54,7 +54,7 @@ fn document(mut view: SessionView) -> Result<Value, PawError> {
 }
 
 fn find(context: &Context) -> Result<Option<Session>, PawError> {
-    let at_a_glance = Session::find_at_a_glance(&context.cwd, &context.receipts())?;
+    let at_a_glance = Session::find_without_git(&context.cwd, &context.receipts())?;
     let session = if at_a_glance.is_some() { at_a_glance } else { context.find_session()? };
     if session.is_none() {
         warn_of_unreadable(context)?;
@@ -91,7 +91,7 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
     context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows)
 }
 
-fn row(agent: &Member) -> [String; 5] {
+fn row(agent: &SessionMember) -> [String; 5] {
     let state = agent.process.unwrap_or(CliState::Absent);
     let path = agent.worktree_path.as_ref().map(|path| path.display().to_string());
     [
@@ -118,8 +118,8 @@ fn work(state: CliState, prompt: &PromptDelivery) -> String {
 
 fn style(status: SessionStatus) -> Style {
     match status {
-        SessionStatus::Active => Style::Good,
-        SessionStatus::Paused => Style::Doubtful,
+        SessionStatus::Active => Style::Success,
+        SessionStatus::Paused => Style::Warning,
         SessionStatus::Stopped => Style::Dim,
     }
 }

@@ -8,7 +8,7 @@ use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::config;
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, Subject, TrustStore};
+use paw_host::trust::{Approver, TrustSubject, TrustStore};
 use paw_session::trust::{self as session_trust, TrustRequest};
 use paw_supervisor::approval as rules;
 use paw_supervisor::gates::{self, Gate};
@@ -59,13 +59,13 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
             &format!("took back {}", plural(taken_back, "approval")),
         );
     }
-    let wishes = wishes(&repo, context)?;
-    if wishes.is_empty() {
+    let requests = requests(&repo, context)?;
+    if requests.is_empty() {
         return answer(context, &json!({"status": "nothing"}), "this repository wants to run nothing");
     }
     // Said even where nobody is asked: what is approved, and what would be.
     if !context.output.wants_json() {
-        for (wants, subject) in &wishes {
+        for (wants, subject) in &requests {
             context.output.say(wants)?;
             for line in subject.details() {
                 context.output.say(&format!("  {line}"))?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
     }
     Approver::from_env()?;
     let consent = Consent::of_flag(args.yes);
-    for (wants, subject) in &wishes {
+    for (wants, subject) in &requests {
         if !approval::consents(subject, wants, &repo, consent, context)? {
             return Err(PawError::ConfigError("not approved".to_owned())
                 .hint("git paw trust --yes approves without asking"));
@@ -84,26 +84,26 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
 }
 
 /// Everything the repository wants to run or to allow, each with the first line of the question about it.
-fn wishes(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, Subject)>, PawError> {
+fn requests(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, TrustSubject)>, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
     let setup = (approval::SETUP_QUESTION, setup.subject().cloned());
     let rules = ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?);
-    let agents = session_trust::agents(&layers, Gate::is_command)?;
+    let agents = session_trust::find_agent_request(&layers, Gate::is_command)?;
     let of_session = agents.into_iter().chain(gates.request().cloned());
     let split = |request: TrustRequest| (request.question, Some(request.subject));
-    let wishes = iter::once(setup)
+    let requests = iter::once(setup)
         .chain(of_session.map(split))
         .chain([rules])
         .chain(paw_autopilot::trust::request(&layers).map(split))
         .chain([(TESTS_QUESTION, test_command(repo, context))]);
-    Ok(wishes.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
+    Ok(requests.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
 }
 
 /// The command by which a project wants its tests to be run.
-fn test_command(repo: &Repo, context: &Context) -> Option<Subject> {
+fn test_command(repo: &Repo, context: &Context) -> Option<TrustSubject> {
     let site = Site::find(repo.clone(), &context.cwd, &context.search_path).ok()?;
     site.settings.runner.as_ref()?;
     site.detect(None).ok()?.1

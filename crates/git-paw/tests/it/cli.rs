@@ -4,7 +4,7 @@ use paw_testkit::Sandbox;
 
 use crate::paw::{document, paw};
 
-fn run(args: &[&str]) -> paw_testkit::Ran {
+fn run(args: &[&str]) -> paw_testkit::RunOutput {
     let sandbox = Sandbox::new();
     paw(&sandbox, &sandbox.root(), args)
 }

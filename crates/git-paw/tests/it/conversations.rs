@@ -4,7 +4,7 @@ use std::fs;
 
 use paw_agent::hooks::notes::{Note, Notes};
 use paw_core::AgentId;
-use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, wait_until};
+use paw_testkit::{AgentLook, FakeAgent, RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::paw;
@@ -37,7 +37,7 @@ impl World {
         world
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         let ran = paw(&self.sandbox, &self.repo.root, args);
         assert_eq!(ran.code, 0, "{ran}");
         ran
@@ -147,7 +147,7 @@ fn a_conversation_that_is_gone_leaves_an_agent_that_knows_its_task() {
 fn an_agent_that_went_on_and_died_later_is_not_begun_anew() {
     let world = World::new();
     world.told("UserPromptSubmit", "c-1", "");
-    let ran = paw(&world.sandbox, &world.sandbox.root().join("app-feat-a"), &["__anew", "feat-a"]);
+    let ran = paw(&world.sandbox, &world.sandbox.root().join("app-feat-a"), &["__restart-agent", "feat-a"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("feat-a was resumed, and its CLI has ended with an error"), "{ran}");
     assert!(ran.stderr.contains("hint: to begin a new conversation: claude"), "{ran}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use paw_testkit::{Ran, Sandbox, TestRepo};
+use paw_testkit::{RunOutput, Sandbox, TestRepo};
 use serde_json::{Value, json};
 
 use crate::paw::{document, paw};
@@ -37,7 +37,7 @@ impl Project {
         Some(Self { sandbox, repo })
     }
 
-    pub(crate) fn verb(&self, args: &[&str]) -> Ran {
+    pub(crate) fn verb(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, &[&["autopilot"], args].concat())
     }
 

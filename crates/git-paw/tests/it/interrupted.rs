@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use paw_testkit::{Ran, Sandbox, TestRepo, wait_until};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, wait_until};
 
 use crate::paw::{PROGRAM, document, paw};
 
@@ -65,7 +65,7 @@ fn configure(sandbox: &Sandbox, test_command: &str) {
 }
 
 /// Runs a command, asks it to end once its gate runs, and waits for that.
-fn terminated(sandbox: &Sandbox, repo: &TestRepo, gate: &EndlessGate, args: &[&str]) -> Ran {
+fn terminated(sandbox: &Sandbox, repo: &TestRepo, gate: &EndlessGate, args: &[&str]) -> RunOutput {
     let mut command = sandbox.command(PROGRAM);
     command.args(args).current_dir(&repo.root);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -74,7 +74,7 @@ fn terminated(sandbox: &Sandbox, repo: &TestRepo, gate: &EndlessGate, args: &[&s
     terminate(&child);
     let output = child.wait_with_output().unwrap();
     are_gone(&pids);
-    Ran {
+    RunOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),

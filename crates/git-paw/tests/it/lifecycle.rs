@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paw_broker::log::{self, PageLimit};
 use paw_core::paths::PawDir;
-use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, git, wait_until};
+use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
@@ -70,7 +70,7 @@ impl World {
         });
     }
 
-    pub(crate) fn paw(&self, args: &[&str]) -> Ran {
+    pub(crate) fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 

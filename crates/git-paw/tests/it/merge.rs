@@ -9,7 +9,7 @@ use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionName};
 use paw_host::clock;
 use paw_session::Receipts;
-use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, git, wait_until};
+use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
@@ -68,7 +68,7 @@ impl Team {
         self.repo.git(["rev-parse", &format!("refs/heads/{branch}")])
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 

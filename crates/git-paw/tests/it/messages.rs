@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use paw_broker::Bus;
 use paw_broker::log;
 use paw_core::paths::PawDir;
-use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
+use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};
 
 use crate::lifecycle::World;
@@ -55,7 +55,7 @@ impl Team {
         assert!(wait_until("the broker has ended", || broker.try_wait().unwrap()).success());
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 

@@ -1,6 +1,6 @@
 //! `git paw replay`
 
-use paw_testkit::{Ran, Sandbox, Terminal, TestRepo};
+use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo};
 use serde_json::json;
 
 use crate::paw::{PROGRAM, document, paw};
@@ -14,7 +14,7 @@ fn project() -> (Sandbox, TestRepo) {
     (sandbox, repo)
 }
 
-fn replay(args: &[&str]) -> Ran {
+fn replay(args: &[&str]) -> RunOutput {
     let (sandbox, repo) = project();
     paw(&sandbox, &repo.root, &[&["replay"], args].concat())
 }

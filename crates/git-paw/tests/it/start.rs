@@ -10,7 +10,7 @@ mod trust;
 
 use std::fs;
 
-use paw_testkit::{Ran, Sandbox, TestRepo, wait_until};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::Value;
 
 use crate::paw::paw;
@@ -42,12 +42,12 @@ impl World {
         self.sandbox.write("home/.config/git-paw/config.toml", &text);
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
     /// Starts, which must succeed.
-    fn start(&self, args: &[&str]) -> Ran {
+    fn start(&self, args: &[&str]) -> RunOutput {
         let args: Vec<_> = ["start"].iter().chain(args).copied().collect();
         let ran = self.paw(&args);
         assert_eq!(ran.code, 0, "{ran}");

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, wait_until};
+use paw_testkit::{AgentLook, FakeAgent, RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
@@ -44,7 +44,7 @@ impl World {
         world
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
@@ -53,18 +53,18 @@ impl World {
     }
 
     /// Runs the hook in the agent's worktree as claude would.
-    fn hook(&self, record: &str) -> Ran {
+    fn hook(&self, record: &str) -> RunOutput {
         self.hook_of("claude", record)
     }
 
-    fn hook_of(&self, cli: &str, record: &str) -> Ran {
+    fn hook_of(&self, cli: &str, record: &str) -> RunOutput {
         let mut command = self.sandbox.command(PROGRAM);
         command.current_dir(self.worktree()).args(["hook", "--cli", cli]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(record.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
-        Ran {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -80,7 +80,7 @@ impl World {
         record.to_string()
     }
 
-    fn asks_to_run(&self, command: &str) -> Ran {
+    fn asks_to_run(&self, command: &str) -> RunOutput {
         self.hook(&self.record("PermissionRequest", "Bash", &json!({"command": command})))
     }
 

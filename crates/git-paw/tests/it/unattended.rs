@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use paw_testkit::{AgentLook, FakeAgent, Ran, Sandbox, TestRepo, git, wait_until};
+use paw_testkit::{AgentLook, FakeAgent, RunOutput, Sandbox, TestRepo, git, wait_until};
 use serde_json::Value;
 
 use crate::interrupted::{EndlessGate, are_gone, terminate};
@@ -35,7 +35,7 @@ impl World {
         Self { repo: sandbox.repo("app"), sandbox, agent }
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
@@ -105,9 +105,9 @@ impl Running {
     }
 
     /// Waits for its end.
-    fn finish(mut self) -> Ran {
+    fn finish(mut self) -> RunOutput {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
-        Ran {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),

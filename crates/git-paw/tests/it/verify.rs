@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 
-use paw_testkit::{Ran, Sandbox, TestRepo, wait_until};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
@@ -23,7 +23,7 @@ fn configure(sandbox: &Sandbox, test_command: &str) {
     sandbox.write("home/.config/git-paw/config.toml", &text);
 }
 
-fn verify(sandbox: &Sandbox, repo: &TestRepo, more: &[&str]) -> (Ran, Value) {
+fn verify(sandbox: &Sandbox, repo: &TestRepo, more: &[&str]) -> (RunOutput, Value) {
     let ran = paw(sandbox, &repo.root, &[&["verify", "feat/x", "--json"], more].concat());
     let answer = document(&ran);
     (ran, answer)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use paw_testkit::{Ran, Sandbox, Terminal, TestRepo, wait_until};
+use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
@@ -23,11 +23,11 @@ impl Project {
         Self { sandbox, repo }
     }
 
-    fn paw(&self, args: &[&str]) -> Ran {
+    fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
-    fn create(&self, args: &[&str]) -> Ran {
+    fn create(&self, args: &[&str]) -> RunOutput {
         self.paw(&[&["worktree", "create", "--json"], args].concat())
     }
 
@@ -362,7 +362,7 @@ fn ignored_files_that_a_removal_destroys_are_named() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "removed auth\n"), "{ran}");
     assert_eq!(
         ran.stderr,
-        "ignored files were not kept: 1.log, 2.log, 3.log, 4.log, 5.log and 2 more (--include-ignored keeps them)\n"
+        "ignored files were not kept: 1.log, 2.log, 3.log, 4.log, 5.log and 2 more (use --include-ignored to keep them)\n"
     );
     fill();
     let document = document(&project.paw(&["worktree", "remove", "auth", "--json"]));
@@ -372,7 +372,7 @@ fn ignored_files_that_a_removal_destroys_are_named() {
 #[test]
 fn a_name_that_an_agent_chose_has_no_power_over_the_terminal() {
     const EVIL: &str = "evil\u{1b}]0;title\u{7}";
-    let harmless = |ran: &Ran| {
+    let harmless = |ran: &RunOutput| {
         for text in [&ran.stdout, &ran.stderr] {
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
         }

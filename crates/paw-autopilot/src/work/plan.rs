@@ -5,7 +5,7 @@ mod checks;
 use std::path::PathBuf;
 
 use paw_core::{BranchName, Diagnostic as _};
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use serde::Serialize;
 
 use checks::Checks;
@@ -65,7 +65,7 @@ pub struct Plan {
     pub needs_subtasks: bool,
     /// What the project wants to run and somebody has to approve.
     #[serde(skip)]
-    pub subject: Option<Subject>,
+    pub subject: Option<TrustSubject>,
 }
 
 impl Plan {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use paw_host::clock;
 use paw_host::git::{Git, Repo};
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 
 use super::{Approves, WorkError};
 use crate::evidence::Rules;
@@ -68,14 +68,14 @@ impl Site {
     }
 
     /// The runner of the project's tests, by the user's wish, else by the project's settings, else by looking.
-    pub fn detect(&self, wish: Option<&str>) -> Result<(Detected, Option<Subject>), WorkError> {
+    pub fn detect(&self, wish: Option<&str>) -> Result<(Detected, Option<TrustSubject>), WorkError> {
         let wish = wish.filter(|wish| *wish != "auto");
         let wanted = wish.or(self.settings.runner.as_deref());
         let facts = gather(&self.project.root, &self.search_path, wanted);
         let detected = detect(&facts, &self.project.root, wanted)?;
         // What the user has typed is the user's own; what a file of the project says is somebody else's.
         let foreign = detected.needs_trust && wish.is_none();
-        let subject = foreign.then(|| Subject::new("tests").with("test.runner", detected.adapter.name()));
+        let subject = foreign.then(|| TrustSubject::new("tests").with("test.runner", detected.adapter.name()));
         Ok((detected, subject))
     }
 

@@ -8,7 +8,7 @@ use paw_autopilot::work::finish::FinalCommands;
 use paw_autopilot::work::{Judgement, Relaxation, Site, Wishes, Work, WorkError, next_steps, plan};
 use paw_core::PawError;
 use paw_host::git::Repo;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use paw_testkit::{Sandbox, TestRepo};
 
 const TASKS: &str = r#"{"analytics": {"tasks": [{"id": 42, "title": "Metrics", "subtasks": [
@@ -40,7 +40,7 @@ fn world() -> Option<World> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of an answer that can fail")]
-fn yes(_: &Subject) -> Result<bool, PawError> {
+fn yes(_: &TrustSubject) -> Result<bool, PawError> {
     Ok(true)
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use paw_broker::Message;
 use paw_broker::hooks::{CommitSignal, HookError, HookSetup, install, uninstall, uninstall_all};
 use paw_core::{AgentId, BranchName};
-use paw_testkit::{Ran, Sandbox, TestRepo, git, wait_until};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, git, wait_until};
 
 use crate::server::Server;
 
@@ -46,7 +46,7 @@ impl Hooked {
         self.repo.root.join(".git")
     }
 
-    fn commit(&self, dir: &Path, args: &[&str]) -> Ran {
+    fn commit(&self, dir: &Path, args: &[&str]) -> RunOutput {
         let args = ["commit", "--quiet", "--allow-empty"].iter().chain(args).copied();
         self.sandbox.run(dir, "git", args)
     }

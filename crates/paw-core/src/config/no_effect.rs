@@ -4,7 +4,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::schema::PawConfig;
-use super::section::{Key, Shape};
+use super::section::{ConfigKey, KeyShape};
 
 /// How the help of such a key begins.
 const MARK: &str = "no effect: ";
@@ -18,7 +18,7 @@ pub(super) struct Idle {
     pub(super) help: String,
 }
 
-impl Key {
+impl ConfigKey {
     /// Whether setting it changes nothing.
     pub fn is_without_effect(&self) -> bool {
         self.help().starts_with(MARK)
@@ -33,14 +33,14 @@ pub(super) fn find(root: &DeTable<'_>, values: &toml::Table) -> Vec<Idle> {
 }
 
 /// Its default says what happens anyway.
-fn is_default(key: &Key, value: Option<&toml::Value>) -> bool {
-    matches!(key.shape, Shape::Value { sample, is_default: true } if value == Some(&sample()))
+fn is_default(key: &ConfigKey, value: Option<&toml::Value>) -> bool {
+    matches!(key.shape, KeyShape::Value { sample, is_default: true } if value == Some(&sample()))
 }
 
 /// Goes only where the schema goes, so never deep.
 fn visit(
     (table, values): (&DeTable<'_>, &toml::Table),
-    keys: &[Key],
+    keys: &[ConfigKey],
     path: &mut Vec<String>,
     found: &mut Vec<Idle>,
 ) {
@@ -51,7 +51,7 @@ fn visit(
         if key.is_without_effect() && !is_default(key, plain) {
             found.push(Idle { byte: name.span().start, path: path.clone(), help: key.help() });
         }
-        if let (Shape::Section(keys), DeValue::Table(section), Some(toml::Value::Table(values))) =
+        if let (KeyShape::Section(keys), DeValue::Table(section), Some(toml::Value::Table(values))) =
             (&key.shape, value.get_ref(), plain)
         {
             visit((section, values), keys, path, found);

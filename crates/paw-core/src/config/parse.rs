@@ -15,12 +15,12 @@ use crate::text;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layer {
     pub(super) table: toml::Table,
-    warnings: Vec<Warning>,
+    warnings: Vec<ConfigWarning>,
 }
 
 impl Layer {
     /// What there is to say about the file, in the order of its lines.
-    pub fn warnings(&self) -> &[Warning] {
+    pub fn warnings(&self) -> &[ConfigWarning] {
         &self.warnings
     }
 
@@ -32,13 +32,13 @@ impl Layer {
 
 /// Something in a file that is probably not meant, but does no harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct ConfigWarning {
     pub file: String,
     pub line: usize,
     pub message: String,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.message)
     }
@@ -93,7 +93,7 @@ pub fn parse(text: &str, source: &str) -> Result<Layer, ConfigError> {
 
     let lines = source.lines_of(warnings.iter().map(|&(byte, _)| byte));
     let with_line =
-        |(line, (_, message))| Warning { file: text::line(source.file).into_owned(), line, message };
+        |(line, (_, message))| ConfigWarning { file: text::line(source.file).into_owned(), line, message };
     let warnings = lines.into_iter().zip(warnings).map(with_line).collect();
     Ok(Layer { table, warnings })
 }

@@ -16,24 +16,24 @@
 
 /// What is known about one key.
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     pub name: &'static str,
-    pub shape: Shape,
+    pub shape: KeyShape,
     pub(super) help: &'static [&'static str],
 }
 
 /// What stands behind a key.
 #[derive(Debug)]
-pub enum Shape {
+pub enum KeyShape {
     /// A value, with its default or, for a key without one, an example.
     Value { sample: fn() -> toml::Value, is_default: bool },
     /// A table of its own: `[broker]`.
-    Section(&'static [Key]),
+    Section(&'static [ConfigKey]),
     /// A table per name: `[clis.<name>]`.
-    Entries { example: &'static str, keys: &'static [Key] },
+    Entries { example: &'static str, keys: &'static [ConfigKey] },
 }
 
-impl Key {
+impl ConfigKey {
     /// One line that says what the key is for.
     pub fn help(&self) -> String {
         self.help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
@@ -116,8 +116,8 @@ macro_rules! key {
 
     (table $([$($help:literal)+] $form:ident $key:ident $($rename:literal)? : $ty:ty $(= $sample:expr)?),+) => {
         /// Every key of this table, in the order of the generated file.
-        pub const KEYS: &'static [$crate::config::section::Key] = &[$(
-            $crate::config::section::Key {
+        pub const KEYS: &'static [$crate::config::section::ConfigKey] = &[$(
+            $crate::config::section::ConfigKey {
                 name: $crate::config::section::key!(name $key $($rename)?),
                 shape: $crate::config::section::key!(shape $form $ty $(= $sample)?),
                 help: &[$($help),+],
@@ -129,23 +129,23 @@ macro_rules! key {
     (name $key:ident $rename:literal) => { $rename };
 
     (shape default $ty:ty = $sample:expr) => {
-        $crate::config::section::Shape::Value {
+        $crate::config::section::KeyShape::Value {
             sample: || { let value: $ty = $sample; $crate::config::section::sample(&value) },
             is_default: true,
         }
     };
     (shape fallback $ty:ty = $sample:expr) => { $crate::config::section::key!(shape default $ty = $sample) };
     (shape optional $ty:ty = $sample:expr) => {
-        $crate::config::section::Shape::Value {
+        $crate::config::section::KeyShape::Value {
             sample: || $crate::config::section::sample($sample),
             is_default: false,
         }
     };
     (shape required $ty:ty = $sample:expr) => { $crate::config::section::key!(shape optional $ty = $sample) };
-    (shape section $ty:ty) => { $crate::config::section::Shape::Section(<$ty>::KEYS) };
-    (shape maybe $ty:ty) => { $crate::config::section::Shape::Section(<$ty>::KEYS) };
+    (shape section $ty:ty) => { $crate::config::section::KeyShape::Section(<$ty>::KEYS) };
+    (shape maybe $ty:ty) => { $crate::config::section::KeyShape::Section(<$ty>::KEYS) };
     (shape entries $ty:ty = $sample:expr) => {
-        $crate::config::section::Shape::Entries { example: $sample, keys: <$ty>::KEYS }
+        $crate::config::section::KeyShape::Entries { example: $sample, keys: <$ty>::KEYS }
     };
 
     (method fallback $key:ident: $ty:ty = $sample:expr) => {

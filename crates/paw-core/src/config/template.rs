@@ -9,7 +9,7 @@ use std::ops::Range;
 use toml_edit::{Item, Table};
 
 use super::source::{Source, newline_of, start_paragraph};
-use super::{ConfigError, Key, PawConfig, Shape, SpecType};
+use super::{ConfigError, ConfigKey, KeyShape, PawConfig, SpecType};
 
 const ABOUT: &str = "\
 ## git-paw settings of this repository. What is not set here comes from ~/.config/git-paw/config.toml, then from
@@ -41,7 +41,7 @@ pub fn add_missing(existing: &str, source: &str) -> Result<Option<String>, Confi
     let document = Source::new(existing, source).document()?;
     let lines = lines_outside_values(existing, document.as_table());
     let named = names(document.as_table(), &lines);
-    let is_missing = |key: &Key| !named.contains(key.name);
+    let is_missing = |key: &ConfigKey| !named.contains(key.name);
 
     let newline = newline_of(existing);
     let root = root_stanza(is_missing).replace('\n', newline);
@@ -71,31 +71,31 @@ pub fn add_missing(existing: &str, source: &str) -> Result<Option<String>, Confi
     Ok(Some(result))
 }
 
-fn is_section(key: &Key) -> bool {
-    !matches!(key.shape, Shape::Value { .. })
+fn is_section(key: &ConfigKey) -> bool {
+    !matches!(key.shape, KeyShape::Value { .. })
 }
 
-fn root_stanza(wanted: impl Fn(&Key) -> bool) -> String {
+fn root_stanza(wanted: impl Fn(&ConfigKey) -> bool) -> String {
     let keys = PawConfig::KEYS.iter().filter(|key| !is_section(key) && wanted(key));
     aligned(&keys.filter_map(assignment).collect::<Vec<_>>())
 }
 
-fn section_stanza(key: &Key) -> String {
+fn section_stanza(key: &ConfigKey) -> String {
     match &key.shape {
-        Shape::Value { .. } => String::new(),
-        Shape::Section(keys) => table_stanza(key.name, &key.help(), keys),
-        Shape::Entries { example, keys } => {
+        KeyShape::Value { .. } => String::new(),
+        KeyShape::Section(keys) => table_stanza(key.name, &key.help(), keys),
+        KeyShape::Entries { example, keys } => {
             table_stanza(&format!("{}.{example}", key.name), &key.help(), keys)
         }
     }
 }
 
-fn table_stanza(name: &str, help: &str, keys: &[Key]) -> String {
+fn table_stanza(name: &str, help: &str, keys: &[ConfigKey]) -> String {
     let mut lines = vec![(format!("# [{name}]"), help.to_owned())];
     lines.extend(keys.iter().filter_map(assignment));
     let mut stanza = aligned(&lines);
     for key in keys {
-        if let Shape::Section(keys) = key.shape {
+        if let KeyShape::Section(keys) = key.shape {
             stanza.push('\n');
             stanza.push_str(&table_stanza(&format!("{name}.{}", key.name), &key.help(), keys));
         }
@@ -108,10 +108,10 @@ fn speckit_stanza() -> String {
     format!("[specs]\ntype = \"{kind}\"\ndir = \"{}\"\n", kind.default_dir().display())
 }
 
-fn assignment(key: &Key) -> Option<(String, String)> {
+fn assignment(key: &ConfigKey) -> Option<(String, String)> {
     match key.shape {
-        Shape::Value { sample, .. } => Some((format!("# {} = {}", key.name, sample()), key.help())),
-        Shape::Section(_) | Shape::Entries { .. } => None,
+        KeyShape::Value { sample, .. } => Some((format!("# {} = {}", key.name, sample()), key.help())),
+        KeyShape::Section(_) | KeyShape::Entries { .. } => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::schema::PawConfig;
-use super::section::{Key, Shape};
+use super::section::{ConfigKey, KeyShape};
 use super::source::key_text;
 
 /// Longer names are not compared: nobody mistypes a name into a paragraph.
@@ -26,7 +26,7 @@ pub(super) fn take(root: &mut DeTable<'_>) -> Vec<Unknown> {
 }
 
 /// Goes only where the schema goes, so never deep.
-fn visit(table: &mut DeTable<'_>, keys: &[Key], path: &mut Vec<String>, found: &mut Vec<Unknown>) {
+fn visit(table: &mut DeTable<'_>, keys: &[ConfigKey], path: &mut Vec<String>, found: &mut Vec<Unknown>) {
     for (name, mut value) in std::mem::replace(table, DeTable::new()) {
         path.push(name.get_ref().to_string());
         let Some(key) = keys.iter().find(|key| key.name == name.get_ref()) else {
@@ -36,8 +36,8 @@ fn visit(table: &mut DeTable<'_>, keys: &[Key], path: &mut Vec<String>, found: &
             continue;
         };
         match (&key.shape, value.get_mut()) {
-            (Shape::Section(keys), DeValue::Table(section)) => visit(section, keys, path, found),
-            (Shape::Entries { keys, .. }, DeValue::Table(entries)) => {
+            (KeyShape::Section(keys), DeValue::Table(section)) => visit(section, keys, path, found),
+            (KeyShape::Entries { keys, .. }, DeValue::Table(entries)) => {
                 for (name, entry) in entries.iter_mut() {
                     if let DeValue::Table(entry) = entry.get_mut() {
                         path.push(name.get_ref().to_string());
@@ -53,14 +53,14 @@ fn visit(table: &mut DeTable<'_>, keys: &[Key], path: &mut Vec<String>, found: &
     }
 }
 
-fn advice(name: &str, keys: &[Key], in_section: bool) -> Option<String> {
+fn advice(name: &str, keys: &[ConfigKey], in_section: bool) -> Option<String> {
     if in_section && PawConfig::KEYS.iter().any(|key| key.name == name) {
         return Some(format!("{} belongs at the top level of the file", key_text(name)));
     }
     nearest(name, keys).map(|known| format!("did you mean {known}?"))
 }
 
-fn nearest(name: &str, keys: &[Key]) -> Option<&'static str> {
+fn nearest(name: &str, keys: &[ConfigKey]) -> Option<&'static str> {
     if name.len() > MAX_COMPARED {
         return None;
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use paw_agent::headless::{Event, Listener};
 use paw_host::clock;
-use paw_host::process::Running;
+use paw_host::process::RunningCommand;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
@@ -42,7 +42,12 @@ impl Stream for TurnStream {
 }
 
 /// Follows a CLI to its end, beside everything else.
-pub(super) fn follow(shared: &Arc<Shared>, claim: Claim, running: Running, listener: Listener) -> TurnStream {
+pub(super) fn follow(
+    shared: &Arc<Shared>,
+    claim: Claim,
+    running: RunningCommand,
+    listener: Listener,
+) -> TurnStream {
     let (sender, events) = mpsc::channel(WAITING);
     let token = claim.token().clone();
     let guard = token.clone().drop_guard();
@@ -57,7 +62,7 @@ pub(super) fn follow(shared: &Arc<Shared>, claim: Claim, running: Running, liste
     TurnStream { events, _guard: guard }
 }
 
-fn listen(claim: Claim, running: Running, mut listener: Listener, mut mouth: Mouth) {
+fn listen(claim: Claim, running: RunningCommand, mut listener: Listener, mut mouth: Mouth) {
     let followed = running.follow(|stream, line| {
         for event in listener.hear(stream, line) {
             mouth.say(event)?;

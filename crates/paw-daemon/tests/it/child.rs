@@ -6,14 +6,14 @@ use std::process::exit;
 use std::time::Duration;
 
 use paw_core::Diagnostic as _;
-use paw_daemon::Options;
+use paw_daemon::DaemonOptions;
 use paw_host::files::Dirs;
 
 /// A daemon in the environment of this process.
 #[test]
 #[ignore = "a process that tests start"]
 fn daemon() {
-    let mut options = Options::new(&Dirs::from_env().unwrap(), std::env::var_os("PATH").unwrap());
+    let mut options = DaemonOptions::new(&Dirs::from_env().unwrap(), std::env::var_os("PATH").unwrap());
     if let Ok(grace) = std::env::var("PAW_TEST_GRACE_MS") {
         options.grace = Duration::from_millis(grace.parse().unwrap());
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
-use paw_daemon::{Client, DaemonError, control};
+use paw_daemon::{DaemonClient, DaemonError, control};
 use paw_testkit::wait_until;
 
 use crate::world::{World, is_gone};
@@ -77,7 +77,7 @@ async fn a_killed_daemon_leaves_a_socket_that_the_next_one_replaces() {
     let socket = world.options().socket;
     let process = world.spawn(&[]);
     wait_until("the daemon listens", || std::os::unix::net::UnixStream::connect(&socket).ok());
-    let client = Client::connect(&socket).await.unwrap();
+    let client = DaemonClient::connect(&socket).await.unwrap();
     let daemon = crate::world::TestDaemon { process, client };
     assert_eq!(daemon.list().await, [made]);
 }
@@ -129,7 +129,7 @@ async fn a_setup_that_never_ends_is_interrupted_with_the_daemon() {
 async fn a_command_asks_how_the_daemon_is_and_stops_it() {
     let world = World::new();
     let options = world.options();
-    let ask = |options: &paw_daemon::Options| {
+    let ask = |options: &paw_daemon::DaemonOptions| {
         let options = options.clone();
         tokio::task::spawn_blocking(move || control::status(&options))
     };

@@ -11,7 +11,7 @@ use paw_daemon::proto::{
     Conversation, ConversationEvent, CreateWorktreeRequest, ListWorktreesRequest, SendMessageRequest,
     StartConversationRequest, WorktreeInfo,
 };
-use paw_daemon::{Client, Options};
+use paw_daemon::{DaemonClient, DaemonOptions};
 use paw_host::clock::Stopwatch;
 use paw_testkit::{Sandbox, TestRepo, wait_until};
 use prost::Message as _;
@@ -43,8 +43,8 @@ impl World {
         self.sandbox.home().join(".local/share/git-paw")
     }
 
-    pub(crate) fn options(&self) -> Options {
-        Options {
+    pub(crate) fn options(&self) -> DaemonOptions {
+        DaemonOptions {
             socket: self.at("run/git-paw/daemon.sock"),
             data_dir: self.data_dir(),
             user_config: self.sandbox.user_config(),
@@ -81,7 +81,7 @@ impl World {
         let socket = self.options().socket;
         let process = self.spawn(variables);
         wait_until("the daemon listens", || UnixStream::connect(&socket).ok());
-        let client = Client::connect(&socket).await.unwrap();
+        let client = DaemonClient::connect(&socket).await.unwrap();
         TestDaemon { process, client }
     }
 
@@ -128,7 +128,7 @@ impl World {
 /// A daemon and a connection to it.
 pub(crate) struct TestDaemon {
     pub(crate) process: Child,
-    pub(crate) client: Client,
+    pub(crate) client: DaemonClient,
 }
 
 impl Drop for TestDaemon {

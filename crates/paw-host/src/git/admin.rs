@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::path;
 
 /// The directory about the worktree at `dir`, found through the worktree's own `.git` file.
-pub fn admin_dir_named_in(dir: &Path) -> Option<PathBuf> {
+pub fn find_linked_admin_dir(dir: &Path) -> Option<PathBuf> {
     let link = fs::read(dir.join(".git")).ok()?;
     let target = link.strip_prefix(b"gitdir: ")?;
     Some(tidy(&dir.join(path(target.strip_suffix(b"\n").unwrap_or(target)))))

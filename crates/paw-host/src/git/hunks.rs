@@ -3,18 +3,18 @@
 use std::ops::RangeInclusive;
 
 use super::GitError;
-use super::merge_tree::Conflict;
+use super::merge_tree::MergeConflict;
 use super::run;
-use super::scratch::Scratch;
+use super::scratch::ScratchRepo;
 
 /// Lines of a file, counted from 1.
-pub type Lines = RangeInclusive<u64>;
+pub type LineSpan = RangeInclusive<u64>;
 
 /// The lines of one conflict on both sides. Empty where a side deleted the file, or where it has no lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Against {
-    pub first: Vec<Lines>,
-    pub second: Vec<Lines>,
+pub struct ConflictLines {
+    pub first: Vec<LineSpan>,
+    pub second: Vec<LineSpan>,
 }
 
 /// One change of one side against the common file.
@@ -22,13 +22,13 @@ pub struct Against {
 struct Hunk {
     /// What it covers of the common file, as gaps between lines: gap 0 is before the first line.
     gaps: (u64, u64),
-    lines: Option<Lines>,
+    lines: Option<LineSpan>,
     added: Vec<u8>,
 }
 
-impl Scratch {
+impl ScratchRepo {
     /// Where each of the conflicts is, in the same order.
-    pub fn lines_of(&self, conflicts: &[&Conflict]) -> Result<Vec<Against>, GitError> {
+    pub fn conflict_lines(&self, conflicts: &[&MergeConflict]) -> Result<Vec<ConflictLines>, GitError> {
         if conflicts.is_empty() {
             return Ok(Vec::new());
         }
@@ -54,14 +54,14 @@ fn find(text: &[u8], line: &[u8]) -> Option<usize> {
 
 /// The changes of one side that touch a change of the other. Equal changes stand against nobody. Where one side has
 /// no lines left, all changes of the other count.
-fn against(first: &[Hunk], second: &[Hunk]) -> Against {
+fn against(first: &[Hunk], second: &[Hunk]) -> ConflictLines {
     let touch = |a: &Hunk, b: &Hunk| a.gaps.0 <= b.gaps.1 && b.gaps.0 <= a.gaps.1;
     let equal = |a: &Hunk, b: &Hunk| a.gaps == b.gaps && a.added == b.added;
     let lines = |mine: &[Hunk], theirs: &[Hunk]| {
         let hit = |hunk: &&Hunk| theirs.iter().any(|other| touch(hunk, other) && !equal(hunk, other));
         mine.iter().filter(hit).filter_map(|hunk| hunk.lines.clone()).collect()
     };
-    Against { first: lines(first, second), second: lines(second, first) }
+    ConflictLines { first: lines(first, second), second: lines(second, first) }
 }
 
 /// The hunks of a patch without context, file by file. Files are named by their number.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn changes_that_touch_stand_against_each_other_and_equal_ones_do_not() {
-        let hunk = |from, to, lines: Lines, added: &[u8]| Hunk {
+        let hunk = |from, to, lines: LineSpan, added: &[u8]| Hunk {
             gaps: (from, to),
             lines: Some(lines),
             added: added.to_vec(),
@@ -146,7 +146,7 @@ mod tests {
         let first = [hunk(0, 0, 1..=1, b"use x"), hunk(9, 12, 11..=13, b"mine")];
         let second =
             [hunk(0, 0, 1..=1, b"use x"), hunk(12, 13, 14..=14, b"theirs"), hunk(20, 21, 22..=22, b"far")];
-        assert_eq!(against(&first, &second), Against { first: vec![11..=13], second: vec![14..=14] });
+        assert_eq!(against(&first, &second), ConflictLines { first: vec![11..=13], second: vec![14..=14] });
     }
 
     proptest! {

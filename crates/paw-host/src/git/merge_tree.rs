@@ -1,25 +1,25 @@
-//! Whether two pieces of work would merge, and where they would not: asked of git itself, in a [`Scratch`].
+//! Whether two pieces of work would merge, and where they would not: asked of git itself, in a [`ScratchRepo`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::scratch::Scratch;
+use super::scratch::ScratchRepo;
 use super::{GitError, failed, path, run};
 use crate::process::{Command, Exit};
 
 /// What merging two commits would come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merge {
+pub enum TrialMerge {
     Clean,
-    Conflicts(Vec<Conflict>),
+    Conflicts(Vec<MergeConflict>),
     /// Git could not tell: an object is missing, or it refused.
     Unknown,
 }
 
 /// A file that would not merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct MergeConflict {
     pub path: PathBuf,
     /// In git's words: `contents`, `modify/delete`, `file/directory`, …
     pub kind: String,
@@ -33,10 +33,14 @@ pub struct Blob {
     pub oid: String,
 }
 
-impl Scratch {
+impl ScratchRepo {
     /// Judges every pair of commits, in the same order. `attributes` is the commit whose `.gitattributes` say which
     /// files merge in a special way; drivers that would run a program are not known here and count as none.
-    pub fn merge_pairs(&self, pairs: &[(String, String)], attributes: &str) -> Result<Vec<Merge>, GitError> {
+    pub fn merge_pairs(
+        &self,
+        pairs: &[(String, String)],
+        attributes: &str,
+    ) -> Result<Vec<TrialMerge>, GitError> {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
@@ -48,15 +52,18 @@ impl Scratch {
             return Ok(merges);
         }
         // An old git has no batches, and one bad pair ends a batch.
-        Ok(pairs.iter().map(|(a, b)| self.merge_pair(a, b, attributes).unwrap_or(Merge::Unknown)).collect())
+        Ok(pairs
+            .iter()
+            .map(|(a, b)| self.merge_pair(a, b, attributes).unwrap_or(TrialMerge::Unknown))
+            .collect())
     }
 
-    fn merge_pair(&self, a: &str, b: &str, attributes: &str) -> Result<Merge, GitError> {
+    fn merge_pair(&self, a: &str, b: &str, attributes: &str) -> Result<TrialMerge, GitError> {
         let command = self.merge_tree(&["-z", "--messages", a, b], attributes);
         let output = command.capture()?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
         match output.exit {
-            Exit::Code(0) => Ok(Merge::Clean),
+            Exit::Code(0) => Ok(TrialMerge::Clean),
             // The same code is used for a commit that does not exist, but then there is no tree.
             Exit::Code(1) if fields.next().is_some_and(|tree| !tree.is_empty()) => Ok(conflicts(&mut fields)),
             _ => Err(failed(&command, &output)),
@@ -69,7 +76,7 @@ impl Scratch {
     }
 
     /// The trees of three sides of many files, so that one call can compare them all.
-    pub(super) fn side_trees(&self, conflicts: &[&Conflict]) -> Result<Vec<String>, GitError> {
+    pub(super) fn side_trees(&self, conflicts: &[&MergeConflict]) -> Result<Vec<String>, GitError> {
         let mut input = String::new();
         for side in 0..3 {
             for (number, conflict) in conflicts.iter().enumerate() {
@@ -92,7 +99,7 @@ impl Scratch {
 }
 
 /// A status, a tree, then what [`conflicts`] reads; after each merge an empty field.
-fn parse_batch(answer: &[u8]) -> Vec<Merge> {
+fn parse_batch(answer: &[u8]) -> Vec<TrialMerge> {
     let mut fields = answer.split(|byte| *byte == 0);
     let mut merges = Vec::new();
     while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
@@ -100,10 +107,10 @@ fn parse_batch(answer: &[u8]) -> Vec<Merge> {
         merges.push(match status {
             b"1" => {
                 fields.next();
-                Merge::Clean
+                TrialMerge::Clean
             }
             b"0" => conflicts(&mut fields),
-            _ => Merge::Unknown,
+            _ => TrialMerge::Unknown,
         });
     }
     merges
@@ -111,7 +118,7 @@ fn parse_batch(answer: &[u8]) -> Vec<Merge> {
 
 /// Files with their stages up to an empty field, then messages up to another: how many paths, the paths, the kind,
 /// the text.
-fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Merge {
+fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> TrialMerge {
     let mut stages: BTreeMap<PathBuf, [Option<Blob>; 3]> = BTreeMap::new();
     for field in fields.by_ref().take_while(|field| !field.is_empty()) {
         if let Some((path, stage, blob)) = staged(field) {
@@ -138,9 +145,9 @@ fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Merge {
     }
     let conflict = |(path, kind): (PathBuf, String)| {
         let stages = stages.remove(&path).unwrap_or_default();
-        Conflict { path, kind, stages }
+        MergeConflict { path, kind, stages }
     };
-    Merge::Conflicts(found.into_iter().map(conflict).collect())
+    TrialMerge::Conflicts(found.into_iter().map(conflict).collect())
 }
 
 /// `path~commit`: the name git gives a file that stands where the other side has a directory.
@@ -174,8 +181,8 @@ mod tests {
             1\0f\n\0CONFLICT (contents)\0text\0\0\
             1\0tree\0\0";
         let merges = parse_batch(answer);
-        assert_eq!((merges.len(), &merges[0], &merges[2]), (3, &Merge::Clean, &Merge::Clean));
-        let Merge::Conflicts(conflicts) = &merges[1] else { panic!("{merges:?}") };
+        assert_eq!((merges.len(), &merges[0], &merges[2]), (3, &TrialMerge::Clean, &TrialMerge::Clean));
+        let TrialMerge::Conflicts(conflicts) = &merges[1] else { panic!("{merges:?}") };
         assert_eq!(conflicts[0].path, PathBuf::from("f\n"));
         assert_eq!(conflicts[0].kind, "contents");
         let oids: Vec<_> = conflicts[0].stages.iter().flatten().map(|blob| blob.oid.as_str()).collect();

@@ -8,7 +8,7 @@ use super::{Git, GitError};
 
 /// Where a branch exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BranchPlace {
+pub enum BranchLocation {
     Local,
     /// Only as a remote-tracking branch of this remote.
     Remote(String),
@@ -40,18 +40,18 @@ impl Git {
     }
 
     /// Local beats remote; among remotes `origin` beats the others.
-    pub fn find_branch(&self, branch: &BranchName) -> Result<BranchPlace, GitError> {
+    pub fn find_branch(&self, branch: &BranchName) -> Result<BranchLocation, GitError> {
         if self.has_ref(&branch.full_ref())? {
-            return Ok(BranchPlace::Local);
+            return Ok(BranchLocation::Local);
         }
         let mut remotes = self.remotes()?;
         remotes.sort_by_key(|remote| remote != "origin");
         for remote in remotes {
             if self.has_ref(&format!("refs/remotes/{remote}/{branch}"))? {
-                return Ok(BranchPlace::Remote(remote));
+                return Ok(BranchLocation::Remote(remote));
             }
         }
-        Ok(BranchPlace::Nowhere)
+        Ok(BranchLocation::Nowhere)
     }
 
     /// The branch everything is merged into: what origin says, else `init.defaultBranch`, `main` or `master` where

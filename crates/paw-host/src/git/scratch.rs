@@ -37,9 +37,9 @@ impl Diagnostic for ScratchError {
     }
 }
 
-/// Deleted when it is dropped; what a crash leaves behind is deleted by the next [`Scratch::open`].
+/// Deleted when it is dropped; what a crash leaves behind is deleted by the next [`ScratchRepo::open`].
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchRepo {
     common_dir: PathBuf,
     empty_tree: String,
     /// How many bytes of files were stored here, about.
@@ -48,7 +48,7 @@ pub struct Scratch {
     dir: TempDir,
 }
 
-impl Scratch {
+impl ScratchRepo {
     /// Makes one for the repository at `common_dir`, in a directory below `parent`.
     pub fn open(common_dir: &Path, parent: &Path) -> Result<Self, ScratchError> {
         create_private_dir(parent)?;

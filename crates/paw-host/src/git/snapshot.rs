@@ -1,5 +1,5 @@
 //! What somebody's work amounts to at this moment: a commit of everything in a worktree that is not ignored, made
-//! beside the repository ([`Scratch`]).
+//! beside the repository ([`ScratchRepo`]).
 //!
 //! The worktree's own index is copied, never written and never locked. The copy keeps the time of the original, by
 //! which git knows which of its entries it must not trust. After that only the paths that changed are looked at,
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use super::scratch::{Scratch, ScratchError};
+use super::scratch::{ScratchError, ScratchRepo};
 use super::{Git, GitError, failed, path, run, text};
 use crate::files::FileError;
 use crate::process::{Command, Exit};
@@ -24,8 +24,8 @@ const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
 /// The work in one worktree, followed from moment to moment.
 #[derive(Debug)]
-pub struct Snapshot {
-    scratch: Arc<Scratch>,
+pub struct WorktreeSnapshotter {
+    scratch: Arc<ScratchRepo>,
     git: Git,
     root: PathBuf,
     /// Where git keeps this worktree's index.
@@ -38,7 +38,7 @@ pub struct Snapshot {
     /// Changed, but not looked into.
     opaque: BTreeSet<PathBuf>,
     place: Place,
-    last: Option<Taken>,
+    last: Option<WorktreeSnapshot>,
 }
 
 /// Where the work stands and where it began.
@@ -51,8 +51,8 @@ struct Place {
 
 /// One moment of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    /// A commit on top of HEAD that only [`Scratch`] knows.
+pub struct WorktreeSnapshot {
+    /// A commit on top of HEAD that only [`ScratchRepo`] knows.
     pub commit: String,
     pub tree: String,
     pub head: Option<String>,
@@ -62,10 +62,10 @@ pub struct Taken {
     pub changed: Vec<PathBuf>,
 }
 
-impl Snapshot {
+impl WorktreeSnapshotter {
     /// `id` tells the worktrees of one scratch apart.
     pub fn new(
-        scratch: Arc<Scratch>,
+        scratch: Arc<ScratchRepo>,
         id: &str,
         root: &Path,
         excluded: Vec<PathBuf>,
@@ -100,7 +100,7 @@ impl Snapshot {
 
     /// Looks at everything. Needed at first, when HEAD moved, when ignore rules changed, and when changes may have
     /// been missed. `bases` are the refs the work will be merged into.
-    pub fn take_whole(&mut self, bases: &[String]) -> Result<Taken, ScratchError> {
+    pub fn take_whole(&mut self, bases: &[String]) -> Result<WorktreeSnapshot, ScratchError> {
         let place = self.find_place(bases)?;
         if place.head != self.place.head {
             self.opaque.clear();
@@ -126,7 +126,7 @@ impl Snapshot {
     }
 
     /// Looks at these paths, relative to the worktree, none of them ignored.
-    pub fn take_paths(&mut self, paths: &BTreeSet<PathBuf>) -> Result<Taken, ScratchError> {
+    pub fn take_paths(&mut self, paths: &BTreeSet<PathBuf>) -> Result<WorktreeSnapshot, ScratchError> {
         // Only a look at everything tells a submodule from a repository that happens to be here.
         let is_repository = |path: &PathBuf| self.root.join(path).join(".git").symlink_metadata().is_ok();
         self.apply(&paths.iter().filter(|path| !is_repository(path)).cloned().collect())?;
@@ -223,7 +223,7 @@ impl Snapshot {
             .collect())
     }
 
-    fn finish(&mut self) -> Result<Taken, ScratchError> {
+    fn finish(&mut self) -> Result<WorktreeSnapshot, ScratchError> {
         let tree = text(&run(&self.plumbing(["write-tree", "--missing-ok"]))?);
         let known = self.last.as_ref().filter(|last| last.tree == tree && last.head == self.place.head);
         // Two questions that do not wait for each other.
@@ -236,7 +236,7 @@ impl Snapshot {
         changed.extend(self.opaque.iter().cloned());
         let clean = self.opaque.is_empty() && self.is_committed(&tree)?;
         let head = self.place.head.clone();
-        let taken = Taken { commit, tree, head, clean, changed: changed.into_iter().collect() };
+        let taken = WorktreeSnapshot { commit, tree, head, clean, changed: changed.into_iter().collect() };
         self.last = Some(taken.clone());
         Ok(taken)
     }

@@ -7,21 +7,21 @@ use paw_core::PawError;
 use super::{Git, GitError};
 
 /// `git merge-tree --write-tree` came with this one.
-pub const MINIMUM: Version = Version { major: 2, minor: 38 };
+pub const MINIMUM_VERSION: GitVersion = GitVersion { major: 2, minor: 38 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
+pub struct GitVersion {
     pub major: u32,
     pub minor: u32,
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for GitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
     }
 }
 
-impl Version {
+impl GitVersion {
     /// From `git version 2.39.5 (Apple Git-154)` and its like.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.strip_prefix("git version ")?.split('.');
@@ -31,17 +31,17 @@ impl Version {
 }
 
 impl Git {
-    pub fn version(&self) -> Result<Version, GitError> {
+    pub fn version(&self) -> Result<GitVersion, GitError> {
         let answer = self.line(["version"])?;
-        Version::parse(&answer)
+        GitVersion::parse(&answer)
             .ok_or_else(|| GitError::Unexpected { command: "git version".to_owned(), answer })
     }
 
-    /// Fails with an install hint when git is missing or older than [`MINIMUM`].
-    pub fn require_minimum(&self) -> Result<Version, PawError> {
+    /// Fails with an install hint when git is missing or older than [`MINIMUM_VERSION`].
+    pub fn require_minimum(&self) -> Result<GitVersion, PawError> {
         match self.version()? {
-            version if version < MINIMUM => {
-                Err(PawError::GitTooOld { found: version.to_string(), needed: MINIMUM.to_string() })
+            version if version < MINIMUM_VERSION => {
+                Err(PawError::GitTooOld { found: version.to_string(), needed: MINIMUM_VERSION.to_string() })
             }
             version => Ok(version),
         }
@@ -60,13 +60,16 @@ mod tests {
             ("git version 2.45.GIT", 2, 45),
             ("git version 3.0.1.windows.1", 3, 0),
         ] {
-            assert_eq!(Version::parse(text), Some(Version { major, minor }), "{text}");
+            assert_eq!(GitVersion::parse(text), Some(GitVersion { major, minor }), "{text}");
         }
-        assert_eq!(Version::parse("hub version 1"), None);
+        assert_eq!(GitVersion::parse("hub version 1"), None);
     }
 
     #[test]
     fn an_older_minor_is_older() {
-        assert!(Version { major: 2, minor: 9 } < MINIMUM && Version { major: 3, minor: 0 } > MINIMUM);
+        assert!(
+            GitVersion { major: 2, minor: 9 } < MINIMUM_VERSION
+                && GitVersion { major: 3, minor: 0 } > MINIMUM_VERSION
+        );
     }
 }

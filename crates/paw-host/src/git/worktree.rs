@@ -10,7 +10,7 @@ use crate::locks::WorktreesLock;
 
 /// One entry of `git worktree list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worktree {
+pub struct GitWorktree {
     pub path: PathBuf,
     pub head: Head,
     /// The commit that is checked out, unless there is none yet.
@@ -31,7 +31,7 @@ pub enum Head {
     Bare,
 }
 
-impl Worktree {
+impl GitWorktree {
     pub fn branch(&self) -> Option<&BranchName> {
         match &self.head {
             Head::Branch(branch) => Some(branch),
@@ -42,7 +42,7 @@ impl Worktree {
 
 impl Git {
     /// All worktrees; the main checkout comes first.
-    pub fn worktrees(&self) -> Result<Vec<Worktree>, GitError> {
+    pub fn worktrees(&self) -> Result<Vec<GitWorktree>, GitError> {
         Ok(parse(&self.run(["worktree", "list", "--porcelain", "-z"])?))
     }
 
@@ -89,15 +89,15 @@ impl Git {
 }
 
 /// Attributes end with NUL, entries with an empty one.
-fn parse(listing: &[u8]) -> Vec<Worktree> {
-    let mut worktrees: Vec<Worktree> = Vec::new();
+fn parse(listing: &[u8]) -> Vec<GitWorktree> {
+    let mut worktrees: Vec<GitWorktree> = Vec::new();
     for attribute in listing.split(|byte| *byte == 0) {
         let (name, value) = match attribute.iter().position(|byte| *byte == b' ') {
             Some(at) => (&attribute[..at], &attribute[at + 1..]),
             None => (attribute, &b""[..]),
         };
         if name == b"worktree" {
-            worktrees.push(Worktree {
+            worktrees.push(GitWorktree {
                 path: path(value),
                 head: Head::Detached,
                 commit: None,

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use ears::{Ears, Heard};
-pub use follow::{Followed, Running, Stopper};
+pub use follow::{FollowOutcome, RunningCommand, Stopper};
 
 use super::{Command, Environment, Exit, Input, ProcessError, is_harmless_variable, tree};
 use crate::clock::Stopwatch;

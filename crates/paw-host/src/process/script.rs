@@ -13,7 +13,7 @@ const BEGINNING: u64 = 64 * 1024;
 
 /// A program that is run by another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct ScriptFile {
     pub interpreter: PathBuf,
     /// The one argument that a first line can give.
     pub argument: Option<OsString>,
@@ -21,7 +21,7 @@ pub struct Script {
     pub text: Vec<u8>,
 }
 
-impl Script {
+impl ScriptFile {
     /// Nothing for a program that is not a script, or not one that we understand.
     pub fn read(path: &Path, search_path: &OsStr) -> Option<Self> {
         let mut text = Vec::new();
@@ -73,7 +73,7 @@ mod tests {
         write_atomic(&file, text.as_bytes(), Access::Executable).unwrap();
         let tool = dir.path().join("bin/tool");
         write_atomic(&tool, b"", Access::Executable).unwrap();
-        let script = Script::read(&file, dir.path().join("bin").as_os_str())?;
+        let script = ScriptFile::read(&file, dir.path().join("bin").as_os_str())?;
         let interpreter = script.interpreter.strip_prefix(dir.path()).unwrap_or(&script.interpreter);
         Some((interpreter.display().to_string(), script.argument))
     }
@@ -99,8 +99,8 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text:?}");
         }
-        assert_eq!(Script::read(Path::new("/no/such/file"), OsStr::new("/bin")), None);
-        assert_eq!(Script::read(Path::new("/"), OsStr::new("/bin")), None);
+        assert_eq!(ScriptFile::read(Path::new("/no/such/file"), OsStr::new("/bin")), None);
+        assert_eq!(ScriptFile::read(Path::new("/"), OsStr::new("/bin")), None);
     }
 
     proptest! {

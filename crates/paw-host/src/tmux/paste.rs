@@ -6,7 +6,7 @@ use super::{Tmux, TmuxCommand, TmuxError, said};
 
 /// How a text arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paste {
+pub enum PasteMode {
     /// As one paste, if the program in the pane has asked to be told pastes from keys.
     Bracketed,
     /// As if typed.
@@ -21,7 +21,7 @@ impl Tmux {
         pane_id: &str,
         condition: &str,
         bytes: &[u8],
-        paste: Paste,
+        paste: PasteMode,
     ) -> Result<bool, TmuxError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let digits = pane_id.strip_prefix('%').unwrap_or_default();
@@ -29,7 +29,7 @@ impl Tmux {
             return Err(TmuxError::Unexpected(format!("'{pane_id}' as the id of a pane")));
         }
         let buffer = format!("paw-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let brackets = if paste == Paste::Bracketed { "-p " } else { "" };
+        let brackets = if paste == PasteMode::Bracketed { "-p " } else { "" };
         let yes = format!("paste-buffer {brackets}-d -b {buffer} -t '{pane_id}'");
         let no = format!("delete-buffer -b {buffer} ; display-message -p no");
         let command = TmuxCommand::new("load-buffer")

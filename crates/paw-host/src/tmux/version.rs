@@ -7,10 +7,10 @@ use paw_core::PawError;
 use super::{Tmux, TmuxCommand, TmuxError};
 
 /// `new-session -e` and `split-window -l N%` without a client work from here on.
-pub const MINIMUM: Version = Version::Release { major: 3, minor: 2 };
+pub const MINIMUM_VERSION: TmuxVersion = TmuxVersion::Release { major: 3, minor: 2 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Version {
+pub enum TmuxVersion {
     Release {
         major: u32,
         minor: u32,
@@ -19,7 +19,7 @@ pub enum Version {
     Development,
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for TmuxVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Release { major, minor } => write!(f, "{major}.{minor}"),
@@ -28,7 +28,7 @@ impl fmt::Display for Version {
     }
 }
 
-impl Version {
+impl TmuxVersion {
     /// From `tmux 3.3a`, `tmux next-3.5`, `tmux master`, `tmux openbsd-7.4`.
     fn parse(text: &str) -> Option<Self> {
         let version = text.trim().strip_prefix("tmux ")?;
@@ -43,16 +43,16 @@ impl Version {
 }
 
 impl Tmux {
-    pub fn version(&self) -> Result<Version, TmuxError> {
+    pub fn version(&self) -> Result<TmuxVersion, TmuxError> {
         let answer = self.run(&TmuxCommand::new("-V"))?;
-        Version::parse(&answer).ok_or(TmuxError::Unexpected(answer))
+        TmuxVersion::parse(&answer).ok_or(TmuxError::Unexpected(answer))
     }
 
-    /// Fails with an install hint when tmux is missing or older than [`MINIMUM`].
-    pub fn require_minimum(&self) -> Result<Version, PawError> {
+    /// Fails with an install hint when tmux is missing or older than [`MINIMUM_VERSION`].
+    pub fn require_minimum(&self) -> Result<TmuxVersion, PawError> {
         match self.version()? {
-            version if version < MINIMUM => {
-                Err(PawError::TmuxTooOld { found: version.to_string(), needed: MINIMUM.to_string() })
+            version if version < MINIMUM_VERSION => {
+                Err(PawError::TmuxTooOld { found: version.to_string(), needed: MINIMUM_VERSION.to_string() })
             }
             version => Ok(version),
         }
@@ -65,19 +65,19 @@ mod tests {
 
     #[test]
     fn versions_are_read_and_compared() {
-        let release = |major, minor| Some(Version::Release { major, minor });
+        let release = |major, minor| Some(TmuxVersion::Release { major, minor });
         for (text, version) in [
             ("tmux 3.3a\n", release(3, 3)),
             ("tmux 2.6", release(2, 6)),
             ("tmux next-3.5", release(3, 5)),
             ("tmux 3.10-rc", release(3, 10)),
-            ("tmux master", Some(Version::Development)),
-            ("tmux openbsd-7.4", Some(Version::Development)),
+            ("tmux master", Some(TmuxVersion::Development)),
+            ("tmux openbsd-7.4", Some(TmuxVersion::Development)),
             ("screen 4", None),
             ("tmux x.y", None),
         ] {
-            assert_eq!(Version::parse(text), version, "{text}");
+            assert_eq!(TmuxVersion::parse(text), version, "{text}");
         }
-        assert!(release(2, 9) < Some(MINIMUM) && Some(Version::Development) > release(3, 10));
+        assert!(release(2, 9) < Some(MINIMUM_VERSION) && Some(TmuxVersion::Development) > release(3, 10));
     }
 }

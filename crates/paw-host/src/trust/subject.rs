@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 ///
 /// Two subjects have the same fingerprint only if kind, number, order, keys and values of their fields are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct TrustSubject {
     kind: String,
     fields: Vec<(String, Vec<u8>)>,
 }
 
-impl Subject {
+impl TrustSubject {
     /// Nothing yet, of this kind: `setup`, `config`, …
     pub fn new(kind: impl Into<String>) -> Self {
         Self { kind: kind.into(), fields: Vec::new() }

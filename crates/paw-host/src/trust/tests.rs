@@ -36,8 +36,8 @@ fn user() -> Approver {
     Approver::from_variables(|_| None).unwrap()
 }
 
-fn setup(commands: &[&str]) -> Subject {
-    commands.iter().fold(Subject::new("setup"), |subject, command| subject.with("command", *command))
+fn setup(commands: &[&str]) -> TrustSubject {
+    commands.iter().fold(TrustSubject::new("setup"), |subject, command| subject.with("command", *command))
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn an_approval_holds_for_this_content_in_this_repository_alone() {
     let scene = Scene::new();
     let (app, other) = (scene.repo("app"), scene.repo("other"));
     scene.store.approve(&user(), &app, &setup(&["npm install"])).unwrap();
-    let approved = |repo, subject: &Subject| scene.store.is_approved(repo, subject).unwrap();
+    let approved = |repo, subject: &TrustSubject| scene.store.is_approved(repo, subject).unwrap();
     assert!(approved(&app, &setup(&["npm install"])));
     assert!(!approved(&app, &setup(&["npm install "])), "one more byte");
     assert!(!approved(&app, &setup(&["npm install", "make"])), "one more command");
-    assert!(!approved(&app, &Subject::new("config").with("command", "npm install")), "another kind");
+    assert!(!approved(&app, &TrustSubject::new("config").with("command", "npm install")), "another kind");
     assert!(!approved(&other, &setup(&["npm install"])), "another repository");
 }
 
@@ -206,8 +206,10 @@ fn the_fingerprint_stays_the_same_in_every_version() {
 
 type Fields = Vec<(String, Vec<u8>)>;
 
-fn subject(kind: &str, fields: &Fields) -> Subject {
-    fields.iter().fold(Subject::new(kind), |subject, (key, value)| subject.with(key.clone(), value.clone()))
+fn subject(kind: &str, fields: &Fields) -> TrustSubject {
+    fields
+        .iter()
+        .fold(TrustSubject::new(kind), |subject, (key, value)| subject.with(key.clone(), value.clone()))
 }
 
 fn fields() -> impl Strategy<Value = Fields> {

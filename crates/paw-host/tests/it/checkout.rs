@@ -58,7 +58,7 @@ fn registration_and_checkout_are_two_steps() {
 
     let admin = repo.root.join(".git/worktrees/linked");
     let common = repo.root.join(".git");
-    assert_eq!(git::admin_dir_named_in(&dir).as_deref(), Some(admin.as_path()));
+    assert_eq!(git::find_linked_admin_dir(&dir).as_deref(), Some(admin.as_path()));
     assert_eq!(git::find_admin_dir(&common, &dir).as_deref(), Some(admin.as_path()));
     assert_eq!(git::worktree_of(&admin).as_deref(), Some(dir.as_path()));
     assert_eq!(git::find_admin_dir(&common, Path::new("/else/where")), None);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use paw_core::{BranchName, Diagnostic as _, PawError};
-use paw_host::git::{BranchPlace, Change, Git, GitError, Head, Repo};
+use paw_host::git::{BranchLocation, Change, Git, GitError, Head, Repo};
 use paw_host::process::Command;
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -115,9 +115,9 @@ fn local_and_remote_branches_are_deduplicated_with_prefix_stripping() {
     clone.git(["branch", "feat/local"]);
     let git = Git::at(&clone.root);
     assert_eq!(names(&git), ["feat/local", "feat/remote", "main"]);
-    assert_eq!(git.find_branch(&branch("feat/local")).unwrap(), BranchPlace::Local);
-    assert_eq!(git.find_branch(&branch("feat/remote")).unwrap(), BranchPlace::Remote("origin".into()));
-    assert_eq!(git.find_branch(&branch("feat/none")).unwrap(), BranchPlace::Nowhere);
+    assert_eq!(git.find_branch(&branch("feat/local")).unwrap(), BranchLocation::Local);
+    assert_eq!(git.find_branch(&branch("feat/remote")).unwrap(), BranchLocation::Remote("origin".into()));
+    assert_eq!(git.find_branch(&branch("feat/none")).unwrap(), BranchLocation::Nowhere);
 }
 
 #[test]

@@ -6,62 +6,62 @@ use crossterm::event::KeyEvent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_core::AgentId;
-use paw_view::{AgentView, MessageView, Question, SessionView, ViewEvent};
+use paw_view::{AgentView, MessageView, OpenQuestion, SessionView, ViewEvent};
 use ratatui::layout::Rect;
 
 use super::filter::Filter;
-use super::input::Input;
-use super::layout::{self, Area, Panel, Plan, Want};
-use super::look::Look;
-use super::select::{Cursor, first_row};
+use super::input::LineInput;
+use super::layout::{self, PanelArea, Panel, ScreenLayout, PanelRequest};
+use super::theme::Theme;
+use super::selection::{Selection, first_row};
 use crate::age;
 use crate::text::{Text, wrap};
 
 /// What happens to the dashboard.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum DashboardEvent {
     Key(KeyEvent),
     Paste(String),
     Resize {
         columns: u16,
         rows: u16,
     },
-    Update(Update),
-    /// The time of [`State::next_wake`] has come.
+    Update(DashboardUpdate),
+    /// The time of [`DashboardState::next_wake`] has come.
     Wake,
 }
 
 /// Something that did not come from the keyboard.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Update {
+pub enum DashboardUpdate {
     View(ViewEvent),
     /// An answer could not be sent; its question is still open.
     AnswerFailed {
         question: u64,
         reason: Text,
     },
-    /// The connection to the broker is lost, and why.
-    Lost(Text),
+    /// The connection to the broker is disconnected, and why.
+    Disconnected(Text),
     /// The broker answers again.
-    Found,
+    Connected,
 }
 
 /// What is to be done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum DashboardEffect {
     /// Something that can be seen has changed.
     Redraw,
     /// Paint every cell anew: the terminal may show something else.
     Repaint,
     /// Publish an answer.
-    Answer(Answer),
+    Answer(OperatorAnswer),
     /// Close the view for good.
     Quit,
 }
 
 /// What a person answered to which question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct OperatorAnswer {
     /// The sequence number of the question.
     pub question: u64,
     pub asker: AgentId,
@@ -70,9 +70,9 @@ pub struct Answer {
     pub text: String,
 }
 
-/// Where the view is at home, which decides what `q` does.
+/// Where the view is at host, which decides what `q` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Home {
+pub enum DashboardHost {
     /// In the process of the broker: closing the view must not end it.
     Session,
     /// Attached from another terminal: closing the view ends only the view.
@@ -80,9 +80,9 @@ pub enum Home {
 }
 
 #[derive(Debug, Clone)]
-pub struct Options {
-    pub home: Home,
-    pub look: Look,
+pub struct DashboardOptions {
+    pub host: DashboardHost,
+    pub theme: Theme,
     /// The panel of messages is open from the start.
     pub show_messages: bool,
     /// The most lines that messages take from the other panels. In a column of their own they have all of it.
@@ -97,14 +97,14 @@ pub(super) enum Mode {
     Browse,
     Hidden,
     Help { scroll: usize },
-    Detail { subject: Subject, scroll: usize },
-    Search { input: Input, before: String },
-    Reply { question: Question, input: Input },
+    Detail { subject: DetailSubject, scroll: usize },
+    Search { input: LineInput, before: String },
+    Reply { question: OpenQuestion, input: LineInput },
 }
 
 /// What a detail view is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum DetailSubject {
     Agent(AgentId),
     Conflict(String),
     Message(u64),
@@ -112,7 +112,7 @@ pub(super) enum Subject {
 
 /// An answer that is being written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct AnswerDraft {
     pub(super) text: String,
     /// It was sent, and the view has not seen it yet.
     pub(super) sent: bool,
@@ -126,45 +126,45 @@ pub(super) struct Notice {
 }
 
 #[derive(Debug)]
-pub struct State {
-    pub(super) options: Options,
+pub struct DashboardState {
+    pub(super) options: DashboardOptions,
     pub(super) size: (u16, u16),
     /// The time of what is on the screen.
     pub(super) now: Timestamp,
     pub(super) view: SessionView,
-    pub(super) lost: Option<Text>,
+    pub(super) disconnected: Option<Text>,
     /// By the number of the question.
-    pub(super) drafts: BTreeMap<u64, Draft>,
+    pub(super) drafts: BTreeMap<u64, AnswerDraft>,
     /// Questions that the person took off the screen.
     pub(super) dismissed: BTreeSet<u64>,
     pub(super) filter: Filter,
     pub(super) show_messages: bool,
     pub(super) focused: Panel,
-    pub(super) agent: Cursor<AgentId>,
-    pub(super) conflict: Cursor<String>,
-    pub(super) question: Cursor<u64>,
-    /// Nothing chosen: the newest one, for ever.
-    pub(super) message: Cursor<u64>,
+    pub(super) agent: Selection<AgentId>,
+    pub(super) conflict: Selection<String>,
+    pub(super) question: Selection<u64>,
+    /// Nothing selected: the newest one, for ever.
+    pub(super) message: Selection<u64>,
     pub(super) mode: Mode,
     pub(super) notice: Option<Notice>,
 }
 
-impl State {
-    pub fn new(options: Options, view: SessionView, columns: u16, rows: u16, now: Timestamp) -> Self {
+impl DashboardState {
+    pub fn new(options: DashboardOptions, view: SessionView, columns: u16, rows: u16, now: Timestamp) -> Self {
         Self {
             size: (columns, rows),
             now,
             view,
-            lost: None,
+            disconnected: None,
             drafts: BTreeMap::new(),
             dismissed: BTreeSet::new(),
             filter: Filter::default(),
             show_messages: options.show_messages,
             focused: Panel::Agents,
-            agent: Cursor::default(),
-            conflict: Cursor::default(),
-            question: Cursor::default(),
-            message: Cursor::default(),
+            agent: Selection::default(),
+            conflict: Selection::default(),
+            question: Selection::default(),
+            message: Selection::default(),
             mode: Mode::Browse,
             notice: None,
             options,
@@ -172,21 +172,21 @@ impl State {
     }
 
     /// Takes in what happened and says what to do. Nothing to do means that the screen is right as it is.
-    pub fn on_event(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
+    pub fn on_event(&mut self, event: DashboardEvent, now: Timestamp) -> Vec<DashboardEffect> {
         let mut effects = Vec::new();
         let changed = match event {
-            Event::Key(key) => self.on_key(key, &mut effects),
-            Event::Paste(raw) => self.on_paste(&raw),
-            Event::Resize { columns, rows } => {
+            DashboardEvent::Key(key) => self.on_key(key, &mut effects),
+            DashboardEvent::Paste(raw) => self.on_paste(&raw),
+            DashboardEvent::Resize { columns, rows } => {
                 let before = std::mem::replace(&mut self.size, (columns, rows));
                 before != self.size
             }
-            Event::Update(update) => self.on_update(update) && self.mode != Mode::Hidden,
-            Event::Wake => false,
+            DashboardEvent::Update(update) => self.on_update(update) && self.mode != Mode::Hidden,
+            DashboardEvent::Wake => false,
         };
         if changed || self.next_wake().is_some_and(|wake| wake <= now) {
             self.now = now;
-            effects.push(Effect::Redraw);
+            effects.push(DashboardEffect::Redraw);
         }
         effects
     }
@@ -199,23 +199,23 @@ impl State {
         let plan = self.plan();
         let ages = plan.panels.iter().flat_map(|area| {
             let room = self.room(*area);
-            let seen = |rows: usize, chosen: usize| {
-                let first = first_row(chosen, rows, room);
+            let seen = |rows: usize, selected: usize| {
+                let first = first_row(selected, rows, room);
                 first..(first + room).min(rows)
             };
             match area.panel {
                 Panel::Agents => {
                     let agents = self.agents();
-                    let seen = seen(agents.len(), self.chosen(Panel::Agents));
+                    let seen = seen(agents.len(), self.selected(Panel::Agents));
                     agents[seen].iter().filter_map(|agent| agent.last_seen()).collect()
                 }
                 Panel::Questions => {
                     let questions = self.questions();
-                    let seen = seen(questions.len(), self.chosen(Panel::Questions));
+                    let seen = seen(questions.len(), self.selected(Panel::Questions));
                     questions[seen].iter().map(|question| question.at).collect()
                 }
                 Panel::Conflicts => {
-                    let seen = seen(self.view.conflicts.len(), self.chosen(Panel::Conflicts));
+                    let seen = seen(self.view.conflicts.len(), self.selected(Panel::Conflicts));
                     self.view.conflicts[seen].iter().map(|conflict| conflict.since).collect()
                 }
                 Panel::Messages => Vec::new(),
@@ -229,31 +229,31 @@ impl State {
         self.mode == Mode::Hidden
     }
 
-    fn on_update(&mut self, update: Update) -> bool {
+    fn on_update(&mut self, update: DashboardUpdate) -> bool {
         match update {
-            Update::View(event) => {
+            DashboardUpdate::View(event) => {
                 let changes = self.view.apply(event);
                 for question in &changes.settled {
                     self.on_settled(question);
                 }
                 changes.changed
             }
-            Update::AnswerFailed { question, reason } => {
+            DashboardUpdate::AnswerFailed { question, reason } => {
                 if let Some(draft) = self.drafts.get_mut(&question) {
                     draft.sent = false;
                 }
                 self.alarm(format!("answer not sent: {reason}"));
                 true
             }
-            Update::Lost(reason) => {
-                let before = self.lost.replace(reason);
-                before != self.lost
+            DashboardUpdate::Disconnected(reason) => {
+                let before = self.disconnected.replace(reason);
+                before != self.disconnected
             }
-            Update::Found => self.lost.take().is_some(),
+            DashboardUpdate::Connected => self.disconnected.take().is_some(),
         }
     }
 
-    fn on_settled(&mut self, settled: &Question) {
+    fn on_settled(&mut self, settled: &OpenQuestion) {
         let asker = &settled.asker;
         self.dismissed.remove(&settled.seq);
         if self.drafts.remove(&settled.seq).is_some_and(|draft| draft.sent) {
@@ -271,7 +271,7 @@ impl State {
     }
 
     /// The open questions on the screen, oldest first.
-    pub(super) fn questions(&self) -> Vec<&Question> {
+    pub(super) fn questions(&self) -> Vec<&OpenQuestion> {
         self.view.questions.iter().filter(|question| !self.dismissed.contains(&question.seq)).collect()
     }
 
@@ -311,19 +311,19 @@ impl State {
         }
     }
 
-    /// The chosen row of a panel.
-    pub(super) fn chosen(&self, panel: Panel) -> usize {
+    /// The selected row of a panel.
+    pub(super) fn selected(&self, panel: Panel) -> usize {
         match panel {
-            Panel::Agents => self.agent.place(self.agents().iter().map(|agent| agent.id.clone())),
-            Panel::Questions => self.question.place(self.questions().iter().map(|question| question.seq)),
+            Panel::Agents => self.agent.index(self.agents().iter().map(|agent| agent.id.clone())),
+            Panel::Questions => self.question.index(self.questions().iter().map(|question| question.seq)),
             Panel::Conflicts => {
-                self.conflict.place(self.view.conflicts.iter().map(|conflict| conflict.key.clone()))
+                self.conflict.index(self.view.conflicts.iter().map(|conflict| conflict.key.clone()))
             }
             Panel::Messages => {
                 let shown = self.shown();
                 let newest = shown.len().saturating_sub(1);
-                if self.message.is_put() {
-                    self.message.place(shown.iter().map(|message| message.seq))
+                if self.message.is_set() {
+                    self.message.index(shown.iter().map(|message| message.seq))
                 } else {
                     newest
                 }
@@ -332,7 +332,7 @@ impl State {
     }
 
     /// Who gets which part of the screen at the moment.
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> ScreenLayout {
         let screen = Rect::new(0, 0, self.size.0, self.size.1);
         let rows = |panel| match panel {
             // One more for the names of the columns, or to say that there are no agents.
@@ -341,7 +341,7 @@ impl State {
             Panel::Conflicts => self.view.conflicts.len(),
             Panel::Messages => usize::from(self.options.message_lines.max(1)),
         };
-        let want = |panel| Want { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
+        let want = |panel| PanelRequest { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
         let wants: Vec<_> = self.panels().into_iter().map(want).collect();
         layout::plan(screen, &wants, self.focus(), self.reply_rows())
     }
@@ -358,7 +358,7 @@ impl State {
     }
 
     /// Lines of an area that hold things to choose from.
-    pub(super) fn room(&self, area: Area) -> usize {
+    pub(super) fn room(&self, area: PanelArea) -> usize {
         let height = area.rows.height;
         let taken = match area.panel {
             Panel::Agents => self.names_columns(height),

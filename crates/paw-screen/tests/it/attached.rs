@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use paw_broker::broker::{Broker, Settings};
-use paw_broker::client::{Client, Who};
-use paw_broker::message::{Message, Question};
+use paw_broker::broker::{Broker, BrokerSettings};
+use paw_broker::client::{BrokerClient, ClientIdentity};
+use paw_broker::message::{Message, QuestionMessage};
 use paw_broker::{Bus, SessionId};
 use paw_core::config::BrokerConfig;
-use paw_screen::dashboard::{Answer, Update};
-use paw_screen::source::remote::{self, Remote};
+use paw_screen::dashboard::{OperatorAnswer, DashboardUpdate};
+use paw_screen::source::remote::{self, RemoteBroker};
 use paw_screen::source::{answer_on_bus, follow_bus};
 use paw_testkit::Sandbox;
-use paw_view::{AgentView, ConflictKind, Mood, SessionView};
+use paw_view::{AgentView, ConflictKind, StatusCategory, SessionView};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -45,7 +45,7 @@ impl Fixture {
         let root = self.sandbox.root().join("repo");
         let config = BrokerConfig { port: 0, ..BrokerConfig::default() };
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let settings = Settings::new(root.join(".git"), root, SessionId::new("s"), config);
+        let settings = BrokerSettings::new(root.join(".git"), root, SessionId::new("s"), config);
         let broker = Broker::start_on(settings, listener).unwrap();
         let bus = Arc::clone(broker.bus());
         self.broker = Some(broker);
@@ -56,30 +56,30 @@ impl Fixture {
         self.broker.take().unwrap().shutdown();
     }
 
-    fn remote(&self) -> Remote {
+    fn remote(&self) -> RemoteBroker {
         let token = self.broker.as_ref().unwrap().keyring().operator().unwrap();
-        Remote { common_dir: self.sandbox.root().join("repo/.git"), token: Some(token) }
+        RemoteBroker { common_dir: self.sandbox.root().join("repo/.git"), token: Some(token) }
     }
 }
 
 /// A view, and the updates that keep it current.
 struct Follower {
     view: SessionView,
-    updates: mpsc::Receiver<Update>,
+    updates: mpsc::Receiver<DashboardUpdate>,
 }
 
 impl Follower {
-    fn new(updates: mpsc::Receiver<Update>) -> Self {
+    fn new(updates: mpsc::Receiver<DashboardUpdate>) -> Self {
         Self { view: SessionView::new(100), updates }
     }
 
     /// Applies updates until the view, or the last update itself, has what is wanted.
-    async fn until<T>(&mut self, what: &str, wanted: impl Fn(&SessionView, &Update) -> Option<T>) -> T {
+    async fn until<T>(&mut self, what: &str, wanted: impl Fn(&SessionView, &DashboardUpdate) -> Option<T>) -> T {
         let waiting = async {
             loop {
                 let update = self.updates.recv().await;
                 let update = update.unwrap_or_else(|| panic!("the stream ended before {what}"));
-                if let Update::View(event) = &update {
+                if let DashboardUpdate::View(event) = &update {
                     self.view.apply(event.clone());
                 }
                 if let Some(found) = wanted(&self.view, &update) {
@@ -114,7 +114,7 @@ fn a_view_inside_sees_agents_messages_conflicts_and_answers() {
     runtime.spawn(answer_on_bus(Arc::clone(&bus), answered, update));
     let mut follower = Follower::new(updates);
     let busy = runtime.block_on(follower.until_agent(|agent| agent.last_message == "on it"));
-    assert_eq!((busy.status().0, busy.files().len(), busy.cli()), (Mood::Working, 2, "claude"));
+    assert_eq!((busy.status().0, busy.files().len(), busy.cli()), (StatusCategory::Working, 2, "claude"));
 
     say(in_flight("feat-b", "feat-a", "overlap", [1, 9]));
     say(in_flight("feat-a", "feat-b", "conflict", [40, 50]));
@@ -125,16 +125,16 @@ fn a_view_inside_sees_agents_messages_conflicts_and_answers() {
     say(in_flight("feat-a", "feat-b", "cleared", [1, 2]));
     runtime.block_on(follower.until("the end of it", |view, _| view.conflicts.is_empty().then_some(())));
 
-    let seq = say(Question::new(id("feat-a"), "why\nso?").into());
+    let seq = say(QuestionMessage::new(id("feat-a"), "why\nso?").into());
     let asked = runtime.block_on(follower.until("the question", |view, _| view.questions.first().cloned()));
     assert_eq!((asked.seq, asked.text.as_str()), (seq, "why\nso?"));
-    let answer = Answer { question: seq, asker: asked.asker, quoted: asked.text, text: "because".to_owned() };
+    let answer = OperatorAnswer { question: seq, asker: asked.asker, quoted: asked.text, text: "because".to_owned() };
     runtime.block_on(answers.send(answer.clone())).unwrap();
     runtime.block_on(follower.until("the answer", |view, _| view.questions.is_empty().then_some(())));
-    runtime.block_on(answers.send(Answer { text: "<your answer>".to_owned(), ..answer })).unwrap();
+    runtime.block_on(answers.send(OperatorAnswer { text: "<your answer>".to_owned(), ..answer })).unwrap();
     runtime.block_on(
         follower
-            .until("the refusal", |_, update| matches!(update, Update::AnswerFailed { .. }).then_some(())),
+            .until("the refusal", |_, update| matches!(update, DashboardUpdate::AnswerFailed { .. }).then_some(())),
     );
     drop(bus);
     fixture.stop();
@@ -146,9 +146,9 @@ fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
     let bus = fixture.start();
     let say = |bus: &Bus, message: Message| bus.publish_blocking(message, paw_host::clock::now()).unwrap();
     say(&bus, message("agent.status", "feat-a", &json!({"status": "working", "modified_files": ["x"]})));
-    let seq = say(&bus, Question::new(id("feat-a"), "why?").into());
+    let seq = say(&bus, QuestionMessage::new(id("feat-a"), "why?").into());
     let remote = fixture.remote();
-    let client = Client::new(&remote.common_dir, BrokerConfig::default(), Who::default(), None).unwrap();
+    let client = BrokerClient::new(&remote.common_dir, BrokerConfig::default(), ClientIdentity::default(), None).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (update, updates) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
@@ -162,18 +162,18 @@ fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
     assert!(facts.repository.ends_with("repo") && broker.url.unwrap().starts_with("http://127.0.0.1:"));
     assert_eq!(broker.open_to_all, Some(false));
     let answer =
-        Answer { question: seq, asker: id("feat-a"), quoted: "why?".to_owned(), text: "because".to_owned() };
+        OperatorAnswer { question: seq, asker: id("feat-a"), quoted: "why?".to_owned(), text: "because".to_owned() };
     runtime.block_on(answers.send(answer)).unwrap();
     runtime.block_on(follower.until("the answer", |view, _| view.questions.is_empty().then_some(())));
     assert_eq!(follower.view.messages.back().unwrap().text, "because");
     drop(bus);
     fixture.stop();
     runtime.block_on(
-        follower.until("that it is gone", |_, update| matches!(update, Update::Lost(_)).then_some(())),
+        follower.until("that it is gone", |_, update| matches!(update, DashboardUpdate::Disconnected(_)).then_some(())),
     );
     let bus = fixture.start();
     runtime.block_on(
-        follower.until("that it is back", |_, update| matches!(update, Update::Found).then_some(())),
+        follower.until("that it is back", |_, update| matches!(update, DashboardUpdate::Connected).then_some(())),
     );
     say(&bus, message("agent.status", "feat-z", &json!({"status": "working", "message": "hello again"})));
     runtime.block_on(follower.until_agent(|agent| agent.last_message == "hello again"));

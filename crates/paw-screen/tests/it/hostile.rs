@@ -4,10 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_broker::message::{self as say, Message};
 use paw_broker::watch;
 use paw_core::BranchName;
-use paw_screen::dashboard::{Event, Update};
+use paw_screen::dashboard::{DashboardEvent, DashboardUpdate};
 use paw_screen::text::Text;
 use paw_view::{
-    BrokerView, Conflict, ConflictKind, MessageKind, MessageView, Question, SessionFacts, SessionView,
+    BrokerView, ConflictView, ConflictKind, MessageKind, MessageView, OpenQuestion, SessionFacts, SessionView,
     ViewEvent,
 };
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn hostile_session(texts: &[&str]) -> SessionView {
             member
         });
         view.agents.push(agent);
-        view.conflicts.push(Conflict {
+        view.conflicts.push(ConflictView {
             key: seq.to_string(),
             kind: ConflictKind::Shared,
             file: text.clone(),
@@ -56,7 +56,7 @@ fn hostile_session(texts: &[&str]) -> SessionView {
             since: ago(now(), 1),
             details: text.clone(),
         });
-        view.questions.push(Question { seq, at: now(), asker: id("a-1"), text: text.clone() });
+        view.questions.push(OpenQuestion { seq, at: now(), asker: id("a-1"), text: text.clone() });
         view.messages.push_back(MessageView {
             fields: vec![(text.clone(), text.clone())],
             ..sample::message(now(), seq, 0, MessageKind::Question, ("a-1", "a-2"), &text)
@@ -140,22 +140,22 @@ fn message() -> impl Strategy<Value = Message> {
         let from = id(names[from]);
         match kind {
             0 => {
-                let mut status = say::Status::new(from, text);
+                let mut status = say::StatusMessage::new(from, text);
                 status.phase = Some(other.clone());
                 status.cli = Some(other.clone());
                 status.modified_files = Some(vec![other]);
                 status.into()
             }
-            1 => say::Artifact::new(from, text).into(),
-            2 => say::Blocked::new(from, text, id("c")).into(),
-            3 => say::Feedback::new(id("c"), from, vec![text, other]).into(),
-            4 => say::Question::new(from, text).into(),
-            5 => say::Answer::new(from, id("c"), text).into(),
-            6 => watch::gone(&from),
+            1 => say::ArtifactMessage::new(from, text).into(),
+            2 => say::BlockedMessage::new(from, text, id("c")).into(),
+            3 => say::FeedbackMessage::new(id("c"), from, vec![text, other]).into(),
+            4 => say::QuestionMessage::new(from, text).into(),
+            5 => say::AnswerMessage::new(from, id("c"), text).into(),
+            6 => watch::gone_message(&from),
             _ => {
                 let facts = serde_json::json!({"kind": "in-flight", "level": "conflict", "you": "c", "other": from,
                     "files": [{"path": text}]});
-                let mut warning = say::Feedback::new(id("c"), id("supervisor"), vec![other]);
+                let mut warning = say::FeedbackMessage::new(id("c"), id("supervisor"), vec![other]);
                 warning.extra.payload.insert("conflict".to_owned(), facts);
                 warning.into()
             }
@@ -163,27 +163,27 @@ fn message() -> impl Strategy<Value = Message> {
     })
 }
 
-fn update() -> impl Strategy<Value = Update> {
+fn update() -> impl Strategy<Value = DashboardUpdate> {
     prop_oneof![
         6 => (1_u64..60, message()).prop_map(|(seq, message)| sample::stored(seq, now(), message)),
-        1 => text().prop_map(|text| Update::Lost(Text::line(&text))),
-        1 => Just(Update::Found),
-        1 => Just(Update::View(ViewEvent::AgentGone(id("c")))),
+        1 => text().prop_map(|text| DashboardUpdate::Disconnected(Text::line(&text))),
+        1 => Just(DashboardUpdate::Connected),
+        1 => Just(DashboardUpdate::View(ViewEvent::AgentGone(id("c")))),
         1 => (1_u64..60, text())
-            .prop_map(|(question, text)| Update::AnswerFailed { question, reason: Text::line(&text) }),
+            .prop_map(|(question, text)| DashboardUpdate::AnswerFailed { question, reason: Text::line(&text) }),
     ]
 }
 
-fn event() -> impl Strategy<Value = Event> {
+fn event() -> impl Strategy<Value = DashboardEvent> {
     prop_oneof![
         6 => (code(), any::<bool>()).prop_map(|(code, control)| {
             let modifiers = if control && matches!(code, KeyCode::Char('l' | 'a' | 'd' | 'k')) { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
-            Event::Key(KeyEvent::new(code, modifiers))
+            DashboardEvent::Key(KeyEvent::new(code, modifiers))
         }),
-        4 => update().prop_map(Event::Update),
-        1 => text().prop_map(Event::Paste),
-        1 => (1_u16..120, 1_u16..40).prop_map(|(columns, rows)| Event::Resize { columns, rows }),
-        1 => Just(Event::Wake),
+        4 => update().prop_map(DashboardEvent::Update),
+        1 => text().prop_map(DashboardEvent::Paste),
+        1 => (1_u16..120, 1_u16..40).prop_map(|(columns, rows)| DashboardEvent::Resize { columns, rows }),
+        1 => Just(DashboardEvent::Wake),
     ]
 }
 
@@ -195,7 +195,7 @@ proptest! {
     ) {
         let mut picture = Picture::of_session(columns, rows);
         for event in events {
-            if let Event::Resize { columns, rows } = event {
+            if let DashboardEvent::Resize { columns, rows } = event {
                 picture.resize(columns, rows);
             } else {
                 picture.on(event);

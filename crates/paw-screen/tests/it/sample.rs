@@ -5,19 +5,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_broker::message::{self as say, Message};
-use paw_broker::record::{AgentRecord, Records};
-use paw_broker::{SessionId, Stored};
+use paw_broker::record::{AgentRecord, AgentRecords};
+use paw_broker::{SessionId, StoredMessage};
 use paw_core::{AgentId, BranchName};
-use paw_screen::dashboard::{Home, Look, Options, Update};
+use paw_screen::dashboard::{DashboardHost, Theme, DashboardOptions, DashboardUpdate};
 use paw_view::{
-    AgentView, BrokerView, Conflict, ConflictKind, Member, MessageKind, MessageView, Question, SessionFacts,
+    AgentView, BrokerView, ConflictView, ConflictKind, SessionMember, MessageKind, MessageView, OpenQuestion, SessionFacts,
     SessionView, ViewEvent,
 };
 
-pub(crate) fn options() -> Options {
-    Options {
-        home: Home::Session,
-        look: Look::FULL,
+pub(crate) fn options() -> DashboardOptions {
+    DashboardOptions {
+        host: DashboardHost::Session,
+        theme: Theme::FULL,
         show_messages: true,
         message_lines: 20,
         zone: TimeZone::UTC,
@@ -45,7 +45,7 @@ pub(crate) fn facts() -> SessionFacts {
     };
     SessionFacts {
         session: "paw-shop".to_owned(),
-        repository: "/home/ada/code/shop".into(),
+        repository: "/host/ada/code/shop".into(),
         broker: Some(broker),
         ..SessionFacts::default()
     }
@@ -72,7 +72,7 @@ pub(crate) fn agent(
         state: [].into(),
     };
     AgentView {
-        member: Some(Member::new(branch, cli)),
+        member: Some(SessionMember::new(branch, cli)),
         reported: Some(record),
         last_message: message.to_owned(),
         ..AgentView::new(id(name))
@@ -80,9 +80,9 @@ pub(crate) fn agent(
 }
 
 /// What a broker reports of these agents.
-pub(crate) fn records(agents: &[AgentView]) -> Update {
-    let records: Records = agents.iter().filter_map(|agent| agent.reported.clone()).collect();
-    Update::View(ViewEvent::Records { records, seq: 0 })
+pub(crate) fn records(agents: &[AgentView]) -> DashboardUpdate {
+    let records: AgentRecords = agents.iter().filter_map(|agent| agent.reported.clone()).collect();
+    DashboardUpdate::View(ViewEvent::Records { records, seq: 0 })
 }
 
 pub(crate) fn message(
@@ -105,23 +105,23 @@ pub(crate) fn message(
 }
 
 /// A message as a broker sends it.
-pub(crate) fn stored(seq: u64, at: Timestamp, message: impl Into<Message>) -> Update {
+pub(crate) fn stored(seq: u64, at: Timestamp, message: impl Into<Message>) -> DashboardUpdate {
     let message = message.into();
     let sender = paw_broker::route::sender(&message).clone();
-    let stored = Stored { seq, session: SessionId::new("s"), at, sender, message };
-    Update::View(ViewEvent::Message(Arc::new(stored)))
+    let stored = StoredMessage { seq, session: SessionId::new("s"), at, sender, message };
+    DashboardUpdate::View(ViewEvent::Message(Arc::new(stored)))
 }
 
-pub(crate) fn status(seq: u64, at: Timestamp, from: &str, text: &str) -> Update {
-    stored(seq, at, say::Status::new(id(from), text))
+pub(crate) fn status(seq: u64, at: Timestamp, from: &str, text: &str) -> DashboardUpdate {
+    stored(seq, at, say::StatusMessage::new(id(from), text))
 }
 
-pub(crate) fn question(seq: u64, at: Timestamp, from: &str, text: &str) -> Update {
-    stored(seq, at, say::Question::new(id(from), text))
+pub(crate) fn question(seq: u64, at: Timestamp, from: &str, text: &str) -> DashboardUpdate {
+    stored(seq, at, say::QuestionMessage::new(id(from), text))
 }
 
-pub(crate) fn answer(seq: u64, at: Timestamp, to: &str, text: &str, quoted: Option<&str>) -> Update {
-    let mut answer = say::Answer::new(id(to), id(AgentId::OPERATOR), text);
+pub(crate) fn answer(seq: u64, at: Timestamp, to: &str, text: &str, quoted: Option<&str>) -> DashboardUpdate {
+    let mut answer = say::AnswerMessage::new(id(to), id(AgentId::OPERATOR), text);
     answer.re = quoted.map(str::to_owned);
     stored(seq, at, answer)
 }
@@ -157,7 +157,7 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
         AgentView { member: None, ..agent(now, "supervisor", "watching", &[], 12, "supervisor online") },
     ];
     let conflicts = [
-        Conflict {
+        ConflictView {
             key: "auth-api".to_owned(),
             kind: ConflictKind::Clash,
             file: "src/middleware/session.rs".to_owned(),
@@ -166,7 +166,7 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
             since: ago(now, 95),
             details: "both changed the signature of open_session\ngit cannot merge lines 41-58".to_owned(),
         },
-        Conflict {
+        ConflictView {
             key: "search-api".to_owned(),
             kind: ConflictKind::Additive,
             file: "src/lib.rs".to_owned(),
@@ -206,7 +206,7 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
     let messages: Vec<_> =
         (1..).zip(all).map(|(seq, (age, kind, who, text))| message(now, seq, age, kind, who, text)).collect();
     let asked = messages.iter().filter(|message| message.kind == MessageKind::Question);
-    let questions = asked.map(|message| Question {
+    let questions = asked.map(|message| OpenQuestion {
         seq: message.seq,
         at: message.at,
         asker: message.from.clone(),

@@ -1,6 +1,6 @@
-//! The session's own process, seen from outside: whether it answers, and its end.
+//! The session's own process, window from outside: whether it answers, and its end.
 
-use paw_broker::client::{self, Listener};
+use paw_broker::client::{self, PortOwner};
 use paw_broker::endpoint::Endpoint;
 use paw_core::paths::PawDir;
 use paw_host::git::Repo;
@@ -10,7 +10,7 @@ use paw_host::process;
 pub(super) fn find_answering(repo: &Repo) -> Option<String> {
     let endpoint = load(repo)?;
     match client::probe(endpoint.address()?) {
-        Ok(Listener::Broker { repository, .. }) if repository.as_ref().is_none_or(|of| *of == repo.root) => {
+        Ok(PortOwner::Broker { repository, .. }) if repository.as_ref().is_none_or(|of| *of == repo.root) => {
             Some(endpoint.url)
         }
         _ => None,
@@ -21,11 +21,11 @@ pub(super) fn find_answering(repo: &Repo) -> Option<String> {
 /// knows. A broker that somebody runs by hand is left alone.
 pub(super) fn end(repo: &Repo) {
     let Some(endpoint) = load(repo) else { return };
-    let is_it = |process: &process::LivingProcess| {
+    let is_it = |process: &process::ProcessInfo| {
         process.pid == endpoint.pid && process.command_line.ends_with(" __dashboard")
     };
-    let own: Vec<_> = process::living_in(&repo.root).into_iter().filter(is_it).collect();
-    for process in process::end(&own) {
+    let own: Vec<_> = process::processes_in(&repo.root).into_iter().filter(is_it).collect();
+    for process in process::terminate(&own) {
         tracing::warn!(target: "paw::session", "the broker (process {}) does not end", process.pid);
     }
 }

@@ -19,21 +19,21 @@ use paw_host::files::FileError;
 use paw_host::locks::WorktreesLock;
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxError};
-use paw_worktree::{RemoveOptions, Removed, Worktrees};
+use paw_worktree::{RemoveOptions, RemovedWorktree, Worktrees};
 
 use super::unmerged::holds_own_commits;
-use super::window::Seen;
+use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::cli_hooks;
 use crate::receipts::Receipts;
 
 /// What is going on, as it happens.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum PurgeProgress<'a> {
     Removing(&'a Path),
     Removed {
         took: Duration,
-        removed: &'a Removed,
+        removed: &'a RemovedWorktree,
     },
     /// The worktree stays, with everything in it.
     Kept {
@@ -52,7 +52,7 @@ pub enum Progress<'a> {
 
 /// What is left of a session after a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeResult {
     /// Worktrees that could not be removed. While there are some, the receipt stays as well.
     pub kept: Vec<PathBuf>,
 }
@@ -64,25 +64,25 @@ impl Session {
         worktrees: &Worktrees,
         force: bool,
         own_pane: Option<&str>,
-        say: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Purged, LifecycleError> {
-        let seen = self.look()?;
-        let inside = seen.as_ref().is_some_and(|seen| seen.holds(own_pane));
-        if let Some(seen) = &seen {
-            self.end_panes(seen, own_pane)?;
+        report: &mut dyn FnMut(PurgeProgress<'_>),
+    ) -> Result<PurgeResult, LifecycleError> {
+        let window = self.find_window()?;
+        let inside = window.as_ref().is_some_and(|window| window.holds(own_pane));
+        if let Some(window) = &window {
+            self.end_panes(window, own_pane)?;
         }
         if self.moved_from.is_some() {
             self.repo.git().repair_worktrees(&WorktreesLock::wait(&self.repo.common_dir)?)?;
         }
         let mut kept = Vec::new();
         for agent in &self.receipt.worktrees {
-            if self.remove_agent_worktree(worktrees, agent, force, say) {
-                self.delete_branch(agent, say)?;
+            if self.remove_agent_worktree(worktrees, agent, force, report) {
+                self.delete_branch(agent, report)?;
             } else {
                 kept.push(agent.clone());
             }
         }
-        self.clear_traces(say);
+        self.clear_traces(report);
         let paths = kept.iter().map(|agent| agent.worktree_path.clone()).collect();
         if kept.is_empty() {
             self.receipts.delete(&self.receipt.session_name, &self.receipts.lock()?)?;
@@ -95,7 +95,7 @@ impl Session {
         if inside {
             self.tmux.kill_session(&self.receipt.session_name)?;
         }
-        Ok(Purged { kept: paths })
+        Ok(PurgeResult { kept: paths })
     }
 
     /// Removes one worktree, whoever still works in it. Says whether it is gone.
@@ -104,35 +104,35 @@ impl Session {
         worktrees: &Worktrees,
         agent: &AgentReceipt,
         force: bool,
-        say: &mut dyn FnMut(Progress<'_>),
+        report: &mut dyn FnMut(PurgeProgress<'_>),
     ) -> bool {
         let path = &agent.worktree_path;
         if let Err(error) = hooks::uninstall(&self.repo.common_dir, path) {
-            say(Progress::Warning(error.to_string()));
+            report(PurgeProgress::Warning(error.to_string()));
         }
         if let Some(warning) = cli_hooks::remove(&self.repo, agent) {
-            say(Progress::Warning(warning));
+            report(PurgeProgress::Warning(warning));
         }
         if !path.exists() {
-            say(Progress::Gone(path));
-            return forget(worktrees, self, path, say);
+            report(PurgeProgress::Gone(path));
+            return forget(worktrees, self, path, report);
         }
-        say(Progress::Removing(path));
+        report(PurgeProgress::Removing(path));
         let watch = Stopwatch::start();
-        process::end(&process::living_in(path));
+        process::terminate(&process::processes_in(path));
         if self.moved_from.is_some() {
             forget_elsewhere(worktrees, path);
         }
-        if let Err(error) = self.take_briefing_out(path) {
-            say(Progress::Warning(error.to_string()));
+        if let Err(error) = self.remove_briefing(path) {
+            report(PurgeProgress::Warning(error.to_string()));
         }
         match worktrees.remove_worktree(&self.repo.root, path, force) {
             Ok(removed) => {
-                say(Progress::Removed { took: watch.elapsed(), removed: &removed });
+                report(PurgeProgress::Removed { took: watch.elapsed(), removed: &removed });
                 true
             }
             Err(error) => {
-                say(Progress::Kept { path, problem: error.to_string() });
+                report(PurgeProgress::Kept { path, problem: error.to_string() });
                 false
             }
         }
@@ -141,7 +141,7 @@ impl Session {
     fn delete_branch(
         &self,
         agent: &AgentReceipt,
-        say: &mut dyn FnMut(Progress<'_>),
+        report: &mut dyn FnMut(PurgeProgress<'_>),
     ) -> Result<(), LifecycleError> {
         let (git, branch) = (self.repo.git(), &agent.branch);
         if !agent.branch_created || !git.has_ref(&branch.full_ref())? {
@@ -149,27 +149,27 @@ impl Session {
         }
         // Asked only now: of two branches that lead to the same commit, one has to stay.
         if holds_own_commits(&git, branch)? {
-            say(Progress::BranchKept { branch, why: "it has commits of its own" });
+            report(PurgeProgress::BranchKept { branch, why: "it has commits of its own" });
         } else if git.delete_branch(branch).is_ok() {
-            say(Progress::BranchDeleted(branch));
+            report(PurgeProgress::BranchDeleted(branch));
         } else {
-            say(Progress::BranchKept { branch, why: "it is in use elsewhere" });
+            report(PurgeProgress::BranchKept { branch, why: "it is in use elsewhere" });
         }
         Ok(())
     }
 
     /// Everything else: hooks, briefing, messages and the audit trail. What cannot be cleared is said, and the rest goes on.
-    fn clear_traces(&self, say: &mut dyn FnMut(Progress<'_>)) {
+    fn clear_traces(&self, report: &mut dyn FnMut(PurgeProgress<'_>)) {
         let mut warn = |problem: Option<String>| {
             if let Some(problem) = problem {
-                say(Progress::Warning(problem));
+                report(PurgeProgress::Warning(problem));
             }
         };
         match self.strip_briefing() {
             Ok(warnings) => warnings.into_iter().for_each(|warning| warn(Some(warning))),
             Err(error) => warn(Some(error.to_string())),
         }
-        for warning in cli_hooks::show_again(&self.repo, &self.receipt) {
+        for warning in cli_hooks::remove_shared(&self.repo, &self.receipt) {
             warn(Some(warning));
         }
         warn(self.clear_messages().err().map(|error| error.to_string()));
@@ -199,7 +199,7 @@ impl Session {
 }
 
 /// Makes git and the registry forget a worktree whose directory somebody else has deleted.
-fn forget(worktrees: &Worktrees, session: &Session, path: &Path, say: &mut dyn FnMut(Progress<'_>)) -> bool {
+fn forget(worktrees: &Worktrees, session: &Session, path: &Path, report: &mut dyn FnMut(PurgeProgress<'_>)) -> bool {
     let rows = worktrees.list(Some(&session.repo.root)).map(|listing| listing.worktrees);
     let row = rows.map(|rows| rows.into_iter().find(|row| row.path == path));
     let forgotten = match row {
@@ -210,7 +210,7 @@ fn forget(worktrees: &Worktrees, session: &Session, path: &Path, say: &mut dyn F
     match forgotten {
         Ok(()) => true,
         Err(error) => {
-            say(Progress::Kept { path, problem: error.to_string() });
+            report(PurgeProgress::Kept { path, problem: error.to_string() });
             false
         }
     }
@@ -233,8 +233,8 @@ pub fn find_stale(receipts: &Receipts) -> Result<Vec<Receipt>, LifecycleError> {
     let mut stale = Vec::new();
     for receipt in receipts.all()?.receipts {
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
-        let is_alive = match Seen::look(&tmux, &receipt) {
-            Ok(seen) => seen.is_some(),
+        let is_alive = match TmuxWindow::find(&tmux, &receipt) {
+            Ok(window) => window.is_some(),
             Err(TmuxError::NotInstalled) => false,
             Err(error) => return Err(error.into()),
         };

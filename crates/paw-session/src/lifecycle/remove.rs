@@ -12,7 +12,7 @@ use paw_core::{AgentId, AgentReceipt, BranchName};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;
 use paw_host::tmux::{Batch, TmuxCommand};
-use paw_worktree::{Removed, Worktrees};
+use paw_worktree::{RemovedWorktree, Worktrees};
 
 use super::{LifecycleError, Session};
 use crate::panes::SUPERVISOR;
@@ -20,7 +20,7 @@ use crate::{briefing, cli_hooks};
 
 /// How much goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RemoveAgent<'a> {
+pub struct RemoveAgentOptions<'a> {
     pub keep_worktree: bool,
     /// Also with uncommitted changes, which are stored first.
     pub force: bool,
@@ -33,7 +33,7 @@ pub struct RemoveAgent<'a> {
 pub struct RemovedAgent {
     pub agent: AgentReceipt,
     /// Nothing when the worktree was to be kept, or was gone already.
-    pub worktree: Option<Removed>,
+    pub worktree: Option<RemovedWorktree>,
 }
 
 impl Session {
@@ -42,7 +42,7 @@ impl Session {
         &self,
         worktrees: &Worktrees,
         branch: &str,
-        options: RemoveAgent<'_>,
+        options: RemoveAgentOptions<'_>,
     ) -> Result<RemovedAgent, LifecycleError> {
         let (agent, id) = self.require_agent(branch)?;
         if self.receipt.worktrees.len() == 1 {
@@ -53,8 +53,8 @@ impl Session {
         if goes && !options.force {
             require_clean(path)?;
         }
-        let seen = self.look()?;
-        let pane = seen.as_ref().and_then(|seen| seen.find(id.as_str())).map(|pane| pane.id.as_str());
+        let window = self.find_window()?;
+        let pane = window.as_ref().and_then(|window| window.find(id.as_str())).map(|pane| pane.id.as_str());
         let own = pane.filter(|pane| options.own_pane == Some(*pane));
         if let Some(pane) = pane.filter(|_| own.is_none()) {
             self.kill_pane(pane)?;
@@ -63,8 +63,8 @@ impl Session {
         cli_hooks::remove(&self.repo, &agent);
         self.revoke(&id)?;
         let worktree = if goes {
-            process::end(&process::living_in(path));
-            let force = self.take_briefing_out(path)? || options.force;
+            process::terminate(&process::processes_in(path));
+            let force = self.remove_briefing(path)? || options.force;
             Some(worktrees.remove_worktree(&self.repo.root, path, force)?)
         } else {
             None
@@ -74,16 +74,16 @@ impl Session {
             // Out of the way first, so that the others can be arranged while we still live.
             let _ = self.tmux.run(&TmuxCommand::new("break-pane").args(["-d", "-s", own]));
         }
-        if seen.is_some() {
-            self.arrange();
+        if window.is_some() {
+            self.rearrange_panes();
         }
         own.map_or(Ok(()), |own| self.kill_pane(own))?;
         Ok(RemovedAgent { agent, worktree })
     }
 
-    /// What is ours is nobody's loss. What somebody has written beside it has to be seen by git, although our rules hide
+    /// What is ours is nobody's loss. What somebody has written beside it has to be window by git, although our rules hide
     /// the name: then it is kept like any other work. Says whether there was something.
-    pub(super) fn take_briefing_out(&self, worktree: &Path) -> Result<bool, LifecycleError> {
+    pub(super) fn remove_briefing(&self, worktree: &Path) -> Result<bool, LifecycleError> {
         let files = briefing::remove(&self.repo, worktree)?.files;
         let left: Vec<_> =
             files.into_iter().filter(|file| file.exists()).map(PathBuf::into_os_string).collect();

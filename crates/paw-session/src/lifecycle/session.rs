@@ -1,14 +1,14 @@
-//! The session of a repository: its receipt, and the doors to what it describes.
+//! The session of a repository: its receipt, and the services to what it describes.
 
 use std::path::{Path, PathBuf};
 
 use paw_core::{Receipt, SessionStatus};
-use paw_host::git::{Repo, admin_dir_named_in, find_admin_dir};
+use paw_host::git::{Repo, find_linked_admin_dir, find_admin_dir};
 use paw_host::tmux::{Tmux, TmuxError};
 
 use super::LifecycleError;
-use super::window::Seen;
-use crate::receipts::{Listing, Receipts};
+use super::window::TmuxWindow;
+use crate::receipts::{ReceiptListing, Receipts};
 
 /// A session that was started in a repository and not purged.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Session {
 
     /// The session of the repository around a directory, found by looking at files alone. Nothing means only that git has
     /// to be asked, which takes longer than everything else.
-    pub fn find_at_a_glance(dir: &Path, receipts: &Receipts) -> Result<Option<Self>, LifecycleError> {
+    pub fn find_without_git(dir: &Path, receipts: &Receipts) -> Result<Option<Self>, LifecycleError> {
         match guess_repo(dir) {
             Some(repo) => {
                 let receipt = receipts.find_for_repo(&repo.root)?;
@@ -59,17 +59,17 @@ impl Session {
     }
 
     /// What tmux shows of it; nothing when it does not run. Without tmux nothing runs.
-    pub fn look(&self) -> Result<Option<Seen>, LifecycleError> {
-        match Seen::look(&self.tmux, &self.receipt) {
+    pub fn find_window(&self) -> Result<Option<TmuxWindow>, LifecycleError> {
+        match TmuxWindow::find(&self.tmux, &self.receipt) {
             Err(TmuxError::NotInstalled) => Ok(None),
             answer => Ok(answer?),
         }
     }
 
     /// What the session really is, and what tmux shows of it.
-    pub fn state(&self) -> Result<(SessionStatus, Option<Seen>), LifecycleError> {
-        let seen = self.look()?;
-        Ok((self.receipt.effective_status(|_| seen.is_some()), seen))
+    pub fn state(&self) -> Result<(SessionStatus, Option<TmuxWindow>), LifecycleError> {
+        let window = self.find_window()?;
+        Ok((self.receipt.effective_status(|_| window.is_some()), window))
     }
 
     /// Writes the receipt as it is to be from now on.
@@ -89,7 +89,7 @@ fn guess_repo(dir: &Path) -> Option<Repo> {
     let common_dir = if git.is_dir() {
         git
     } else {
-        let admin = admin_dir_named_in(worktree)?;
+        let admin = find_linked_admin_dir(worktree)?;
         admin.parent().filter(|parent| parent.ends_with("worktrees"))?.parent()?.to_path_buf()
     };
     let root = common_dir.parent().filter(|_| common_dir.ends_with(".git"))?.to_path_buf();
@@ -97,9 +97,9 @@ fn guess_repo(dir: &Path) -> Option<Repo> {
 }
 
 /// A receipt whose repository is gone from where it was, and whose worktrees belong to this one.
-fn find_moved(listing: &Listing, repo: &Repo) -> Option<Receipt> {
+fn find_moved(listing: &ReceiptListing, repo: &Repo) -> Option<Receipt> {
     let belongs = |worktree: &Path| {
-        let admin = admin_dir_named_in(worktree);
+        let admin = find_linked_admin_dir(worktree);
         admin.is_some_and(|admin| admin.starts_with(repo.common_dir.join("worktrees")))
             || find_admin_dir(&repo.common_dir, worktree).is_some()
     };

@@ -9,21 +9,21 @@ use jiff::{SignedDuration, Timestamp};
 use paw_broker::SessionId;
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
 use paw_host::clock;
-use paw_host::git::admin_dir_named_in;
+use paw_host::git::find_linked_admin_dir;
 use paw_view::{
-    BrokerView, CliState, Member, Members, PromptDelivery, SessionFacts, SessionView, Snapshot,
+    BrokerView, CliState, SessionMember, SessionMembers, PromptDelivery, SessionFacts, SessionView, SessionSnapshot,
     SupervisorView, ViewEvent, WorktreeState,
 };
 
-use super::window::Seen;
+use super::window::TmuxWindow;
 use super::{LifecycleError, Session, broker};
 use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
 /// The agents of a session, by name alone.
-pub fn members(receipt: &Receipt) -> Members {
+pub fn members(receipt: &Receipt) -> SessionMembers {
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-    agents.map(|(agent, id)| (id, Member::new(agent.branch.clone(), agent.cli.clone()))).collect()
+    agents.map(|(agent, id)| (id, SessionMember::new(agent.branch.clone(), agent.cli.clone()))).collect()
 }
 
 impl Session {
@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// The receipt compared with tmux, the disk and the broker. No git is run.
-    pub fn snapshot(&self) -> Result<Snapshot, LifecycleError> {
+    pub fn snapshot(&self) -> Result<SessionSnapshot, LifecycleError> {
         let receipt = &self.receipt;
         // The worktrees and the broker are checked while tmux answers.
         let (state, worktrees, answering) = thread::scope(|scope| {
@@ -57,8 +57,8 @@ impl Session {
             let (worktrees, answering) = beside.join().unwrap_or_else(|panic| resume_unwind(panic));
             (state, worktrees, answering)
         });
-        let (status, seen) = state?;
-        let pane = |mark: &str| seen.as_ref().and_then(|seen| seen.find(mark)).map(|pane| pane.id.clone());
+        let (status, window) = state?;
+        let pane = |mark: &str| window.as_ref().and_then(|window| window.find(mark)).map(|pane| pane.id.clone());
         let broker = receipt.has_broker().then(|| BrokerView {
             running: answering.is_some(),
             port: answering.as_deref().and_then(port).or(receipt.broker_port),
@@ -69,16 +69,16 @@ impl Session {
         let supervisor = receipt.supervisor.as_ref().map(|supervisor| SupervisorView {
             cli: supervisor.cli.clone(),
             pane: pane(SUPERVISOR),
-            state: cli_state(seen.as_ref(), SUPERVISOR),
+            state: cli_state(window.as_ref(), SUPERVISOR),
             prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
         });
         let agent =
-            |((agent, (id, member)), worktree): ((&AgentReceipt, (AgentId, Member)), WorktreeState)| {
-                let member = Member {
+            |((agent, (id, member)), worktree): ((&AgentReceipt, (AgentId, SessionMember)), WorktreeState)| {
+                let member = SessionMember {
                     worktree_path: Some(agent.worktree_path.clone()),
                     worktree: Some(worktree),
                     pane: pane(id.as_str()),
-                    process: Some(cli_state(seen.as_ref(), id.as_str())),
+                    process: Some(cli_state(window.as_ref(), id.as_str())),
                     prompt: Some(prompt(
                         agent.pending_boot_prompt.as_ref(),
                         agent.boot_prompt_problem.as_ref(),
@@ -93,18 +93,18 @@ impl Session {
             repository: self.repo.root.clone(),
             status: Some(status),
             recorded: Some(receipt.status),
-            tmux_running: Some(seen.is_some()),
+            tmux_running: Some(window.is_some()),
             mode: Some(receipt.mode),
             created_at: Some(receipt.created_at),
             broker,
         };
         let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
-        Ok(Snapshot { session, supervisor, agents })
+        Ok(SessionSnapshot { session, supervisor, agents })
     }
 }
 
 fn port(url: &str) -> Option<u16> {
-    paw_broker::endpoint::address(url).map(|address| address.port())
+    paw_broker::endpoint::parse_address(url).map(|address| address.port())
 }
 
 fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery {
@@ -115,11 +115,11 @@ fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery 
     }
 }
 
-fn cli_state(seen: Option<&Seen>, mark: &str) -> CliState {
-    match seen.and_then(|seen| seen.find(mark)) {
+fn cli_state(window: Option<&TmuxWindow>, mark: &str) -> CliState {
+    match window.and_then(|window| window.find(mark)) {
         None => CliState::Absent,
         Some(pane) if !pane.is_idle() => CliState::Running,
-        Some(pane) if !pane.dead && seen.is_some_and(|seen| is_young(seen, clock::now())) => {
+        Some(pane) if !pane.dead && window.is_some_and(|window| is_starting(window, clock::now())) => {
             CliState::Starting
         }
         Some(_) => CliState::Ended,
@@ -127,10 +127,10 @@ fn cli_state(seen: Option<&Seen>, mark: &str) -> CliState {
 }
 
 /// A login shell with all its files takes seconds on a busy machine.
-const YOUTH: SignedDuration = SignedDuration::from_secs(10);
+const STARTUP_GRACE: SignedDuration = SignedDuration::from_secs(10);
 
-fn is_young(seen: &Seen, now: Timestamp) -> bool {
-    seen.created.is_some_and(|created| now.duration_since(created) < YOUTH)
+fn is_starting(window: &TmuxWindow, now: Timestamp) -> bool {
+    window.created.is_some_and(|created| now.duration_since(created) < STARTUP_GRACE)
 }
 
 /// Read from git's own files: asking git itself takes longer than everything else together.
@@ -138,7 +138,7 @@ fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
     if !path.exists() {
         return WorktreeState::Missing;
     }
-    let Some(head) = admin_dir_named_in(path).and_then(|admin| fs::read_to_string(admin.join("HEAD")).ok())
+    let Some(head) = find_linked_admin_dir(path).and_then(|admin| fs::read_to_string(admin.join("HEAD")).ok())
     else {
         return WorktreeState::NotAWorktree;
     };
@@ -157,9 +157,9 @@ mod tests {
     #[test]
     fn a_shell_in_a_session_of_a_few_seconds_has_not_come_to_its_cli_yet() {
         let born = Timestamp::from_second(100).unwrap();
-        let seen = Seen { created: Some(born), ..Seen::default() };
-        assert!(is_young(&seen, born) && is_young(&seen, Timestamp::from_second(109).unwrap()));
-        assert!(!is_young(&seen, Timestamp::from_second(110).unwrap()));
-        assert!(!is_young(&Seen::default(), born));
+        let window = TmuxWindow { created: Some(born), ..TmuxWindow::default() };
+        assert!(is_starting(&window, born) && is_starting(&window, Timestamp::from_second(109).unwrap()));
+        assert!(!is_starting(&window, Timestamp::from_second(110).unwrap()));
+        assert!(!is_starting(&TmuxWindow::default(), born));
     }
 }

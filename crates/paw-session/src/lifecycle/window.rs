@@ -9,9 +9,9 @@ use crate::panes::{MARK, SESSION_MARK};
 
 /// A pane of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeenPane {
+pub struct WindowPane {
     pub id: String,
-    /// Whose pane it is; nothing for one that the user has opened.
+    /// LogOwner pane it is; nothing for one that the user has opened.
     pub mark: Option<String>,
     pub dead: bool,
     /// The program in front.
@@ -19,42 +19,42 @@ pub struct SeenPane {
     /// The first program of the pane.
     pid: Option<u32>,
     /// Where it is, for tmux: its session, window and number.
-    place: Place,
+    place: PaneIndex,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct PaneIndex {
     session: String,
     window: u32,
     number: u32,
 }
 
-impl SeenPane {
+impl WindowPane {
     /// Where a pane will be that is split off this one.
-    pub fn next_place(&self) -> String {
-        let Place { session, window, number } = &self.place;
+    pub fn next_target(&self) -> String {
+        let PaneIndex { session, window, number } = &self.place;
         format!("{session}{window}.{}", number + 1)
     }
 
     /// Whether nothing but a shell is left in it.
     pub fn is_idle(&self) -> bool {
         let is_shell = paw_agent::deliver::is_shell(&self.command);
-        self.dead || (is_shell && self.pid.and_then(process::find_script_in_front).is_none())
+        self.dead || (is_shell && self.pid.and_then(process::find_foreground_script).is_none())
     }
 }
 
 /// A session that runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct TmuxWindow {
     /// In the order of tmux.
-    pub panes: Vec<SeenPane>,
+    pub panes: Vec<WindowPane>,
     /// Since when tmux has it.
     pub created: Option<Timestamp>,
 }
 
-impl Seen {
+impl TmuxWindow {
     /// Looks at exactly this session. Nothing when tmux has none of the name, or one that somebody else has made.
-    pub fn look(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
+    pub fn find(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
             "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
         );
@@ -69,7 +69,7 @@ impl Seen {
         Ok(parse(&listing, receipt))
     }
 
-    pub fn find(&self, mark: &str) -> Option<&SeenPane> {
+    pub fn find(&self, mark: &str) -> Option<&WindowPane> {
         self.panes.iter().find(|pane| pane.mark.as_deref() == Some(mark))
     }
 
@@ -79,17 +79,17 @@ impl Seen {
     }
 }
 
-fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
+fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
     // A program may call itself anything, so it comes last.
     let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(9, '\t').collect()).collect();
     let panes = rows.iter().filter_map(|row| match row.as_slice() {
-        [id, window, number, dead, pid, _, _, mark, command] if id.starts_with('%') => Some(SeenPane {
+        [id, window, number, dead, pid, _, _, mark, command] if id.starts_with('%') => Some(WindowPane {
             id: (*id).to_owned(),
             mark: (!mark.is_empty()).then(|| (*mark).to_owned()),
             dead: *dead == "1",
             command: (*command).to_owned(),
             pid: pid.parse().ok(),
-            place: Place {
+            place: PaneIndex {
                 session: session_target(&receipt.session_name),
                 window: window.parse().ok()?,
                 number: number.parse().ok()?,
@@ -104,7 +104,7 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<Seen> {
     let session = of_session(6);
     // Sessions of before do not say which one they are.
     let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
-    (ours && !panes.is_empty()).then_some(Seen { panes, created })
+    (ours && !panes.is_empty()).then_some(TmuxWindow { panes, created })
 }
 
 #[cfg(test)]
@@ -126,13 +126,13 @@ mod tests {
         let listing = format!(
             "%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
         );
-        let seen = parse(&listing, &receipt).unwrap();
-        assert_eq!(seen.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
-        assert_eq!(seen.panes[1].next_place(), "=paw-app:0.2");
-        assert_eq!(seen.find("nobody"), None);
-        assert_eq!(seen.created, Timestamp::from_second(7).ok());
-        assert!(!seen.panes[0].is_idle() && seen.panes[1].is_idle() && seen.panes[2].is_idle());
-        assert!(seen.holds(Some("%9")) && !seen.holds(Some("%3")) && !seen.holds(None));
+        let window = parse(&listing, &receipt).unwrap();
+        assert_eq!(window.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
+        assert_eq!(window.panes[1].next_target(), "=paw-app:0.2");
+        assert_eq!(window.find("nobody"), None);
+        assert_eq!(window.created, Timestamp::from_second(7).ok());
+        assert!(!window.panes[0].is_idle() && window.panes[1].is_idle() && window.panes[2].is_idle());
+        assert!(window.holds(Some("%9")) && !window.holds(Some("%3")) && !window.holds(None));
     }
 
     #[test]

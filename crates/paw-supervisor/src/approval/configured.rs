@@ -4,7 +4,7 @@ use paw_core::PawError;
 use paw_core::config::{ApprovalLevel, AutoApproveConfig, SupervisorConfig};
 use paw_host::config::Layers;
 use paw_host::git::Repo;
-use paw_host::trust::{Subject, TrustStore};
+use paw_host::trust::{TrustSubject, TrustStore};
 
 use super::Rules;
 
@@ -12,7 +12,7 @@ use super::Rules;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configured {
     pub rules: Rules,
-    pub unapproved: Option<Subject>,
+    pub unapproved: Option<TrustSubject>,
 }
 
 /// The rules for agents in `repo`. A repository that nobody trusts can only make them stricter.
@@ -30,14 +30,14 @@ pub fn configured(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result<Co
 }
 
 /// What the repository's file allows that the user's own would not, as something to approve.
-pub fn wanted(layers: &Layers) -> Result<Option<Subject>, PawError> {
+pub fn wanted(layers: &Layers) -> Result<Option<TrustSubject>, PawError> {
     let merged = layers.resolve()?.supervisor.unwrap_or_default();
     let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
     let rule = |key: &str| {
         matches!(key, "supervisor.auto_approve.safe_commands" | "supervisor.common_dev_allowlist.extra")
     };
     let rules = layers.repo.needs_trust().into_iter().filter(|item| rule(&item.key));
-    let subject = rules.fold(Subject::new("approvals"), |subject, item| subject.with(item.key, item.value));
+    let subject = rules.fold(TrustSubject::new("approvals"), |subject, item| subject.with(item.key, item.value));
     let subject =
         loosened(&user, &merged).into_iter().fold(subject, |subject, (key, value)| subject.with(key, value));
     Ok((!subject.is_empty()).then_some(subject))

@@ -8,7 +8,7 @@ use paw_core::{BranchName, ProjectName};
 use paw_host::files::{self, Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo, StatusEntry};
 use paw_host::locks::WorktreesLock;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use paw_worktree::setup::{self, SetupStatus};
 use paw_worktree::{Preparation, copy};
 
@@ -61,7 +61,7 @@ pub fn prepare(
     on_line: &mut dyn FnMut(&str),
 ) -> Result<(), GateError> {
     if !repo.bare {
-        copy::copy_along(&preparation.copy, &repo.root, dir)?;
+        copy::copy_ignored(&preparation.copy, &repo.root, dir)?;
     }
     let made = setup::run(&preparation.setup, dir, branch, |line| on_line(line));
     match made.status {
@@ -76,7 +76,7 @@ pub fn prepare(
 pub(super) fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     let project = ProjectName::from_path(&repo.root);
     let real = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
-    let key = Subject::new("checkouts").with("repository", real.as_os_str().as_bytes()).fingerprint();
+    let key = TrustSubject::new("checkouts").with("repository", real.as_os_str().as_bytes()).fingerprint();
     let short = key.as_str().get(..12).unwrap_or_default();
     dirs.data().checkouts().join(format!("{project}-{short}"))
 }

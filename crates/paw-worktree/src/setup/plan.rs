@@ -6,40 +6,40 @@ use std::time::Duration;
 use paw_core::config::{Layer, PawConfig};
 use paw_core::text;
 use paw_host::git::Repo;
-use paw_host::trust::{Subject, TrustError, TrustStore};
+use paw_host::trust::{TrustSubject, TrustError, TrustStore};
 
-use super::script::{self, Found, Script};
+use super::script::{self, ScriptLookup, Script};
 
 /// The steps in their order. Made by [`plan`]; what comes from the repository is not approved at first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetupPlan {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<SetupStep>,
     pub(super) limit: Option<Duration>,
     /// What the repository wants to run.
-    subject: Option<Subject>,
+    subject: Option<TrustSubject>,
     pub(super) approved: bool,
 }
 
 /// Whether a plan may run as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust<'a> {
+pub enum SetupTrust<'a> {
     /// There is nothing to run.
     Nothing,
     Trusted,
     /// The user has to say yes to this first.
-    NeedsApproval(&'a Subject),
+    NeedsApproval(&'a TrustSubject),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SetupStep {
     /// What it is called when something is said about it: the command, or the script's path in the repository.
     pub(super) name: String,
-    pub(super) action: Action,
+    pub(super) action: StepAction,
     pub(super) from_repository: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum StepAction {
     Shell(String),
     Script(Script),
     /// It is there but will not be run, and this is why.
@@ -51,40 +51,40 @@ pub(super) enum Action {
 pub fn plan(config: &PawConfig, repository: &Layer, main_checkout: &Path) -> SetupPlan {
     let from_repository = repository.needs_trust().iter().any(|item| item.key == "worktree.setup_commands");
     let commands = config.worktree.setup_commands.iter().filter(|command| !command.trim().is_empty());
-    let mut steps: Vec<Step> = commands.map(|command| command_step(command, from_repository)).collect();
-    if let Some((name, found)) = script::find(main_checkout) {
+    let mut steps: Vec<SetupStep> = commands.map(|command| command_step(command, from_repository)).collect();
+    if let Some((name, found)) = script::find_script(main_checkout) {
         let (action, from_repository) = match found {
-            Found::Script(script) => (Action::Script(script), true),
-            Found::Refused(reason) => (Action::Refused(reason), false),
+            ScriptLookup::Script(script) => (StepAction::Script(script), true),
+            ScriptLookup::Refused(reason) => (StepAction::Refused(reason), false),
         };
-        steps.push(Step { name: name.to_owned(), action, from_repository });
+        steps.push(SetupStep { name: name.to_owned(), action, from_repository });
     }
     let seconds = config.worktree.setup_timeout_secs;
     let limit = (seconds > 0).then(|| Duration::from_secs(seconds));
     SetupPlan { subject: subject(&steps), steps, limit, approved: false }
 }
 
-fn command_step(command: &str, from_repository: bool) -> Step {
-    Step {
+fn command_step(command: &str, from_repository: bool) -> SetupStep {
+    SetupStep {
         name: text::line(command.trim()).into_owned(),
-        action: Action::Shell(command.to_owned()),
+        action: StepAction::Shell(command.to_owned()),
         from_repository,
     }
 }
 
 /// Everything of the repository that decides what would happen: commands, script, and who reads the script.
-fn subject(steps: &[Step]) -> Option<Subject> {
+fn subject(steps: &[SetupStep]) -> Option<TrustSubject> {
     let wanted = steps.iter().filter(|step| step.from_repository);
-    let subject = wanted.fold(Subject::new("setup"), |subject, step| match &step.action {
-        Action::Shell(command) => subject.with("setup command", command.as_str()),
-        Action::Script(script) => {
+    let subject = wanted.fold(TrustSubject::new("setup"), |subject, step| match &step.action {
+        StepAction::Shell(command) => subject.with("setup command", command.as_str()),
+        StepAction::Script(script) => {
             let how = if script.runs_itself { "by its own interpreter" } else { "by sh" };
             subject
                 .with("setup script", step.name.as_str())
                 .with("which is run", how)
                 .with("and says", script.content.clone())
         }
-        Action::Refused(_) => subject,
+        StepAction::Refused(_) => subject,
     });
     (!subject.is_empty()).then_some(subject)
 }
@@ -100,15 +100,15 @@ impl SetupPlan {
     }
 
     /// What the repository wants to run, approved or not.
-    pub fn subject(&self) -> Option<&Subject> {
+    pub fn subject(&self) -> Option<&TrustSubject> {
         self.subject.as_ref()
     }
 
-    pub fn trust(&self) -> Trust<'_> {
+    pub fn trust(&self) -> SetupTrust<'_> {
         match &self.subject {
-            _ if self.steps.is_empty() => Trust::Nothing,
-            Some(subject) if !self.approved => Trust::NeedsApproval(subject),
-            _ => Trust::Trusted,
+            _ if self.steps.is_empty() => SetupTrust::Nothing,
+            Some(subject) if !self.approved => SetupTrust::NeedsApproval(subject),
+            _ => SetupTrust::Trusted,
         }
     }
 

@@ -6,33 +6,33 @@ use paw_core::config::PawConfig;
 use paw_host::git::{self, Git, Repo};
 use paw_host::tmux::{self, Tmux};
 
-use super::Check;
+use super::DoctorCheck;
 use crate::context::Context;
 
 const GROUP: &str = "Environment";
 const INSTALL_GIT: &str = "brew install git, or sudo apt install git";
 const INSTALL_TMUX: &str = "brew install tmux, or sudo apt install tmux";
 
-pub(super) fn check(context: &Context, repo: &Result<Option<Repo>, PawError>) -> Vec<Check> {
+pub(super) fn check(context: &Context, repo: &Result<Option<Repo>, PawError>) -> Vec<DoctorCheck> {
     let git = match Git::at(&context.cwd).version() {
-        Ok(version) if version < git::MINIMUM => {
-            Check::ok(GROUP, "git", format!("{version}, older than {}", git::MINIMUM)).fail(INSTALL_GIT)
+        Ok(version) if version < git::MINIMUM_VERSION => {
+            DoctorCheck::ok(GROUP, "git", format!("{version}, older than {}", git::MINIMUM_VERSION)).fail(INSTALL_GIT)
         }
-        Ok(version) => Check::ok(GROUP, "git", version.to_string()),
-        Err(error) => Check::ok(GROUP, "git", error.to_string()).fail(INSTALL_GIT),
+        Ok(version) => DoctorCheck::ok(GROUP, "git", version.to_string()),
+        Err(error) => DoctorCheck::ok(GROUP, "git", error.to_string()).fail(INSTALL_GIT),
     };
     let tmux = match Tmux::default().version() {
-        Ok(version) if version < tmux::MINIMUM => {
-            Check::ok(GROUP, "tmux", format!("{version}, older than {}", tmux::MINIMUM)).fail(INSTALL_TMUX)
+        Ok(version) if version < tmux::MINIMUM_VERSION => {
+            DoctorCheck::ok(GROUP, "tmux", format!("{version}, older than {}", tmux::MINIMUM_VERSION)).fail(INSTALL_TMUX)
         }
-        Ok(version) => Check::ok(GROUP, "tmux", version.to_string()),
-        Err(error) => Check::ok(GROUP, "tmux", error.to_string()).fail(INSTALL_TMUX),
+        Ok(version) => DoctorCheck::ok(GROUP, "tmux", version.to_string()),
+        Err(error) => DoctorCheck::ok(GROUP, "tmux", error.to_string()).fail(INSTALL_TMUX),
     };
     vec![git, tmux, check_repo(repo)]
 }
 
-fn check_repo(repo: &Result<Option<Repo>, PawError>) -> Check {
-    let check = |detail: String| Check::ok(GROUP, "repository", detail);
+fn check_repo(repo: &Result<Option<Repo>, PawError>) -> DoctorCheck {
+    let check = |detail: String| DoctorCheck::ok(GROUP, "repository", detail);
     match repo {
         Ok(Some(repo)) if repo.bare => check(format!("{} is bare", repo.root.display()))
             .warn("sessions need a checkout: git worktree add ../checkout <branch>, then work there"),
@@ -51,22 +51,22 @@ fn check_repo(repo: &Result<Option<Repo>, PawError>) -> Check {
     }
 }
 
-pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<Check> {
+pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<DoctorCheck> {
     const GROUP: &str = "CLIs";
     let found = detect_clis(&config.clis, &context.search_path);
     let mut checks: Vec<_> = found
         .clis
         .iter()
-        .map(|cli| Check::ok(GROUP, &cli.binary_name, format!("{}, {}", cli.path.display(), cli.source)))
+        .map(|cli| DoctorCheck::ok(GROUP, &cli.binary_name, format!("{}, {}", cli.path.display(), cli.source)))
         .collect();
     if found.clis.is_empty() {
         checks.push(
-            Check::ok(GROUP, "AI CLIs", "none found on PATH")
+            DoctorCheck::ok(GROUP, "AI CLIs", "none found on PATH")
                 .warn("install one (claude, codex, gemini, …), or git paw add-cli <name> <command>"),
         );
     }
     checks.extend(found.missing.iter().map(|missing| {
-        Check::ok(GROUP, &missing.name, format!("command '{}' not found", missing.command))
+        DoctorCheck::ok(GROUP, &missing.name, format!("command '{}' not found", missing.command))
             .warn(format!("install it, or git paw remove-cli {}", missing.name))
     }));
     for (key, name) in [
@@ -78,7 +78,7 @@ pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<Check> {
             && !found.clis.iter().any(|cli| cli.binary_name == *name)
         {
             checks.push(
-                Check::ok(GROUP, key, format!("names '{name}', which was not found"))
+                DoctorCheck::ok(GROUP, key, format!("names '{name}', which was not found"))
                     .warn(format!("install it, or set {key} to one of the CLIs above")),
             );
         }

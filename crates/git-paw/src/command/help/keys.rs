@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use paw_core::config::{Key, PawConfig, Shape};
+use paw_core::config::{ConfigKey, PawConfig, KeyShape};
 
 const ABOUT: &str = "\
 # Every key
@@ -25,14 +25,14 @@ pub(super) fn page() -> String {
 }
 
 /// A section and those inside of it.
-fn sections(path: &str, key: &Key, page: &mut String) {
+fn sections(path: &str, key: &ConfigKey, page: &mut String) {
     let (name, keys) = match key.shape {
-        Shape::Value { .. } => return,
-        Shape::Section(keys) => (path.to_owned(), keys),
-        Shape::Entries { keys, .. } => (format!("{path}.<name>"), keys),
+        KeyShape::Value { .. } => return,
+        KeyShape::Section(keys) => (path.to_owned(), keys),
+        KeyShape::Entries { keys, .. } => (format!("{path}.<name>"), keys),
     };
     let _ = write!(page, "\n## `[{name}]`\n\n{}.\n\n", sentence(&key.help()));
-    if let Shape::Entries { example, .. } = key.shape {
+    if let KeyShape::Entries { example, .. } = key.shape {
         let _ = write!(page, "There may be several, each with a name of yours: `[{path}.{example}]`.\n\n");
     }
     table(keys, page);
@@ -41,10 +41,10 @@ fn sections(path: &str, key: &Key, page: &mut String) {
     }
 }
 
-fn table(keys: &[Key], page: &mut String) {
+fn table(keys: &[ConfigKey], page: &mut String) {
     page.push_str("| key | default | what it does |\n|---|---|---|\n");
     for key in keys {
-        if let Shape::Value { sample, is_default } = key.shape {
+        if let KeyShape::Value { sample, is_default } = key.shape {
             let value = cell(&sample().to_string());
             let value = if is_default { format!("`{value}`") } else { format!("none, such as `{value}`") };
             let _ = writeln!(page, "| `{}` | {value} | {} |", key.name, cell(&key.help()));

@@ -7,13 +7,13 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::{DifferenceKind, Git};
 use paw_screen::text::Text;
-use paw_supervisor::sweep::{self, Swept};
-use paw_view::{AgentView, Member, Observation, SessionView};
+use paw_supervisor::sweep::{self, AgentSnapshot};
+use paw_view::{AgentView, SessionMember, Observation, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 
-fn swept(context: &Context) -> Result<Vec<Swept>, PawError> {
+fn swept(context: &Context) -> Result<Vec<AgentSnapshot>, PawError> {
     sweep::sweep(&context.require_session()?, clock::now())
 }
 
@@ -34,7 +34,7 @@ pub(super) fn snapshot(lines: usize, context: &Context) -> Result<(), PawError> 
 }
 
 pub(super) fn capture(agent: &str, lines: usize, context: &Context) -> Result<(), PawError> {
-    let one = sweep::require(swept(context)?, agent)?;
+    let one = sweep::require_agent(swept(context)?, agent)?;
     if context.output.wants_json() {
         let document = json!({"agent": one.id, "state": one.known.state.name(), "screen": one.tail(lines)});
         return context.output.document(&document);
@@ -43,14 +43,14 @@ pub(super) fn capture(agent: &str, lines: usize, context: &Context) -> Result<()
 }
 
 /// An agent wrote it; nothing in it may reach the terminal as a control character.
-fn screen(one: &Swept, lines: usize, context: &Context) -> Result<(), PawError> {
+fn screen(one: &AgentSnapshot, lines: usize, context: &Context) -> Result<(), PawError> {
     one.tail(lines).lines().try_for_each(|line| context.output.say(Text::line(line).as_str()))
 }
 
 /// What every agent is doing, or only those that are stuck.
 pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError> {
     let session = context.require_session()?;
-    let mut view = sweep::view(&session, clock::now())?;
+    let mut view = sweep::load_view(&session, clock::now())?;
     if context.output.wants_json() {
         session.add_messages(&mut view);
     }
@@ -75,7 +75,7 @@ pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError
 /// An agent of the session that was looked at.
 struct Row<'a> {
     agent: &'a AgentView,
-    member: &'a Member,
+    member: &'a SessionMember,
     seen: &'a Observation,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn worktrees(context: &Context) -> Result<(), PawError> {
         rows.push((one, Some((changed.count(), commit))));
     }
     if context.output.wants_json() {
-        let row = |(one, facts): &(Swept, Option<(usize, String)>)| {
+        let row = |(one, facts): &(AgentSnapshot, Option<(usize, String)>)| {
             json!({
                 "agent": one.id, "branch": one.branch, "worktree": one.worktree,
                 "changed": facts.as_ref().map(|(changed, _)| changed),
@@ -122,7 +122,7 @@ pub(super) fn worktrees(context: &Context) -> Result<(), PawError> {
         };
         return context.output.document(&rows.iter().map(row).collect::<Vec<_>>());
     }
-    let row = |(one, facts): &(Swept, Option<(usize, String)>)| {
+    let row = |(one, facts): &(AgentSnapshot, Option<(usize, String)>)| {
         let (changed, commit) = match facts {
             Some((changed, commit)) => (changed.to_string(), Text::line(commit).as_str().to_owned()),
             None => ("-".to_owned(), "its worktree is gone".to_owned()),
@@ -151,7 +151,7 @@ pub(super) fn inbox(since: u64, context: &Context) -> Result<(), PawError> {
     }
     if context.output.wants_json() {
         let message =
-            |stored: &paw_broker::Stored| json!({"seq": stored.seq, "message": stored.message.to_json()});
+            |stored: &paw_broker::StoredMessage| json!({"seq": stored.seq, "message": stored.message.to_json()});
         let messages: Vec<_> = waiting.iter().map(message).collect();
         return context.output.document(&json!({"messages": messages, "last_seq": page.last_seq}));
     }

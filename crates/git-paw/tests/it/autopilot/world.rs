@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use paw_testkit::{Ran, Sandbox, TestRepo, git};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, git};
 use serde_json::Value;
 
 use crate::paw::paw;
@@ -99,15 +99,15 @@ impl World {
         );
     }
 
-    pub(super) fn autopilot(&self, args: &[&str]) -> Ran {
+    pub(super) fn autopilot(&self, args: &[&str]) -> RunOutput {
         let mut all = vec!["autopilot"];
         all.extend(args);
         let ran = paw(&self.sandbox, &self.repo.root, &all);
-        Ran { stdout: self.without_times(&ran.stdout), ..ran }
+        RunOutput { stdout: self.without_times(&ran.stdout), ..ran }
     }
 
     /// The usual way: task 42, nobody asked, nothing pushed.
-    pub(super) fn run(&self) -> Ran {
+    pub(super) fn run(&self) -> RunOutput {
         self.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push"])
     }
 

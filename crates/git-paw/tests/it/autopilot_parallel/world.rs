@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use paw_testkit::{Ran, Sandbox, TestRepo, git};
+use paw_testkit::{RunOutput, Sandbox, TestRepo, git};
 use serde_json::{Value, json};
 
 use crate::paw::paw;
@@ -67,12 +67,12 @@ impl World {
         self.sandbox.write("home/.config/git-paw/config.toml", &config);
     }
 
-    pub(super) fn autopilot(&self, args: &[&str]) -> Ran {
+    pub(super) fn autopilot(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, &[&["autopilot"], args].concat())
     }
 
     /// Nobody asked, nothing pushed.
-    pub(super) fn run(&self, args: &[&str]) -> Ran {
+    pub(super) fn run(&self, args: &[&str]) -> RunOutput {
         self.autopilot(&[args, &["--no-confirm", "--no-push"]].concat())
     }
 

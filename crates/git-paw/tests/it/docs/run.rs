@@ -12,7 +12,7 @@ use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::AgentId;
 use paw_core::paths::PawDir;
-use paw_testkit::{AgentLook, Ran, Sandbox, TestRepo};
+use paw_testkit::{AgentLook, RunOutput, Sandbox, TestRepo};
 
 use super::blocks::{Kind, Step, matches, steps};
 use super::load_page;
@@ -79,7 +79,7 @@ impl Reader {
     }
 
     /// The command and its flags have to exist, more cannot be said here.
-    fn look_at(&self, command: &str) -> Ran {
+    fn look_at(&self, command: &str) -> RunOutput {
         let path = format!("PATH={}:$PATH; ", self.sandbox.root().join("bin/stubs").display());
         let script = format!("set -o pipefail; {path}{command}");
         self.sandbox.run(&self.dir, "bash", ["-c", &script])

@@ -214,8 +214,8 @@ fn automatic_approval_is_off_without_its_section() {
 
 #[test]
 fn every_word_of_a_choice_is_in_the_help_of_its_key() {
-    let help = |keys: &[crate::config::Key], name: &str| {
-        keys.iter().find(|key| key.name == name).map(crate::config::Key::help).unwrap()
+    let help = |keys: &[crate::config::ConfigKey], name: &str| {
+        keys.iter().find(|key| key.name == name).map(crate::config::ConfigKey::help).unwrap()
     };
     let all = [
         (

@@ -17,9 +17,9 @@ fn uncommented(text: &str) -> String {
 
 fn top_level() -> impl Iterator<Item = String> {
     PawConfig::KEYS.iter().map(|key| match &key.shape {
-        Shape::Value { .. } => format!("# {} = ", key.name),
-        Shape::Section(_) => format!("# [{}]", key.name),
-        Shape::Entries { example, .. } => format!("# [{}.{example}]", key.name),
+        KeyShape::Value { .. } => format!("# {} = ", key.name),
+        KeyShape::Section(_) => format!("# [{}]", key.name),
+        KeyShape::Entries { example, .. } => format!("# [{}.{example}]", key.name),
     })
 }
 
@@ -207,15 +207,15 @@ fn line_endings_and_byte_order_mark_are_kept() {
 }
 
 /// The values of the table that are defaults, and not examples.
-fn keep_defaults(table: &mut toml::Table, keys: &[Key]) {
+fn keep_defaults(table: &mut toml::Table, keys: &[ConfigKey]) {
     table.retain(|name, value| {
         let key = keys.iter().find(|key| key.name == name).expect("the file has only known keys");
         match (&key.shape, value) {
-            (Shape::Value { sample, is_default }, value) => {
+            (KeyShape::Value { sample, is_default }, value) => {
                 assert_eq!(&sample(), value, "{name}");
                 *is_default
             }
-            (Shape::Section(keys), toml::Value::Table(inner)) => {
+            (KeyShape::Section(keys), toml::Value::Table(inner)) => {
                 keep_defaults(inner, keys);
                 true
             }

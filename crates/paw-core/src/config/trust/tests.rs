@@ -1,4 +1,4 @@
-use crate::config::{Approval, PawConfig, Shape, SupervisorConfig, parse};
+use crate::config::{Approval, KeyShape, PawConfig, SupervisorConfig, parse};
 
 fn items(text: &str) -> Vec<String> {
     let layer = parse(text, "config.toml").unwrap();
@@ -161,9 +161,9 @@ fn the_keys_named_here_exist_in_the_schema() {
                 .find(|key| key.name == name)
                 .unwrap_or_else(|| panic!("{path} is not in the schema"));
             match &key.shape {
-                Shape::Value { .. } => {}
-                Shape::Section(inner) => keys = inner,
-                Shape::Entries { keys: inner, .. } => (keys, skip) = (inner, true),
+                KeyShape::Value { .. } => {}
+                KeyShape::Section(inner) => keys = inner,
+                KeyShape::Entries { keys: inner, .. } => (keys, skip) = (inner, true),
             }
         }
     }

@@ -19,14 +19,14 @@ const LONGEST_LINE: usize = 16 * 1024 * 1024;
 impl Command {
     /// Starts it and returns at once. Everything it starts carries `mark`, by which [`super::super::end_marked`] finds
     /// it again, even after we have died.
-    pub fn start(&self, mark: &str) -> Result<Running, ProcessError> {
+    pub fn start(&self, mark: &str) -> Result<RunningCommand, ProcessError> {
         let watch = Stopwatch::start();
         let cookie = tree::Cookie::named(mark);
         let (bell, rope) = io::pipe().map_err(|source| lost(self, source))?;
         let mut child = spawn(self, Terminal::Hidden, Some(&cookie))?;
         let ears = listen(&mut child, self)?.with_bell(bell);
         let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), rope: Arc::new(rope) };
-        Ok(Running { command: self.clone(), child, cookie, ears, stopper, watch, over: false })
+        Ok(RunningCommand { command: self.clone(), child, cookie, ears, stopper, watch, over: false })
     }
 }
 
@@ -52,7 +52,7 @@ impl Stopper {
 
 /// How a program that was followed has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Followed {
+pub struct FollowOutcome {
     pub exit: Exit,
     /// We ended it, with everything it had started.
     pub stopped: bool,
@@ -60,7 +60,7 @@ pub struct Followed {
 
 /// A program that runs. Dropped without having been followed to its end, it is killed with everything it has started.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCommand {
     command: Command,
     child: Child,
     cookie: tree::Cookie,
@@ -70,7 +70,7 @@ pub struct Running {
     over: bool,
 }
 
-impl Running {
+impl RunningCommand {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -84,7 +84,7 @@ impl Running {
     pub fn follow(
         mut self,
         mut on_line: impl FnMut(Stream, &[u8]) -> ControlFlow<()>,
-    ) -> Result<Followed, ProcessError> {
+    ) -> Result<FollowOutcome, ProcessError> {
         let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
         let mut phase = Phase::Running;
         let mut ended: Option<Stopwatch> = None;
@@ -133,7 +133,7 @@ impl Running {
         let exit = self.child.wait().map(exit_of).map_err(|source| lost(&self.command, source))?;
         self.over = true;
         trace(&self.command, exit, &self.watch);
-        Ok(Followed { exit, stopped })
+        Ok(FollowOutcome { exit, stopped })
     }
 }
 
@@ -147,7 +147,7 @@ fn left(phase: &Phase, ended: Option<&Stopwatch>) -> Option<Duration> {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if self.over {
             return;
@@ -205,7 +205,7 @@ mod tests {
         let expected = [(Stream::Out, "a"), (Stream::Out, "b"), (Stream::Err, "c")]
             .map(|(from, text)| (from, text.to_owned()));
         assert_eq!(lines, expected);
-        assert_eq!(followed.unwrap(), Followed { exit: Exit::Code(3), stopped: false });
+        assert_eq!(followed.unwrap(), FollowOutcome { exit: Exit::Code(3), stopped: false });
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
         let mark = unique("chatty");
         let running = sh("(while true; do echo noise; done) & exit 0").start(&mark).unwrap();
         let followed = running.follow(|_, _| ControlFlow::Continue(()));
-        assert_eq!(followed.unwrap(), Followed { exit: Exit::Code(0), stopped: false });
+        assert_eq!(followed.unwrap(), FollowOutcome { exit: Exit::Code(0), stopped: false });
         crate::process::end_marked(&mark);
     }
 

@@ -3,10 +3,10 @@
 use clap::Args;
 use paw_autopilot::work::{Work, WorkError};
 use paw_core::PawError;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, run_at};
+use super::{JsonArgs, current_run};
 use crate::approval::Consent;
 use crate::context::Context;
 
@@ -15,12 +15,12 @@ use crate::context::Context;
 #[command(after_help = "Examples:\n  git paw autopilot abort")]
 pub(crate) struct AbortArgs {
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(super) common: JsonArgs,
 }
 
 pub(crate) fn abort(context: &Context) -> Result<Value, PawError> {
-    let approves = |subject: &Subject| run_at::approves(subject, Consent::Ask, context);
-    let mut work = match Work::load(run_at::site(context)?, &approves) {
+    let approves = |subject: &TrustSubject| current_run::approves(subject, Consent::Ask, context);
+    let mut work = match Work::load(current_run::site(context)?, &approves) {
         Err(WorkError::NoRun) => {
             return Ok(json!({"message": "no autopilot run is under way here", "hadWorkflow": false}));
         }

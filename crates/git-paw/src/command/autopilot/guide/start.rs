@@ -3,10 +3,10 @@
 use clap::Args;
 use paw_autopilot::work::{Relaxation, Wishes, Work, plan};
 use paw_core::PawError;
-use paw_host::trust::Subject;
+use paw_host::trust::TrustSubject;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, run_at, view};
+use super::{JsonArgs, answer, current_run};
 use crate::approval::Consent;
 use crate::context::Context;
 
@@ -41,12 +41,12 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(super) common: JsonArgs,
 }
 
 /// What is begun.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Start {
+pub(crate) struct StartOptions {
     pub(crate) task: Option<String>,
     pub(crate) tag: Option<String>,
     pub(crate) max_attempts: Option<u32>,
@@ -56,8 +56,8 @@ pub(crate) struct Start {
 }
 
 impl StartArgs {
-    pub(super) fn wanted(&self) -> Start {
-        Start {
+    pub(super) fn wanted(&self) -> StartOptions {
+        StartOptions {
             task: self.task.clone(),
             tag: self.tag.clone(),
             max_attempts: self.max_attempts,
@@ -72,8 +72,8 @@ impl StartArgs {
     }
 }
 
-pub(crate) fn start(wanted: &Start, consent: Consent, context: &Context) -> Result<Value, PawError> {
-    let site = run_at::site(context)?;
+pub(crate) fn start(wanted: &StartOptions, consent: Consent, context: &Context) -> Result<Value, PawError> {
+    let site = current_run::site(context)?;
     let wishes = Wishes {
         task: wanted.task.clone(),
         tag: wanted.tag.clone(),
@@ -84,10 +84,10 @@ pub(crate) fn start(wanted: &Start, consent: Consent, context: &Context) -> Resu
         ..Wishes::default()
     };
     let plan = plan(&site, &wishes, &[])?;
-    let approves = |subject: &Subject| run_at::approves(subject, consent, context);
+    let approves = |subject: &TrustSubject| current_run::approves(subject, consent, context);
     let work = Work::begin(site, &plan, wishes, &approves)?;
     let branch = work.run.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
-    let mut answer = view::answer(&work, &format!("began task {}: {}{branch}", plan.task_id, plan.title))?;
+    let mut answer = answer::answer(&work, &format!("began task {}: {}{branch}", plan.task_id, plan.title))?;
     answer["subtasks"] = json!(
         work.run.steps.iter().map(|step| json!({"id": step.id, "title": step.title})).collect::<Vec<_>>()
     );

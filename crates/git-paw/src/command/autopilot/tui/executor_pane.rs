@@ -8,12 +8,12 @@ use paw_agent::deliver::{Look, is_shell};
 use paw_autopilot::tasks::{TagName, TaskProject};
 use paw_autopilot::work::{PauseWish, Site};
 use paw_core::PawError;
-use paw_host::process::{find_script_in_front, shell_quote};
-use paw_host::tmux::{Paste, Tmux, TmuxCommand, TmuxError};
-use paw_screen::autopilot::Order;
+use paw_host::process::{find_foreground_script, shell_quote};
+use paw_host::tmux::{PasteMode, Tmux, TmuxCommand, TmuxError};
+use paw_screen::autopilot::NavigatorCommand;
 
-use super::picture::is_at_work;
-use super::{TuiArgs, called};
+use super::project_reader::is_running;
+use super::{TuiArgs, command_name};
 use crate::context::Context;
 
 /// The pane option of a pane that a navigator is in.
@@ -23,8 +23,8 @@ const EXECUTOR: &str = "@paw_executor";
 /// Below this many columns the pane goes below the navigator.
 const SIDE_BY_SIDE: u16 = 70;
 /// How often and how long a shell is looked at until it has begun. One that was done in between is idle all the time.
-const TAKEN_LOOKS: u32 = 40;
-const TAKEN_PAUSE: Duration = Duration::from_millis(50);
+const START_POLLS: u32 = 40;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct ExecutorPane {
@@ -39,22 +39,22 @@ pub(super) struct ExecutorPane {
 
 /// Why an order was not carried out.
 #[derive(Debug)]
-pub(super) struct Refused(pub(super) String);
+pub(super) struct OrderError(pub(super) String);
 
-impl From<PawError> for Refused {
+impl From<PawError> for OrderError {
     fn from(error: PawError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<TmuxError> for Refused {
+impl From<TmuxError> for OrderError {
     fn from(error: TmuxError) -> Self {
         Self(error.to_string())
     }
 }
 
 /// The pane as it is now.
-struct Seen {
+struct PaneInfo {
     id: String,
     program: String,
     idle: bool,
@@ -69,7 +69,7 @@ impl ExecutorPane {
         context: &Context,
     ) -> Result<Self, PawError> {
         let program = paw_host::process::own_program()?;
-        let program = called(&program, &context.search_path);
+        let program = command_name(&program, &context.search_path);
         Ok(Self { tmux, own, root: site.project.root.clone(), program, options: args.options.clone() })
     }
 
@@ -79,7 +79,7 @@ impl ExecutorPane {
         self.require().map(drop)
     }
 
-    fn find(&self) -> Result<Option<Seen>, PawError> {
+    fn find(&self) -> Result<Option<PaneInfo>, PawError> {
         let format = format!(
             "#{{{EXECUTOR}}}\t#{{pane_id}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{pane_current_command}}"
         );
@@ -88,7 +88,7 @@ impl ExecutorPane {
     }
 
     /// The pane, made anew where somebody has closed it.
-    fn require(&self) -> Result<Seen, PawError> {
+    fn require(&self) -> Result<PaneInfo, PawError> {
         if let Some(seen) = self.find()? {
             return Ok(seen);
         }
@@ -113,11 +113,11 @@ impl ExecutorPane {
     }
 
     /// Does what was asked for and says what became of it.
-    pub(super) fn carry_out(&self, order: &Order) -> Result<String, Refused> {
+    pub(super) fn carry_out(&self, order: &NavigatorCommand) -> Result<String, OrderError> {
         match order {
-            Order::Start { task, tag } => {
+            NavigatorCommand::Start { task, tag } => {
                 // It ends up on a command line, and the file it comes from was written by anybody.
-                let tag = TagName::new(tag.as_str()).map_err(|error| Refused(error.to_string()))?;
+                let tag = TagName::new(tag.as_str()).map_err(|error| OrderError(error.to_string()))?;
                 let words = [task.clone(), format!("--tag={tag}"), "--executor-mode".to_owned()];
                 let pane = self.type_command(&words)?;
                 if self.options.iter().any(|option| option == "--no-confirm") {
@@ -126,15 +126,15 @@ impl ExecutorPane {
                 self.tmux.run(&TmuxCommand::new("select-pane").args(["-t", &pane]))?;
                 Ok(format!("task {task} asks in the other pane before it starts"))
             }
-            Order::Resume => {
+            NavigatorCommand::Resume => {
                 self.type_command(&["--resume".to_owned(), "--executor-mode".to_owned()])?;
                 Ok("the run goes on in the other pane".to_owned())
             }
-            Order::Pause => self.pause(),
+            NavigatorCommand::Pause => self.pause(),
         }
     }
 
-    fn type_command(&self, words: &[String]) -> Result<String, Refused> {
+    fn type_command(&self, words: &[String]) -> Result<String, OrderError> {
         let pane = self.require()?;
         if !pane.idle {
             return Err(busy(&pane.program));
@@ -144,17 +144,17 @@ impl ExecutorPane {
         let look = Look::take(&self.tmux, &pane.id)?;
         // Whatever somebody has begun to type there is not a part of it.
         let keys = format!("\u{15}{line}\r");
-        if !self.tmux.paste_if(&pane.id, &look.condition(), keys.as_bytes(), Paste::Keys)? {
+        if !self.tmux.paste_if(&pane.id, &look.condition(), keys.as_bytes(), PasteMode::Keys)? {
             return Err(busy(&look.program));
         }
-        self.wait_until_taken();
+        self.wait_until_started();
         Ok(pane.id)
     }
 
     /// A shell needs a moment to begin. Whatever were typed meanwhile would answer the questions of what it begins.
-    fn wait_until_taken(&self) {
-        for _ in 0..TAKEN_LOOKS {
-            thread::sleep(TAKEN_PAUSE);
+    fn wait_until_started(&self) {
+        for _ in 0..START_POLLS {
+            thread::sleep(POLL_INTERVAL);
             if !matches!(self.find(), Ok(Some(pane)) if pane.idle) {
                 break;
             }
@@ -162,10 +162,10 @@ impl ExecutorPane {
     }
 
     /// Wherever the run is at work, it notices.
-    fn pause(&self) -> Result<String, Refused> {
+    fn pause(&self) -> Result<String, OrderError> {
         let project = TaskProject::at(&self.root);
-        if !is_at_work(&project) {
-            return Err(Refused("nobody works on the run now".to_owned()));
+        if !is_running(&project) {
+            return Err(OrderError("nobody works on the run now".to_owned()));
         }
         PauseWish::ask(&project).map_err(PawError::from)?;
         Ok("the run pauses; p resumes it".to_owned())
@@ -199,18 +199,18 @@ fn mark(words: &[&str]) -> TmuxCommand {
     TmuxCommand::new("set-option").arg("-p").args(words)
 }
 
-fn busy(program: &str) -> Refused {
-    Refused(format!("the other pane is busy with '{program}'"))
+fn busy(program: &str) -> OrderError {
+    OrderError(format!("the other pane is busy with '{program}'"))
 }
 
 /// One line of tmux's listing, if it is the pane of this navigator. A program may call itself anything, so it comes last.
-fn read(line: &str, own: &str) -> Option<Seen> {
+fn read(line: &str, own: &str) -> Option<PaneInfo> {
     let mut fields = line.splitn(5, '\t');
     let (mark, id, dead) = (fields.next()?, fields.next()?, fields.next()?);
     let pid: Option<u32> = fields.next()?.parse().ok();
     let program = fields.next()?;
-    let shell = is_shell(program) && pid.and_then(find_script_in_front).is_none();
-    let seen = || Seen { id: id.to_owned(), program: program.to_owned(), idle: dead == "1" || shell };
+    let shell = is_shell(program) && pid.and_then(find_foreground_script).is_none();
+    let seen = || PaneInfo { id: id.to_owned(), program: program.to_owned(), idle: dead == "1" || shell };
     (mark == own && id.starts_with('%')).then(seen)
 }
 

@@ -4,22 +4,22 @@ use paw_core::PawError;
 use paw_host::clock;
 use paw_screen::text::Text;
 use paw_session::lifecycle::status;
-use paw_view::{AgentView, Conflict, SessionView, ViewEvent};
+use paw_view::{AgentView, ConflictView, SessionView, ViewEvent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::sets::ToolSet::Coordination;
+use super::super::tool_sets::ToolSet::Coordination;
 use super::super::tool::{Effect, Tool};
 use super::Nothing;
 use crate::command::inbox::{self, InboxArgs};
-use crate::command::say::{self, What};
+use crate::command::say::{self, MessageArgs};
 use crate::context::Context;
 
 /// Clients give up on a call after a minute.
 const LONGEST_WAIT: u64 = 50;
-/// What a model can take in at once.
-const USUAL_PAGE: u64 = 50;
+/// MessageArgs a model can take in at once.
+const DEFAULT_PAGE: u64 = 50;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -38,7 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "The messages for you, oldest first; `more` says that there are further ones. Reading removes nothing: pass \
              `last_seq` of the answer as `since` next time.",
             |args: ReadInbox, context| {
-                let limit = usize::try_from(args.limit.unwrap_or(USUAL_PAGE)).unwrap_or(usize::MAX).max(1);
+                let limit = usize::try_from(args.limit.unwrap_or(DEFAULT_PAGE)).unwrap_or(usize::MAX).max(1);
                 inbox::page(&args.into(), limit, context)
             },
         ),
@@ -74,7 +74,7 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum MessageKind {
     Status,
     Intent,
     Artifact,
@@ -87,8 +87,8 @@ enum Kind {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Say {
-    /// What kind of message it is
-    r#type: Kind,
+    /// MessageArgs kind of message it is
+    r#type: MessageKind,
     /// The message itself; for intent what you plan, for blocked what you need
     text: Option<String>,
     /// status, artifact: one word, such as working or done
@@ -108,11 +108,11 @@ struct Say {
 }
 
 fn say(args: Say, context: &Context) -> Result<Value, PawError> {
-    say::answer(&what(args)?, context)
+    say::answer(&message_args(args)?, context)
 }
 
 /// The message that is meant. A field it needs and does not have is named.
-fn what(args: Say) -> Result<What, PawError> {
+fn message_args(args: Say) -> Result<MessageArgs, PawError> {
     let Say { r#type: kind, text, status, to, files, exports, re, seconds } = args;
     let need = |name: &str, value: Option<String>| {
         let word = format!("{kind:?}").to_lowercase();
@@ -122,17 +122,17 @@ fn what(args: Say) -> Result<What, PawError> {
         })
     };
     Ok(match kind {
-        Kind::Status => What::Status { status: need("status", status)?, message: text, phase: None },
-        Kind::Artifact => What::Artifact { status: need("status", status)?, exports, files },
-        Kind::Blocked => What::Blocked { needs: need("text", text)?, from: need("to", to)? },
-        Kind::Question => What::Question { question: need("text", text)? },
-        Kind::Intent => {
+        MessageKind::Status => MessageArgs::Status { status: need("status", status)?, message: text, phase: None },
+        MessageKind::Artifact => MessageArgs::Artifact { status: need("status", status)?, exports, files },
+        MessageKind::Blocked => MessageArgs::Blocked { needs: need("text", text)?, from: need("to", to)? },
+        MessageKind::Question => MessageArgs::Question { question: need("text", text)? },
+        MessageKind::Intent => {
             need("files", files.first().cloned())?;
-            let ttl = seconds.unwrap_or(paw_broker::message::Intent::DEFAULT_SECONDS);
-            What::Intent { files, summary: need("text", text)?, ttl }
+            let ttl = seconds.unwrap_or(paw_broker::message::IntentMessage::DEFAULT_SECONDS);
+            MessageArgs::Intent { files, summary: need("text", text)?, ttl }
         }
-        Kind::Answer => What::Answer { agent: need("to", to)?, answer: need("text", text)?, re },
-        Kind::Feedback => What::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] },
+        MessageKind::Answer => MessageArgs::Answer { agent: need("to", to)?, answer: need("text", text)?, re },
+        MessageKind::Feedback => MessageArgs::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] },
     })
 }
 
@@ -182,7 +182,7 @@ fn line(raw: &str) -> String {
     Text::line(raw).to_string()
 }
 
-fn conflict(conflict: &Conflict) -> Value {
+fn conflict(conflict: &ConflictView) -> Value {
     json!({"kind": conflict.kind.word(), "file": line(&conflict.file), "lines": conflict.lines,
         "agents": conflict.agents, "since": conflict.since.to_string(),
         "story": Text::new(&conflict.details).as_str()})
@@ -200,8 +200,8 @@ fn agent(agent: &AgentView) -> Value {
 mod tests {
     use super::*;
 
-    fn said(value: Value) -> Result<What, PawError> {
-        what(serde_json::from_value(value).unwrap())
+    fn parse(value: Value) -> Result<MessageArgs, PawError> {
+        message_args(serde_json::from_value(value).unwrap())
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             (json!({"type": "intent", "text": "x"}), "files"),
             (json!({"type": "answer", "to": "a"}), "text"),
         ] {
-            let error = said(message).unwrap_err().to_string();
+            let error = parse(message).unwrap_err().to_string();
             assert!(error.contains(&format!("needs `{name}`")), "{error}");
         }
     }

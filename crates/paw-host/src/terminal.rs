@@ -14,7 +14,7 @@ pub fn is_hung_up(terminal: impl AsFd) -> bool {
 }
 
 /// Returns when the other end is gone, or when that can never be known.
-pub fn wait_for_hang_up(terminal: impl AsFd) {
+pub fn wait_for_hangup(terminal: impl AsFd) {
     while matches!(look(&terminal, None), Ok(false) | Err(Errno::INTR | Errno::AGAIN)) {}
 }
 
@@ -38,7 +38,7 @@ mod tests {
         writer.write_all(b"key").unwrap();
         assert!(!is_hung_up(&reader), "somebody has typed");
         let waiting = thread::spawn(move || {
-            wait_for_hang_up(&reader);
+            wait_for_hangup(&reader);
             is_hung_up(&reader)
         });
         drop(writer);

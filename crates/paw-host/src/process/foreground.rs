@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// this cannot be known. `leader` is the terminal's first process.
 ///
 /// A program that is a shell script has the shell's own name, and would be taken for a bare shell.
-pub fn find_script_in_front(leader: u32) -> Option<PathBuf> {
+pub fn find_foreground_script(leader: u32) -> Option<PathBuf> {
     script(&system::command_line(system::foreground(leader)?)?)
 }
 

@@ -6,18 +6,18 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use super::Script;
+use super::ScriptFile;
 
 /// Runs a line of a POSIX shell in our place. Returns only when that is not possible.
-pub fn become_shell_line(line: &str) -> io::Error {
+pub fn exec_shell_line(line: &str) -> io::Error {
     std::process::Command::new("/bin/sh").args(["-c", line]).exec()
 }
 
 /// Runs a script in our place by what its first line names, which is told that it is called `name`. Whoever looks at our
 /// terminal then finds that name, and not the shell's. Any other program keeps its own name.
-pub fn become_script(name: &str, program: &Path, arguments: &[OsString], search_path: &OsStr) -> io::Error {
+pub fn exec_script(name: &str, program: &Path, arguments: &[OsString], search_path: &OsStr) -> io::Error {
     // One program for many commands does what its name says.
-    let script = Script::read(program, search_path)
+    let script = ScriptFile::read(program, search_path)
         .filter(|script| !script.interpreter_names().iter().any(|name| name == "busybox"));
     match script {
         Some(script) => std::process::Command::new(&script.interpreter)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use super::living::ourselves;
+use super::in_directory::ourselves;
 use super::tree::{self, Signal};
 use crate::clock::Stopwatch;
 
@@ -33,7 +33,7 @@ pub fn end_children() -> usize {
 
 /// Ends the programs that this process runs for a limited time, with everything they have started, and no others: git is
 /// left to finish what it is at.
-pub fn end_limited() -> usize {
+pub fn end_time_limited() -> usize {
     if cfg!(not(target_os = "linux")) {
         // Nobody can tell there which they are.
         return end_children();

@@ -20,7 +20,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// A process at work in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LivingProcess {
+pub struct ProcessInfo {
     pub pid: u32,
     /// As a person would type it, or the bare name where the arguments cannot be read.
     pub command_line: String,
@@ -30,7 +30,7 @@ pub struct LivingProcess {
 }
 
 /// Every process that works in `dir` or below it, by id. The directory may have been deleted under them.
-pub fn living_in(dir: &Path) -> Vec<LivingProcess> {
+pub fn processes_in(dir: &Path) -> Vec<ProcessInfo> {
     let dir = real_path(dir);
     let spared = ourselves();
     let mut found: Vec<_> = system::processes()
@@ -42,7 +42,7 @@ pub fn living_in(dir: &Path) -> Vec<LivingProcess> {
 }
 
 /// Asks the processes and everything they started to end, then makes them. Returns those that are still there.
-pub fn end(processes: &[LivingProcess]) -> Vec<LivingProcess> {
+pub fn terminate(processes: &[ProcessInfo]) -> Vec<ProcessInfo> {
     let spared = ourselves();
     let mut trees = BTreeSet::new();
     for process in processes.iter().filter(|process| is_still(process)) {
@@ -76,7 +76,7 @@ fn wait_for_end(pids: &BTreeSet<u32>, limit: Duration) -> bool {
     }
 }
 
-fn is_still(process: &LivingProcess) -> bool {
+fn is_still(process: &ProcessInfo) -> bool {
     tree::is_running(process.pid) && (process.born.is_none() || system::born(process.pid) == process.born)
 }
 
@@ -108,10 +108,10 @@ mod system {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     use std::path::PathBuf;
 
-    use super::LivingProcess;
+    use super::ProcessInfo;
     use crate::process::shell_quote;
 
-    pub(super) fn processes() -> Vec<LivingProcess> {
+    pub(super) fn processes() -> Vec<ProcessInfo> {
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
         entries
             .filter_map(Result::ok)
@@ -121,7 +121,7 @@ mod system {
                 if is_tmux_server(pid) {
                     return None;
                 }
-                Some(LivingProcess {
+                Some(ProcessInfo {
                     pid,
                     command_line: command_line(pid)?,
                     cwd: undeleted(cwd),
@@ -182,13 +182,13 @@ mod system {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use super::{LivingProcess, Program};
+    use super::{ProcessInfo, Program};
     use crate::process::Command;
 
     /// `lsof` may hang on a network disk that went away.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    pub(super) fn processes() -> Vec<LivingProcess> {
+    pub(super) fn processes() -> Vec<ProcessInfo> {
         let asked = Command::new("lsof").args(["-w", "-d", "cwd", "-Fpn0"]).time_limit(PATIENCE).capture();
         let Ok(answer) = asked else { return Vec::new() };
         let answered = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).time_limit(PATIENCE).capture();
@@ -202,7 +202,7 @@ mod system {
                     return None;
                 }
                 let command_line = program.map_or_else(|| pid.to_string(), |program| program.args);
-                Some(LivingProcess { pid, command_line, cwd, born: None })
+                Some(ProcessInfo { pid, command_line, cwd, born: None })
             })
             .collect()
     }
@@ -292,7 +292,7 @@ mod tests {
         let spared = ourselves();
         assert!(spared.contains(&std::process::id()));
         assert!(spared.contains(&std::os::unix::process::parent_id()));
-        assert!(living_in(Path::new("/")).iter().all(|process| !spared.contains(&process.pid)));
+        assert!(processes_in(Path::new("/")).iter().all(|process| !spared.contains(&process.pid)));
     }
 
     /// A process that is reaped whatever the test does.
@@ -313,10 +313,10 @@ mod tests {
         }
     }
 
-    fn wait_for(dir: &Path, count: usize) -> Vec<LivingProcess> {
+    fn wait_for(dir: &Path, count: usize) -> Vec<ProcessInfo> {
         let watch = Stopwatch::start();
         loop {
-            let found = living_in(dir);
+            let found = processes_in(dir);
             if found.len() == count {
                 return found;
             }
@@ -336,7 +336,7 @@ mod tests {
         let found = wait_for(&dir.path().join("tree"), 1);
         assert_eq!(found[0].pid, inside.0.id());
         assert!(found[0].cwd.ends_with("tree/below"));
-        let named = || living_in(&dir.path().join("tree"))[0].command_line == "sleep 1000";
+        let named = || processes_in(&dir.path().join("tree"))[0].command_line == "sleep 1000";
         let watch = Stopwatch::start();
         while !named() {
             assert!(watch.elapsed() < Duration::from_secs(20));
@@ -368,12 +368,12 @@ mod tests {
             }
             assert!(watch.elapsed() < Duration::from_secs(20));
         };
-        let found = living_in(dir.path());
+        let found = processes_in(dir.path());
         assert!(found.iter().any(|process| process.pid == stubborn.0.id()), "{found:?}");
-        assert_eq!(end(&found), []);
+        assert_eq!(terminate(&found), []);
         stubborn.0.wait().unwrap();
         assert!(!tree::is_running(child));
-        assert_eq!(living_in(dir.path()), []);
+        assert_eq!(processes_in(dir.path()), []);
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         let mut found = wait_for(dir.path(), 1);
         if let Some(born) = &mut found[0].born {
             *born += 1;
-            assert_eq!(end(&found), []);
+            assert_eq!(terminate(&found), []);
             assert!(tree::is_running(inside.0.id()));
         }
     }
