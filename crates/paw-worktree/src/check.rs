@@ -12,12 +12,12 @@ const MIB: u64 = 1024 * 1024;
 
 /// A request whose words are sound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments {
+pub struct CreateArguments {
     pub branch: BranchName,
     pub name: String,
 }
 
-pub fn arguments(request: &CreateRequest) -> Result<Arguments, WorktreeError> {
+pub fn check_arguments(request: &CreateRequest) -> Result<CreateArguments, WorktreeError> {
     if request.repo_path.as_os_str().is_empty() {
         return Err(WorktreeError::NoRepositoryPath);
     }
@@ -26,7 +26,7 @@ pub fn arguments(request: &CreateRequest) -> Result<Arguments, WorktreeError> {
         Some(name) => worktree_name(name)?,
         None => branch.last_segment().to_owned(),
     };
-    Ok(Arguments { branch, name })
+    Ok(CreateArguments { branch, name })
 }
 
 /// A name is part of a directory's name, so it must not lead anywhere else.
@@ -45,7 +45,7 @@ fn worktree_name(name: &str) -> Result<String, WorktreeError> {
 }
 
 /// What the repository is called in the names of its worktrees.
-pub fn project(repo: &Repo) -> ProjectName {
+pub fn project_name(repo: &Repo) -> ProjectName {
     let name = repo.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match (repo.bare, name.strip_suffix(".git")) {
         (true, Some(stem)) if !stem.is_empty() => ProjectName::from_path(&repo.root.with_file_name(stem)),
@@ -58,12 +58,12 @@ pub fn project(repo: &Repo) -> ProjectName {
 }
 
 /// Where a worktree goes when nobody says: beside the repository.
-pub fn directory(repo: &Repo, name: &str) -> PathBuf {
-    beside(repo).join(format!("{}-{name}", project(repo)))
+pub fn default_directory(repo: &Repo, name: &str) -> PathBuf {
+    parent_directory(repo).join(format!("{}-{name}", project_name(repo)))
 }
 
 /// The directory that holds the repository.
-pub fn beside(repo: &Repo) -> &Path {
+pub fn parent_directory(repo: &Repo) -> &Path {
     repo.root.parent().unwrap_or(&repo.root)
 }
 
@@ -74,7 +74,7 @@ pub fn required_bytes(tree_bytes: u64) -> u64 {
 
 /// Whether there is so much room that nobody needs to add up the files of the tree, which takes a while: four times
 /// what the repository's own checkout takes for each of the `worktrees`, and a gibibyte.
-pub fn is_plenty(free: u64, checkout_bytes: Option<u64>, worktrees: u64) -> bool {
+pub fn has_ample_space(free: u64, checkout_bytes: Option<u64>, worktrees: u64) -> bool {
     let Some(bytes) = checkout_bytes else { return false };
     free >= bytes.saturating_mul(4).saturating_mul(worktrees).saturating_add(1024 * MIB)
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn refusal(branch: &str, name: Option<&str>) -> String {
-        let refused = arguments(&request(branch, name)).unwrap_err().report();
+        let refused = check_arguments(&request(branch, name)).unwrap_err().report();
         format!("{}: {}", refused.code, refused.message)
     }
 
@@ -107,8 +107,8 @@ mod tests {
         ];
         insta::assert_snapshot!(refusals.join("\n"), @r"
         INVALID_ARGUMENT: Invalid branch name: 'feature/bad..name' contains '..'
-        INVALID_ARGUMENT: Worktree name cannot contain path separators
-        INVALID_ARGUMENT: Worktree name cannot contain path separators
+        INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
+        INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
         INVALID_ARGUMENT: Invalid worktree name: '..' means another directory
         INVALID_ARGUMENT: Invalid worktree name: ' ' is empty
         INVALID_ARGUMENT: Invalid worktree name: '-rf' starts with '-'
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn without_a_name_it_is_the_last_part_of_the_branch() {
-        assert_eq!(arguments(&request("feature/new-thing", None)).unwrap().name, "new-thing");
+        assert_eq!(check_arguments(&request("feature/new-thing", None)).unwrap().name, "new-thing");
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         let directory = |root: &str, bare| {
             let root = PathBuf::from(root);
             let repo = Repo { common_dir: root.clone(), root, worktree: None, bare };
-            directory(&repo, "x").display().to_string()
+            default_directory(&repo, "x").display().to_string()
         };
         assert_eq!(directory("/home/user/project", false), "/home/user/project-x");
         assert_eq!(directory("/srv/app.git", true), "/srv/app-x");
@@ -135,9 +135,9 @@ mod tests {
 
     #[test]
     fn plenty_of_room_grows_with_the_checkout_and_the_number_of_worktrees() {
-        assert!(is_plenty(1100 * MIB, Some(10 * MIB), 1));
-        assert!(!is_plenty(1100 * MIB, Some(10 * MIB), 10));
-        assert!(!is_plenty(u64::MAX, None, 1));
+        assert!(has_ample_space(1100 * MIB, Some(10 * MIB), 1));
+        assert!(!has_ample_space(1100 * MIB, Some(10 * MIB), 10));
+        assert!(!has_ample_space(u64::MAX, None, 1));
         assert_eq!(required_bytes(100 * MIB), 106 * MIB);
     }
 }

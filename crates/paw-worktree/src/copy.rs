@@ -29,12 +29,12 @@ use paw_core::text::plural;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::GitError;
 
-use gather::{Item, Kind, Top};
+use gather::{CopyItem, EntryKind, IgnoredRoot};
 use patterns::Patterns;
-use transfer::{Transfer, Way};
+use transfer::{CopyMethod, Transfer};
 
 /// More would wait for the same disk.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Why nothing was copied, or not everything. One file that cannot be read is no error but a [`SkipReason`].
 #[derive(Debug, thiserror::Error)]
@@ -108,43 +108,47 @@ pub struct CopyReport {
 ///
 /// Patterns are written as in `.gitignore`. One without a slash is not looked for inside directories that are
 /// ignored as a whole: `.env` means those of the project, not those of its dependencies. `**/.env` means all.
-pub fn copy_along(patterns: &[String], from: &Path, to: &Path) -> Result<CopyReport, CopyError> {
+pub fn copy_ignored(patterns: &[String], from: &Path, to: &Path) -> Result<CopyReport, CopyError> {
     let patterns = Patterns::parse(patterns)?;
     if patterns.is_empty() {
         return Ok(CopyReport::default());
     }
     let gathered = gather::gather(&patterns, from, to)?;
     let mut report = CopyReport { skipped: gathered.skipped, ..CopyReport::default() };
-    let mut places = Places::new(from, to);
-    let outcome = fill(gathered.tops, &mut places, &mut report);
-    places.settle();
+    let mut dirs = TargetDirs::new(from, to);
+    let outcome = copy_selected(gathered.roots, &mut dirs, &mut report);
+    dirs.finish();
     report.skipped.sort_by(|left, right| left.0.cmp(&right.0));
     outcome.map(|()| report)
 }
 
-fn fill(mut tops: Vec<Top>, places: &mut Places<'_>, report: &mut CopyReport) -> Result<(), CopyError> {
+fn copy_selected(
+    mut roots: Vec<IgnoredRoot>,
+    dirs: &mut TargetDirs<'_>,
+    report: &mut CopyReport,
+) -> Result<(), CopyError> {
     // A rule may be about directories only, so they have to be there when git is asked.
-    tops.retain(|top| match places.make(top.dir()) {
+    roots.retain(|root| match dirs.create(root.dir()) {
         Ok(()) => true,
         Err(reason) => {
-            report.skipped.push((top.path.clone(), reason));
+            report.skipped.push((root.path.clone(), reason));
             false
         }
     });
     let mut files = Vec::new();
-    for item in ignored::allowed_in(places.to, tops, &mut report.skipped)? {
-        match places.make(item.dir()) {
-            Ok(()) if item.kind == Kind::Directory => places.keep(item.path),
+    for item in ignored::select_ignored_in(dirs.to, roots, &mut report.skipped)? {
+        match dirs.create(item.dir()) {
+            Ok(()) if item.kind == EntryKind::Directory => dirs.keep(item.path),
             Ok(()) => files.push(item),
             Err(reason) => report.skipped.push((item.path, reason)),
         }
     }
-    copy_files(&files, places.from, places.to, report)
+    copy_files(&files, dirs.from, dirs.to, report)
 }
 
 /// Several at a time, because most files are small and most of the time is waiting.
-fn copy_files(files: &[Item], from: &Path, to: &Path, report: &mut CopyReport) -> Result<(), CopyError> {
-    let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, MOST_THREADS);
+fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyReport) -> Result<(), CopyError> {
+    let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, MAX_THREADS);
     let (next, transfer) = (AtomicUsize::new(0), Transfer::new());
     let total = Mutex::new((report, None));
     thread::scope(|scope| {
@@ -160,7 +164,7 @@ fn copy_files(files: &[Item], from: &Path, to: &Path, report: &mut CopyReport) -
                             next.store(files.len(), Ordering::Relaxed);
                             full = Some(item.path.clone());
                         }
-                        Err(error) => own.skipped.push((item.path.clone(), reason_of(&error))),
+                        Err(error) => own.skipped.push((item.path.clone(), skip_reason(&error))),
                     }
                 }
                 let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -177,10 +181,10 @@ fn copy_files(files: &[Item], from: &Path, to: &Path, report: &mut CopyReport) -
 }
 
 impl CopyReport {
-    fn count(&mut self, done: transfer::Done) {
+    fn count(&mut self, done: transfer::CopiedFile) {
         self.files += 1;
         self.bytes += done.bytes;
-        self.reflinked += u64::from(done.way == Way::Shared);
+        self.reflinked += u64::from(done.method == CopyMethod::Reflinked);
     }
 
     fn add(&mut self, other: Self) {
@@ -195,7 +199,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-fn reason_of(error: &io::Error) -> SkipReason {
+fn skip_reason(error: &io::Error) -> SkipReason {
     match error.kind() {
         io::ErrorKind::AlreadyExists => SkipReason::Exists,
         io::ErrorKind::InvalidInput => SkipReason::Special,
@@ -204,7 +208,7 @@ fn reason_of(error: &io::Error) -> SkipReason {
 }
 
 /// The directories of the new worktree: real ones, never links, made when they are needed.
-struct Places<'a> {
+struct TargetDirs<'a> {
     from: &'a Path,
     to: &'a Path,
     known: BTreeMap<PathBuf, Result<(), SkipReason>>,
@@ -212,22 +216,22 @@ struct Places<'a> {
     kept: BTreeSet<PathBuf>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> TargetDirs<'a> {
     fn new(from: &'a Path, to: &'a Path) -> Self {
         Self { from, to, known: BTreeMap::new(), made: BTreeSet::new(), kept: BTreeSet::new() }
     }
 
-    fn make(&mut self, dir: &Path) -> Result<(), SkipReason> {
+    fn create(&mut self, dir: &Path) -> Result<(), SkipReason> {
         let Some(parent) = dir.parent() else { return Ok(()) };
         if let Some(known) = self.known.get(dir) {
             return known.clone();
         }
-        let outcome = self.make(parent).and_then(|()| self.make_one(dir));
+        let outcome = self.create(parent).and_then(|()| self.create_one(dir));
         self.known.insert(dir.to_path_buf(), outcome.clone());
         outcome
     }
 
-    fn make_one(&mut self, dir: &Path) -> Result<(), SkipReason> {
+    fn create_one(&mut self, dir: &Path) -> Result<(), SkipReason> {
         let place = self.to.join(dir);
         match fs::create_dir(&place) {
             Ok(()) => {
@@ -249,7 +253,7 @@ impl<'a> Places<'a> {
 
     /// Gives the directories we made the permissions of their originals, innermost first because one may be
     /// read-only, and takes those away that nothing needed.
-    fn settle(&self) {
+    fn finish(&self) {
         for dir in self.made.iter().rev() {
             let place = self.to.join(dir);
             if !self.kept.contains(dir) && fs::remove_dir(&place).is_ok() {

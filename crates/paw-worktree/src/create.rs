@@ -5,8 +5,8 @@
 //! process (`recover`).
 
 mod batch;
-mod order;
-mod vacant;
+mod plan;
+mod stale;
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -17,16 +17,16 @@ use paw_host::git::{self, BranchSource, Git, GitError, Repo};
 use paw_host::locks::WorktreesLock;
 use paw_host::trust::{TrustError, TrustStore};
 
-pub(crate) use order::{BranchRule, Order, real_path};
+pub(crate) use plan::{BranchRule, CreatePlan, real_path};
 
 use crate::check;
 use crate::copy::{self, CopyReport};
 use crate::crash;
 use crate::error::WorktreeError;
 use crate::id::WorktreeId;
-use crate::registry::{Status, Worktree};
+use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::rescue;
-use crate::service::{Operation, Worktrees, now, repository_name, require_repository};
+use crate::service::{OperationGuard, Worktrees, now, repository_path, require_repository};
 use crate::setup::{self, SetupOutcome, SetupPlan, SetupStatus};
 
 /// What somebody asks for, as they wrote it.
@@ -57,7 +57,7 @@ impl CreateRequest {
 
 /// How far a creation has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CreateStep {
     CheckingOut,
     FillingSubmodules,
     Rebasing,
@@ -65,8 +65,8 @@ pub enum Step {
 
 /// A worktree that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Created {
-    pub worktree: Worktree,
+pub struct CreatedWorktree {
+    pub worktree: ManagedWorktree,
     pub repo: Repo,
     /// What did not work and does not matter enough to undo everything, such as a submodule that cannot be fetched.
     pub notes: Vec<String>,
@@ -82,7 +82,7 @@ pub struct Preparation {
 
 impl Preparation {
     /// What the configuration asks for. Steps of the repository itself need approval before they run.
-    pub fn planned(config: &PawConfig, repository: &Layer, repo: &Repo) -> Self {
+    pub fn from_config(config: &PawConfig, repository: &Layer, repo: &Repo) -> Self {
         Self { copy: config.worktree.copy.clone(), setup: setup::plan(config, repository, &repo.root) }
     }
 
@@ -94,8 +94,8 @@ impl Preparation {
 
 /// A worktree that was made ready, as far as that worked.
 #[derive(Debug)]
-pub struct Prepared {
-    pub worktree: Worktree,
+pub struct PreparedWorktree {
+    pub worktree: ManagedWorktree,
     pub copy: CopyReport,
     pub setup: SetupOutcome,
     /// What could not be brought along.
@@ -107,31 +107,31 @@ impl Worktrees {
     pub fn create(
         &self,
         request: &CreateRequest,
-        on_step: &mut dyn FnMut(Step),
-    ) -> Result<Created, WorktreeError> {
-        let order = order(request)?;
-        let half = self.register(&order, 1)?;
-        self.complete(half, on_step)
+        on_step: &mut dyn FnMut(CreateStep),
+    ) -> Result<CreatedWorktree, WorktreeError> {
+        let plan = plan_for(request)?;
+        let registered = self.register(&plan, 1)?;
+        self.complete(registered, on_step)
     }
 
     /// Several at once, each of them made or refused by itself: registered one after the other, checked out side by side.
-    pub fn create_many(&self, requests: &[CreateRequest]) -> Vec<Result<Created, WorktreeError>> {
-        self.complete_all(requests.iter().map(order), &|| {})
+    pub fn create_many(&self, requests: &[CreateRequest]) -> Vec<Result<CreatedWorktree, WorktreeError>> {
+        self.create_all(requests.iter().map(plan_for), &|| {})
     }
 
     /// Brings ignored files along and runs the setup. A setup that fails is remembered; the worktree stays.
     pub fn prepare(
         &self,
-        created: &Created,
+        created: &CreatedWorktree,
         preparation: &Preparation,
         on_line: impl FnMut(&str),
-    ) -> Result<Prepared, WorktreeError> {
+    ) -> Result<PreparedWorktree, WorktreeError> {
         let row = &created.worktree;
         let mut notes = Vec::new();
         let copy = if preparation.copy.is_empty() || created.repo.bare {
             CopyReport::default()
         } else {
-            copy::copy_along(&preparation.copy, &created.repo.root, &row.path).unwrap_or_else(|error| {
+            copy::copy_ignored(&preparation.copy, &created.repo.root, &row.path).unwrap_or_else(|error| {
                 tracing::warn!("{error}");
                 notes.push(error.to_string());
                 CopyReport::default()
@@ -148,64 +148,79 @@ impl Worktrees {
             self.registry.set_setup(&row.id, &outcome)?;
             outcome
         };
-        Ok(Prepared { worktree: Worktree { setup: setup.clone(), ..row.clone() }, copy, setup, notes })
+        Ok(PreparedWorktree {
+            worktree: ManagedWorktree { setup: setup.clone(), ..row.clone() },
+            copy,
+            setup,
+            notes,
+        })
     }
 
     /// Branch, path and disk; then the row, the branch and git's registration. `pending` worktrees, this one included,
     /// still have to find room on the disk.
-    pub(crate) fn register(&self, order: &Order, pending: u64) -> Result<Half, WorktreeError> {
+    pub(crate) fn register(
+        &self,
+        plan: &CreatePlan,
+        pending: u64,
+    ) -> Result<RegisteredWorktree, WorktreeError> {
         self.recover()?;
-        let lock = WorktreesLock::wait(&order.repo.common_dir)?;
-        let git = order.repo.git();
+        let lock = WorktreesLock::wait(&plan.repo.common_dir)?;
+        let git = plan.repo.git();
         let state =
-            self.free_branch(order, git.branch_state(&order.branch, &order.repo.common_dir)?, &lock)?;
-        let (source, start) = order.source(&git, &state)?;
-        if order.path.symlink_metadata().is_ok() {
-            return Err(WorktreeError::PathExists(order.path.clone()));
+            self.release_stale_branch(plan, git.branch_state(&plan.branch, &plan.repo.common_dir)?, &lock)?;
+        let (source, start) = plan.source(&git, &state)?;
+        if plan.path.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathExists(plan.path.clone()));
         }
-        self.require_space(order, &start, pending)?;
-        self.free_place(order, &lock)?;
+        self.require_space(plan, &start, pending)?;
+        self.release_stale_path(plan, &lock)?;
 
-        let row = order.row(&source, start, now());
-        let operation = self.begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
+        let row = plan.row(&source, start, now());
+        let operation = self.try_begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
         // Nothing is there any more, so whatever was written down about it was removed by somebody else.
-        self.registry.forget_gone(&row.path)?;
+        self.registry.delete_finished(&row.path)?;
         self.registry.insert(&row)?;
         crash::point("create:row");
-        let mut half = Half {
+        let mut registered = RegisteredWorktree {
             row,
-            repo: order.repo.clone(),
-            rebase_onto: order.rebase_onto.clone().filter(|_| source == BranchSource::Existing),
+            repo: plan.repo.clone(),
+            rebase_onto: plan.rebase_onto.clone().filter(|_| source == BranchSource::Existing),
             operation,
         };
-        if let Err(error) = git.register_worktree(&order.path, &order.branch, &source, &lock) {
-            self.undo_creation(&half.row, &lock);
+        if let Err(error) = git.register_worktree(&plan.path, &plan.branch, &source, &lock) {
+            self.undo_creation(&registered.row, &lock);
             return Err(creation_failed(error));
         }
         crash::point("create:registered");
-        half.row.admin_dir = git::admin_dir_named_in(&order.path);
-        if let Some(admin_dir) = &half.row.admin_dir {
-            self.registry.set_admin_dir(&half.row.id, admin_dir)?;
+        registered.row.admin_dir = git::find_linked_admin_dir(&plan.path);
+        if let Some(admin_dir) = &registered.row.admin_dir {
+            self.registry.set_admin_dir(&registered.row.id, admin_dir)?;
         }
-        Ok(half)
+        Ok(registered)
     }
 
     /// Fills a registered worktree, or takes the registration back.
     pub(crate) fn complete(
         &self,
-        half: Half,
-        on_step: &mut dyn FnMut(Step),
-    ) -> Result<Created, WorktreeError> {
-        let Half { row, repo, rebase_onto, operation } = half;
-        match fill(&row, &repo, rebase_onto.as_ref(), on_step) {
+        registered: RegisteredWorktree,
+        on_step: &mut dyn FnMut(CreateStep),
+    ) -> Result<CreatedWorktree, WorktreeError> {
+        let RegisteredWorktree { row, repo, rebase_onto, operation } = registered;
+        match populate(&row, &repo, rebase_onto.as_ref(), on_step) {
             Ok(notes) => {
                 crash::point("create:filled");
                 let now = now();
-                self.registry.change_status(&row.id, Status::Creating, Status::Active, None, now)?;
+                self.registry.change_status(
+                    &row.id,
+                    WorktreeStatus::Creating,
+                    WorktreeStatus::Active,
+                    None,
+                    now,
+                )?;
                 crash::point("create:active");
                 drop(operation);
-                Ok(Created {
-                    worktree: Worktree { status: Status::Active, updated_at: now, ..row },
+                Ok(CreatedWorktree {
+                    worktree: ManagedWorktree { status: WorktreeStatus::Active, updated_at: now, ..row },
                     repo,
                     notes,
                 })
@@ -218,14 +233,13 @@ impl Worktrees {
         }
     }
 
-    fn require_space(&self, order: &Order, tree: &str, pending: u64) -> Result<(), WorktreeError> {
-        let available_bytes = self.free_bytes(&order.path);
-        let checkout_bytes = git::find_checkout_bytes(&order.repo.common_dir.join("index"));
-        if check::is_plenty(available_bytes, checkout_bytes, pending) {
+    fn require_space(&self, plan: &CreatePlan, tree: &str, pending: u64) -> Result<(), WorktreeError> {
+        let available_bytes = self.free_bytes(&plan.path);
+        let checkout_bytes = git::find_checkout_bytes(&plan.repo.common_dir.join("index"));
+        if check::has_ample_space(available_bytes, checkout_bytes, pending) {
             return Ok(());
         }
-        let required_bytes =
-            check::required_bytes(order.repo.git().tree_bytes(tree)?).saturating_mul(pending);
+        let required_bytes = check::required_bytes(plan.repo.git().tree_bytes(tree)?).saturating_mul(pending);
         if required_bytes > available_bytes {
             return Err(WorktreeError::DiskFull { required_bytes, available_bytes });
         }
@@ -233,16 +247,16 @@ impl Worktrees {
     }
 }
 
-/// Arguments and repository: what can be checked without anybody else having to wait.
-fn order(request: &CreateRequest) -> Result<Order, WorktreeError> {
-    let arguments = check::arguments(request)?;
+/// CreateArguments and repository: what can be checked without anybody else having to wait.
+fn plan_for(request: &CreateRequest) -> Result<CreatePlan, WorktreeError> {
+    let arguments = check::check_arguments(request)?;
     let repo = require_repository(&request.repo_path)?;
     let path = match &request.path {
-        None => check::directory(&repo, &arguments.name),
+        None => check::default_directory(&repo, &arguments.name),
         Some(path) => request.repo_path.join(path),
     };
     let rule = if request.create_branch { BranchRule::New } else { BranchRule::Existing };
-    Ok(Order {
+    Ok(CreatePlan {
         path: real_path(&path, &repo)?,
         repo,
         branch: arguments.branch,
@@ -254,21 +268,21 @@ fn order(request: &CreateRequest) -> Result<Order, WorktreeError> {
 
 /// A worktree that git knows and that holds no file yet.
 #[derive(Debug)]
-pub(crate) struct Half {
-    pub(crate) row: Worktree,
+pub(crate) struct RegisteredWorktree {
+    pub(crate) row: ManagedWorktree,
     repo: Repo,
     rebase_onto: Option<BranchName>,
-    operation: Operation,
+    operation: OperationGuard,
 }
 
-fn fill(
-    row: &Worktree,
+fn populate(
+    row: &ManagedWorktree,
     repo: &Repo,
     rebase_onto: Option<&BranchName>,
-    on_step: &mut dyn FnMut(Step),
+    on_step: &mut dyn FnMut(CreateStep),
 ) -> Result<Vec<String>, WorktreeError> {
     let git = Git::at(&row.path);
-    on_step(Step::CheckingOut);
+    on_step(CreateStep::CheckingOut);
     // Where the hook is takes a process to find out, which need not wait for the files.
     let (checked_out, hook) = thread::scope(|scope| {
         let hook = scope.spawn(|| git.post_checkout_hook());
@@ -281,11 +295,11 @@ fn fill(
     crash::point("create:hook-ran");
     let mut notes = Vec::new();
     if let Some(onto) = rebase_onto {
-        on_step(Step::Rebasing);
+        on_step(CreateStep::Rebasing);
         notes.extend(rebase(repo, &git, &row.branch, onto)?);
     }
     if !repo.bare && row.path.join(".gitmodules").is_file() {
-        on_step(Step::FillingSubmodules);
+        on_step(CreateStep::FillingSubmodules);
         let problems = git::fill_submodules(&repo.root, &row.path).map_err(creation_failed)?;
         notes.extend(problems.iter().map(|problem| format!("submodule not filled: {problem}")));
     }
@@ -313,7 +327,7 @@ pub(crate) fn rebase(
             if let Some(kept) = kept {
                 let _ = rescue::forget(repo, &kept.id);
             }
-            Err(WorktreeError::RebaseFailed { stderr: said(error) })
+            Err(WorktreeError::RebaseFailed { stderr: git_stderr(error) })
         }
     }
 }
@@ -321,29 +335,29 @@ pub(crate) fn rebase(
 fn creation_failed(error: GitError) -> WorktreeError {
     match error {
         GitError::NotInstalled => error.into(),
-        other => WorktreeError::CreationFailed { stderr: said(other) },
+        other => WorktreeError::CreationFailed { stderr: git_stderr(other) },
     }
 }
 
 /// What git itself said where it said something, else what we know.
-pub(crate) fn said(error: GitError) -> String {
+pub(crate) fn git_stderr(error: GitError) -> String {
     match error {
         GitError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr.trim().to_owned(),
         other => other.to_string(),
     }
 }
 
-impl Order {
+impl CreatePlan {
     /// The row of a worktree that is about to be made.
-    fn row(&self, source: &BranchSource, start: String, now: jiff::Timestamp) -> Worktree {
-        Worktree {
+    fn row(&self, source: &BranchSource, start: String, now: jiff::Timestamp) -> ManagedWorktree {
+        ManagedWorktree {
             id: WorktreeId::generate(),
             name: self.name.clone(),
             path: self.path.clone(),
-            repo: repository_name(&self.repo.common_dir),
+            repo: repository_path(&self.repo.common_dir),
             common_dir: self.repo.common_dir.clone(),
             branch: self.branch.clone(),
-            status: Status::Creating,
+            status: WorktreeStatus::Creating,
             message: None,
             created_branch: *source != BranchSource::Existing,
             start,

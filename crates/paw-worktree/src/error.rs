@@ -39,13 +39,13 @@ pub enum WorktreeError {
     #[error("Branch '{0}' already exists")]
     BranchExists(BranchName),
     #[error("Branch '{wanted}' cannot exist beside branch '{existing}'")]
-    BranchInTheWay { wanted: BranchName, existing: String },
+    BranchNameConflict { wanted: BranchName, existing: String },
     #[error("Branch '{branch}' is already checked out at '{}'", path.display())]
     BranchCheckedOut { branch: BranchName, path: PathBuf },
     #[error("Path '{}' already exists", .0.display())]
     PathExists(PathBuf),
     #[error("Path '{}' belongs to a locked worktree that is not there now{}", path.display(), because(.reason))]
-    PlaceLocked { path: PathBuf, reason: String },
+    PathLocked { path: PathBuf, reason: String },
     #[error(
         "Insufficient disk space to create worktree ({required_bytes} bytes needed, {available_bytes} free)"
     )]
@@ -59,7 +59,7 @@ pub enum WorktreeError {
     #[error("Worktree '{0}' does not exist")]
     Unknown(String),
     #[error("Worktree '{name}' does not exist in this repository")]
-    OnlyElsewhere { name: String, ids: Vec<WorktreeId> },
+    InOtherRepository { name: String, ids: Vec<WorktreeId> },
     #[error("Worktree name '{name}' is ambiguous: {}", joined(.ids))]
     Ambiguous { name: String, ids: Vec<WorktreeId> },
     #[error("Worktree directory no longer exists")]
@@ -71,17 +71,17 @@ pub enum WorktreeError {
     #[error("Worktree has uncommitted changes: {}", first_paths(.files))]
     Dirty { files: Vec<PathBuf> },
     #[error("Other worktrees lie in the worktree: {}", first_paths(.paths))]
-    HoldsWorktrees { paths: Vec<PathBuf> },
+    ContainsWorktrees { paths: Vec<PathBuf> },
     #[error("Worktree is locked{}", because(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
-    InConversation { ids: Vec<ConversationId> },
+    HasActiveConversation { ids: Vec<ConversationId> },
     #[error("Processes live in the worktree: {}", text::line(&.processes.join(", ")))]
-    Inhabited { processes: Vec<String> },
+    HasProcesses { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
     #[error("'{}' is registered already, as {id}", path.display())]
-    Registered { id: WorktreeId, path: PathBuf },
+    AlreadyRegistered { id: WorktreeId, path: PathBuf },
     #[error("Conversation '{0}' does not exist")]
     UnknownConversation(String),
     #[error(transparent)]
@@ -113,24 +113,24 @@ impl WorktreeError {
             Self::RepositoryMissing(_)
             | Self::BranchMissing(_)
             | Self::Unknown(_)
-            | Self::OnlyElsewhere { .. }
+            | Self::InOtherRepository { .. }
             | Self::UnknownConversation(_) => ErrorCode::NotFound,
             Self::BranchExists(_)
-            | Self::BranchInTheWay { .. }
+            | Self::BranchNameConflict { .. }
             | Self::BranchCheckedOut { .. }
             | Self::PathExists(_)
-            | Self::PlaceLocked { .. }
-            | Self::Registered { .. } => ErrorCode::AlreadyExists,
+            | Self::PathLocked { .. }
+            | Self::AlreadyRegistered { .. } => ErrorCode::AlreadyExists,
             Self::DiskFull { .. } => ErrorCode::ResourceExhausted,
             Self::NoCommit(_)
             | Self::DirectoryMissing { .. }
             | Self::Broken { .. }
             | Self::Busy { .. }
             | Self::Dirty { .. }
-            | Self::HoldsWorktrees { .. }
+            | Self::ContainsWorktrees { .. }
             | Self::Locked { .. }
-            | Self::InConversation { .. }
-            | Self::Inhabited { .. } => ErrorCode::FailedPrecondition,
+            | Self::HasActiveConversation { .. }
+            | Self::HasProcesses { .. } => ErrorCode::FailedPrecondition,
             Self::CreationFailed { .. }
             | Self::RemovalFailed { .. }
             | Self::RebaseFailed { .. }
@@ -147,20 +147,20 @@ impl WorktreeError {
         Some(match self {
             Self::NoCommit(_) => "commit something first".to_owned(),
             Self::BranchMissing(branch) => format!("git paw worktree create --new {branch} makes it"),
-            Self::PlaceLocked { path, .. } => format!(
+            Self::PathLocked { path, .. } => format!(
                 "bring its disk back, choose another --path, or run: git worktree unlock {}",
                 path.display()
             ),
             Self::Unknown(_) => "git paw worktree list shows all of them".to_owned(),
-            Self::OnlyElsewhere { ids, .. } => {
+            Self::InOtherRepository { ids, .. } => {
                 format!("another repository has a worktree of that name; its id is {}", joined(ids))
             }
             Self::Ambiguous { .. } => "use one of these ids".to_owned(),
             Self::Dirty { .. } => "commit them, or use --force (they are kept under a rescue ref)".to_owned(),
-            Self::HoldsWorktrees { .. } => "remove these first (git worktree list shows them)".to_owned(),
+            Self::ContainsWorktrees { .. } => "remove these first (git worktree list shows them)".to_owned(),
             Self::Locked { .. } => "git worktree unlock, or use --force".to_owned(),
-            Self::InConversation { .. } => "close it, or use --force".to_owned(),
-            Self::Inhabited { .. } => "end them, or use --force".to_owned(),
+            Self::HasActiveConversation { .. } => "close it, or use --force".to_owned(),
+            Self::HasProcesses { .. } => "end them, or use --force".to_owned(),
             _ => return None,
         })
     }
@@ -172,9 +172,9 @@ impl WorktreeError {
             Self::CreationFailed { .. } => "Git worktree creation failed",
             Self::RemovalFailed { .. } => "Git worktree removal failed",
             Self::Dirty { .. } => "Worktree has uncommitted changes",
-            Self::HoldsWorktrees { .. } => "Other worktrees lie in the worktree",
-            Self::InConversation { .. } => "Worktree has an active conversation",
-            Self::Inhabited { .. } => "Processes live in the worktree",
+            Self::ContainsWorktrees { .. } => "Other worktrees lie in the worktree",
+            Self::HasActiveConversation { .. } => "Worktree has an active conversation",
+            Self::HasProcesses { .. } => "Processes live in the worktree",
             _ => return None,
         })
     }
@@ -199,17 +199,17 @@ impl WorktreeError {
             | Self::NotARepository(path)
             | Self::NotAWorktree(path)
             | Self::NoCommit(path) => json!({ "path": shown(path) }),
-            Self::Registered { id, path } => json!({ "id": id, "path": shown(path) }),
-            Self::Ambiguous { ids, .. } | Self::OnlyElsewhere { ids, .. } => json!({ "ids": ids }),
+            Self::AlreadyRegistered { id, path } => json!({ "id": id, "path": shown(path) }),
+            Self::Ambiguous { ids, .. } | Self::InOtherRepository { ids, .. } => json!({ "ids": ids }),
             Self::Busy { id } => json!({ "id": id }),
             Self::Dirty { files } => json!({ "files": files.iter().map(shown).collect::<Vec<_>>() }),
-            Self::HoldsWorktrees { paths } => {
+            Self::ContainsWorktrees { paths } => {
                 json!({ "worktrees": paths.iter().map(shown).collect::<Vec<_>>() })
             }
-            Self::PlaceLocked { path, reason } => json!({ "path": shown(path), "reason": reason }),
+            Self::PathLocked { path, reason } => json!({ "path": shown(path), "reason": reason }),
             Self::Locked { reason } => json!({ "reason": reason }),
-            Self::InConversation { ids } => json!({ "conversations": ids }),
-            Self::Inhabited { processes } => json!({ "processes": processes }),
+            Self::HasActiveConversation { ids } => json!({ "conversations": ids }),
+            Self::HasProcesses { processes } => json!({ "processes": processes }),
             _ => json!({}),
         }
     }

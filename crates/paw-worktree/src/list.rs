@@ -76,7 +76,11 @@ impl Worktrees {
         })
     }
 
-    fn merge(&self, rows: Vec<ManagedWorktree>, listed: &[git::GitWorktree]) -> Result<WorktreeListing, WorktreeError> {
+    fn merge(
+        &self,
+        rows: Vec<ManagedWorktree>,
+        listed: &[git::GitWorktree],
+    ) -> Result<WorktreeListing, WorktreeError> {
         let worktrees = self.reconcile_rows(rows, listed)?;
         let Some((main, linked)) = listed.split_first() else {
             return Ok(WorktreeListing { worktrees, unmanaged: Vec::new() });
@@ -122,7 +126,10 @@ fn listed_from(dir: &Path) -> Result<Vec<git::GitWorktree>, WorktreeError> {
 }
 
 /// Git's list fails while a worktree is being registered; then it is asked again when that is over.
-pub(crate) fn list_worktrees_with_retry(git: &Git, common_dir: &Path) -> Result<Vec<git::GitWorktree>, GitError> {
+pub(crate) fn list_worktrees_with_retry(
+    git: &Git,
+    common_dir: &Path,
+) -> Result<Vec<git::GitWorktree>, GitError> {
     git.worktrees().or_else(|_| {
         let _lock = WorktreesLock::wait(common_dir);
         git.worktrees()

@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paw_host::git::{self, Git, Repo};
 use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
-use crate::registry::{Status, Worktree};
-use crate::relink::relink;
+use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::rescue;
 use crate::service::{Worktrees, now, require_repository};
 
@@ -33,46 +32,50 @@ enum Finding {
     Unlinked,
 }
 
-fn find(status: Status, on_disk: bool, listed: Option<&git::Worktree>) -> Finding {
+fn classify(status: WorktreeStatus, on_disk: bool, listed: Option<&git::GitWorktree>) -> Finding {
     let linked = listed.is_some_and(|entry| entry.prunable.is_none());
     let unlocked = listed.is_some_and(|entry| entry.locked.is_none());
     match (status, on_disk) {
-        (Status::Active | Status::Broken, false) => Finding::Vanished,
-        (Status::Stale, false) if unlocked => Finding::Remembered,
-        (Status::Active | Status::Stale | Status::Broken, true) if !linked => Finding::Unlinked,
-        (Status::Stale | Status::Broken, true) => Finding::Returned,
-        (Status::Active, true) | (Status::Stale, false) | (Status::Creating | Status::Removing, _) => {
-            Finding::AsExpected
+        (WorktreeStatus::Active | WorktreeStatus::Broken, false) => Finding::Vanished,
+        (WorktreeStatus::Stale, false) if unlocked => Finding::Remembered,
+        (WorktreeStatus::Active | WorktreeStatus::Stale | WorktreeStatus::Broken, true) if !linked => {
+            Finding::Unlinked
         }
+        (WorktreeStatus::Stale | WorktreeStatus::Broken, true) => Finding::Returned,
+        (WorktreeStatus::Active, true)
+        | (WorktreeStatus::Stale, false)
+        | (WorktreeStatus::Creating | WorktreeStatus::Removing, _) => Finding::AsExpected,
     }
 }
 
 impl Worktrees {
     /// Compares every row with the disk and with git, as a daemon does when it starts.
-    pub fn reconcile(&self) -> Result<Vec<Worktree>, WorktreeError> {
+    pub fn reconcile(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         Ok(self.list(None)?.worktrees)
     }
 
     /// The rows of one repository as they really are.
-    pub(crate) fn compare(
+    pub(crate) fn reconcile_rows(
         &self,
-        mut rows: Vec<Worktree>,
-        listed: &[git::Worktree],
-    ) -> Result<Vec<Worktree>, WorktreeError> {
-        let by_path: HashMap<&OsStr, &git::Worktree> =
+        mut rows: Vec<ManagedWorktree>,
+        listed: &[git::GitWorktree],
+    ) -> Result<Vec<ManagedWorktree>, WorktreeError> {
+        let by_path: HashMap<&OsStr, &git::GitWorktree> =
             listed.iter().map(|entry| (entry.path.as_os_str(), entry)).collect();
-        let on_git = |row: &Worktree| by_path.get(row.path.as_os_str()).copied();
+        let git_entry = |row: &ManagedWorktree| by_path.get(row.path.as_os_str()).copied();
         // Git has looked at the disk for those it neither calls prunable nor keeps in any case.
-        let is_fine = |row: &Worktree| {
-            on_git(row).is_some_and(|entry| entry.prunable.is_none() && entry.locked.is_none())
+        let is_fine = |row: &ManagedWorktree| {
+            git_entry(row).is_some_and(|entry| entry.prunable.is_none() && entry.locked.is_none())
         };
         for row in &mut rows {
             if !is_fine(row) {
-                self.follow(row)?;
+                self.follow_move(row)?;
             }
         }
-        let findings: Vec<Finding> =
-            rows.iter().map(|row| find(row.status, is_fine(row) || row.path.exists(), on_git(row))).collect();
+        let findings: Vec<Finding> = rows
+            .iter()
+            .map(|row| classify(row.status, is_fine(row) || row.path.exists(), git_entry(row)))
+            .collect();
         if findings.iter().any(|finding| matches!(finding, Finding::Vanished | Finding::Remembered))
             && let Some(row) = rows.first()
         {
@@ -83,11 +86,13 @@ impl Worktrees {
         for (row, finding) in rows.iter_mut().zip(findings) {
             match finding {
                 Finding::AsExpected | Finding::Remembered => {}
-                Finding::Vanished => (row.status, row.message) = (Status::Stale, Some(MISSING.to_owned())),
-                Finding::Returned => self.revive(row)?,
-                Finding::Unlinked => self.link_again(row)?,
+                Finding::Vanished => {
+                    (row.status, row.message) = (WorktreeStatus::Stale, Some(MISSING.to_owned()))
+                }
+                Finding::Returned => self.mark_active(row)?,
+                Finding::Unlinked => self.relink_or_mark_broken(row)?,
             }
-            if let Some(branch) = on_git(row).and_then(git::Worktree::branch) {
+            if let Some(branch) = git_entry(row).and_then(git::GitWorktree::branch) {
                 row.branch = branch.clone();
             }
         }
@@ -95,8 +100,8 @@ impl Worktrees {
     }
 
     /// A worktree that `git worktree move` has moved keeps its row.
-    fn follow(&self, row: &mut Worktree) -> Result<(), WorktreeError> {
-        if row.status != Status::Active || row.path.exists() {
+    fn follow_move(&self, row: &mut ManagedWorktree) -> Result<(), WorktreeError> {
+        if row.status != WorktreeStatus::Active || row.path.exists() {
             return Ok(());
         }
         let moved_to = row.admin_dir.as_deref().and_then(git::worktree_of);
@@ -110,8 +115,8 @@ impl Worktrees {
     /// Stores what git's records hold, marks our rows, and makes git forget every missing worktree that is not locked.
     pub(crate) fn retire_missing(
         &self,
-        rows: &[Worktree],
-        listed: &[git::Worktree],
+        rows: &[ManagedWorktree],
+        listed: &[git::GitWorktree],
         repo: &Repo,
         lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
@@ -126,7 +131,9 @@ impl Worktrees {
             }
         }
         let mut noticed = false;
-        for row in rows.iter().filter(|row| matches!(row.status, Status::Active | Status::Broken)) {
+        for row in
+            rows.iter().filter(|row| matches!(row.status, WorktreeStatus::Active | WorktreeStatus::Broken))
+        {
             if !row.path.exists() {
                 noticed |= self.mark_missing(row)?;
             }
@@ -139,23 +146,24 @@ impl Worktrees {
     }
 
     /// Says whether this process was the first to notice.
-    fn mark_missing(&self, row: &Worktree) -> Result<bool, WorktreeError> {
-        let first = self.registry.change_status(&row.id, row.status, Status::Stale, Some(MISSING), now())?;
+    fn mark_missing(&self, row: &ManagedWorktree) -> Result<bool, WorktreeError> {
+        let first =
+            self.registry.change_status(&row.id, row.status, WorktreeStatus::Stale, Some(MISSING), now())?;
         if first {
             tracing::warn!("Worktree {} directory missing: {}", row.id, row.path.display());
         }
         Ok(first)
     }
 
-    fn revive(&self, row: &mut Worktree) -> Result<(), WorktreeError> {
-        if self.registry.change_status(&row.id, row.status, Status::Active, None, now())? {
+    fn mark_active(&self, row: &mut ManagedWorktree) -> Result<(), WorktreeError> {
+        if self.registry.change_status(&row.id, row.status, WorktreeStatus::Active, None, now())? {
             tracing::info!("Worktree {} directory is back: {}", row.id, row.path.display());
         }
-        (row.status, row.message) = (Status::Active, None);
+        (row.status, row.message) = (WorktreeStatus::Active, None);
         Ok(())
     }
 
-    fn link_again(&self, row: &mut Worktree) -> Result<(), WorktreeError> {
+    fn relink_or_mark_broken(&self, row: &mut ManagedWorktree) -> Result<(), WorktreeError> {
         let linked = {
             let lock = WorktreesLock::wait(&row.common_dir)?;
             relink(row, &lock)
@@ -164,58 +172,88 @@ impl Worktrees {
             Ok(admin_dir) => {
                 self.registry.set_admin_dir(&row.id, &admin_dir)?;
                 row.admin_dir = Some(admin_dir);
-                self.revive(row)
+                self.mark_active(row)
             }
             Err(problem) => self.mark_broken(row, &problem),
         }
     }
 
-    fn mark_broken(&self, row: &mut Worktree, problem: &str) -> Result<(), WorktreeError> {
-        if row.status != Status::Broken {
+    fn mark_broken(&self, row: &mut ManagedWorktree, problem: &str) -> Result<(), WorktreeError> {
+        if row.status != WorktreeStatus::Broken {
             tracing::warn!("Worktree {} at {} is broken: {problem}", row.id, row.path.display());
         }
-        self.registry.change_status(&row.id, row.status, Status::Broken, Some(problem), now())?;
-        (row.status, row.message) = (Status::Broken, Some(problem.to_owned()));
+        self.registry.change_status(&row.id, row.status, WorktreeStatus::Broken, Some(problem), now())?;
+        (row.status, row.message) = (WorktreeStatus::Broken, Some(problem.to_owned()));
         Ok(())
     }
 
     /// Rows whose whole repository is gone.
-    pub(crate) fn without_repository(&self, mut rows: Vec<Worktree>) -> Result<Vec<Worktree>, WorktreeError> {
+    pub(crate) fn mark_without_repository(
+        &self,
+        mut rows: Vec<ManagedWorktree>,
+    ) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         for row in &mut rows {
             if row.path.exists() {
                 let problem = format!("its repository {} no longer exists", row.repo.display());
                 self.mark_broken(row, &problem)?;
-            } else if row.status != Status::Stale {
+            } else if row.status != WorktreeStatus::Stale {
                 self.mark_missing(row)?;
-                (row.status, row.message) = (Status::Stale, Some(MISSING.to_owned()));
+                (row.status, row.message) = (WorktreeStatus::Stale, Some(MISSING.to_owned()));
             }
         }
         Ok(rows)
     }
 
     /// One row as it really is. Asks git only when something looks wrong.
-    pub(crate) fn refresh(&self, row: Worktree) -> Result<Worktree, WorktreeError> {
-        if row.status == Status::Active && is_linked(&row) {
+    pub(crate) fn refresh(&self, row: ManagedWorktree) -> Result<ManagedWorktree, WorktreeError> {
+        if row.status == WorktreeStatus::Active && is_linked(&row) {
             return Ok(row);
         }
         if !row.common_dir.exists() {
-            let rows = self.without_repository(vec![row.clone()])?;
+            let rows = self.mark_without_repository(vec![row.clone()])?;
             return Ok(rows.into_iter().next().unwrap_or(row));
         }
-        let listed = crate::list::worktrees_patiently(&Git::at(&row.common_dir), &row.common_dir)?;
-        let rows = self.compare(vec![row.clone()], &listed)?;
+        let listed = crate::list::list_worktrees_with_retry(&Git::at(&row.common_dir), &row.common_dir)?;
+        let rows = self.reconcile_rows(vec![row.clone()], &listed)?;
         Ok(rows.into_iter().next().unwrap_or(row))
     }
 }
 
 /// Whether the worktree's directory and git's directory about it point at each other.
-pub(crate) fn is_linked(row: &Worktree) -> bool {
-    git::admin_dir_named_in(&row.path)
-        .is_some_and(|admin| git::worktree_of(&admin).is_some_and(|path| same_place(&path, &row.path)))
+pub(crate) fn is_linked(row: &ManagedWorktree) -> bool {
+    git::find_linked_admin_dir(&row.path)
+        .is_some_and(|admin| git::worktree_of(&admin).is_some_and(|path| is_same_dir(&path, &row.path)))
 }
 
-fn same_place(one: &Path, other: &Path) -> bool {
+fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Links the directory again and returns what git keeps about it, or says what is wrong and what helps.
+fn relink(row: &ManagedWorktree, lock: &WorktreesLock) -> Result<PathBuf, String> {
+    let Some(admin) = git::find_linked_admin_dir(&row.path).filter(|dir| dir.starts_with(&row.common_dir))
+    else {
+        return Err(format!(
+            "the directory is no worktree of {} any more (move it away, or run: git paw worktree remove --force {})",
+            row.repo.display(),
+            row.id
+        ));
+    };
+    if is_linked(row) {
+        return Ok(admin);
+    }
+    let repo = require_repository(&row.common_dir).map_err(|error| error.to_string())?;
+    match rescue::find_record(&repo, &row.path) {
+        Ok(Some(record)) => rescue::restore_record(&repo, &record.id, &row.path, lock)
+            .map(|relinked| relinked.admin_dir)
+            .map_err(|error| error.to_string()),
+        Ok(None) => Err(format!(
+            "git has forgotten this worktree (move the directory away, run: git paw worktree remove {}, create the \
+             worktree again and move your changes there)",
+            row.id
+        )),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +262,7 @@ mod tests {
 
     #[test]
     fn disk_and_git_decide_what_a_row_is() {
-        let entry = |prunable: bool, locked: bool| git::Worktree {
+        let entry = |prunable: bool, locked: bool| git::GitWorktree {
             path: "/w".into(),
             head: git::Head::Detached,
             commit: None,
@@ -234,15 +272,15 @@ mod tests {
         let well = entry(false, false);
         let gone = entry(true, false);
         let gone_locked = entry(true, true);
-        assert_eq!(find(Status::Active, true, Some(&well)), Finding::AsExpected);
-        assert_eq!(find(Status::Active, false, Some(&gone)), Finding::Vanished);
-        assert_eq!(find(Status::Active, false, Some(&gone_locked)), Finding::Vanished);
-        assert_eq!(find(Status::Stale, false, Some(&gone)), Finding::Remembered);
-        assert_eq!(find(Status::Stale, false, Some(&gone_locked)), Finding::AsExpected);
-        assert_eq!(find(Status::Stale, false, None), Finding::AsExpected);
-        assert_eq!(find(Status::Stale, true, Some(&well)), Finding::Returned);
-        assert_eq!(find(Status::Stale, true, None), Finding::Unlinked);
-        assert_eq!(find(Status::Active, true, None), Finding::Unlinked);
-        assert_eq!(find(Status::Creating, false, None), Finding::AsExpected);
+        assert_eq!(classify(WorktreeStatus::Active, true, Some(&well)), Finding::AsExpected);
+        assert_eq!(classify(WorktreeStatus::Active, false, Some(&gone)), Finding::Vanished);
+        assert_eq!(classify(WorktreeStatus::Active, false, Some(&gone_locked)), Finding::Vanished);
+        assert_eq!(classify(WorktreeStatus::Stale, false, Some(&gone)), Finding::Remembered);
+        assert_eq!(classify(WorktreeStatus::Stale, false, Some(&gone_locked)), Finding::AsExpected);
+        assert_eq!(classify(WorktreeStatus::Stale, false, None), Finding::AsExpected);
+        assert_eq!(classify(WorktreeStatus::Stale, true, Some(&well)), Finding::Returned);
+        assert_eq!(classify(WorktreeStatus::Stale, true, None), Finding::Unlinked);
+        assert_eq!(classify(WorktreeStatus::Active, true, None), Finding::Unlinked);
+        assert_eq!(classify(WorktreeStatus::Creating, false, None), Finding::AsExpected);
     }
 }

@@ -7,7 +7,7 @@ use paw_host::process;
 use crate::error::WorktreeError;
 use crate::list::list_worktrees_with_retry;
 use crate::reconcile::is_linked;
-use crate::registry::{WorktreeStatus, ManagedWorktree};
+use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::remove::{require_no_nested_worktrees, store_with_retry};
 use crate::rescue::RescueRequest;
 use crate::rollback::{delete_files, remove_created_parents};
@@ -42,7 +42,13 @@ impl Worktrees {
         process::terminate(&process::processes_in(&row.path));
         let lock = WorktreesLock::wait(&row.common_dir)?;
         if holds_work(row) {
-            self.registry.change_status(&row.id, WorktreeStatus::Creating, WorktreeStatus::Active, None, now())?;
+            self.registry.change_status(
+                &row.id,
+                WorktreeStatus::Creating,
+                WorktreeStatus::Active,
+                None,
+                now(),
+            )?;
             return Ok(());
         }
         tracing::warn!(
@@ -69,8 +75,16 @@ impl Worktrees {
 
     fn store_late_changes(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
         let repo = require_repository(&row.common_dir)?;
-        if let Err(error) = require_no_nested_worktrees(row, &list_worktrees_with_retry(&repo.git(), &repo.common_dir)?) {
-            self.registry.change_status(&row.id, WorktreeStatus::Removing, WorktreeStatus::Active, None, now())?;
+        if let Err(error) =
+            require_no_nested_worktrees(row, &list_worktrees_with_retry(&repo.git(), &repo.common_dir)?)
+        {
+            self.registry.change_status(
+                &row.id,
+                WorktreeStatus::Removing,
+                WorktreeStatus::Active,
+                None,
+                now(),
+            )?;
             return Err(error);
         }
         let kept = store_with_retry(&RescueRequest {

@@ -25,7 +25,7 @@ const MIGRATIONS: [&str; 2] = [include_str!("registry/1.sql"), include_str!("reg
 
 /// In which state a worktree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum WorktreeStatus {
     /// Somebody is making it, or died over it.
     Creating,
     Active,
@@ -37,7 +37,7 @@ pub enum Status {
     Removing,
 }
 
-impl Status {
+impl WorktreeStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Creating => "creating",
@@ -60,7 +60,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for WorktreeStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Status {
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worktree {
+pub struct ManagedWorktree {
     pub id: WorktreeId,
     pub name: String,
     pub path: PathBuf,
@@ -77,7 +77,7 @@ pub struct Worktree {
     /// What all worktrees of the repository share.
     pub common_dir: PathBuf,
     pub branch: BranchName,
-    pub status: Status,
+    pub status: WorktreeStatus,
     /// What is wrong, when something is.
     pub message: Option<String>,
     /// The branch did not exist before this worktree was made.
@@ -119,7 +119,7 @@ impl Registry {
     }
 
     /// Adds a row. Rows of directories that are gone make room for a new worktree at the same place.
-    pub(crate) fn insert(&self, row: &Worktree) -> Result<(), WorktreeError> {
+    pub(crate) fn insert(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let path = row.path.as_os_str().as_bytes();
@@ -159,14 +159,14 @@ impl Registry {
     }
 
     /// Forgets a finished worktree at a path where nothing is.
-    pub(crate) fn forget_gone(&self, path: &Path) -> Result<(), WorktreeError> {
+    pub(crate) fn delete_finished(&self, path: &Path) -> Result<(), WorktreeError> {
         let sql = "DELETE FROM worktrees WHERE path = ?1 AND status NOT IN ('creating', 'removing')";
         self.lock().execute(sql, [path.as_os_str().as_bytes()])?;
         Ok(())
     }
 
     /// Rows of one repository, or all, oldest first.
-    pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<Worktree>, WorktreeError> {
+    pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let filter = if repo.is_some() { "WHERE repo = ?1" } else { "WHERE ?1 IS NULL" };
         let mut statement =
@@ -176,7 +176,7 @@ impl Registry {
     }
 
     /// Rows that somebody was working on when they were written.
-    pub(crate) fn unfinished(&self) -> Result<Vec<Worktree>, WorktreeError> {
+    pub(crate) fn unfinished(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let sql =
             format!("SELECT {COLUMNS} FROM worktrees WHERE status IN ('creating', 'removing') ORDER BY id");
@@ -184,7 +184,7 @@ impl Registry {
         Ok(statement.query_map([], worktree)?.collect::<Result<_, _>>()?)
     }
 
-    pub fn find(&self, id: &WorktreeId) -> Result<Option<Worktree>, WorktreeError> {
+    pub fn find(&self, id: &WorktreeId) -> Result<Option<ManagedWorktree>, WorktreeError> {
         let sql = format!("SELECT {COLUMNS} FROM worktrees WHERE id = ?1");
         Ok(self.lock().query_row(&sql, [id.as_str()], worktree).optional()?)
     }
@@ -193,8 +193,8 @@ impl Registry {
     pub(crate) fn change_status(
         &self,
         id: &WorktreeId,
-        from: Status,
-        to: Status,
+        from: WorktreeStatus,
+        to: WorktreeStatus,
         message: Option<&str>,
         now: Timestamp,
     ) -> Result<bool, WorktreeError> {
@@ -233,7 +233,7 @@ impl Registry {
     }
 
     /// Remembers which worktree of a repository was entered last, and returns the one before.
-    pub(crate) fn switch_to(&self, row: &Worktree) -> Result<Option<WorktreeId>, WorktreeError> {
+    pub(crate) fn switch_to(&self, row: &ManagedWorktree) -> Result<Option<WorktreeId>, WorktreeError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let repo = row.repo.as_os_str().as_bytes();
@@ -251,19 +251,19 @@ impl Registry {
 }
 
 /// Reads the values of [`COLUMNS`], by position: by name is slow, and lists are long.
-fn worktree(row: &Row<'_>) -> rusqlite::Result<Worktree> {
+fn worktree(row: &Row<'_>) -> rusqlite::Result<ManagedWorktree> {
     let path = |bytes: Vec<u8>| PathBuf::from(OsStr::from_bytes(&bytes));
     let branch: String = row.get(5)?;
     let unreadable =
         |error| rusqlite::Error::FromSqlConversionFailure(5, rusqlite::types::Type::Text, Box::new(error));
-    Ok(Worktree {
+    Ok(ManagedWorktree {
         id: WorktreeId::stored(row.get(0)?),
         name: row.get(1)?,
         path: path(row.get(2)?),
         repo: path(row.get(3)?),
         common_dir: path(row.get(4)?),
         branch: BranchName::new(branch).map_err(unreadable)?,
-        status: Status::stored(&row.get::<_, String>(6)?),
+        status: WorktreeStatus::stored(&row.get::<_, String>(6)?),
         message: row.get(7)?,
         created_branch: row.get(8)?,
         start: row.get(9)?,
@@ -271,12 +271,12 @@ fn worktree(row: &Row<'_>) -> rusqlite::Result<Worktree> {
         topmost_made: path(row.get(11)?),
         setup: SetupOutcome { status: setup_status(&row.get::<_, String>(12)?), error: row.get(13)? },
         adopted: row.get(14)?,
-        created_at: moment(row.get(15)?),
-        updated_at: moment(row.get(16)?),
+        created_at: timestamp(row.get(15)?),
+        updated_at: timestamp(row.get(16)?),
     })
 }
 
-fn moment(milliseconds: i64) -> Timestamp {
+fn timestamp(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or_default()
 }
 

@@ -3,26 +3,26 @@
 //! What only this worktree holds is stored under a rescue ref before the row says `removing`. From then on the removal
 //! is finished, by us or by the next process.
 
-mod against;
+mod preconditions;
 
 use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::git::{self, Git, GitError, Repo};
 use paw_host::locks::WorktreesLock;
-use paw_host::process::{self, LivingProcess};
+use paw_host::process::{self, ProcessInfo};
 
-pub(crate) use self::against::require_alone;
-use self::against::{end, who_stays_in};
+pub(crate) use self::preconditions::require_no_nested_worktrees;
+use self::preconditions::{end_processes, find_lasting_processes};
 use crate::crash;
-use crate::create::said;
+use crate::create::git_stderr;
 use crate::error::WorktreeError;
-use crate::list::worktrees_patiently;
+use crate::list::list_worktrees_with_retry;
 use crate::reconcile::is_linked;
-use crate::registry::{Status, Worktree};
+use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::rescue::{self, Rescue, RescueError, RescueRequest};
-use crate::rollback::{delete, delete_files, find_left, remove_made_parents};
-use crate::service::{Operation, Worktrees, now, require_repository};
+use crate::rollback::{delete_dir, delete_files, find_remaining_file, remove_created_parents};
+use crate::service::{OperationGuard, Worktrees, now, require_repository};
 
 /// How much may be done away with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,25 +38,25 @@ pub struct RemoveOptions {
 
 /// What was done.
 #[derive(Debug)]
-pub struct Removed {
-    pub worktree: Worktree,
+pub struct RemovedWorktree {
+    pub worktree: ManagedWorktree,
     pub sessions_closed: u32,
     /// Where the work is that would have been lost.
     pub rescue: Option<Rescue>,
     /// Ignored files and directories that went without being stored.
     pub ignored_left_behind: Vec<PathBuf>,
     pub branch_deleted: bool,
-    pub ended: Vec<LivingProcess>,
+    pub ended: Vec<ProcessInfo>,
     /// What was left alone, and why.
     pub notes: Vec<String>,
 }
 
 /// What a look for directories that are gone has led to.
 #[derive(Debug, Default)]
-pub struct Pruned {
-    pub removed: Vec<Removed>,
+pub struct PrunedWorktrees {
+    pub removed: Vec<RemovedWorktree>,
     /// Gone as well, but somebody has said that they come back.
-    pub locked: Vec<Worktree>,
+    pub locked: Vec<ManagedWorktree>,
 }
 
 impl Worktrees {
@@ -65,35 +65,35 @@ impl Worktrees {
         id_or_name: &str,
         repo: Option<&Path>,
         options: RemoveOptions,
-    ) -> Result<Removed, WorktreeError> {
-        let row = self.require_own(id_or_name, repo)?;
+    ) -> Result<RemovedWorktree, WorktreeError> {
+        let row = self.require_in_repository(id_or_name, repo)?;
         let busy = || WorktreeError::Busy { id: row.id.clone() };
-        let operation = self.begin(&row.id)?.ok_or_else(busy)?;
+        let operation = self.try_begin(&row.id)?.ok_or_else(busy)?;
         let row =
             self.registry.find(&row.id)?.ok_or_else(|| WorktreeError::Unknown(id_or_name.to_owned()))?;
         // The branch it was made for, whatever is checked out there now.
         let branch = row.branch.clone();
-        let row = Worktree { branch, ..self.refresh(row)? };
+        let row = ManagedWorktree { branch, ..self.refresh(row)? };
         match row.status {
-            Status::Active => self.remove_present(row, options, operation),
-            Status::Stale => self.forget(row, options),
+            WorktreeStatus::Active => self.remove_present(row, options, operation),
+            WorktreeStatus::Stale => self.forget(row, options),
             // The directory is not what we made; it is not ours to delete.
-            Status::Broken if options.force => {
+            WorktreeStatus::Broken if options.force => {
                 let mut removed = self.forget(row, options)?;
                 removed.notes.push(format!("{} was left as it is", removed.worktree.path.display()));
                 Ok(removed)
             }
-            Status::Broken => {
+            WorktreeStatus::Broken => {
                 Err(WorktreeError::Broken { path: row.path, problem: row.message.unwrap_or_default() })
             }
-            Status::Creating | Status::Removing => Err(WorktreeError::Busy { id: row.id }),
+            WorktreeStatus::Creating | WorktreeStatus::Removing => Err(WorktreeError::Busy { id: row.id }),
         }
     }
 
     /// Forgets every worktree whose directory is gone, except locked ones.
-    pub fn prune(&self, repo: Option<&Path>) -> Result<Pruned, WorktreeError> {
-        let mut pruned = Pruned::default();
-        for row in self.list(repo)?.worktrees.into_iter().filter(|row| row.status == Status::Stale) {
+    pub fn prune(&self, repo: Option<&Path>) -> Result<PrunedWorktrees, WorktreeError> {
+        let mut pruned = PrunedWorktrees::default();
+        for row in self.list(repo)?.worktrees.into_iter().filter(|row| row.status == WorktreeStatus::Stale) {
             match self.remove(row.id.as_str(), None, RemoveOptions::default()) {
                 Ok(removed) => pruned.removed.push(removed),
                 Err(WorktreeError::Locked { .. }) => pruned.locked.push(row),
@@ -105,27 +105,29 @@ impl Worktrees {
 
     fn remove_present(
         &self,
-        row: Worktree,
+        row: ManagedWorktree,
         options: RemoveOptions,
-        operation: Operation,
-    ) -> Result<Removed, WorktreeError> {
+        operation: OperationGuard,
+    ) -> Result<RemovedWorktree, WorktreeError> {
         let repo = require_repository(&row.common_dir)?;
-        let listed = worktrees_patiently(&repo.git(), &repo.common_dir)?;
-        require_alone(&row, &listed)?;
+        let listed = list_worktrees_with_retry(&repo.git(), &repo.common_dir)?;
+        require_no_nested_worktrees(&row, &listed)?;
         let entry = listed.iter().find(|entry| entry.path == row.path);
-        let inhabitants = if options.force { process::living_in(&row.path) } else { who_stays_in(&row.path) };
+        let processes =
+            if options.force { process::processes_in(&row.path) } else { find_lasting_processes(&row.path) };
         let ignored =
-            if options.force { None } else { Some(self.require_harmless(&row, entry, &inhabitants)?) };
-        let ended = end(inhabitants)?;
-        let branch = entry.and_then(git::Worktree::branch).cloned();
-        let (leaving, mut notes) = leaving_branch(&repo, &listed, &row, branch.as_ref(), options)?;
-        let rescue = store_patiently(&RescueRequest {
+            if options.force { None } else { Some(self.require_removable(&row, entry, &processes)?) };
+        let ended = end_processes(processes)?;
+        let branch = entry.and_then(git::GitWorktree::branch).cloned();
+        let (branch_to_delete, mut notes) =
+            find_branch_to_delete(&repo, &listed, &row, branch.as_ref(), options)?;
+        let rescue = store_with_retry(&RescueRequest {
             repo: &repo,
             worktree: &row.path,
             branch: branch.as_ref(),
             reason: "worktree removed",
             include_ignored: options.include_ignored,
-            branch_goes_too: leaving.is_some(),
+            branch_goes_too: branch_to_delete.is_some(),
         })?;
         let ignored_left_behind = match (&rescue, ignored) {
             (Some(rescue), _) => rescue.ignored_left_behind.clone(),
@@ -133,17 +135,17 @@ impl Worktrees {
             (None, None) => rescue::find_ignored(&row.path)?,
         };
         crash::point("remove:rescued");
-        if !self.registry.change_status(&row.id, row.status, Status::Removing, None, now())? {
+        if !self.registry.change_status(&row.id, row.status, WorktreeStatus::Removing, None, now())? {
             return Err(WorktreeError::Busy { id: row.id });
         }
         crash::point("remove:marked");
         self.delete_worktree(&row, &repo)?;
         crash::point("remove:deleted");
-        let branch_deleted = match leaving {
+        let branch_deleted = match branch_to_delete {
             Some(branch) => match delete_branch(&repo, &branch)? {
                 Ok(()) => true,
                 Err(error) => {
-                    notes.push(format!("branch '{branch}' was kept: {}", said(error)));
+                    notes.push(format!("branch '{branch}' was kept: {}", git_stderr(error)));
                     false
                 }
             },
@@ -152,7 +154,7 @@ impl Worktrees {
         crash::point("remove:branch");
         let sessions_closed = self.registry.delete(&row.id, now())?;
         drop(operation);
-        Ok(Removed {
+        Ok(RemovedWorktree {
             worktree: row,
             sessions_closed,
             rescue,
@@ -163,37 +165,37 @@ impl Worktrees {
         })
     }
 
-    fn delete_worktree(&self, row: &Worktree, repo: &Repo) -> Result<(), WorktreeError> {
+    fn delete_worktree(&self, row: &ManagedWorktree, repo: &Repo) -> Result<(), WorktreeError> {
         let lock = WorktreesLock::wait(&repo.common_dir)?;
         let Err(refused) = repo.git().remove_worktree(&row.path, &lock) else {
-            remove_made_parents(row);
+            remove_created_parents(row);
             return Ok(());
         };
         // Git gives up at the first file it cannot delete, and forgets the worktree all the same. What is at the path
         // was this worktree a moment ago.
-        let deleted = delete(&row.path).map_err(WorktreeError::from);
+        let deleted = delete_dir(&row.path).map_err(WorktreeError::from);
         let Err(problem) = deleted.and_then(|()| delete_files(row, &lock)) else {
-            remove_made_parents(row);
+            remove_created_parents(row);
             return Ok(());
         };
-        let left = find_left(&row.path);
+        let left = find_remaining_file(&row.path);
         let (status, message) = if is_linked(row) {
-            (Status::Active, None)
+            (WorktreeStatus::Active, None)
         } else {
             let message = format!("its removal was not finished: {} is still there", left.display());
-            (Status::Broken, Some(message))
+            (WorktreeStatus::Broken, Some(message))
         };
-        self.registry.change_status(&row.id, Status::Removing, status, message.as_deref(), now())?;
-        let stderr = format!("{}\n{problem}; still there: {}", said(refused), left.display());
+        self.registry.change_status(&row.id, WorktreeStatus::Removing, status, message.as_deref(), now())?;
+        let stderr = format!("{}\n{problem}; still there: {}", git_stderr(refused), left.display());
         Err(WorktreeError::RemovalFailed { stderr })
     }
 
     /// Drops the row of a worktree that has no directory any more, or not one of ours.
-    fn forget(&self, row: Worktree, options: RemoveOptions) -> Result<Removed, WorktreeError> {
+    fn forget(&self, row: ManagedWorktree, options: RemoveOptions) -> Result<RemovedWorktree, WorktreeError> {
         let mut notes = Vec::new();
         if row.common_dir.exists() {
             let git = Git::at(&row.common_dir);
-            let listed = worktrees_patiently(&git, &row.common_dir)?;
+            let listed = list_worktrees_with_retry(&git, &row.common_dir)?;
             let locked = listed.iter().find(|entry| entry.path == row.path && entry.locked.is_some());
             if let Some(reason) = locked.and_then(|entry| entry.locked.clone()) {
                 if !options.force {
@@ -212,7 +214,7 @@ impl Worktrees {
             }
         }
         let sessions_closed = self.registry.delete(&row.id, now())?;
-        Ok(Removed {
+        Ok(RemovedWorktree {
             worktree: row,
             sessions_closed,
             rescue: None,
@@ -225,7 +227,7 @@ impl Worktrees {
 }
 
 /// Git's walk over all branches fails when one of them is deleted meanwhile; then it walks again when nobody does.
-pub(crate) fn store_patiently(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
+pub(crate) fn store_with_retry(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
     match rescue::store_if_needed(request) {
         Err(RescueError::Git(_)) => {
             let _lock = WorktreesLock::wait(&request.repo.common_dir)?;
@@ -241,10 +243,10 @@ fn delete_branch(repo: &Repo, branch: &BranchName) -> Result<Result<(), GitError
 }
 
 /// The branch that goes with the worktree, if one may.
-fn leaving_branch(
+fn find_branch_to_delete(
     repo: &Repo,
-    listed: &[git::Worktree],
-    row: &Worktree,
+    listed: &[git::GitWorktree],
+    row: &ManagedWorktree,
     branch: Option<&BranchName>,
     options: RemoveOptions,
 ) -> Result<(Option<BranchName>, Vec<String>), WorktreeError> {

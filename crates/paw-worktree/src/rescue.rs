@@ -17,23 +17,22 @@
 //! reflogs return with them.
 
 mod branch;
-mod contents;
 mod error;
+mod files;
 mod header;
-mod hidden;
 mod id;
+mod ignored_repositories;
 mod list;
-mod losing;
+mod load;
 mod manifest;
-mod place;
 mod record;
 mod restore;
 mod restore_files;
 mod restore_worktree;
 mod show;
 mod store;
-mod survey;
-mod walk;
+mod uncommitted;
+mod unreachable;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,14 +45,14 @@ use serde::{Deserialize, Serialize};
 
 pub use branch::BranchOutcome;
 pub use error::RescueError;
-pub(crate) use hidden::find_hidden_work;
+pub(crate) use ignored_repositories::find_ignored_repositories;
 pub use list::{find_record, forget, list, require};
-pub use losing::is_merged;
-pub use record::{Relinked, restore_record, store_record};
-pub use restore::{RestoreInto, RestoreOptions, Restored, restore};
-pub use show::{FileKind, RescuedCommit, RescuedFile, Shown, show};
+pub use record::{RelinkedWorktree, restore_record, store_record};
+pub use restore::{RestoreInto, RestoreOptions, RestoredRescue, restore};
+pub use show::{RescueContents, RescuedCommit, RescuedFile, RescuedFileKind, show};
 pub use store::{store_if_needed, store_tip};
-pub use survey::find_ignored;
+pub use uncommitted::find_ignored;
+pub use unreachable::is_merged;
 
 /// What is about to be removed, and how much of it has to survive.
 #[derive(Debug, Clone, Copy)]

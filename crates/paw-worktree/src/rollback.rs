@@ -9,13 +9,13 @@ use paw_host::git::{self, Git};
 use paw_host::locks::WorktreesLock;
 
 use crate::error::WorktreeError;
-use crate::registry::{Status, Worktree};
+use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::service::{Worktrees, now};
 
 impl Worktrees {
     /// Leaves nothing of a worktree that could not be made. What cannot be undone now keeps its row, and the next
     /// process tries again.
-    pub(crate) fn undo_creation(&self, row: &Worktree, lock: &WorktreesLock) {
+    pub(crate) fn undo_creation(&self, row: &ManagedWorktree, lock: &WorktreesLock) {
         if let Err(error) = self.try_undo_creation(row, lock) {
             tracing::warn!(
                 "cannot undo the creation of worktree {} at {}: {error}",
@@ -27,11 +27,11 @@ impl Worktrees {
 
     pub(crate) fn try_undo_creation(
         &self,
-        row: &Worktree,
+        row: &ManagedWorktree,
         lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
         delete_files(row, lock)?;
-        remove_made_parents(row);
+        remove_created_parents(row);
         let git = Git::at(&row.common_dir);
         if row.created_branch && row.common_dir.exists() {
             let state = git.branch_state(&row.branch, &row.common_dir)?;
@@ -47,7 +47,7 @@ impl Worktrees {
 
 /// Deletes a worktree's directory and what git keeps about it. A directory that git does not take for this worktree
 /// is somebody else's and stays, unless it is empty.
-pub(crate) fn delete_files(row: &Worktree, _lock: &WorktreesLock) -> Result<(), WorktreeError> {
+pub(crate) fn delete_files(row: &ManagedWorktree, _lock: &WorktreesLock) -> Result<(), WorktreeError> {
     let about_it = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
     let admin = row.admin_dir.clone().filter(|admin| about_it(admin));
     let found = || git::find_admin_dir(&row.common_dir, &row.path).filter(|admin| is_ours(row, admin));
@@ -55,8 +55,8 @@ pub(crate) fn delete_files(row: &Worktree, _lock: &WorktreesLock) -> Result<(), 
         let _ = fs::remove_dir(&row.path);
         return Ok(());
     };
-    delete(&row.path)?;
-    delete(&admin)?;
+    delete_dir(&row.path)?;
+    delete_dir(&admin)?;
     // Git removes the last one as well.
     let _ = fs::remove_dir(row.common_dir.join("worktrees"));
     Ok(())
@@ -64,11 +64,11 @@ pub(crate) fn delete_files(row: &Worktree, _lock: &WorktreesLock) -> Result<(), 
 
 /// Which record belongs to a half is written down before the half is filled. One with an index that nobody has written
 /// down is that of somebody who was there before or came in between.
-fn is_ours(row: &Worktree, admin: &Path) -> bool {
-    row.status != Status::Creating || !admin.join("index").exists()
+fn is_ours(row: &ManagedWorktree, admin: &Path) -> bool {
+    row.status != WorktreeStatus::Creating || !admin.join("index").exists()
 }
 
-pub(crate) fn delete(dir: &Path) -> Result<(), FileError> {
+pub(crate) fn delete_dir(dir: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(dir) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -77,7 +77,7 @@ pub(crate) fn delete(dir: &Path) -> Result<(), FileError> {
 }
 
 /// The first file that is still there, to have one to name.
-pub(crate) fn find_left(dir: &Path) -> PathBuf {
+pub(crate) fn find_remaining_file(dir: &Path) -> PathBuf {
     let first = |dir: &Path| fs::read_dir(dir).ok()?.find_map(Result::ok);
     let mut place = dir.to_path_buf();
     while let Some(entry) = first(&place) {
@@ -90,7 +90,7 @@ pub(crate) fn find_left(dir: &Path) -> PathBuf {
 }
 
 /// Directories that were made only to hold the worktree go with it.
-pub(crate) fn remove_made_parents(row: &Worktree) {
+pub(crate) fn remove_created_parents(row: &ManagedWorktree) {
     let made = row.path.ancestors().skip(1).take_while(|dir| dir.starts_with(&row.topmost_made));
     for dir in made {
         if fs::remove_dir(dir).is_err() {

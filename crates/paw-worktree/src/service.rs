@@ -61,9 +61,9 @@ impl Worktrees {
     }
 
     /// Claims a row for an operation, or nothing when another process works on it.
-    pub(crate) fn begin(&self, id: &WorktreeId) -> Result<Option<Operation>, WorktreeError> {
+    pub(crate) fn try_begin(&self, id: &WorktreeId) -> Result<Option<OperationGuard>, WorktreeError> {
         let file = self.data.operation_lock(id);
-        Ok(Lock::try_take(&file)?.map(|lock| Operation { file, _lock: lock }))
+        Ok(Lock::try_take(&file)?.map(|lock| OperationGuard { file, _lock: lock }))
     }
 }
 
@@ -81,12 +81,12 @@ fn free_bytes(path: &Path) -> io::Result<u64> {
 
 /// Says to other processes that somebody works on a row. Ends with this process, however it ends.
 #[derive(Debug)]
-pub(crate) struct Operation {
+pub(crate) struct OperationGuard {
     file: PathBuf,
     _lock: Lock,
 }
 
-impl Drop for Operation {
+impl Drop for OperationGuard {
     fn drop(&mut self) {
         // Whoever opens it again afterwards looks at the row before it does anything.
         let _ = fs::remove_file(&self.file);
@@ -103,7 +103,7 @@ pub(crate) fn require_repository(path: &Path) -> Result<Repo, WorktreeError> {
 }
 
 /// What git itself calls the repository: the first line of `git worktree list`.
-pub(crate) fn repository_name(common_dir: &Path) -> PathBuf {
+pub(crate) fn repository_path(common_dir: &Path) -> PathBuf {
     match common_dir.parent() {
         Some(parent) if common_dir.ends_with(".git") => parent.to_path_buf(),
         _ => common_dir.to_path_buf(),

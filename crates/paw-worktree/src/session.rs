@@ -10,7 +10,7 @@ use paw_host::git::{self, Git, Repo};
 use paw_host::locks::ExcludeLock;
 
 use crate::check;
-use crate::create::{BranchRule, CreatedWorktree, CreatePlan, real_path, rebase};
+use crate::create::{BranchRule, CreatePlan, CreatedWorktree, real_path, rebase};
 use crate::error::WorktreeError;
 use crate::id::WorktreeId;
 use crate::list::list_worktrees_with_retry;
@@ -103,7 +103,12 @@ impl Worktrees {
 
     /// Deletes the worktree at `path`, whoever made it, and makes git forget it. Changes are stored first; without
     /// `force` there must be none.
-    pub fn remove_worktree(&self, repo_root: &Path, path: &Path, force: bool) -> Result<RemovedWorktree, PawError> {
+    pub fn remove_worktree(
+        &self,
+        repo_root: &Path,
+        path: &Path,
+        force: bool,
+    ) -> Result<RemovedWorktree, PawError> {
         let repo = require_repository(repo_root)?;
         let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let row = match self.find_at(&repo, &real)? {

@@ -14,9 +14,9 @@ use paw_core::text;
 use paw_core::{BranchName, ErrorCode, ErrorReport};
 use paw_host::process::{Command, Exit};
 
-pub use plan::{SetupPlan, Trust, plan};
+pub use plan::{SetupPlan, SetupTrust, plan};
 
-use plan::{Action, Step};
+use plan::{SetupStep, StepAction};
 use script::Script;
 
 /// How the setup of a worktree went.
@@ -91,10 +91,10 @@ pub fn run(
     }
     for step in &plan.steps {
         let failure = if step.from_repository && !plan.approved {
-            Some(SetupOutcome::new(SetupStatus::Untrusted, untrusted(&plan.steps)))
+            Some(SetupOutcome::new(SetupStatus::Untrusted, untrusted_message(&plan.steps)))
         } else {
             match command_for(step) {
-                Ok(command) => execute(step, plan.limit, command, (worktree, branch), &mut on_line),
+                Ok(command) => run_step(step, plan.limit, command, (worktree, branch), &mut on_line),
                 Err(refused) => Some(refused),
             }
         };
@@ -107,15 +107,15 @@ pub fn run(
     SetupOutcome { status: SetupStatus::Success, error: None }
 }
 
-fn command_for(step: &Step) -> Result<Command, SetupOutcome> {
+fn command_for(step: &SetupStep) -> Result<Command, SetupOutcome> {
     match &step.action {
-        Action::Shell(text) => Ok(Command::new("sh").args(["-c", "--", text])),
-        Action::Script(script) if script.is_unchanged() => Ok(command_for_script(script)),
-        Action::Script(_) => Err(SetupOutcome::new(
+        StepAction::Shell(text) => Ok(Command::new("sh").args(["-c", "--", text])),
+        StepAction::Script(script) if script.is_unchanged() => Ok(command_for_script(script)),
+        StepAction::Script(_) => Err(SetupOutcome::new(
             SetupStatus::Untrusted,
             format!("{} was changed after it was approved: not run", step.name),
         )),
-        Action::Refused(reason) => {
+        StepAction::Refused(reason) => {
             Err(SetupOutcome::new(SetupStatus::Failed, format!("{} {reason}: not run", step.name)))
         }
     }
@@ -130,8 +130,8 @@ fn command_for_script(script: &Script) -> Command {
     }
 }
 
-fn execute(
-    step: &Step,
+fn run_step(
+    step: &SetupStep,
     limit: Option<Duration>,
     command: Command,
     (worktree, branch): (&Path, &BranchName),
@@ -146,7 +146,7 @@ fn execute(
         command = command.time_limit(limit);
     }
     match command.stream(|_, bytes| on_line(&text::output_line(&String::from_utf8_lossy(bytes)))) {
-        Ok(exit) => judge(&step.name, exit),
+        Ok(exit) => failure_of(&step.name, exit),
         Err(error) => {
             Some(SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)))
         }
@@ -154,7 +154,7 @@ fn execute(
 }
 
 /// What the end of a step means, or nothing when it went well.
-fn judge(name: &str, exit: Exit) -> Option<SetupOutcome> {
+fn failure_of(name: &str, exit: Exit) -> Option<SetupOutcome> {
     match exit {
         Exit::Code(0) => None,
         Exit::Code(_) | Exit::Signal(_) => {
@@ -166,7 +166,7 @@ fn judge(name: &str, exit: Exit) -> Option<SetupOutcome> {
     }
 }
 
-fn untrusted(steps: &[Step]) -> String {
+fn untrusted_message(steps: &[SetupStep]) -> String {
     let names: Vec<_> =
         steps.iter().filter(|step| step.from_repository).map(|step| step.name.as_str()).collect();
     format!("not approved, so not run: {}", names.join(", "))
@@ -177,12 +177,12 @@ mod tests {
     use super::*;
 
     fn error(exit: Exit) -> String {
-        judge("npm install", exit).unwrap().error.unwrap()
+        failure_of("npm install", exit).unwrap().error.unwrap()
     }
 
     #[test]
     fn the_end_of_a_command_is_told_in_one_sentence() {
-        assert_eq!(judge("npm install", Exit::Code(0)), None);
+        assert_eq!(failure_of("npm install", Exit::Code(0)), None);
         assert_eq!(error(Exit::Code(1)), "npm install exited with code 1");
         assert_eq!(error(Exit::Code(127)), "npm install exited with code 127");
         assert_eq!(error(Exit::Signal(9)), "npm install was ended by signal 9");

@@ -7,7 +7,7 @@ use paw_core::{BranchName, PawError};
 use paw_host::git::Repo;
 use paw_host::process::shell_quote;
 use paw_worktree::session::directory;
-use paw_worktree::{Created, Preparation, SessionWorktree, Worktrees};
+use paw_worktree::{CreatedWorktree, Preparation, SessionWorktree, Worktrees};
 
 use super::ending::{Ending, TaskState};
 use super::{BuiltOn, FleetPlan, PlannedTask, Standing, build_on};
@@ -86,7 +86,7 @@ impl<'a> Places<'a> {
         made.notes.iter().for_each(|note| say(&format!("warning: {note}")));
         let row = self.worktrees.registry().find(&made.id)?;
         if let Some(worktree) = row.filter(|_| !made.resumed) {
-            let created = Created { worktree, repo: repo.clone(), notes: Vec::new() };
+            let created = CreatedWorktree { worktree, repo: repo.clone(), notes: Vec::new() };
             let prepared =
                 self.worktrees.prepare(&created, &self.preparation, |line| say(&format!("  {line}")))?;
             prepared.notes.iter().for_each(|note| say(&format!("warning: {note}")));

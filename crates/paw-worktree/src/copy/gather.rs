@@ -12,7 +12,7 @@ use super::{SkipReason, ignored};
 
 /// What a path is, its links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Directory,
     File,
     Link,
@@ -20,31 +20,31 @@ pub(super) enum Kind {
 
 /// One thing to copy, by its path in the checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct CopyItem {
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
 }
 
-impl Item {
+impl CopyItem {
     /// The directory that must be there for it.
     pub(super) fn dir(&self) -> &Path {
         dir_for(&self.path, self.kind)
     }
 }
 
-fn dir_for(path: &Path, kind: Kind) -> &Path {
-    if kind == Kind::Directory { path } else { path.parent().unwrap_or(Path::new("")) }
+fn dir_for(path: &Path, kind: EntryKind) -> &Path {
+    if kind == EntryKind::Directory { path } else { path.parent().unwrap_or(Path::new("")) }
 }
 
 /// Something that git ignores as a whole, and what is wanted of it.
 #[derive(Debug)]
-pub(super) struct Top {
+pub(super) struct IgnoredRoot {
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-    pub(super) items: Vec<Item>,
+    pub(super) kind: EntryKind,
+    pub(super) items: Vec<CopyItem>,
 }
 
-impl Top {
+impl IgnoredRoot {
     /// The directory that must be there for it.
     pub(super) fn dir(&self) -> &Path {
         dir_for(&self.path, self.kind)
@@ -52,26 +52,26 @@ impl Top {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    pub(super) tops: Vec<Top>,
+pub(super) struct CopySelection {
+    pub(super) roots: Vec<IgnoredRoot>,
     pub(super) skipped: Vec<(PathBuf, SkipReason)>,
 }
 
 /// What `patterns` select of the ignored files below `from`, without the worktree `to` where it lies inside.
-pub(super) fn gather(patterns: &Patterns, from: &Path, to: &Path) -> Result<Gathered, GitError> {
+pub(super) fn gather(patterns: &Patterns, from: &Path, to: &Path) -> Result<CopySelection, GitError> {
     let mut entries = ignored::list(from)?;
     entries.retain(|(path, kind)| {
-        let is_dir = *kind == Kind::Directory;
+        let is_dir = *kind == EntryKind::Directory;
         patterns.select(path, is_dir) || (is_dir && patterns.may_reach_into(path))
     });
     // git also lists directories that merely hold ignored files, and then those files.
-    let dirs = entries.iter().filter(|(_, kind)| *kind == Kind::Directory);
-    let whole = ignored::covered(from, dirs.map(|(path, _)| path.as_path()))?;
-    entries.retain(|(path, kind)| *kind != Kind::Directory || whole.contains(path));
+    let dirs = entries.iter().filter(|(_, kind)| *kind == EntryKind::Directory);
+    let whole = ignored::find_ignored(from, dirs.map(|(path, _)| path.as_path()))?;
+    entries.retain(|(path, kind)| *kind != EntryKind::Directory || whole.contains(path));
 
-    let mut walk = Walk { patterns, from, to: to.canonicalize().ok(), found: Gathered::default() };
+    let mut walk = Walk { patterns, from, to: to.canonicalize().ok(), found: CopySelection::default() };
     for (path, kind) in entries {
-        walk.top(path, kind);
+        walk.add_root(path, kind);
     }
     Ok(walk.found)
 }
@@ -81,30 +81,30 @@ struct Walk<'a> {
     from: &'a Path,
     /// The new worktree, which may lie inside the checkout.
     to: Option<PathBuf>,
-    found: Gathered,
+    found: CopySelection,
 }
 
 impl Walk<'_> {
-    fn top(&mut self, path: PathBuf, kind: Kind) {
-        let wanted = self.patterns.select(&path, kind == Kind::Directory);
+    fn add_root(&mut self, path: PathBuf, kind: EntryKind) {
+        let wanted = self.patterns.select(&path, kind == EntryKind::Directory);
         let mut items = Vec::new();
         if path.starts_with(CheckoutDir::NAME) {
             self.skip(wanted, &path, SkipReason::Ours);
-        } else if kind == Kind::Directory {
-            self.enter(wanted, wanted, &path, &mut items);
+        } else if kind == EntryKind::Directory {
+            self.add_directory(wanted, wanted, &path, &mut items);
         } else {
             match fs::symlink_metadata(self.from.join(&path)) {
-                Ok(metadata) => self.leaf(true, &path, metadata.file_type(), &mut items),
+                Ok(metadata) => self.add_file(true, &path, metadata.file_type(), &mut items),
                 Err(error) => self.skip(true, &path, SkipReason::Failed(error.to_string())),
             }
         }
         if !items.is_empty() {
-            self.found.tops.push(Top { path, kind, items });
+            self.found.roots.push(IgnoredRoot { path, kind, items });
         }
     }
 
     /// `whole`: the outermost ignored directory is wanted; `wanted`: this one is.
-    fn enter(&mut self, whole: bool, wanted: bool, dir: &Path, items: &mut Vec<Item>) {
+    fn add_directory(&mut self, whole: bool, wanted: bool, dir: &Path, items: &mut Vec<CopyItem>) {
         let place = self.from.join(dir);
         if fs::symlink_metadata(place.join(".git")).is_ok() {
             return self.skip(wanted, dir, SkipReason::OtherCheckout);
@@ -119,32 +119,32 @@ impl Walk<'_> {
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         if wanted {
-            items.push(Item { path: dir.to_path_buf(), kind: Kind::Directory });
+            items.push(CopyItem { path: dir.to_path_buf(), kind: EntryKind::Directory });
         }
         for entry in entries {
             let path = dir.join(entry.file_name());
             match entry.file_type() {
-                Ok(file_type) => self.below(whole, &path, file_type, items),
+                Ok(file_type) => self.add_child(whole, &path, file_type, items),
                 Err(error) => self.skip(wanted, &path, SkipReason::Failed(error.to_string())),
             }
         }
     }
 
-    fn below(&mut self, whole: bool, path: &Path, file_type: FileType, items: &mut Vec<Item>) {
+    fn add_child(&mut self, whole: bool, path: &Path, file_type: FileType, items: &mut Vec<CopyItem>) {
         let wanted = self.patterns.select_below(whole, path, file_type.is_dir());
         if !file_type.is_dir() {
-            self.leaf(wanted, path, file_type, items);
+            self.add_file(wanted, path, file_type, items);
         } else if wanted || whole || self.patterns.may_reach_into(path) {
-            self.enter(whole, wanted, path, items);
+            self.add_directory(whole, wanted, path, items);
         }
     }
 
-    fn leaf(&mut self, wanted: bool, path: &Path, file_type: FileType, items: &mut Vec<Item>) {
+    fn add_file(&mut self, wanted: bool, path: &Path, file_type: FileType, items: &mut Vec<CopyItem>) {
         if !wanted {
         } else if file_type.is_symlink() {
-            items.push(Item { path: path.to_path_buf(), kind: Kind::Link });
+            items.push(CopyItem { path: path.to_path_buf(), kind: EntryKind::Link });
         } else if file_type.is_file() {
-            items.push(Item { path: path.to_path_buf(), kind: Kind::File });
+            items.push(CopyItem { path: path.to_path_buf(), kind: EntryKind::File });
         } else {
             self.skip(true, path, SkipReason::Special);
         }

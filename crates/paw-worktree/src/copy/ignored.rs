@@ -9,23 +9,23 @@ use paw_host::git::{Git, GitError};
 use paw_host::process::Exit;
 
 use super::SkipReason;
-use super::gather::{Item, Kind, Top};
+use super::gather::{CopyItem, EntryKind, IgnoredRoot};
 
 /// Everything ignored, a directory in which all is ignored as one entry with a slash at its end.
-pub(super) fn list(checkout: &Path) -> Result<Vec<(PathBuf, Kind)>, GitError> {
+pub(super) fn list(checkout: &Path) -> Result<Vec<(PathBuf, EntryKind)>, GitError> {
     let args = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
     let listing = Git::at(checkout).run(args)?;
     let entries = listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     Ok(entries
         .map(|entry| match entry.strip_suffix(b"/") {
-            Some(dir) => (path(dir), Kind::Directory),
-            None => (path(entry), Kind::File),
+            Some(dir) => (path(dir), EntryKind::Directory),
+            None => (path(entry), EntryKind::File),
         })
         .collect())
 }
 
 /// Which of these paths an ignore rule covers. Tracked ones never are. What shall count as a directory must exist.
-pub(super) fn covered<'a>(
+pub(super) fn find_ignored<'a>(
     checkout: &Path,
     paths: impl IntoIterator<Item = &'a Path>,
 ) -> Result<BTreeSet<PathBuf>, GitError> {
@@ -33,12 +33,12 @@ pub(super) fn covered<'a>(
     let questions: Vec<Vec<u8>> =
         paths.into_iter().map(|path| [b"./", path.as_os_str().as_bytes()].concat()).collect();
     let mut covered = BTreeSet::new();
-    ask(&Git::at(checkout), &questions, &mut covered)?;
+    check_ignore(&Git::at(checkout), &questions, &mut covered)?;
     Ok(covered)
 }
 
 /// git refuses a whole list for one path it does not like (behind a link, inside a submodule): halves find it.
-fn ask(git: &Git, questions: &[Vec<u8>], covered: &mut BTreeSet<PathBuf>) -> Result<(), GitError> {
+fn check_ignore(git: &Git, questions: &[Vec<u8>], covered: &mut BTreeSet<PathBuf>) -> Result<(), GitError> {
     if questions.is_empty() {
         return Ok(());
     }
@@ -53,8 +53,8 @@ fn ask(git: &Git, questions: &[Vec<u8>], covered: &mut BTreeSet<PathBuf>) -> Res
         }
         Exit::Code(128) if questions.len() > 1 => {
             let (first, second) = questions.split_at(questions.len() / 2);
-            ask(git, first, covered)?;
-            ask(git, second, covered)
+            check_ignore(git, first, covered)?;
+            check_ignore(git, second, covered)
         }
         // It is this one path, unless nothing works here.
         Exit::Code(128) => git.run(["rev-parse", "--git-dir"]).map(drop),
@@ -66,22 +66,22 @@ fn ask(git: &Git, questions: &[Vec<u8>], covered: &mut BTreeSet<PathBuf>) -> Res
 }
 
 /// What may be put into the worktree `to` without becoming a new file there; the rest is named.
-pub(super) fn allowed_in(
+pub(super) fn select_ignored_in(
     to: &Path,
-    tops: Vec<Top>,
+    roots: Vec<IgnoredRoot>,
     skipped: &mut Vec<(PathBuf, SkipReason)>,
-) -> Result<Vec<Item>, GitError> {
-    let whole = covered(to, tops.iter().map(|top| top.path.as_path()))?;
+) -> Result<Vec<CopyItem>, GitError> {
+    let whole = find_ignored(to, roots.iter().map(|root| root.path.as_path()))?;
     let (mut allowed, mut doubtful) = (Vec::new(), Vec::new());
-    for top in tops {
-        let place = if whole.contains(&top.path) { &mut allowed } else { &mut doubtful };
-        place.extend(top.items);
+    for root in roots {
+        let place = if whole.contains(&root.path) { &mut allowed } else { &mut doubtful };
+        place.extend(root.items);
     }
-    let single = covered(to, doubtful.iter().map(|item| item.path.as_path()))?;
+    let single = find_ignored(to, doubtful.iter().map(|item| item.path.as_path()))?;
     for item in doubtful {
         if single.contains(&item.path) {
             allowed.push(item);
-        } else if item.kind != Kind::Directory {
+        } else if item.kind != EntryKind::Directory {
             let there = to.join(&item.path).symlink_metadata().is_ok();
             let reason = if there { SkipReason::Exists } else { SkipReason::NotIgnoredThere };
             skipped.push((item.path, reason));

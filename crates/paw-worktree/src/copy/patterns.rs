@@ -30,7 +30,7 @@ impl Patterns {
                 add(&mut reaching, pattern)?;
             }
             if positive.is_none() && has_slash {
-                reach.push(plain_beginning(pattern));
+                reach.push(literal_prefix(pattern));
             }
         }
         Ok(Self { all: build(&all)?, reaching: build(&reaching)?, reach })
@@ -61,8 +61,8 @@ impl Patterns {
 /// What matches a directory holds for everything inside, unless a pattern says otherwise about that.
 fn is_match(patterns: &Gitignore, path: &Path, is_dir: bool) -> bool {
     let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
-    let places = std::iter::once((path, is_dir)).chain(parents.map(|parent| (parent, true)));
-    let mut verdicts = places.map(|(place, is_dir)| patterns.matched(place, is_dir));
+    let dirs = std::iter::once((path, is_dir)).chain(parents.map(|parent| (parent, true)));
+    let mut verdicts = dirs.map(|(place, is_dir)| patterns.matched(place, is_dir));
     verdicts.find(|verdict| !verdict.is_none()).is_some_and(|verdict| verdict.is_ignore())
 }
 
@@ -81,7 +81,7 @@ fn build(builder: &GitignoreBuilder) -> Result<Gitignore, CopyError> {
 }
 
 /// The directories a pattern names before its first wildcard.
-fn plain_beginning(pattern: &str) -> PathBuf {
+fn literal_prefix(pattern: &str) -> PathBuf {
     pattern
         .trim_matches('/')
         .split('/')

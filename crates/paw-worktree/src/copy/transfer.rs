@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::gather::{Item, Kind};
+use super::gather::{CopyItem, EntryKind};
 
 /// How a file's content got to its new place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum CopyMethod {
     /// Both files share their blocks until one of them changes.
-    Shared,
+    Reflinked,
     Copied,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct CopiedFile {
     pub(super) bytes: u64,
-    pub(super) way: Way,
+    pub(super) method: CopyMethod,
 }
 
 /// Remembers whether this pair of file systems can share blocks, so that a refusal costs once and not per file.
@@ -36,17 +36,17 @@ impl Transfer {
         Self { can_share: AtomicBool::new(true) }
     }
 
-    pub(super) fn copy(&self, item: &Item, from: &Path, to: &Path) -> io::Result<Done> {
+    pub(super) fn copy(&self, item: &CopyItem, from: &Path, to: &Path) -> io::Result<CopiedFile> {
         match item.kind {
-            Kind::Link => {
+            EntryKind::Link => {
                 symlink(fs::read_link(from)?, to)?;
-                Ok(Done { bytes: 0, way: Way::Copied })
+                Ok(CopiedFile { bytes: 0, method: CopyMethod::Copied })
             }
-            Kind::File | Kind::Directory => self.copy_file(from, to),
+            EntryKind::File | EntryKind::Directory => self.copy_file(from, to),
         }
     }
 
-    fn copy_file(&self, from: &Path, to: &Path) -> io::Result<Done> {
+    fn copy_file(&self, from: &Path, to: &Path) -> io::Result<CopiedFile> {
         // What was a file when we looked may have become a link or a pipe: neither is followed or waited for.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
@@ -58,19 +58,19 @@ impl Transfer {
         if self.can_share.load(Ordering::Relaxed) {
             // There a file is shared by making it, with its mode and times.
             match rustix::fs::fclonefileat(&source, rustix::fs::CWD, to, rustix::fs::CloneFlags::empty()) {
-                Ok(()) => return Ok(Done { bytes: metadata.len(), way: Way::Shared }),
+                Ok(()) => return Ok(CopiedFile { bytes: metadata.len(), method: CopyMethod::Reflinked }),
                 Err(Errno::EXIST) => return Err(Errno::EXIST.into()),
                 Err(_) => {}
             }
         }
         let target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
         let finish = || {
-            let way = self.fill(&source, &target)?;
+            let method = self.fill(&source, &target)?;
             target.set_permissions(Permissions::from_mode(metadata.permissions().mode() & 0o777))?;
             if let Ok(modified) = metadata.modified() {
                 target.set_times(FileTimes::new().set_modified(modified))?;
             }
-            Ok(Done { bytes: metadata.len(), way })
+            Ok(CopiedFile { bytes: metadata.len(), method })
         };
         finish().inspect_err(|_| {
             // We made it a moment ago and it is not whole.
@@ -78,10 +78,10 @@ impl Transfer {
         })
     }
 
-    fn fill(&self, mut source: &File, mut target: &File) -> io::Result<Way> {
+    fn fill(&self, mut source: &File, mut target: &File) -> io::Result<CopyMethod> {
         if self.can_share.load(Ordering::Relaxed) {
             match share(source, target) {
-                Ok(()) => return Ok(Way::Shared),
+                Ok(()) => return Ok(CopyMethod::Reflinked),
                 Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::XDEV | Errno::NOTTY) => {
                     self.can_share.store(false, Ordering::Relaxed);
                 }
@@ -90,7 +90,7 @@ impl Transfer {
             }
         }
         io::copy(&mut source, &mut target)?;
-        Ok(Way::Copied)
+        Ok(CopyMethod::Copied)
     }
 }
 

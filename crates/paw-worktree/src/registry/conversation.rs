@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Registry, moment};
+use super::{Registry, timestamp};
 use crate::error::WorktreeError;
 use crate::id::{ConversationId, WorktreeId};
 
@@ -144,8 +144,8 @@ fn conversation(row: &Row<'_>) -> rusqlite::Result<Conversation> {
         cli: row.get(2)?,
         cli_session: row.get(3)?,
         status: ConversationStatus::stored(&row.get::<_, String>(4)?),
-        created_at: moment(row.get(5)?),
-        updated_at: moment(row.get(6)?),
+        created_at: timestamp(row.get(5)?),
+        updated_at: timestamp(row.get(6)?),
         model: row.get(7)?,
     })
 }

@@ -78,7 +78,7 @@ pub(super) fn decide(header: &Header, now: Option<String>, checked_out_at: Optio
 }
 
 /// Decides, and makes the branch if it is gone.
-pub(super) fn bring_back(
+pub(super) fn restore_branch(
     git: &Git,
     header: &Header,
     except: Option<&Path>,

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 /// Where rescues live. Git keeps whatever a ref reaches.
 pub(super) const PREFIX: &str = "refs/paw/rescue/";
 /// A long branch name is cut; the time tells two of them apart.
-const LONGEST_SUBJECT: usize = 40;
+const MAX_SUBJECT_LEN: usize = 40;
 
 /// `20261115-081500-feat-auth`: sorts by time, needs no quotes, and its beginning is enough to name it.
 pub(super) fn new_id(at: Timestamp, about: &str, attempt: u32) -> String {
@@ -24,30 +24,30 @@ fn subject(about: &str) -> String {
             subject.push('-');
         }
     }
-    subject.truncate(LONGEST_SUBJECT);
+    subject.truncate(MAX_SUBJECT_LEN);
     let subject = subject.trim_matches('-');
     if subject.is_empty() { "work".to_owned() } else { subject.to_owned() }
 }
 
 /// What somebody meant by `typed`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meant<'a> {
+pub(super) enum IdMatch<'a> {
     One(&'a str),
-    Nobody,
+    None,
     Several(Vec<&'a str>),
 }
 
 /// The id itself beats a beginning, a beginning must fit only one. A full ref is understood as well.
-pub(super) fn meant<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> Meant<'a> {
+pub(super) fn match_id<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> IdMatch<'a> {
     let typed = typed.strip_prefix(PREFIX).unwrap_or(typed);
     let fitting: Vec<&str> = ids.filter(|id| !typed.is_empty() && id.starts_with(typed)).collect();
     match fitting.as_slice() {
-        [] => Meant::Nobody,
-        [one] => Meant::One(one),
+        [] => IdMatch::None,
+        [one] => IdMatch::One(one),
         several => several
             .iter()
             .find(|id| **id == typed)
-            .map_or(Meant::Several(fitting.clone()), |id| Meant::One(id)),
+            .map_or(IdMatch::Several(fitting.clone()), |id| IdMatch::One(id)),
     }
 }
 
@@ -68,12 +68,12 @@ mod tests {
     #[test]
     fn a_beginning_is_enough_when_it_fits_only_one() {
         let ids = ["20261115-a", "20261115-a-2", "20261116-b"];
-        let of = |typed| meant(typed, ids.into_iter());
-        assert_eq!(of("20261116"), Meant::One("20261116-b"));
-        assert_eq!(of("20261115-a"), Meant::One("20261115-a"));
-        assert_eq!(of("refs/paw/rescue/20261115-a-2"), Meant::One("20261115-a-2"));
-        assert_eq!(of("2026"), Meant::Several(ids.to_vec()));
-        assert_eq!(of("x"), Meant::Nobody);
-        assert_eq!(of(""), Meant::Nobody);
+        let of = |typed| match_id(typed, ids.into_iter());
+        assert_eq!(of("20261116"), IdMatch::One("20261116-b"));
+        assert_eq!(of("20261115-a"), IdMatch::One("20261115-a"));
+        assert_eq!(of("refs/paw/rescue/20261115-a-2"), IdMatch::One("20261115-a-2"));
+        assert_eq!(of("2026"), IdMatch::Several(ids.to_vec()));
+        assert_eq!(of("x"), IdMatch::None);
+        assert_eq!(of(""), IdMatch::None);
     }
 }

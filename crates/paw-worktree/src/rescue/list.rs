@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use paw_host::git::Repo;
 
 use super::header::{Header, PathText};
-use super::id::{Meant, PREFIX, meant};
+use super::id::{IdMatch, PREFIX, match_id};
 use super::{Rescue, RescueError, RescueKind};
 
 /// Every rescue of the repository, newest first.
@@ -22,7 +22,7 @@ pub fn require(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
 pub fn find_record(repo: &Repo, worktree: &Path) -> Result<Option<Rescue>, RescueError> {
     let is_it = |rescue: &Rescue| {
         rescue.kind == RescueKind::Record
-            && rescue.worktree.as_deref().is_some_and(|was| same_place(was, worktree))
+            && rescue.worktree.as_deref().is_some_and(|was| is_same_path(was, worktree))
     };
     Ok(list(repo)?.into_iter().find(is_it))
 }
@@ -36,46 +36,46 @@ pub fn forget(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
 
 /// A rescue with the facts only we need.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredRescue {
     pub(super) rescue: Rescue,
     pub(super) header: Header,
 }
 
-pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<Stored, RescueError> {
+pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<StoredRescue, RescueError> {
     let mut all = load(repo)?;
-    match meant(id, all.iter().map(|stored| stored.rescue.id.as_str())) {
-        Meant::One(one) => {
+    match match_id(id, all.iter().map(|stored| stored.rescue.id.as_str())) {
+        IdMatch::One(one) => {
             let at = all.iter().position(|stored| stored.rescue.id == one);
             at.map(|at| all.swap_remove(at)).ok_or_else(|| RescueError::NotFound(id.to_owned()))
         }
-        Meant::Nobody => Err(RescueError::NotFound(id.to_owned())),
-        Meant::Several(ids) => Err(RescueError::Ambiguous {
+        IdMatch::None => Err(RescueError::NotFound(id.to_owned())),
+        IdMatch::Several(ids) => Err(RescueError::Ambiguous {
             typed: id.to_owned(),
             matching: ids.into_iter().map(str::to_owned).collect(),
         }),
     }
 }
 
-fn load(repo: &Repo) -> Result<Vec<Stored>, RescueError> {
+fn load(repo: &Repo) -> Result<Vec<StoredRescue>, RescueError> {
     let format = "--format=%(refname)%00%(objectname)%00%(contents)%00";
     let listing = repo.git().run(["for-each-ref", format, PREFIX])?;
     let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
-    let mut all: Vec<Stored> =
+    let mut all: Vec<StoredRescue> =
         fields.chunks_exact(3).filter_map(|fields| stored(fields[0], fields[1], fields[2])).collect();
     all.sort_by(|a, b| (b.header.created_at, &b.rescue.id).cmp(&(a.header.created_at, &a.rescue.id)));
     Ok(all)
 }
 
 /// A ref that somebody else put there is not ours to show.
-fn stored(reference: &[u8], commit: &[u8], message: &[u8]) -> Option<Stored> {
+fn stored(reference: &[u8], commit: &[u8], message: &[u8]) -> Option<StoredRescue> {
     let reference = std::str::from_utf8(reference).ok()?.trim_start_matches('\n');
     let id = reference.strip_prefix(PREFIX)?.to_owned();
     let commit = std::str::from_utf8(commit).ok()?.to_owned();
     let header = Header::from_message(&String::from_utf8_lossy(message))?;
-    Some(Stored { rescue: rescue(id, commit, header.clone()), header })
+    Some(StoredRescue { rescue: from_header(id, commit, header.clone()), header })
 }
 
-pub(super) fn rescue(id: String, commit: String, header: Header) -> Rescue {
+pub(super) fn from_header(id: String, commit: String, header: Header) -> Rescue {
     let path = |PathText(path): PathText| path;
     Rescue {
         reference: format!("{PREFIX}{id}"),
@@ -92,7 +92,7 @@ pub(super) fn rescue(id: String, commit: String, header: Header) -> Rescue {
 }
 
 /// The directory may be gone, so only what is above it can be resolved.
-fn same_place(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| -> PathBuf {
         match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {
             (Some(parent), Some(name)) => parent.join(name),

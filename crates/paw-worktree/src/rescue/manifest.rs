@@ -11,7 +11,7 @@ use paw_host::git::TreeEntry;
 use super::bytes_path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum ItemKind {
     /// Of git's own directory for the worktree: the index, a merge in progress, …
     Admin,
     AdminDirectory,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Ignored,
 }
 
-impl Kind {
+impl ItemKind {
     const ALL: [Self; 9] = [
         Self::Admin,
         Self::AdminDirectory,
@@ -59,8 +59,8 @@ impl Kind {
 
 /// One path of a rescue, relative to the worktree (or to git's own directory for it).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) kind: Kind,
+pub(super) struct ManifestItem {
+    pub(super) kind: ItemKind,
     /// As `stat` has it, type and permissions. Zero for what is deleted.
     pub(super) mode: u32,
     /// Empty for what has no content.
@@ -68,7 +68,7 @@ pub(super) struct Item {
     pub(super) path: PathBuf,
 }
 
-impl Item {
+impl ManifestItem {
     pub(super) fn is_symlink(&self) -> bool {
         self.mode & 0o170_000 == 0o120_000
     }
@@ -88,13 +88,13 @@ impl Item {
 
     /// Its place in the tree that keeps it, under its kind's name.
     pub(super) fn tree_entry(&self) -> Option<TreeEntry> {
-        let path = Path::new(self.kind.as_str()).join(presentable(&self.path, self.is_symlink()));
+        let path = Path::new(self.kind.as_str()).join(tree_path(&self.path, self.is_symlink()));
         let has_content = !self.oid.is_empty();
         has_content.then(|| TreeEntry { mode: self.tree_mode().to_owned(), oid: self.oid.clone(), path })
     }
 }
 
-pub(super) fn to_bytes(items: &[Item]) -> Vec<u8> {
+pub(super) fn to_bytes(items: &[ManifestItem]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for item in items {
         let oid = if item.oid.is_empty() { "-" } else { &item.oid };
@@ -106,11 +106,11 @@ pub(super) fn to_bytes(items: &[Item]) -> Vec<u8> {
 }
 
 /// Nothing when a line is not ours, or when a path could lead out of the worktree.
-pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<Item>> {
+pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<ManifestItem>> {
     bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(item).collect()
 }
 
-fn item(line: &[u8]) -> Option<Item> {
+fn item(line: &[u8]) -> Option<ManifestItem> {
     let mut fields = line.splitn(4, |byte| *byte == b' ');
     let mut text = || fields.next().and_then(|field| std::str::from_utf8(field).ok());
     let (kind, mode, oid) = (text()?, text()?, text()?);
@@ -118,8 +118,8 @@ fn item(line: &[u8]) -> Option<Item> {
     let inside = path.components().all(|part| matches!(part, Component::Normal(_))) && path.is_relative();
     let known = oid == "-" || oid.bytes().all(|byte| byte.is_ascii_hexdigit());
     (inside && known && path.file_name().is_some()).then_some(())?;
-    Some(Item {
-        kind: Kind::ALL.into_iter().find(|known| known.as_str() == kind)?,
+    Some(ManifestItem {
+        kind: ItemKind::ALL.into_iter().find(|known| known.as_str() == kind)?,
         mode: u32::from_str_radix(mode, 8).ok()?,
         oid: if oid == "-" { String::new() } else { oid.to_owned() },
         path,
@@ -127,11 +127,11 @@ fn item(line: &[u8]) -> Option<Item> {
 }
 
 /// The path with every part renamed that git refuses in a tree on some system.
-pub(super) fn presentable(path: &Path, symlink: bool) -> PathBuf {
+pub(super) fn tree_path(path: &Path, symlink: bool) -> PathBuf {
     let mut shown = PathBuf::new();
     for part in path {
         let part = part.as_bytes();
-        if is_refused(part, symlink) || part.starts_with(b"%") {
+        if is_forbidden_in_tree(part, symlink) || part.starts_with(b"%") {
             shown.push(bytes_path(&[b"%", part].concat()));
         } else {
             shown.push(bytes_path(part));
@@ -141,7 +141,7 @@ pub(super) fn presentable(path: &Path, symlink: bool) -> PathBuf {
 }
 
 /// Wider than git's own rule: other systems ignore case, some letters, and what follows a dot, space or colon.
-fn is_refused(part: &[u8], symlink: bool) -> bool {
+fn is_forbidden_in_tree(part: &[u8], symlink: bool) -> bool {
     let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii()).map(u8::to_ascii_lowercase).collect();
     let begins = plain.strip_prefix(b".git").map(|rest| rest.first().copied());
     let like_git =
@@ -168,11 +168,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_manifest_with_any_names_is_read_back(paths in proptest::collection::vec(path(), 0..6)) {
-            let items: Vec<Item> = paths
+            let items: Vec<ManifestItem> = paths
                 .into_iter()
                 .enumerate()
-                .map(|(at, path)| Item {
-                    kind: Kind::ALL[at % Kind::ALL.len()],
+                .map(|(at, path)| ManifestItem {
+                    kind: ItemKind::ALL[at % ItemKind::ALL.len()],
                     mode: if at % 2 == 0 { 0o100_644 } else { 0 },
                     oid: if at % 3 == 0 { "ab12".to_owned() } else { String::new() },
                     path,
@@ -198,12 +198,12 @@ mod tests {
 
     #[test]
     fn only_names_that_git_refuses_are_changed_in_the_tree() {
-        let shown = |path: &str| presentable(Path::new(path), false).display().to_string();
+        let shown = |path: &str| tree_path(Path::new(path), false).display().to_string();
         assert_eq!(shown("a/.git/config"), "a/%.git/config");
         assert_eq!(shown(".GIT"), "%.GIT");
         assert_eq!(shown("git~1"), "%git~1");
         assert_eq!(shown("%x"), "%%x");
         assert_eq!(shown("src/.gitignore"), "src/.gitignore");
-        assert_eq!(presentable(Path::new(".gitmodules"), true), Path::new("%.gitmodules"));
+        assert_eq!(tree_path(Path::new(".gitmodules"), true), Path::new("%.gitmodules"));
     }
 }

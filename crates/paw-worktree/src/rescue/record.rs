@@ -17,20 +17,20 @@ use paw_host::process::Command;
 use serde::Serialize;
 use tempfile::TempDir;
 
-use super::branch::{BranchOutcome, bring_back};
-use super::contents::{for_each, load_items};
+use super::branch::{BranchOutcome, restore_branch};
+use super::files::{self, Content};
 use super::header::{Header, PathText};
-use super::list::{Stored, require_stored};
-use super::manifest::{Item, Kind};
-use super::place::{self, Content};
-use super::restore_worktree::{link_module, resolved};
-use super::store::Workshop;
-use super::survey::{Site, git_dir};
+use super::list::{StoredRescue, require_stored};
+use super::load::{for_each_blob, load_items};
+use super::manifest::{ItemKind, ManifestItem};
+use super::restore_worktree::{link_module, resolve_lexically};
+use super::store::RescueBuilder;
+use super::uncommitted::{SourceWorktree, git_dir};
 use super::{Rescue, RescueError, RescueKind, bytes_path};
 
 /// A directory that git knows again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Relinked {
+pub struct RelinkedWorktree {
     pub rescue: Rescue,
     #[serde(serialize_with = "super::lossy")]
     pub worktree: PathBuf,
@@ -49,19 +49,19 @@ pub fn store_record(
     reason: &str,
 ) -> Result<Rescue, RescueError> {
     let admin_dir = admin_dir.canonicalize().map_err(RescueError::when("find", admin_dir))?;
-    let site = Site {
+    let source = SourceWorktree {
         git: repo.git(),
         worktree: PathBuf::new(),
         common_dir: repo.common_dir.clone(),
         admin_dir: admin_dir.clone(),
     };
-    let head = answer(&asked(&admin_dir, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]))?;
-    let current = answer(&asked(&admin_dir, ["symbolic-ref", "--quiet", "HEAD"]))?
+    let head = find_output(&git_command(&admin_dir, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]))?;
+    let current = find_output(&git_command(&admin_dir, ["symbolic-ref", "--quiet", "HEAD"]))?
         .and_then(|name| BranchName::new(name.strip_prefix("refs/heads/")?).ok());
     let branch = branch.cloned().or_else(|| current.clone());
     let mut header = Header::new(RescueKind::Record, reason, clock::now());
     header.tip = match &branch {
-        Some(branch) => site.git.find_tip(branch)?,
+        Some(branch) => source.git.find_tip(branch)?,
         None => None,
     };
     header.on_branch = current.is_some() && current == branch;
@@ -69,14 +69,14 @@ pub fn store_record(
     header.worktree = recorded_worktree(&admin_dir).map(PathText);
     header.admin_dir = Some(PathText(admin_dir.clone()));
     header.head = head;
-    Workshop::open(&site)?.store_record(header)
+    RescueBuilder::new(&source)?.store_record(header)
 }
 
-impl Workshop<'_> {
+impl RescueBuilder<'_> {
     fn store_record(mut self, header: Header) -> Result<Rescue, RescueError> {
         let passing = ["index", "locked", "index.lock", "HEAD.lock"].map(PathBuf::from);
         self.add_admin_dir(Path::new(""), &HashSet::from(passing))?;
-        let unmerged = load_unmerged(&self.site().admin_dir)?;
+        let unmerged = load_unmerged(&self.source().admin_dir)?;
         let (_, tree) = self.add_index(&unmerged)?;
         self.write_contents()?;
         self.finish(header, &tree.clone(), tree, &unmerged)
@@ -84,7 +84,7 @@ impl Workshop<'_> {
 }
 
 fn load_unmerged(admin_dir: &Path) -> Result<Vec<IndexEntry>, RescueError> {
-    let listing = asked(admin_dir, ["ls-files", "-z", "-v", "--stage"]).env("GIT_WORK_TREE", admin_dir);
+    let listing = git_command(admin_dir, ["ls-files", "-z", "-v", "--stage"]).env("GIT_WORK_TREE", admin_dir);
     let output = listing.capture().map_err(GitError::from)?;
     let entries = paw_host::git::parse_index_entries(&output.stdout);
     Ok(entries.into_iter().filter(|entry| entry.stage != 0).collect())
@@ -97,7 +97,7 @@ pub fn restore_record(
     id: &str,
     worktree: &Path,
     _lock: &WorktreesLock,
-) -> Result<Relinked, RescueError> {
+) -> Result<RelinkedWorktree, RescueError> {
     let stored = require_stored(repo, id)?;
     if stored.rescue.kind != RescueKind::Record {
         return Err(RescueError::NotARecord(stored.rescue.id));
@@ -113,9 +113,9 @@ pub fn restore_record(
         return Err(refused("git knows it already"));
     }
     let items = load_items(repo, &stored)?;
-    let prepared = prepare(repo, &stored, &items, &worktree)?;
-    let branch = bring_back(&repo.git(), &stored.header, Some(&worktree))?;
-    let admin_dir = install(repo, &stored, prepared)?;
+    let prepared = build_admin_dir(repo, &stored, &items, &worktree)?;
+    let branch = restore_branch(&repo.git(), &stored.header, Some(&worktree))?;
+    let admin_dir = install_admin_dir(repo, &stored, prepared)?;
     let dot_git = worktree.join(".git");
     let link = [b"gitdir: ", admin_dir.as_os_str().as_bytes(), b"\n"].concat();
     write_atomic(&dot_git, &link, Access::Usual)
@@ -126,36 +126,41 @@ pub fn restore_record(
     }
     relink_modules(&worktree, &admin_dir, &stored.header, &items)?;
     git.plumb(None, ["rev-parse", "--git-dir"])?;
-    Ok(Relinked { rescue: stored.rescue, worktree, admin_dir, branch })
+    Ok(RelinkedWorktree { rescue: stored.rescue, worktree, admin_dir, branch })
 }
 
 /// Everything in a directory that git does not look at yet.
-fn prepare(repo: &Repo, stored: &Stored, items: &[Item], worktree: &Path) -> Result<TempDir, RescueError> {
+fn build_admin_dir(
+    repo: &Repo,
+    stored: &StoredRescue,
+    items: &[ManifestItem],
+    worktree: &Path,
+) -> Result<TempDir, RescueError> {
     let workplace = PawDir::of(&repo.common_dir).path().to_path_buf();
     fs::create_dir_all(&workplace).map_err(RescueError::when("create", &workplace))?;
     let prepared = tempfile::Builder::new()
         .prefix("relink-")
         .tempdir_in(&workplace)
         .map_err(RescueError::when("create a directory in", &workplace))?;
-    for item in items.iter().filter(|item| item.kind == Kind::AdminDirectory) {
-        place::make_dir(prepared.path(), &item.path)?;
+    for item in items.iter().filter(|item| item.kind == ItemKind::AdminDirectory) {
+        files::create_dir(prepared.path(), &item.path)?;
     }
-    let files: Vec<&Item> = items.iter().filter(|item| item.kind == Kind::Admin).collect();
+    let files: Vec<&ManifestItem> = items.iter().filter(|item| item.kind == ItemKind::Admin).collect();
     if !files.iter().any(|item| item.path == Path::new("HEAD")) {
         return Err(RescueError::NotARecord(stored.rescue.id.clone()));
     }
-    for_each(&repo.git(), &files, |item, bytes| {
-        place::put(prepared.path(), &item.path, &Content::of(item, bytes))
+    for_each_blob(&repo.git(), &files, |item, bytes| {
+        files::write(prepared.path(), &item.path, &Content::of(item, bytes))
     })?;
     let gitdir = [worktree.join(".git").as_os_str().as_bytes(), b"\n"].concat();
     for (name, bytes) in [("gitdir", gitdir.as_slice()), ("commondir", b"../..\n")] {
-        place::put(prepared.path(), Path::new(name), &Content::File { bytes, permissions: 0o644 })?;
+        files::write(prepared.path(), Path::new(name), &Content::File { bytes, permissions: 0o644 })?;
     }
     Ok(prepared)
 }
 
 /// Moves it where git looks, in one step, under its old name or one like it.
-fn install(repo: &Repo, stored: &Stored, prepared: TempDir) -> Result<PathBuf, RescueError> {
+fn install_admin_dir(repo: &Repo, stored: &StoredRescue, prepared: TempDir) -> Result<PathBuf, RescueError> {
     let records = repo.common_dir.join("worktrees");
     fs::create_dir_all(&records).map_err(RescueError::when("create", &records))?;
     let old = stored.header.admin_dir.as_ref().and_then(|PathText(dir)| dir.file_name());
@@ -181,10 +186,10 @@ fn relink_modules(
     worktree: &Path,
     admin_dir: &Path,
     header: &Header,
-    items: &[Item],
+    items: &[ManifestItem],
 ) -> Result<(), RescueError> {
-    let is_config = |item: &&Item| {
-        item.kind == Kind::Admin && item.path.starts_with("modules") && item.path.ends_with("config")
+    let is_config = |item: &&ManifestItem| {
+        item.kind == ItemKind::Admin && item.path.starts_with("modules") && item.path.ends_with("config")
     };
     for item in items.iter().filter(is_config) {
         let Some(module) = item.path.parent() else { continue };
@@ -192,7 +197,7 @@ fn relink_modules(
         let get = ["config", "-f"].map(OsString::from).into_iter().chain([config.into()]);
         let named = Git::at("/").find(get.chain(["--get", "core.worktree"].map(OsString::from)))?;
         let old_admin = header.admin_dir.as_ref().map(|PathText(dir)| dir.clone()).unwrap_or_default();
-        let old = named.map(|named| resolved(&old_admin.join(module), Path::new(&named)));
+        let old = named.map(|named| resolve_lexically(&old_admin.join(module), Path::new(&named)));
         let old_worktree = header.worktree.as_ref().map(|PathText(dir)| dir.clone()).unwrap_or_default();
         if let Some(checkout) = old.as_deref().and_then(|old| old.strip_prefix(old_worktree).ok())
             && worktree.join(checkout).join(".git").is_file()
@@ -204,11 +209,11 @@ fn relink_modules(
 }
 
 /// git as the worktree would have run it.
-fn asked<A: Into<OsString>>(admin_dir: &Path, args: impl IntoIterator<Item = A>) -> Command {
+fn git_command<A: Into<OsString>>(admin_dir: &Path, args: impl IntoIterator<Item = A>) -> Command {
     Git::at(admin_dir).plumbing(None, args).env("GIT_DIR", admin_dir)
 }
 
-fn answer(command: &Command) -> Result<Option<String>, RescueError> {
+fn find_output(command: &Command) -> Result<Option<String>, RescueError> {
     let output = command.capture().map_err(GitError::from)?;
     let text = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
     Ok(Some(text).filter(|text| output.exit.success() && !text.is_empty()))
@@ -217,6 +222,6 @@ fn answer(command: &Command) -> Result<Option<String>, RescueError> {
 /// Where the worktree was: beside the `.git` file that git recorded, which may be relative.
 fn recorded_worktree(admin_dir: &Path) -> Option<PathBuf> {
     let text = fs::read(admin_dir.join("gitdir")).ok()?;
-    let dot_git = resolved(admin_dir, &bytes_path(text.trim_ascii_end()));
+    let dot_git = resolve_lexically(admin_dir, &bytes_path(text.trim_ascii_end()));
     dot_git.parent().map(Path::to_path_buf)
 }

@@ -29,7 +29,7 @@ pub struct RestoreOptions<'a> {
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restored {
+pub struct RestoredRescue {
     pub rescue: Rescue,
     #[serde(serialize_with = "super::lossy")]
     pub dir: PathBuf,
@@ -45,7 +45,7 @@ pub fn restore(
     id: &str,
     into: RestoreInto<'_>,
     options: RestoreOptions<'_>,
-) -> Result<Restored, RescueError> {
+) -> Result<RestoredRescue, RescueError> {
     let stored = require_stored(repo, id)?;
     match into {
         RestoreInto::NewWorktree(dir) => {

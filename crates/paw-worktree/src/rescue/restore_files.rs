@@ -7,107 +7,107 @@ use std::path::{Path, PathBuf};
 use paw_host::git::{DifferenceKind, Git, GitError, Repo, TreeEntry};
 
 use super::RescueError;
-use super::branch::bring_back;
-use super::contents::{for_each, load_items};
-use super::list::Stored;
-use super::manifest::{Item, Kind};
-use super::place::{self, Content};
-use super::restore::{RestoreOptions, Restored};
-use super::survey::git_dir;
+use super::branch::restore_branch;
+use super::files::{self, Content};
+use super::list::StoredRescue;
+use super::load::{for_each_blob, load_items};
+use super::manifest::{ItemKind, ManifestItem};
+use super::restore::{RestoreOptions, RestoredRescue};
+use super::uncommitted::git_dir;
 
 pub(super) fn restore(
     repo: &Repo,
-    stored: Stored,
+    stored: StoredRescue,
     dir: &Path,
     options: RestoreOptions<'_>,
-) -> Result<Restored, RescueError> {
+) -> Result<RestoredRescue, RescueError> {
     let items = load_items(repo, &stored)?;
     let dir = dir.canonicalize().map_err(RescueError::when("find", dir))?;
-    let files = write(repo, &stored, &dir, &items, options)?;
-    let branch = bring_back(&repo.git(), &stored.header, None)?;
-    Ok(Restored { rescue: stored.rescue, dir, branch, files })
+    let files = write_files(repo, &stored, &dir, &items, options)?;
+    let branch = restore_branch(&repo.git(), &stored.header, None)?;
+    Ok(RestoredRescue { rescue: stored.rescue, dir, branch, files })
 }
 
 /// Whether it is a file of the worktree, with content.
-pub(super) fn is_file(item: &Item) -> bool {
-    matches!(item.kind, Kind::Changed | Kind::Untracked | Kind::Nested | Kind::Ignored)
+pub(super) fn is_file(item: &ManifestItem) -> bool {
+    matches!(item.kind, ItemKind::Changed | ItemKind::Untracked | ItemKind::Nested | ItemKind::Ignored)
 }
 
-pub(super) fn write(
+pub(super) fn write_files(
     repo: &Repo,
-    stored: &Stored,
+    stored: &StoredRescue,
     dir: &Path,
-    items: &[Item],
+    items: &[ManifestItem],
     options: RestoreOptions<'_>,
 ) -> Result<Vec<PathBuf>, RescueError> {
     let git = repo.git();
     let wanted =
         |path: &Path| options.paths.is_empty() || options.paths.iter().any(|only| path.starts_with(only));
-    let files: Vec<&Item> = items.iter().filter(|item| is_file(item) && wanted(&item.path)).collect();
+    let files: Vec<&ManifestItem> = items.iter().filter(|item| is_file(item) && wanted(&item.path)).collect();
     let of = |kind| items.iter().filter(move |item| item.kind == kind && wanted(&item.path));
     let (deleted, directories): (Vec<_>, Vec<_>) =
-        (of(Kind::Deleted).collect(), of(Kind::Directory).collect());
+        (of(ItemKind::Deleted).collect(), of(ItemKind::Directory).collect());
     let committed =
         if options.paths.is_empty() { Vec::new() } else { committed(&git, stored, items, &wanted)? };
-    let staged: Vec<Staged> =
+    let staged: Vec<StagedChange> =
         load_staged(&git, stored)?.into_iter().filter(|change| wanted(&change.path)).collect();
-    require_all_named(stored, options.paths, |only| {
+    require_known_paths(stored, options.paths, |only| {
         let below = |path: &Path| path.starts_with(only);
-        items.iter().any(|item| (is_file(item) || item.kind == Kind::Deleted) && below(&item.path))
+        items.iter().any(|item| (is_file(item) || item.kind == ItemKind::Deleted) && below(&item.path))
             || committed.iter().any(|entry| below(&entry.path))
     })?;
 
     let target = Target::load(repo, dir)?;
     if !options.force {
-        let mut in_the_way: Vec<PathBuf> = deleted
+        let mut blocked: Vec<PathBuf> = deleted
             .iter()
             .filter(|item| {
                 fs::symlink_metadata(dir.join(&item.path)).is_ok() && !target.is_unchanged(&item.path)
             })
             .map(|item| item.path.clone())
             .collect();
-        for_each(&git, &files, |item, bytes| {
-            in_the_way.extend(target.in_the_way(&item.path, &Content::of(item, bytes)));
+        for_each_blob(&git, &files, |item, bytes| {
+            blocked.extend(target.find_blocker(&item.path, &Content::of(item, bytes)));
             Ok(())
         })?;
         for entry in &committed {
             let bytes = filtered(&target.git, entry)?;
-            in_the_way.extend(target.in_the_way(&entry.path, &content(entry, &bytes)));
+            blocked.extend(target.find_blocker(&entry.path, &content(entry, &bytes)));
         }
-        in_the_way.extend(
+        blocked.extend(
             staged.iter().filter(|change| target.is_staged_otherwise(change)).map(|c| c.path.clone()),
         );
-        in_the_way.sort();
-        in_the_way.dedup();
-        if !in_the_way.is_empty() {
-            return Err(RescueError::WouldOverwrite { dir: dir.to_path_buf(), paths: in_the_way });
+        blocked.sort();
+        blocked.dedup();
+        if !blocked.is_empty() {
+            return Err(RescueError::WouldOverwrite { dir: dir.to_path_buf(), paths: blocked });
         }
     }
 
     let mut done = Vec::new();
     for item in deleted {
-        place::delete(dir, &item.path)?;
+        files::delete(dir, &item.path)?;
         done.push(item.path.clone());
     }
     for item in directories {
-        place::make_dir(dir, &item.path)?;
+        files::create_dir(dir, &item.path)?;
     }
-    for_each(&git, &files, |item, bytes| {
+    for_each_blob(&git, &files, |item, bytes| {
         done.push(item.path.clone());
-        place::put(dir, &item.path, &Content::of(item, bytes))
+        files::write(dir, &item.path, &Content::of(item, bytes))
     })?;
     for entry in &committed {
         let bytes = filtered(&target.git, entry)?;
         done.push(entry.path.clone());
-        place::put(dir, &entry.path, &content(entry, &bytes))?;
+        files::write(dir, &entry.path, &content(entry, &bytes))?;
     }
     target.stage(&staged)?;
     done.sort();
     Ok(done)
 }
 
-fn require_all_named(
-    stored: &Stored,
+fn require_known_paths(
+    stored: &StoredRescue,
     paths: &[PathBuf],
     is_known: impl Fn(&Path) -> bool,
 ) -> Result<(), RescueError> {
@@ -122,13 +122,13 @@ fn require_all_named(
 /// Files asked for that were unchanged in the worktree: the commit has them.
 fn committed(
     git: &Git,
-    stored: &Stored,
-    items: &[Item],
+    stored: &StoredRescue,
+    items: &[ManifestItem],
     wanted: &impl Fn(&Path) -> bool,
 ) -> Result<Vec<TreeEntry>, RescueError> {
     let known: HashSet<&Path> = items.iter().map(|item| item.path.as_path()).collect();
     let shown: HashSet<PathBuf> =
-        items.iter().map(|item| super::manifest::presentable(&item.path, item.is_symlink())).collect();
+        items.iter().map(|item| super::manifest::tree_path(&item.path, item.is_symlink())).collect();
     let entries = git.tree_entries(&stored.rescue.commit)?.into_iter();
     Ok(entries
         .filter(|entry| wanted(&entry.path) && entry.mode != "160000")
@@ -155,18 +155,18 @@ fn content<'a>(entry: &TreeEntry, bytes: &'a [u8]) -> Content<'a> {
 }
 
 /// One difference between the last commit and the index.
-struct Staged {
+struct StagedChange {
     path: PathBuf,
     /// Mode and blob; nothing when it was deleted.
     entry: Option<(String, String)>,
 }
 
-fn load_staged(git: &Git, stored: &Stored) -> Result<Vec<Staged>, RescueError> {
+fn load_staged(git: &Git, stored: &StoredRescue) -> Result<Vec<StagedChange>, RescueError> {
     let Some(tree) = &stored.header.index_tree else { return Ok(Vec::new()) };
     let Some(head) = &stored.header.head else {
         let entries = git.tree_entries(tree)?.into_iter();
         return Ok(entries
-            .map(|entry| Staged { path: entry.path, entry: Some((entry.mode, entry.oid)) })
+            .map(|entry| StagedChange { path: entry.path, entry: Some((entry.mode, entry.oid)) })
             .collect());
     };
     let listing = git.plumb(None, ["diff-tree", "-r", "-z", "--no-renames", "--full-index", head, tree])?;
@@ -177,7 +177,7 @@ fn load_staged(git: &Git, stored: &Stored) -> Result<Vec<Staged>, RescueError> {
         let parts: Vec<&str> = change.split(' ').collect();
         if let [_, mode, _, oid, letter] = parts.as_slice() {
             let entry = (*letter != "D").then(|| ((*mode).to_owned(), (*oid).to_owned()));
-            changes.push(Staged { path: super::bytes_path(path), entry });
+            changes.push(StagedChange { path: super::bytes_path(path), entry });
         }
     }
     let conflicted = load_conflicted(git, stored)?;
@@ -186,7 +186,7 @@ fn load_staged(git: &Git, stored: &Stored) -> Result<Vec<Staged>, RescueError> {
 }
 
 /// Paths whose conflict was not solved. The tree of the index has none of their sides.
-pub(super) fn load_conflicted(git: &Git, stored: &Stored) -> Result<HashSet<PathBuf>, RescueError> {
+pub(super) fn load_conflicted(git: &Git, stored: &StoredRescue) -> Result<HashSet<PathBuf>, RescueError> {
     let Some(state) = &stored.header.state else { return Ok(HashSet::new()) };
     let below_side =
         |path: &Path| Some(path.strip_prefix("conflict").ok()?.iter().skip(1).collect::<PathBuf>());
@@ -240,8 +240,8 @@ impl Target {
     }
 
     /// What would be harmed by writing there, if anything.
-    fn in_the_way(&self, path: &Path, content: &Content<'_>) -> Option<PathBuf> {
-        if let Some(above) = place::obstacle(&self.dir, path) {
+    fn find_blocker(&self, path: &Path, content: &Content<'_>) -> Option<PathBuf> {
+        if let Some(above) = files::find_obstacle(&self.dir, path) {
             return Some(above).filter(|above| !self.is_unchanged(above));
         }
         let absolute = self.dir.join(path);
@@ -250,13 +250,13 @@ impl Target {
         (!harmless).then(|| path.to_path_buf())
     }
 
-    fn is_staged_otherwise(&self, change: &Staged) -> bool {
+    fn is_staged_otherwise(&self, change: &StagedChange) -> bool {
         self.tracked.as_ref().is_some_and(|known| {
             known.staged.contains(&change.path) && known.entries.get(&change.path) != change.entry.as_ref()
         })
     }
 
-    fn stage(&self, changes: &[Staged]) -> Result<(), RescueError> {
+    fn stage(&self, changes: &[StagedChange]) -> Result<(), RescueError> {
         let Some(known) = &self.tracked else { return Ok(()) };
         let removed: Vec<PathBuf> = changes
             .iter()

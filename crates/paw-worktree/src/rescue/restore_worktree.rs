@@ -10,44 +10,44 @@ use paw_host::files::{Access, write_atomic};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::locks::WorktreesLock;
 
-use super::branch::{BranchOutcome, bring_back};
-use super::contents::{for_each, load_items};
+use super::branch::{BranchOutcome, restore_branch};
+use super::files::{self, Content};
 use super::header::{Header, PathText};
-use super::list::Stored;
-use super::manifest::{Item, Kind};
-use super::place::{self, Content};
-use super::restore::{RestoreOptions, Restored};
-use super::survey::git_dir;
+use super::list::StoredRescue;
+use super::load::{for_each_blob, load_items};
+use super::manifest::{ItemKind, ManifestItem};
+use super::restore::{RestoreOptions, RestoredRescue};
+use super::uncommitted::git_dir;
 use super::{RescueError, bytes_path, restore_files};
 
 pub(super) fn restore(
     repo: &Repo,
-    stored: Stored,
+    stored: StoredRescue,
     dir: &Path,
     options: RestoreOptions<'_>,
-) -> Result<Restored, RescueError> {
+) -> Result<RestoredRescue, RescueError> {
     let git = repo.git();
     let items = load_items(repo, &stored)?;
-    let branch = bring_back(&git, &stored.header, None)?;
+    let branch = restore_branch(&git, &stored.header, None)?;
     let start = stored.header.head.as_ref().unwrap_or(&stored.rescue.commit);
     git.add_detached_worktree(dir, start, &["--no-checkout"], &WorktreesLock::wait(&repo.common_dir)?)?;
-    let filled = fill(repo, &stored, dir, &items, &branch, options);
-    if filled.is_err()
+    let populated = populate(repo, &stored, dir, &items, &branch, options);
+    if populated.is_err()
         && let Ok(lock) = WorktreesLock::wait(&repo.common_dir)
     {
         // Half a worktree would look like a whole one. What it held is still in the rescue.
         let _ = git.remove_worktree(dir, &lock);
     }
-    let files = filled?;
+    let files = populated?;
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
-    Ok(Restored { rescue: stored.rescue, dir, branch, files })
+    Ok(RestoredRescue { rescue: stored.rescue, dir, branch, files })
 }
 
-fn fill(
+fn populate(
     repo: &Repo,
-    stored: &Stored,
+    stored: &StoredRescue,
     dir: &Path,
-    items: &[Item],
+    items: &[ManifestItem],
     branch: &BranchOutcome,
     options: RestoreOptions<'_>,
 ) -> Result<Vec<PathBuf>, RescueError> {
@@ -59,15 +59,15 @@ fn fill(
     }
     if !options.paths.is_empty() {
         git.plumb(None, ["reset", "--hard", "--quiet"])?;
-        return restore_files::write(repo, stored, dir, items, options);
+        return restore_files::write_files(repo, stored, dir, items, options);
     }
     if items.is_empty() {
         git.plumb(None, ["reset", "--hard", "--quiet"])?;
         return Ok(Vec::new());
     }
-    put_admin_files(&git, &admin_dir, items)?;
+    restore_admin_files(&git, &admin_dir, items)?;
     check_out_unchanged(&git, dir, items)?;
-    let files = put_files(&git, dir, items)?;
+    let files = restore_work_files(&git, dir, items)?;
     relink_modules(dir, &admin_dir, &stored.header, items)?;
     // Says with its exit code that there are changes, which is the point.
     let _ = git.plumbing(None, ["update-index", "-q", "--refresh"]).capture().map_err(GitError::from)?;
@@ -75,10 +75,10 @@ fn fill(
 }
 
 /// Files that the rescue does not hold because they were as the index has them.
-fn check_out_unchanged(git: &Git, dir: &Path, items: &[Item]) -> Result<(), RescueError> {
+fn check_out_unchanged(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<(), RescueError> {
     let held: HashSet<&Path> = items
         .iter()
-        .filter(|item| restore_files::is_file(item) || item.kind == Kind::Deleted)
+        .filter(|item| restore_files::is_file(item) || item.kind == ItemKind::Deleted)
         .map(|item| item.path.as_path())
         .collect();
     let mut entries = git.index_entries()?;
@@ -91,45 +91,45 @@ fn check_out_unchanged(git: &Git, dir: &Path, items: &[Item]) -> Result<(), Resc
     }
     // A filter that cannot run here must not keep the rest away: its files come as git stores them.
     tracing::warn!("{}", String::from_utf8_lossy(&done.stderr).trim());
-    let missing: Vec<Item> = entries
+    let missing: Vec<ManifestItem> = entries
         .into_iter()
         .filter(|entry| !entry.is_submodule() && fs::symlink_metadata(dir.join(&entry.path)).is_err())
-        .map(|entry| Item {
-            kind: Kind::Changed,
+        .map(|entry| ManifestItem {
+            kind: ItemKind::Changed,
             mode: u32::from_str_radix(&entry.mode, 8).unwrap_or(0o100_644),
             oid: entry.oid,
             path: entry.path,
         })
         .collect();
-    let missing: Vec<&Item> = missing.iter().collect();
-    for_each(git, &missing, |item, bytes| place::put(dir, &item.path, &Content::of(item, bytes)))
+    let missing: Vec<&ManifestItem> = missing.iter().collect();
+    for_each_blob(git, &missing, |item, bytes| files::write(dir, &item.path, &Content::of(item, bytes)))
 }
 
 /// The index, what was in progress, and the git directories of submodules.
-fn put_admin_files(git: &Git, admin_dir: &Path, items: &[Item]) -> Result<(), RescueError> {
-    for item in items.iter().filter(|item| item.kind == Kind::AdminDirectory) {
-        place::make_dir(admin_dir, &item.path)?;
+fn restore_admin_files(git: &Git, admin_dir: &Path, items: &[ManifestItem]) -> Result<(), RescueError> {
+    for item in items.iter().filter(|item| item.kind == ItemKind::AdminDirectory) {
+        files::create_dir(admin_dir, &item.path)?;
     }
-    let fits = |item: &&Item| item.kind == Kind::Admin && !belongs_to_its_place(&item.path);
-    let admin: Vec<&Item> = items.iter().filter(fits).collect();
-    for_each(git, &admin, |item, bytes| {
+    let fits = |item: &&ManifestItem| item.kind == ItemKind::Admin && !is_location_specific(&item.path);
+    let admin: Vec<&ManifestItem> = items.iter().filter(fits).collect();
+    for_each_blob(git, &admin, |item, bytes| {
         if item.path == Path::new("config.worktree") {
-            put_settings(git, bytes)
+            restore_worktree_config(git, bytes)
         } else {
-            place::put(admin_dir, &item.path, &Content::of(item, bytes))
+            files::write(admin_dir, &item.path, &Content::of(item, bytes))
         }
     })
 }
 
 /// What names a worktree's place or HEAD is made anew with it.
-fn belongs_to_its_place(path: &Path) -> bool {
+fn is_location_specific(path: &Path) -> bool {
     ["HEAD", "gitdir", "commondir", "locked", "logs", "refs", "reftable"]
         .iter()
         .any(|name| path.starts_with(name))
 }
 
 /// Settings of one worktree alone, such as a sparse checkout. Those that say where it is would now be wrong.
-fn put_settings(git: &Git, bytes: &[u8]) -> Result<(), RescueError> {
+fn restore_worktree_config(git: &Git, bytes: &[u8]) -> Result<(), RescueError> {
     if git.find(["config", "--type=bool", "--get", "extensions.worktreeConfig"])?.as_deref() != Some("true") {
         return Ok(());
     }
@@ -145,22 +145,22 @@ fn put_settings(git: &Git, bytes: &[u8]) -> Result<(), RescueError> {
     Ok(())
 }
 
-fn put_files(git: &Git, dir: &Path, items: &[Item]) -> Result<Vec<PathBuf>, RescueError> {
-    let of = |kind: Kind| items.iter().filter(move |item| item.kind == kind);
+fn restore_work_files(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<Vec<PathBuf>, RescueError> {
+    let of = |kind: ItemKind| items.iter().filter(move |item| item.kind == kind);
     let mut done = Vec::new();
-    for item in of(Kind::Deleted) {
-        place::delete(dir, &item.path)?;
+    for item in of(ItemKind::Deleted) {
+        files::delete(dir, &item.path)?;
         done.push(item.path.clone());
     }
-    for item in of(Kind::Directory) {
-        place::make_dir(dir, &item.path)?;
+    for item in of(ItemKind::Directory) {
+        files::create_dir(dir, &item.path)?;
     }
-    let files: Vec<&Item> = items.iter().filter(|item| restore_files::is_file(item)).collect();
-    for_each(git, &files, |item, bytes| {
+    let files: Vec<&ManifestItem> = items.iter().filter(|item| restore_files::is_file(item)).collect();
+    for_each_blob(git, &files, |item, bytes| {
         done.push(item.path.clone());
-        place::put(dir, &item.path, &Content::of(item, bytes))
+        files::write(dir, &item.path, &Content::of(item, bytes))
     })?;
-    for item in of(Kind::Directory).chain(of(Kind::Permissions)) {
+    for item in of(ItemKind::Directory).chain(of(ItemKind::Permissions)) {
         let path = dir.join(&item.path);
         if fs::symlink_metadata(&path).map_or(true, |metadata| metadata.is_symlink()) {
             continue;
@@ -173,18 +173,23 @@ fn put_files(git: &Git, dir: &Path, items: &[Item]) -> Result<Vec<PathBuf>, Resc
 }
 
 /// A submodule's checkout and its git directory name each other by path, and both have moved.
-fn relink_modules(dir: &Path, admin_dir: &Path, header: &Header, items: &[Item]) -> Result<(), RescueError> {
+fn relink_modules(
+    dir: &Path,
+    admin_dir: &Path,
+    header: &Header,
+    items: &[ManifestItem],
+) -> Result<(), RescueError> {
     let (Some(PathText(old_dir)), Some(PathText(old_admin))) = (&header.worktree, &header.admin_dir) else {
         return Ok(());
     };
-    let is_link = |item: &&Item| {
-        item.kind == Kind::Nested && item.path.ends_with(".git") && item.mode & 0o170_000 == 0o100_000
+    let is_link = |item: &&ManifestItem| {
+        item.kind == ItemKind::Nested && item.path.ends_with(".git") && item.mode & 0o170_000 == 0o100_000
     };
     for item in items.iter().filter(is_link) {
         let Some(checkout) = item.path.parent() else { continue };
         let text = fs::read(dir.join(&item.path)).map_err(RescueError::when("read", &item.path))?;
         let Some(target) = text.strip_prefix(b"gitdir: ") else { continue };
-        let target = resolved(&old_dir.join(checkout), &bytes_path(target.trim_ascii_end()));
+        let target = resolve_lexically(&old_dir.join(checkout), &bytes_path(target.trim_ascii_end()));
         let Ok(module) = target.strip_prefix(old_admin) else { continue };
         link_module(&dir.join(checkout), &admin_dir.join(module))?;
     }
@@ -203,7 +208,7 @@ pub(super) fn link_module(checkout: &Path, module: &Path) -> Result<(), RescueEr
 }
 
 /// A path seen from a directory that no longer exists.
-pub(super) fn resolved(from: &Path, path: &Path) -> PathBuf {
+pub(super) fn resolve_lexically(from: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in from.join(path).components() {
         match part {

@@ -7,15 +7,15 @@ use paw_core::text;
 use paw_host::git::{Git, GitError, Repo};
 use serde::Serialize;
 
-use super::contents::load_items;
-use super::list::{Stored, require_stored};
-use super::manifest::{Item, Kind, presentable};
+use super::list::{StoredRescue, require_stored};
+use super::load::load_items;
+use super::manifest::{ItemKind, ManifestItem, tree_path};
 use super::restore_files::load_conflicted;
 use super::{Rescue, RescueError, bytes_path};
 
 /// A rescue, looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shown {
+pub struct RescueContents {
     pub rescue: Rescue,
     /// Commits that no branch, tag or remote holds now, newest first.
     pub commits: Vec<RescuedCommit>,
@@ -35,7 +35,7 @@ pub struct RescuedCommit {
 pub struct RescuedFile {
     #[serde(serialize_with = "super::lossy")]
     pub path: PathBuf,
-    pub kind: FileKind,
+    pub kind: RescuedFileKind,
     pub deleted: bool,
     /// Lines added and removed; nothing for a binary file.
     pub lines: Option<(u64, u64)>,
@@ -43,7 +43,7 @@ pub struct RescuedFile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileKind {
+pub enum RescuedFileKind {
     /// Changed by one of the commits listed.
     Committed,
     Staged,
@@ -55,7 +55,7 @@ pub enum FileKind {
     Ignored,
 }
 
-impl FileKind {
+impl RescuedFileKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "committed",
@@ -69,7 +69,7 @@ impl FileKind {
     }
 }
 
-pub fn show(repo: &Repo, id: &str) -> Result<Shown, RescueError> {
+pub fn show(repo: &Repo, id: &str) -> Result<RescueContents, RescueError> {
     let stored = require_stored(repo, id)?;
     let git = repo.git();
     let items = load_items(repo, &stored)?;
@@ -77,11 +77,14 @@ pub fn show(repo: &Repo, id: &str) -> Result<Shown, RescueError> {
     files.extend(uncommitted(&git, &stored, &items)?);
     files.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
     let summary = summary(&commits, &files, &stored.rescue.ignored_left_behind);
-    Ok(Shown { rescue: stored.rescue, commits, files, summary })
+    Ok(RescueContents { rescue: stored.rescue, commits, files, summary })
 }
 
 /// What the commits that only the rescue holds have changed since they left the rest.
-fn committed(git: &Git, stored: &Stored) -> Result<(Vec<RescuedCommit>, Vec<RescuedFile>), RescueError> {
+fn committed(
+    git: &Git,
+    stored: &StoredRescue,
+) -> Result<(Vec<RescuedCommit>, Vec<RescuedFile>), RescueError> {
     let Some(tip) = stored.header.tip.as_ref().or(stored.header.head.as_ref()) else {
         return Ok((Vec::new(), Vec::new()));
     };
@@ -102,7 +105,7 @@ fn committed(git: &Git, stored: &Stored) -> Result<(Vec<RescuedCommit>, Vec<Resc
         .into_iter()
         .map(|(path, change)| RescuedFile {
             path,
-            kind: FileKind::Committed,
+            kind: RescuedFileKind::Committed,
             deleted: change.deleted,
             lines: change.lines,
         })
@@ -110,7 +113,11 @@ fn committed(git: &Git, stored: &Stored) -> Result<(Vec<RescuedCommit>, Vec<Resc
     Ok((commits, files))
 }
 
-fn uncommitted(git: &Git, stored: &Stored, items: &[Item]) -> Result<Vec<RescuedFile>, RescueError> {
+fn uncommitted(
+    git: &Git,
+    stored: &StoredRescue,
+    items: &[ManifestItem],
+) -> Result<Vec<RescuedFile>, RescueError> {
     let Some(index_tree) = &stored.header.index_tree else { return Ok(Vec::new()) };
     let conflicted = load_conflicted(git, stored)?;
     let head = match &stored.header.head {
@@ -122,7 +129,7 @@ fn uncommitted(git: &Git, stored: &Stored, items: &[Item]) -> Result<Vec<Rescued
         if !conflicted.contains(&path) {
             files.push(RescuedFile {
                 path,
-                kind: FileKind::Staged,
+                kind: RescuedFileKind::Staged,
                 deleted: change.deleted,
                 lines: change.lines,
             });
@@ -131,22 +138,26 @@ fn uncommitted(git: &Git, stored: &Stored, items: &[Item]) -> Result<Vec<Rescued
     let on_disk = changed_lines(git, index_tree, &stored.rescue.commit)?;
     for item in items {
         let kind = match item.kind {
-            Kind::Changed | Kind::Deleted if conflicted.contains(&item.path) => FileKind::Conflicted,
-            Kind::Changed | Kind::Deleted => FileKind::Unstaged,
-            Kind::Untracked => FileKind::Untracked,
-            Kind::Nested => FileKind::Nested,
-            Kind::Ignored => FileKind::Ignored,
-            Kind::Admin | Kind::AdminDirectory | Kind::Directory | Kind::Permissions => continue,
+            ItemKind::Changed | ItemKind::Deleted if conflicted.contains(&item.path) => {
+                RescuedFileKind::Conflicted
+            }
+            ItemKind::Changed | ItemKind::Deleted => RescuedFileKind::Unstaged,
+            ItemKind::Untracked => RescuedFileKind::Untracked,
+            ItemKind::Nested => RescuedFileKind::Nested,
+            ItemKind::Ignored => RescuedFileKind::Ignored,
+            ItemKind::Admin | ItemKind::AdminDirectory | ItemKind::Directory | ItemKind::Permissions => {
+                continue;
+            }
         };
-        let change = on_disk.get(&presentable(&item.path, item.is_symlink()));
+        let change = on_disk.get(&tree_path(&item.path, item.is_symlink()));
         // A file that was only staged is stored as well, but there is nothing to say about it twice.
-        if change.is_none() && kind == FileKind::Unstaged {
+        if change.is_none() && kind == RescuedFileKind::Unstaged {
             continue;
         }
         files.push(RescuedFile {
             path: item.path.clone(),
             kind,
-            deleted: item.kind == Kind::Deleted,
+            deleted: item.kind == ItemKind::Deleted,
             lines: change.map_or(Some((0, 0)), |change| change.lines),
         });
     }

@@ -11,40 +11,42 @@ use paw_host::clock;
 use paw_host::git::{Git, GitError, IndexEntry, NewCommit, Repo, TreeEntry};
 use tempfile::TempDir;
 
+use super::files::walk;
 use super::header::{Header, PathText};
 use super::id::{PREFIX, new_id};
-use super::losing::{remembered_only_here, would_be_lost};
-use super::manifest::{self, Item, Kind, presentable};
-use super::survey::{Site, Survey, survey};
-use super::walk::walk;
-use super::{Rescue, RescueError, RescueKind, RescueRequest, list, place};
+use super::manifest::{self, ItemKind, ManifestItem, tree_path};
+use super::uncommitted::{SourceWorktree, UncommittedWork, find_uncommitted};
+use super::unreachable::{becomes_unreachable, find_worktree_only_commits};
+use super::{Rescue, RescueError, RescueKind, RescueRequest, files, list};
 
 /// Stores everything that removing this worktree, and its branch if that goes too, would destroy. Nothing is stored,
 /// and nothing returned, when nothing would be lost: no change, no untracked file, and every commit is held by a
 /// branch that stays, a tag or a remote, or has arrived in the default branch.
 pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, RescueError> {
-    let site = load_site(request.repo, request.worktree)?;
-    let head = site.git.find_object("HEAD", "commit")?;
-    let current = site.git.find_current_branch()?;
+    let source = load_source(request.repo, request.worktree)?;
+    let head = source.git.find_object("HEAD", "commit")?;
+    let current = source.git.find_current_branch()?;
     let branch = request.branch.cloned().or_else(|| current.clone());
     let tip = match &branch {
-        Some(branch) => site.git.find_tip(branch)?,
+        Some(branch) => source.git.find_tip(branch)?,
         None => None,
     };
-    let survey = survey(&site, request.include_ignored)?;
+    let uncommitted = find_uncommitted(&source, request.include_ignored)?;
     let leaving = branch.as_ref().filter(|_| request.branch_goes_too);
-    if survey.is_empty() && !any_commit_is_lost(&site.git, head.as_deref(), tip.as_deref(), leaving)? {
+    if uncommitted.is_empty()
+        && !any_commit_becomes_unreachable(&source.git, head.as_deref(), tip.as_deref(), leaving)?
+    {
         return Ok(None);
     }
     let mut header = Header::new(RescueKind::Worktree, request.reason, clock::now());
     header.on_branch = current.is_some() && current == branch;
     header.branch = branch;
-    header.worktree = Some(PathText(site.worktree.clone()));
-    header.admin_dir = Some(PathText(site.admin_dir.clone()));
+    header.worktree = Some(PathText(source.worktree.clone()));
+    header.admin_dir = Some(PathText(source.admin_dir.clone()));
     header.head = head;
     header.tip = tip;
-    header.ignored_left_behind = survey.ignored_left_behind.iter().cloned().map(PathText).collect();
-    Workshop::open(&site)?.store(&survey, header).map(Some)
+    header.ignored_left_behind = uncommitted.ignored_left_behind.iter().cloned().map(PathText).collect();
+    RescueBuilder::new(&source)?.store(&uncommitted, header).map(Some)
 }
 
 /// Keeps where a branch points, before a rebase moves it or a deletion takes it away.
@@ -59,16 +61,21 @@ pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescu
     publish(&git, header, &tree, &[tip])
 }
 
-pub(super) fn load_site(repo: &Repo, worktree: &Path) -> Result<Site, RescueError> {
+pub(super) fn load_source(repo: &Repo, worktree: &Path) -> Result<SourceWorktree, RescueError> {
     let worktree = worktree.canonicalize().map_err(RescueError::when("find", worktree))?;
     let git = Git::at(&worktree);
     let admin_dir = git.plumb(None, ["rev-parse", "--absolute-git-dir"])?;
     let admin_dir = super::bytes_path(admin_dir.strip_suffix(b"\n").unwrap_or(&admin_dir));
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-    Ok(Site { git, worktree, admin_dir: real(admin_dir), common_dir: real(repo.common_dir.clone()) })
+    Ok(SourceWorktree {
+        git,
+        worktree,
+        admin_dir: real(admin_dir),
+        common_dir: real(repo.common_dir.clone()),
+    })
 }
 
-fn any_commit_is_lost(
+fn any_commit_becomes_unreachable(
     git: &Git,
     head: Option<&str>,
     tip: Option<&str>,
@@ -76,7 +83,7 @@ fn any_commit_is_lost(
 ) -> Result<bool, GitError> {
     let tip = tip.filter(|_| leaving.is_some());
     for commit in head.into_iter().chain(tip.filter(|tip| Some(*tip) != head)) {
-        if would_be_lost(git, commit, leaving)? {
+        if becomes_unreachable(git, commit, leaving)? {
             return Ok(true);
         }
     }
@@ -110,48 +117,50 @@ pub(super) fn publish(
     loop {
         let id = new_id(header.created_at, &about, attempt);
         if git.create_ref(&format!("{PREFIX}{id}"), &commit)? {
-            return Ok(list::rescue(id, commit, header));
+            return Ok(list::from_header(id, commit, header));
         }
         attempt += 1;
     }
 }
 
 /// Where a rescue is put together: index files of our own, beside the worktree's.
-pub(super) struct Workshop<'a> {
-    site: &'a Site,
+pub(super) struct RescueBuilder<'a> {
+    source: &'a SourceWorktree,
     dir: TempDir,
-    items: Vec<Item>,
+    items: Vec<ManifestItem>,
     /// Which item's content is in which file, not yet made a blob.
-    waiting: Vec<(usize, PathBuf)>,
+    pending: Vec<(usize, PathBuf)>,
 }
 
-impl<'a> Workshop<'a> {
-    pub(super) fn open(site: &'a Site) -> Result<Self, RescueError> {
+impl<'a> RescueBuilder<'a> {
+    pub(super) fn new(source: &'a SourceWorktree) -> Result<Self, RescueError> {
         let dir = TempDir::with_prefix("git-paw-rescue-")
             .map_err(RescueError::when("create a directory in", &std::env::temp_dir()))?;
-        Ok(Self { site, dir, items: Vec::new(), waiting: Vec::new() })
+        Ok(Self { source, dir, items: Vec::new(), pending: Vec::new() })
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub(super) fn site(&self) -> &'a Site {
-        self.site
+    pub(super) fn source(&self) -> &'a SourceWorktree {
+        self.source
     }
 
-    fn store(mut self, survey: &Survey, header: Header) -> Result<Rescue, RescueError> {
-        let git = &self.site.git;
-        let (index, index_tree) = self.add_index(&survey.unmerged)?;
+    fn store(mut self, uncommitted: &UncommittedWork, header: Header) -> Result<Rescue, RescueError> {
+        let git = &self.source.git;
+        let (index, index_tree) = self.add_index(&uncommitted.unmerged)?;
         self.add_operation_in_progress()?;
-        self.add_modules(&survey.module_dirs)?;
-        self.add_work(survey)?;
+        self.add_modules(&uncommitted.module_dirs)?;
+        self.add_work(uncommitted)?;
         self.write_contents()?;
-        let deleted = survey.deleted.iter().map(|path| (Kind::Deleted, 0, path));
-        let unusual = survey.permissions.iter().map(|(mode, path)| (Kind::Permissions, *mode, path));
-        let directories =
-            survey.directories.iter().map(|path| (Kind::Directory, permissions(self.site, path), path));
-        let items = deleted.chain(directories).chain(unusual).map(|(kind, mode, path)| Item {
+        let deleted = uncommitted.deleted.iter().map(|path| (ItemKind::Deleted, 0, path));
+        let unusual = uncommitted.permissions.iter().map(|(mode, path)| (ItemKind::Permissions, *mode, path));
+        let directories = uncommitted
+            .directories
+            .iter()
+            .map(|path| (ItemKind::Directory, permissions(self.source, path), path));
+        let items = deleted.chain(directories).chain(unusual).map(|(kind, mode, path)| ManifestItem {
             kind,
             mode,
             oid: String::new(),
@@ -159,10 +168,10 @@ impl<'a> Workshop<'a> {
         });
         self.items.extend(items.collect::<Vec<_>>());
 
-        git.edit_index(&index, &survey.deleted, &self.visible_entries())?;
+        git.edit_index(&index, &uncommitted.deleted, &self.visible_entries())?;
         let tree = git.write_index_tree(&index)?;
 
-        self.finish(header, &tree, index_tree, &survey.unmerged)
+        self.finish(header, &tree, index_tree, &uncommitted.unmerged)
     }
 
     /// The commits around the tree, and the ref.
@@ -173,7 +182,7 @@ impl<'a> Workshop<'a> {
         index_tree: String,
         unmerged: &[IndexEntry],
     ) -> Result<Rescue, RescueError> {
-        let git = &self.site.git;
+        let git = &self.source.git;
         let at = header.created_at;
         let state = self.write_state(unmerged, &header)?;
         let staged = NewCommit { tree: &index_tree, parents: header.head.as_slice(), message: "index\n", at };
@@ -181,7 +190,7 @@ impl<'a> Workshop<'a> {
         let mut parents: Vec<String> = header.head.iter().cloned().collect();
         parents.extend([staged, state.clone()]);
         parents.extend(header.tip.iter().cloned());
-        parents.extend(remembered_only_here(git, &self.site.admin_dir)?);
+        parents.extend(find_worktree_only_commits(git, &self.source.admin_dir)?);
         header.index_tree = Some(index_tree);
         header.state = Some(state);
         publish(git, header, tree, &parents)
@@ -191,38 +200,38 @@ impl<'a> Workshop<'a> {
     /// a part kept in another file, memories of conflicts solved.
     fn copy_index(&self) -> Result<PathBuf, RescueError> {
         let (original, kept, scratch) =
-            (self.site.admin_dir.join("index"), self.path("index"), self.path("scratch"));
+            (self.source.admin_dir.join("index"), self.path("index"), self.path("scratch"));
         let git = |args: &[&str]| {
             // Named outright, because the worktree's directory may be gone.
-            let command = self.site.git.plumbing(Some(&kept), args.iter().copied());
+            let command = self.source.git.plumbing(Some(&kept), args.iter().copied());
             require_success(
-                &command.env("GIT_DIR", &self.site.admin_dir).env("GIT_WORK_TREE", self.work_tree()),
+                &command.env("GIT_DIR", &self.source.admin_dir).env("GIT_WORK_TREE", self.work_tree()),
             )
         };
         if original.exists() {
-            place::copy_with_time(&original, &kept).map_err(RescueError::when("copy", &original))?;
+            files::copy_with_time(&original, &kept).map_err(RescueError::when("copy", &original))?;
             let forgotten =
                 ["--no-split-index", "--no-untracked-cache", "--no-fsmonitor", "--clear-resolve-undo"];
             git(&[&["update-index"], &forgotten[..], &["--force-write-index"]].concat())?;
         } else {
             git(&["read-tree", "--empty"])?;
         }
-        place::copy_with_time(&kept, &scratch).map_err(RescueError::when("copy", &kept))?;
+        files::copy_with_time(&kept, &scratch).map_err(RescueError::when("copy", &kept))?;
         Ok(scratch)
     }
 
     fn work_tree(&self) -> &Path {
-        if self.site.worktree.as_os_str().is_empty() { self.dir.path() } else { &self.site.worktree }
+        if self.source.worktree.as_os_str().is_empty() { self.dir.path() } else { &self.source.worktree }
     }
 
     /// The index as a file and as a tree. Conflicted paths have no place in the tree.
     pub(super) fn add_index(&mut self, unmerged: &[IndexEntry]) -> Result<(PathBuf, String), RescueError> {
         let scratch = self.copy_index()?;
         let dir = self.dir.path().to_path_buf();
-        self.add_files(Kind::Admin, &dir, &[PathBuf::from("index")])?;
+        self.add_files(ItemKind::Admin, &dir, &[PathBuf::from("index")])?;
         let conflicted: Vec<PathBuf> = unmerged.iter().map(|entry| entry.path.clone()).collect();
-        self.site.git.edit_index(&scratch, &conflicted, &[])?;
-        let tree = self.site.git.write_index_tree(&scratch)?;
+        self.source.git.edit_index(&scratch, &conflicted, &[])?;
+        let tree = self.source.git.write_index_tree(&scratch)?;
         Ok((scratch, tree))
     }
 
@@ -240,7 +249,7 @@ impl<'a> Workshop<'a> {
             "config.worktree",
             "info/sparse-checkout",
         ];
-        let admin_dir = &self.site.admin_dir;
+        let admin_dir = &self.source.admin_dir;
         let mut files: Vec<PathBuf> =
             FILES.iter().map(PathBuf::from).filter(|file| admin_dir.join(file).is_file()).collect();
         for dir in ["rebase-merge", "rebase-apply", "sequencer"] {
@@ -248,7 +257,7 @@ impl<'a> Workshop<'a> {
                 files.extend(walk(admin_dir, Path::new(dir), &HashSet::new())?.files);
             }
         }
-        self.add_files(Kind::Admin, &admin_dir.clone(), &files)
+        self.add_files(ItemKind::Admin, &admin_dir.clone(), &files)
     }
 
     /// Git directories that live inside the worktree's own, every file of them.
@@ -264,31 +273,40 @@ impl<'a> Workshop<'a> {
         dir: &Path,
         skipped: &HashSet<PathBuf>,
     ) -> Result<(), RescueError> {
-        let walked = walk(&self.site.admin_dir, dir, skipped)?;
-        self.add_files(Kind::Admin, &self.site.admin_dir.clone(), &walked.files)?;
+        let walked = walk(&self.source.admin_dir, dir, skipped)?;
+        self.add_files(ItemKind::Admin, &self.source.admin_dir.clone(), &walked.files)?;
         let named = walked.directories.into_iter().filter(|dir| !dir.as_os_str().is_empty());
-        let items =
-            named.map(|path| Item { kind: Kind::AdminDirectory, mode: 0o40_755, oid: String::new(), path });
+        let items = named.map(|path| ManifestItem {
+            kind: ItemKind::AdminDirectory,
+            mode: 0o40_755,
+            oid: String::new(),
+            path,
+        });
         self.items.extend(items);
         Ok(())
     }
 
-    fn add_work(&mut self, survey: &Survey) -> Result<(), RescueError> {
-        let worktree = self.site.worktree.clone();
-        for kind in [Kind::Changed, Kind::Untracked, Kind::Nested, Kind::Ignored] {
-            let files = survey.files.iter().filter(|(of, _)| *of == kind).map(|(_, path)| path.clone());
+    fn add_work(&mut self, uncommitted: &UncommittedWork) -> Result<(), RescueError> {
+        let worktree = self.source.worktree.clone();
+        for kind in [ItemKind::Changed, ItemKind::Untracked, ItemKind::Nested, ItemKind::Ignored] {
+            let files = uncommitted.files.iter().filter(|(of, _)| *of == kind).map(|(_, path)| path.clone());
             self.add_files(kind, &worktree, &files.collect::<Vec<_>>())?;
         }
         Ok(())
     }
 
-    fn add_files(&mut self, kind: Kind, root: &Path, files: &[PathBuf]) -> Result<(), RescueError> {
+    fn add_files(&mut self, kind: ItemKind, root: &Path, files: &[PathBuf]) -> Result<(), RescueError> {
         for file in files {
             let absolute = root.join(file);
             let metadata = fs::symlink_metadata(&absolute).map_err(RescueError::when("read", &absolute))?;
             let content = if metadata.is_symlink() { self.link_as_file(&absolute)? } else { absolute };
-            self.waiting.push((self.items.len(), content));
-            self.items.push(Item { kind, mode: metadata.mode(), oid: String::new(), path: file.clone() });
+            self.pending.push((self.items.len(), content));
+            self.items.push(ManifestItem {
+                kind,
+                mode: metadata.mode(),
+                oid: String::new(),
+                path: file.clone(),
+            });
         }
         Ok(())
     }
@@ -296,8 +314,8 @@ impl<'a> Workshop<'a> {
     /// Makes blobs of everything that was added, by one call.
     pub(super) fn write_contents(&mut self) -> Result<(), RescueError> {
         let (places, files): (Vec<usize>, Vec<PathBuf>) =
-            std::mem::take(&mut self.waiting).into_iter().unzip();
-        for (at, oid) in places.into_iter().zip(self.site.git.write_blobs(&files)?) {
+            std::mem::take(&mut self.pending).into_iter().unzip();
+        for (at, oid) in places.into_iter().zip(self.source.git.write_blobs(&files)?) {
             self.items[at].oid = oid;
         }
         Ok(())
@@ -320,27 +338,29 @@ impl<'a> Workshop<'a> {
 
     /// What the tree of the rescue itself shows: the worktree's files, under names a tree can hold.
     fn visible_entries(&self) -> Vec<TreeEntry> {
-        let visible = |item: &&Item| {
-            matches!(item.kind, Kind::Changed | Kind::Untracked | Kind::Nested | Kind::Ignored)
-                && !item.oid.is_empty()
+        let visible = |item: &&ManifestItem| {
+            matches!(
+                item.kind,
+                ItemKind::Changed | ItemKind::Untracked | ItemKind::Nested | ItemKind::Ignored
+            ) && !item.oid.is_empty()
         };
-        let entry = |item: &Item| TreeEntry {
+        let entry = |item: &ManifestItem| TreeEntry {
             mode: item.tree_mode().to_owned(),
             oid: item.oid.clone(),
-            path: presentable(&item.path, item.is_symlink()),
+            path: tree_path(&item.path, item.is_symlink()),
         };
         self.items.iter().filter(visible).map(entry).collect()
     }
 
     /// A commit of its own with the manifest, everything it names, and the sides of conflicts.
     fn write_state(&self, unmerged: &[IndexEntry], header: &Header) -> Result<String, RescueError> {
-        let git = &self.site.git;
-        let mut entries: Vec<TreeEntry> = self.items.iter().filter_map(Item::tree_entry).collect();
+        let git = &self.source.git;
+        let mut entries: Vec<TreeEntry> = self.items.iter().filter_map(ManifestItem::tree_entry).collect();
         // An index entry that only announces a file refers to the empty blob.
         let own = [("manifest", manifest::to_bytes(&self.items)), ("empty", Vec::new())];
         for (name, bytes) in &own {
             let path = self.path(name);
-            place::write_new(&path, bytes, 0o600).map_err(RescueError::when("write", &path))?;
+            files::write_new(&path, bytes, 0o600).map_err(RescueError::when("write", &path))?;
         }
         let oids = git.write_blobs(&own.each_ref().map(|(name, _)| self.path(name)))?;
         entries.extend(own.iter().zip(oids).map(|((name, _), oid)| TreeEntry {
@@ -365,8 +385,8 @@ impl<'a> Workshop<'a> {
     }
 }
 
-fn permissions(site: &Site, path: &Path) -> u32 {
-    fs::symlink_metadata(site.worktree.join(path)).map_or(0o40_755, |metadata| metadata.mode())
+fn permissions(source: &SourceWorktree, path: &Path) -> u32 {
+    fs::symlink_metadata(source.worktree.join(path)).map_or(0o40_755, |metadata| metadata.mode())
 }
 
 fn require_success(command: &paw_host::process::Command) -> Result<(), RescueError> {

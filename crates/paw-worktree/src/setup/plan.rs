@@ -6,9 +6,9 @@ use std::time::Duration;
 use paw_core::config::{Layer, PawConfig};
 use paw_core::text;
 use paw_host::git::Repo;
-use paw_host::trust::{TrustSubject, TrustError, TrustStore};
+use paw_host::trust::{TrustError, TrustStore, TrustSubject};
 
-use super::script::{self, ScriptLookup, Script};
+use super::script::{self, Script, ScriptLookup};
 
 /// The steps in their order. Made by [`plan`]; what comes from the repository is not approved at first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -25,20 +25,22 @@ impl Script {
 
 /// What was found at one of the places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ScriptLookup {
     Script(Script),
     /// Something is there that will not be run, and why not: `is a …`, `cannot be …`.
     Refused(String),
 }
 
 /// The script's name in the repository, and what is there.
-pub(super) fn find(main_checkout: &Path) -> Option<(&'static str, Found)> {
+pub(super) fn find_script(main_checkout: &Path) -> Option<(&'static str, ScriptLookup)> {
     let exists = |place: &&str| fs::symlink_metadata(main_checkout.join(place)).is_ok();
     let place = CheckoutDir::SETUP_SCRIPTS.into_iter().find(exists)?;
     let path = main_checkout.join(place);
     let found = match check(main_checkout, &path) {
-        Ok(()) => load(&path).map_or_else(|error| Found::Refused(unreadable(&error)), Found::Script),
-        Err(reason) => Found::Refused(reason),
+        Ok(()) => {
+            load(&path).map_or_else(|error| ScriptLookup::Refused(unreadable(&error)), ScriptLookup::Script)
+        }
+        Err(reason) => ScriptLookup::Refused(reason),
     };
     Some((place, found))
 }

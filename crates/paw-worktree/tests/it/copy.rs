@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use paw_host::process::{Command, Exit};
 use paw_testkit::{Sandbox, TestRepo};
-use paw_worktree::copy::{CopyError, CopyReport, SkipReason, copy_along};
+use paw_worktree::copy::{CopyError, CopyReport, SkipReason, copy_ignored};
 use proptest::prelude::*;
 
 struct Scene {
@@ -50,7 +50,7 @@ impl Scene {
     }
 
     fn copy(&self, patterns: &[&str]) -> Result<CopyReport, CopyError> {
-        copy_along(&owned(patterns), &self.repo.root, &self.to)
+        copy_ignored(&owned(patterns), &self.repo.root, &self.to)
     }
 
     fn arrived(&self, path: impl AsRef<Path>) -> Option<String> {
@@ -205,7 +205,7 @@ fn our_own_files_other_checkouts_and_the_destination_are_left_out() {
         scene.put(path, "x");
     }
     TestRepo::init(scene.repo.root.join("trees/clone"));
-    let report = copy_along(&owned(&["*"]), &scene.repo.root, &inside).unwrap();
+    let report = copy_ignored(&owned(&["*"]), &scene.repo.root, &inside).unwrap();
     let expected = [
         (".env", SkipReason::Exists),
         (".git-paw", SkipReason::Ours),
@@ -259,10 +259,10 @@ fn names_that_would_trip_a_shell_or_git_arrive() {
 
 #[test]
 fn no_patterns_ask_nobody() {
-    let report = copy_along(&[], Path::new("/no/such/checkout"), Path::new("/no/such/worktree")).unwrap();
+    let report = copy_ignored(&[], Path::new("/no/such/checkout"), Path::new("/no/such/worktree")).unwrap();
     assert_eq!(report, CopyReport::default());
     assert!(
-        copy_along(&owned(&["x"]), Path::new("/no/such/checkout"), Path::new("/no/such/worktree")).is_err()
+        copy_ignored(&owned(&["x"]), Path::new("/no/such/checkout"), Path::new("/no/such/worktree")).is_err()
     );
 }
 
@@ -280,7 +280,7 @@ fn a_full_disk_is_a_clear_error_and_leaves_no_half_file() {
         for number in 0..8 {
             repo.write(&format!("big/{number}"), &"x".repeat(256 * 1024));
         }
-        let error = copy_along(&owned(&["big"]), &repo.root, &to).unwrap_err();
+        let error = copy_ignored(&owned(&["big"]), &repo.root, &to).unwrap_err();
         let CopyError::DiskFull { copied, .. } = &error else { panic!("{error}") };
         assert!(error.to_string().starts_with("no space left for big/"), "{error}");
         let there: Vec<_> = fs::read_dir(to.join("big")).unwrap().map(|entry| entry.unwrap()).collect();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use paw_host::git::Repo;
 use paw_host::process::Exit;
 use paw_testkit::git;
-use paw_worktree::{Status, rescue};
+use paw_worktree::{WorktreeStatus, rescue};
 
 use crate::log::warnings;
 use crate::world::{World, is_clean};
@@ -43,7 +43,7 @@ fn a_creation_that_dies_after_its_last_step_is_whole() {
     let world = World::new();
     dies(&world, "create", "create:active", &[("PAW_TEST_BRANCH", "topic")]);
     let rows = world.worktrees().list(None).unwrap().worktrees;
-    assert_eq!((rows.len(), rows[0].status), (1, Status::Active));
+    assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Active));
     assert!(is_clean(&rows[0].path));
 }
 
@@ -53,7 +53,7 @@ fn work_in_a_half_made_worktree_is_not_thrown_away() {
     dies(&world, "create", "create:filled", &[("PAW_TEST_BRANCH", "topic")]);
     fs::write(world.beside("project-topic").join("work"), "x").unwrap();
     let rows = world.worktrees().list(None).unwrap().worktrees;
-    assert_eq!((rows.len(), rows[0].status), (1, Status::Active));
+    assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Active));
     assert!(rows[0].path.join("work").exists());
 }
 
@@ -129,6 +129,6 @@ fn a_list_that_dies_between_mark_and_prune_is_finished_by_the_next() {
     dies(&world, "list", "stale:marked", &[]);
     assert!(world.repo.git(["worktree", "list"]).contains("project-auth"));
     let rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
-    assert_eq!(rows[0].status, Status::Stale);
+    assert_eq!(rows[0].status, WorktreeStatus::Stale);
     assert!(!world.repo.git(["worktree", "list"]).contains("project-auth"));
 }

@@ -1,4 +1,4 @@
-//! Worktree creation, scenario by scenario.
+//! ManagedWorktree creation, scenario by scenario.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use paw_core::Diagnostic as _;
 use paw_testkit::{TestRepo, git};
-use paw_worktree::{CreateRequest, Status, WorktreeError};
+use paw_worktree::{CreateRequest, WorktreeError, WorktreeStatus};
 use serde_json::json;
 
 use crate::world::{World, is_clean};
@@ -23,7 +23,7 @@ fn successful_creation_for_existing_branch() {
     let path = world.beside("project-auth-work");
     let row = &created.worktree;
     assert_eq!((row.name.as_str(), &row.path, row.branch.as_str()), ("auth-work", &path, "feature/auth"));
-    assert_eq!((row.status, row.created_branch), (Status::Active, false));
+    assert_eq!((row.status, row.created_branch), (WorktreeStatus::Active, false));
     assert_eq!(fs::read_to_string(path.join("README.md")).unwrap(), "hello\n");
     assert_eq!(git(&path, ["symbolic-ref", "HEAD"]), "refs/heads/feature/auth");
     assert!(is_clean(&path));

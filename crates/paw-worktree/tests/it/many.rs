@@ -3,7 +3,7 @@
 use std::thread;
 
 use paw_testkit::git;
-use paw_worktree::Status;
+use paw_worktree::WorktreeStatus;
 
 use crate::world::{World, is_clean};
 
@@ -36,7 +36,7 @@ fn twenty_five_processes_create_at_once_and_nothing_is_lost_or_left() {
         let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
         assert_eq!((listing.worktrees.len(), listing.unmanaged.len()), (PROCESSES, 0));
         for row in &listing.worktrees {
-            assert_eq!(row.status, Status::Active);
+            assert_eq!(row.status, WorktreeStatus::Active);
             assert!(is_clean(&row.path) && row.path.join("dir/39").exists());
         }
         thread::scope(|scope| {

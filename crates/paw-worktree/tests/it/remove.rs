@@ -10,7 +10,8 @@ use paw_host::process::{self, Command};
 use paw_testkit::{TestRepo, git, wait_until};
 use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
 use paw_worktree::{
-    ConversationStatus, CreateRequest, RemoveOptions, Removed, Status, Worktree, WorktreeError,
+    ConversationStatus, CreateRequest, ManagedWorktree, RemoveOptions, RemovedWorktree, WorktreeError,
+    WorktreeStatus,
 };
 
 use crate::log::warnings;
@@ -18,7 +19,11 @@ use crate::world::World;
 
 const FORCE: RemoveOptions = RemoveOptions { force: true, delete_branch: false, include_ignored: false };
 
-fn remove(world: &World, row: &Worktree, options: RemoveOptions) -> Result<Removed, WorktreeError> {
+fn remove(
+    world: &World,
+    row: &ManagedWorktree,
+    options: RemoveOptions,
+) -> Result<RemovedWorktree, WorktreeError> {
     world.worktrees().remove(row.id.as_str(), None, options)
 }
 
@@ -136,7 +141,7 @@ fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
     assert_eq!(error.report().message, "Git worktree removal failed");
     assert!(error.to_string().ends_with("project-auth/stuck/file"), "{error}");
     let rows = world.worktrees().list(None).unwrap().worktrees;
-    assert_eq!((rows.len(), rows[0].status), (1, Status::Broken), "{rows:?}");
+    assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Broken), "{rows:?}");
     fs::set_permissions(&stuck, fs::Permissions::from_mode(0o755)).unwrap();
     let removed = remove(&world, &row, FORCE).unwrap();
     assert!(removed.notes[0].ends_with("was left as it is"), "{:?}", removed.notes);
@@ -163,7 +168,7 @@ fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
     let dir = row.path.clone();
     let sleeper = std::thread::spawn(move || Command::new("sleep").arg("600").dir(dir).capture().unwrap());
     wait_until("the process lives in the worktree", || {
-        (!process::living_in(&row.path).is_empty()).then_some(())
+        (!process::processes_in(&row.path).is_empty()).then_some(())
     });
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert!(
@@ -199,7 +204,7 @@ fn whoever_only_passes_through_does_not_stop_a_removal() {
     let dir = row.path.clone();
     let passing = std::thread::spawn(move || Command::new("sleep").arg("0.2").dir(dir).capture().unwrap());
     wait_until("somebody is in the worktree", || {
-        (passing.is_finished() || !process::living_in(&row.path).is_empty()).then_some(())
+        (passing.is_finished() || !process::processes_in(&row.path).is_empty()).then_some(())
     });
     remove(&world, &row, RemoveOptions::default()).unwrap();
     assert!(!row.path.exists() && passing.join().unwrap().exit.success());
@@ -265,7 +270,7 @@ fn a_worktree_inside_another_is_not_deleted_with_it() {
 /// A worktree with the clone of another repository in a directory that is ignored.
 struct WithClone {
     world: World,
-    row: Worktree,
+    row: ManagedWorktree,
     library: TestRepo,
     clone: PathBuf,
 }
@@ -384,7 +389,7 @@ fn worktrees_of_plain_git_are_shown_and_can_be_adopted() {
     assert_eq!((row.name.as_str(), row.branch.as_str(), row.adopted), ("theirs", "theirs", true));
     let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
     assert_eq!((listing.worktrees, listing.unmanaged), (vec![row.clone()], Vec::new()));
-    assert!(matches!(world.worktrees().adopt(&path), Err(WorktreeError::Registered { .. })));
+    assert!(matches!(world.worktrees().adopt(&path), Err(WorktreeError::AlreadyRegistered { .. })));
     assert!(matches!(world.worktrees().adopt(&world.repo.root), Err(WorktreeError::NotAWorktree(_))));
     remove(&world, &row, RemoveOptions::default()).unwrap();
 }

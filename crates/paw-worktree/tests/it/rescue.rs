@@ -20,7 +20,7 @@ use paw_host::git::{Git, Repo};
 use paw_host::locks::WorktreesLock;
 use paw_testkit::{Sandbox, TestRepo, git};
 use paw_worktree::rescue::{
-    Rescue, RescueRequest, RestoreInto, RestoreOptions, Restored, restore, store_if_needed,
+    Rescue, RescueRequest, RestoreInto, RestoreOptions, RestoredRescue, restore, store_if_needed,
 };
 
 /// A repository with a worktree on `feat/x`, and the place where it comes back.
@@ -89,13 +89,13 @@ impl Scene {
         self.sandbox.root().join("back")
     }
 
-    fn restore(&self, rescue: &Rescue) -> Restored {
+    fn restore(&self, rescue: &Rescue) -> RestoredRescue {
         let back = self.back();
         restore(&self.repo, &rescue.id, RestoreInto::NewWorktree(&back), RestoreOptions::default()).unwrap()
     }
 
     /// Stores, removes, restores, and compares everything git and the disk say.
-    fn survives(&self) -> Restored {
+    fn survives(&self) -> RestoredRescue {
         let before = Seen::of(&self.worktree);
         let rescue = self.store();
         assert_eq!(Seen::of(&self.worktree), before, "storing changed the worktree");

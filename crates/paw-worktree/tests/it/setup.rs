@@ -23,7 +23,7 @@ use paw_host::git::Repo;
 use paw_host::process::Command;
 use paw_host::trust::{Approver, TrustError, TrustStore};
 use paw_testkit::{Sandbox, TestRepo, wait_until};
-use paw_worktree::setup::{self, SetupOutcome, SetupPlan, SetupStatus, Trust};
+use paw_worktree::setup::{self, SetupOutcome, SetupPlan, SetupStatus, SetupTrust};
 
 const INSIDE: &str = "PAW_TEST_SCENE";
 
@@ -164,7 +164,7 @@ fn setup_script_succeeds() {
         scene.npm("echo done");
         scene.user_config(&commands(&["npm install", "npm run build"]));
         let plan = scene.plan();
-        assert_eq!(plan.trust(), Trust::Trusted);
+        assert_eq!(plan.trust(), SetupTrust::Trusted);
         let (outcome, lines) = scene.create(&plan);
         assert_eq!((outcome, lines), (SUCCESS, vec!["done".to_owned(); 2]));
         let cwd = scene.worktree.display();
@@ -222,7 +222,7 @@ fn custom_setup_script_from_betcode_directory() {
 fn no_setup_configured() {
     scene("no_setup_configured", &[], |scene| {
         let plan = scene.plan();
-        assert_eq!(plan.trust(), Trust::Nothing);
+        assert_eq!(plan.trust(), SetupTrust::Nothing);
         let (outcome, lines) = scene.create(&plan);
         assert_eq!((outcome.status.as_str(), outcome.error, lines), ("none", None, vec![]));
     });
@@ -277,7 +277,7 @@ fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_wait
             ");
 
             let plan = scene.plan();
-            let Trust::NeedsApproval(subject) = plan.trust() else { panic!("{plan:?}") };
+            let SetupTrust::NeedsApproval(subject) = plan.trust() else { panic!("{plan:?}") };
             insta::assert_snapshot!(subject.details().join("\n"), @"
             setup command: npm install
             setup script: .git-paw/worktree-setup.sh
@@ -288,13 +288,13 @@ fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_wait
             ");
             let user = Approver::from_env().unwrap();
             store().approve(&user, &scene.repository(), subject).unwrap();
-            assert_eq!(scene.plan().trust(), Trust::Trusted);
+            assert_eq!(scene.plan().trust(), SetupTrust::Trusted);
             assert_eq!(scene.run(&scene.plan()), (SUCCESS, vec!["script".to_owned()]));
 
             scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho scripT\n");
             assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
             scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
-            assert_eq!(scene.plan().trust(), Trust::Trusted, "what was approved before still is");
+            assert_eq!(scene.plan().trust(), SetupTrust::Trusted, "what was approved before still is");
             scene.repo_config(&commands(&["npm install "]));
             assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
         },
@@ -337,7 +337,7 @@ fn the_main_checkouts_script_runs_and_never_the_branchs() {
         scene.repo.git(["checkout", "--quiet", "feature/auth"]);
         scene.repo.commit_file(".git-paw/worktree-setup.sh", "echo branch\n", "a script of the branch");
         scene.repo.git(["checkout", "--quiet", "main"]);
-        assert_eq!(scene.plan().trust(), Trust::Nothing);
+        assert_eq!(scene.plan().trust(), SetupTrust::Nothing);
         scene.put("project/.git-paw/worktree-setup.sh", "echo main\n");
         assert_eq!(scene.create(&scene.plan().approved()), (SUCCESS, vec!["main".to_owned()]));
         assert!(scene.worktree.join(".git-paw/worktree-setup.sh").exists());

@@ -4,7 +4,7 @@ use std::fs;
 
 use paw_core::Diagnostic as _;
 use paw_testkit::git;
-use paw_worktree::{CreateRequest, RemoveOptions, Status, Worktree, WorktreeError};
+use paw_worktree::{CreateRequest, ManagedWorktree, RemoveOptions, WorktreeError, WorktreeStatus};
 use serde_json::json;
 
 use crate::log::warnings;
@@ -12,13 +12,13 @@ use crate::world::World;
 
 const MISSING: &str = "Worktree directory no longer exists";
 
-fn deleted(world: &World) -> Worktree {
+fn deleted(world: &World) -> ManagedWorktree {
     let row = world.create("feature/auth").unwrap().worktree;
     fs::remove_dir_all(&row.path).unwrap();
     row
 }
 
-fn only_row(world: &World) -> Worktree {
+fn only_row(world: &World) -> ManagedWorktree {
     let mut rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
     assert_eq!(rows.len(), 1, "{rows:?}");
     rows.remove(0)
@@ -31,7 +31,7 @@ fn directory_deleted_externally() {
     let mut listed = None;
     let said = warnings(|| listed = Some(only_row(&world)));
     let listed = listed.unwrap();
-    assert_eq!((listed.status, listed.message.as_deref()), (Status::Stale, Some(MISSING)));
+    assert_eq!((listed.status, listed.message.as_deref()), (WorktreeStatus::Stale, Some(MISSING)));
     assert_eq!(said, [format!("Worktree {} directory missing: {}", row.id, row.path.display())]);
     assert_eq!(warnings(|| drop(only_row(&world))), Vec::<String>::new(), "said once per change");
 }
@@ -56,7 +56,7 @@ fn startup_reconciliation_marks_stale() {
     let row = deleted(&world);
     let mut rows = Vec::new();
     let said = warnings(|| rows = world.worktrees().reconcile().unwrap());
-    assert_eq!((rows.len(), rows[0].status), (1, Status::Stale));
+    assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Stale));
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains(&row.path.display().to_string()));
 }
@@ -66,7 +66,7 @@ fn remove_worktree_cleans_up_stale_worktree() {
     let world = World::new();
     for force in [true, false] {
         let row = deleted(&world);
-        assert_eq!(only_row(&world).status, Status::Stale);
+        assert_eq!(only_row(&world).status, WorktreeStatus::Stale);
         let options = RemoveOptions { force, ..RemoveOptions::default() };
         let removed = world.worktrees().remove(row.id.as_str(), None, options).unwrap();
         assert_eq!(removed.worktree.id, row.id);
@@ -117,13 +117,13 @@ fn a_locked_worktree_is_left_alone() {
     world.repo.git(["worktree", "lock", "--reason", "on a disk", path]);
     let away = world.beside("away");
     fs::rename(&row.path, &away).unwrap();
-    assert_eq!(only_row(&world).status, Status::Stale);
+    assert_eq!(only_row(&world).status, WorktreeStatus::Stale);
     assert!(world.repo.git(["worktree", "list"]).contains(path), "git still knows it");
     let error = world.worktrees().remove(&row.name, None, RemoveOptions::default()).unwrap_err();
     assert_eq!(error.report().message, "Worktree is locked: on a disk");
     fs::rename(&away, &row.path).unwrap();
     let back = only_row(&world);
-    assert_eq!((back.status, back.message), (Status::Active, None));
+    assert_eq!((back.status, back.message), (WorktreeStatus::Active, None));
     fs::rename(&row.path, &away).unwrap();
     let options = RemoveOptions { force: true, ..RemoveOptions::default() };
     world.worktrees().remove(&row.name, None, options).unwrap();
@@ -140,9 +140,9 @@ fn a_directory_that_returns_is_linked_again_with_what_was_staged() {
     let before = git(&row.path, ["status", "--porcelain"]);
     let away = world.beside("away");
     fs::rename(&row.path, &away).unwrap();
-    assert_eq!(only_row(&world).status, Status::Stale);
+    assert_eq!(only_row(&world).status, WorktreeStatus::Stale);
     fs::rename(&away, &row.path).unwrap();
-    assert_eq!(only_row(&world).status, Status::Active);
+    assert_eq!(only_row(&world).status, WorktreeStatus::Active);
     assert_eq!(git(&row.path, ["status", "--porcelain"]), before);
     assert_eq!(git(&row.path, ["symbolic-ref", "HEAD"]), "refs/heads/feature/auth");
     world.worktrees().switch("auth", None).unwrap();
@@ -156,7 +156,7 @@ fn a_directory_that_returns_as_something_else_is_broken_and_never_deleted() {
     fs::create_dir(&row.path).unwrap();
     fs::write(row.path.join("mine"), "x").unwrap();
     let broken = only_row(&world);
-    assert_eq!(broken.status, Status::Broken);
+    assert_eq!(broken.status, WorktreeStatus::Broken);
     assert!(broken.message.unwrap().contains("git paw worktree remove --force"));
     let error = world.worktrees().switch("auth", None).unwrap_err();
     assert!(matches!(error, WorktreeError::Broken { .. }), "{error}");
@@ -174,7 +174,7 @@ fn a_worktree_that_git_has_moved_is_followed() {
     let moved = world.beside("moved");
     world.repo.git(["worktree", "move", row.path.to_str().unwrap(), moved.to_str().unwrap()]);
     let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
-    assert_eq!((&listing.worktrees[0].path, listing.worktrees[0].status), (&moved, Status::Active));
+    assert_eq!((&listing.worktrees[0].path, listing.worktrees[0].status), (&moved, WorktreeStatus::Active));
     assert!(listing.unmanaged.is_empty());
 }
 
@@ -230,7 +230,10 @@ fn a_repository_that_is_gone_leaves_rows_that_can_be_removed() {
     fs::remove_dir_all(&world.repo.root).unwrap();
     fs::remove_dir_all(&row.path).unwrap();
     let rows = world.worktrees().list(None).unwrap().worktrees;
-    assert_eq!(rows.iter().map(|row| row.status).collect::<Vec<_>>(), [Status::Stale, Status::Broken]);
+    assert_eq!(
+        rows.iter().map(|row| row.status).collect::<Vec<_>>(),
+        [WorktreeStatus::Stale, WorktreeStatus::Broken]
+    );
     let options = RemoveOptions { force: true, ..RemoveOptions::default() };
     for id in [row.id, other.id] {
         world.worktrees().remove(id.as_str(), None, options).unwrap();

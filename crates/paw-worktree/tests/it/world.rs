@@ -8,7 +8,7 @@ use std::time::Duration;
 use paw_host::files::Lock;
 use paw_host::process::{Command, Output};
 use paw_testkit::{Sandbox, TestRepo, git};
-use paw_worktree::{CreateRequest, Created, WorktreeError, Worktrees};
+use paw_worktree::{CreateRequest, CreatedWorktree, WorktreeError, Worktrees};
 
 pub(crate) struct World {
     pub sandbox: Sandbox,
@@ -42,7 +42,7 @@ impl World {
         CreateRequest::new(&self.repo.root, branch)
     }
 
-    pub(crate) fn create(&self, branch: &str) -> Result<Created, WorktreeError> {
+    pub(crate) fn create(&self, branch: &str) -> Result<CreatedWorktree, WorktreeError> {
         self.worktrees().create(&self.request(branch), &mut |_| {})
     }
 

@@ -51,7 +51,7 @@ pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<
         None if !args.path.is_empty() => repo.worktree.clone().unwrap_or_else(|| context.cwd.clone()),
         None => match &rescue.worktree {
             Some(before) if !before.exists() => before.clone(),
-            _ => check::directory(repo, &rescue.id),
+            _ => check::default_directory(repo, &rescue.id),
         },
     };
     let into = if dir.is_dir() { RestoreInto::Existing(&dir) } else { RestoreInto::NewWorktree(&dir) };

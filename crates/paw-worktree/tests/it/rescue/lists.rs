@@ -1,7 +1,7 @@
 //! Listing, showing, naming and forgetting.
 
 use paw_core::Diagnostic as _;
-use paw_worktree::rescue::{FileKind, RescueError, forget, list, require, show, store_tip};
+use paw_worktree::rescue::{RescueError, RescuedFileKind, forget, list, require, show, store_tip};
 
 use super::*;
 
@@ -78,7 +78,7 @@ fn show_tells_every_kind_of_work_apart() {
     untracked   debug.log (+1 -0)
     untracked   new�line (+1 -0)
     ");
-    let kinds: Vec<FileKind> = shown.files.iter().map(|file| file.kind).collect();
+    let kinds: Vec<RescuedFileKind> = shown.files.iter().map(|file| file.kind).collect();
     assert_eq!(kinds.len(), 7);
     assert!(serde_json::to_string(&shown).unwrap().contains(r#""kind":"untracked""#));
 }

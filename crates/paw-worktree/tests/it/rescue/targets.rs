@@ -14,7 +14,7 @@ fn into(
     dir: &Path,
     paths: &[&str],
     force: bool,
-) -> Result<Restored, RescueError> {
+) -> Result<RestoredRescue, RescueError> {
     let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
     let options = RestoreOptions { paths: &paths, force };
     restore(&scene.repo, &rescue.id, RestoreInto::Existing(dir), options)

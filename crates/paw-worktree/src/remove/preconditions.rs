@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use paw_host::clock::Stopwatch;
 use paw_host::git::{self, DifferenceKind, Git};
-use paw_host::process::{self, LivingProcess};
+use paw_host::process::{self, ProcessInfo};
 
 use crate::error::WorktreeError;
-use crate::registry::{ConversationStatus, Worktree};
+use crate::registry::{ConversationStatus, ManagedWorktree};
 use crate::rescue;
 use crate::service::Worktrees;
 
 /// How long somebody may be on the way through a worktree.
-const PASSING: Duration = Duration::from_secs(2);
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Worktrees {
     /// What nobody may lose without having said so. Returns the ignored files, which nobody misses.
-    pub(super) fn require_harmless(
+    pub(super) fn require_removable(
         &self,
-        row: &Worktree,
-        entry: Option<&git::Worktree>,
-        inhabitants: &[LivingProcess],
+        row: &ManagedWorktree,
+        entry: Option<&git::GitWorktree>,
+        processes: &[ProcessInfo],
     ) -> Result<Vec<PathBuf>, WorktreeError> {
         if let Some(reason) = entry.and_then(|entry| entry.locked.clone()) {
             return Err(WorktreeError::Locked { reason });
@@ -32,47 +32,50 @@ impl Worktrees {
         let active = conversations.into_iter().filter(|talk| talk.status == ConversationStatus::Active);
         let ids: Vec<_> = active.map(|talk| talk.id).collect();
         if !ids.is_empty() {
-            return Err(WorktreeError::InConversation { ids });
+            return Err(WorktreeError::HasActiveConversation { ids });
         }
-        if !inhabitants.is_empty() {
-            return Err(inhabited(inhabitants));
+        if !processes.is_empty() {
+            return Err(processes_error(processes));
         }
         let (mut ignored, mut files) = (Vec::new(), Vec::new());
         for found in Git::at(&row.path).differences()? {
             let side = if found.kind == DifferenceKind::Ignored { &mut ignored } else { &mut files };
             side.push(found.path);
         }
-        files.extend(rescue::find_hidden_work(&row.path, &ignored));
+        files.extend(rescue::find_ignored_repositories(&row.path, &ignored));
         if files.is_empty() { Ok(ignored) } else { Err(WorktreeError::Dirty { files }) }
     }
 }
 
 /// Another worktree of the repository inside this one would be deleted with it, whatever is in it. Not even force says
 /// that it may go, for nobody has named it.
-pub(crate) fn require_alone(row: &Worktree, listed: &[git::Worktree]) -> Result<(), WorktreeError> {
+pub(crate) fn require_no_nested_worktrees(
+    row: &ManagedWorktree,
+    listed: &[git::GitWorktree],
+) -> Result<(), WorktreeError> {
     let others = listed.iter().filter(|entry| entry.path != row.path && entry.path.starts_with(&row.path));
     let paths: Vec<PathBuf> = others.map(|entry| entry.path.clone()).filter(|path| path.exists()).collect();
-    if paths.is_empty() { Ok(()) } else { Err(WorktreeError::HoldsWorktrees { paths }) }
+    if paths.is_empty() { Ok(()) } else { Err(WorktreeError::ContainsWorktrees { paths }) }
 }
 
 /// Who lives in a worktree. Whoever only passes through, as every git command of a watcher does, is let go on.
-pub(super) fn who_stays_in(path: &Path) -> Vec<LivingProcess> {
+pub(super) fn find_lasting_processes(path: &Path) -> Vec<ProcessInfo> {
     let watch = Stopwatch::start();
     loop {
-        let inhabitants = process::living_in(path);
-        if inhabitants.is_empty() || watch.remaining(PASSING).is_zero() {
-            return inhabitants;
+        let processes = process::processes_in(path);
+        if processes.is_empty() || watch.remaining(GRACE_PERIOD).is_zero() {
+            return processes;
         }
-        thread::sleep(BETWEEN_LOOKS);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-pub(super) fn end(inhabitants: Vec<LivingProcess>) -> Result<Vec<LivingProcess>, WorktreeError> {
-    let survivors = process::end(&inhabitants);
-    if survivors.is_empty() { Ok(inhabitants) } else { Err(inhabited(&survivors)) }
+pub(super) fn end_processes(processes: Vec<ProcessInfo>) -> Result<Vec<ProcessInfo>, WorktreeError> {
+    let survivors = process::terminate(&processes);
+    if survivors.is_empty() { Ok(processes) } else { Err(processes_error(&survivors)) }
 }
 
-fn inhabited(processes: &[LivingProcess]) -> WorktreeError {
+fn processes_error(processes: &[ProcessInfo]) -> WorktreeError {
     let shown = processes.iter().map(|process| format!("{} (pid {})", process.command_line, process.pid));
-    WorktreeError::Inhabited { processes: shown.collect() }
+    WorktreeError::HasProcesses { processes: shown.collect() }
 }

@@ -13,7 +13,11 @@ pub fn is_merged(git: &Git, branch: &BranchName, into: &BranchName) -> Result<bo
 
 /// Whether nothing else would hold the commits of `tip` once `leaving` is deleted: no branch, no tag, no remote, and
 /// its changes have not arrived in the default branch either.
-pub(super) fn would_be_lost(git: &Git, tip: &str, leaving: Option<&BranchName>) -> Result<bool, GitError> {
+pub(super) fn becomes_unreachable(
+    git: &Git,
+    tip: &str,
+    leaving: Option<&BranchName>,
+) -> Result<bool, GitError> {
     let exclude = leaving.map(|branch| format!("--exclude={branch}"));
     let args = ["rev-list", "--max-count=1", tip, "--not"].map(str::to_owned);
     let others = ["--branches", "--tags", "--remotes"].map(str::to_owned);
@@ -29,10 +33,10 @@ pub(super) fn would_be_lost(git: &Git, tip: &str, leaving: Option<&BranchName>) 
 
 /// Commits that only this worktree remembers: its own reflog and refs, and what a merge or rebase in progress names.
 /// Only the newest of each line, their ancestors come along.
-pub(super) fn remembered_only_here(git: &Git, admin_dir: &Path) -> Result<Vec<String>, GitError> {
-    let remembered = remembered(admin_dir);
-    if remembered.is_empty() {
-        return Ok(remembered);
+pub(super) fn find_worktree_only_commits(git: &Git, admin_dir: &Path) -> Result<Vec<String>, GitError> {
+    let recorded = load_recorded_commits(admin_dir);
+    if recorded.is_empty() {
+        return Ok(recorded);
     }
     let question = [
         "rev-list",
@@ -45,14 +49,14 @@ pub(super) fn remembered_only_here(git: &Git, admin_dir: &Path) -> Result<Vec<St
         "--remotes",
     ];
     // What is read from standard input stands outside the `--not` of the command line.
-    let command = git.plumbing(None, question).input(remembered.join("\n") + "\n");
+    let command = git.plumbing(None, question).input(recorded.join("\n") + "\n");
     let output = command.capture()?;
     // A name that is no commit spoils the question; what it asked about was a courtesy.
-    Ok(newest(&String::from_utf8_lossy(&output.stdout)))
+    Ok(find_tips(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// From lines of `commit parent…`: the commits that are nobody's parent.
-pub(super) fn newest(listing: &str) -> Vec<String> {
+pub(super) fn find_tips(listing: &str) -> Vec<String> {
     let parents: std::collections::HashSet<&str> =
         listing.lines().flat_map(|line| line.split(' ').skip(1)).collect();
     listing
@@ -63,7 +67,7 @@ pub(super) fn newest(listing: &str) -> Vec<String> {
         .collect()
 }
 
-fn remembered(admin_dir: &Path) -> Vec<String> {
+fn load_recorded_commits(admin_dir: &Path) -> Vec<String> {
     const NEWEST_REFLOG_LINES: usize = 200;
     const NAMED_IN: [&str; 9] = [
         "HEAD",
@@ -89,7 +93,7 @@ fn remembered(admin_dir: &Path) -> Vec<String> {
             .filter_map(|line| line.split(' ').nth(1))
             .map(str::to_owned),
     );
-    found.extend(own_refs(&admin_dir.join("refs")));
+    found.extend(load_worktree_refs(&admin_dir.join("refs")));
     let is_oid =
         |text: &String| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     found.retain(|text| is_oid(text) && text.bytes().any(|byte| byte != b'0'));
@@ -99,11 +103,11 @@ fn remembered(admin_dir: &Path) -> Vec<String> {
 }
 
 /// Refs that belong to one worktree alone: bisection, `refs/worktree/…`.
-fn own_refs(dir: &Path) -> Vec<String> {
+fn load_worktree_refs(dir: &Path) -> Vec<String> {
     let none = std::collections::HashSet::new();
     let files: Vec<PathBuf> = ["bisect", "worktree", "rewritten"]
         .iter()
-        .filter_map(|name| super::walk::walk(dir, Path::new(name), &none).ok())
+        .filter_map(|name| super::files::walk(dir, Path::new(name), &none).ok())
         .flat_map(|walked| walked.files)
         .collect();
     files
@@ -119,7 +123,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_of_each_line_is_named() {
-        assert_eq!(newest("c b\nb a\nd a\n"), ["c", "d"]);
-        assert!(newest("").is_empty());
+        assert_eq!(find_tips("c b\nb a\nd a\n"), ["c", "d"]);
+        assert!(find_tips("").is_empty());
     }
 }

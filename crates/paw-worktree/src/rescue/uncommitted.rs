@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use paw_host::git::{DifferenceKind, Git, IndexEntry};
 
-use super::hidden::find_hidden_work;
-use super::manifest::Kind;
-use super::walk::walk;
+use super::files::walk;
+use super::ignored_repositories::find_ignored_repositories;
+use super::manifest::ItemKind;
 use super::{RescueError, bytes_path};
 
 /// Where a worktree is, and where git keeps its HEAD and index.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(super) struct SourceWorktree {
     pub(super) git: Git,
     /// As git reports it: absolute, links resolved.
     pub(super) worktree: PathBuf,
@@ -25,9 +25,9 @@ pub(super) struct Site {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct UncommittedWork {
     /// Files and links with content to keep, relative to the worktree.
-    pub(super) files: Vec<(Kind, PathBuf)>,
+    pub(super) files: Vec<(ItemKind, PathBuf)>,
     pub(super) directories: Vec<PathBuf>,
     pub(super) deleted: Vec<PathBuf>,
     /// Tracked files whose permissions a checkout would not give them.
@@ -41,7 +41,7 @@ pub(super) struct Survey {
     pub(super) index_differs: bool,
 }
 
-impl Survey {
+impl UncommittedWork {
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.deleted.is_empty() && self.unmerged.is_empty() && !self.index_differs
     }
@@ -54,46 +54,53 @@ pub fn find_ignored(worktree: &Path) -> Result<Vec<PathBuf>, RescueError> {
     Ok(ignored.map(|difference| difference.path).collect())
 }
 
-pub(super) fn survey(site: &Site, include_ignored: bool) -> Result<Survey, RescueError> {
-    let mut survey = Survey::default();
-    let entries = site.git.index_entries()?;
-    for difference in site.git.differences()? {
+pub(super) fn find_uncommitted(
+    source: &SourceWorktree,
+    include_ignored: bool,
+) -> Result<UncommittedWork, RescueError> {
+    let mut uncommitted = UncommittedWork::default();
+    let entries = source.git.index_entries()?;
+    for difference in source.git.differences()? {
         match difference.kind {
             DifferenceKind::Tracked { staged, submodule, .. } => {
-                survey.index_differs |= staged;
-                survey.add_tracked(site, difference.path, submodule, include_ignored)?;
+                uncommitted.index_differs |= staged;
+                uncommitted.add_tracked(source, difference.path, submodule, include_ignored)?;
             }
-            DifferenceKind::Unmerged => survey.add_tracked(site, difference.path, false, include_ignored)?,
-            DifferenceKind::Untracked => survey.add_untracked(site, difference.path, include_ignored)?,
-            DifferenceKind::Ignored if include_ignored => survey.add_ignored(site, difference.path)?,
-            DifferenceKind::Ignored => survey.ignored_left_behind.push(difference.path),
+            DifferenceKind::Unmerged => {
+                uncommitted.add_tracked(source, difference.path, false, include_ignored)?
+            }
+            DifferenceKind::Untracked => {
+                uncommitted.add_untracked(source, difference.path, include_ignored)?
+            }
+            DifferenceKind::Ignored if include_ignored => uncommitted.add_ignored(source, difference.path)?,
+            DifferenceKind::Ignored => uncommitted.ignored_left_behind.push(difference.path),
         }
     }
-    for hidden in find_hidden_work(&site.worktree, &survey.ignored_left_behind) {
-        survey.add_repository(site, &hidden, false)?;
+    for nested in find_ignored_repositories(&source.worktree, &uncommitted.ignored_left_behind) {
+        uncommitted.add_repository(source, &nested, false)?;
     }
-    survey.add_unwatched(site, &entries)?;
-    survey.add_submodules(site, &entries, include_ignored)?;
-    if !survey.is_empty() {
-        survey.add_permissions(site, &entries);
+    uncommitted.add_unwatched(source, &entries)?;
+    uncommitted.add_submodules(source, &entries, include_ignored)?;
+    if !uncommitted.is_empty() {
+        uncommitted.add_permissions(source, &entries);
     }
-    survey.unmerged = entries.into_iter().filter(|entry| entry.stage != 0).collect();
-    Ok(survey)
+    uncommitted.unmerged = entries.into_iter().filter(|entry| entry.stage != 0).collect();
+    Ok(uncommitted)
 }
 
-impl Survey {
+impl UncommittedWork {
     fn add_tracked(
         &mut self,
-        site: &Site,
+        source: &SourceWorktree,
         path: PathBuf,
         submodule: bool,
         include_ignored: bool,
     ) -> Result<(), RescueError> {
-        match kind_of(&site.worktree.join(&path))? {
-            Some(kind) if kind.is_file() || kind.is_symlink() => self.files.push((Kind::Changed, path)),
+        match find_file_type(&source.worktree.join(&path))? {
+            Some(kind) if kind.is_file() || kind.is_symlink() => self.files.push((ItemKind::Changed, path)),
             Some(kind) if kind.is_dir() && submodule => {
-                if site.worktree.join(&path).join(".git").exists() {
-                    self.add_repository(site, &path, include_ignored)?;
+                if source.worktree.join(&path).join(".git").exists() {
+                    self.add_repository(source, &path, include_ignored)?;
                 }
             }
             // A directory, a pipe, nothing: the tracked file itself is gone.
@@ -104,32 +111,37 @@ impl Survey {
 
     fn add_untracked(
         &mut self,
-        site: &Site,
+        source: &SourceWorktree,
         path: PathBuf,
         include_ignored: bool,
     ) -> Result<(), RescueError> {
-        match kind_of(&site.worktree.join(&path))? {
-            Some(kind) if kind.is_dir() => self.add_repository(site, &path, include_ignored)?,
-            Some(_) => self.files.push((Kind::Untracked, path)),
+        match find_file_type(&source.worktree.join(&path))? {
+            Some(kind) if kind.is_dir() => self.add_repository(source, &path, include_ignored)?,
+            Some(_) => self.files.push((ItemKind::Untracked, path)),
             None => {}
         }
         Ok(())
     }
 
-    fn add_ignored(&mut self, site: &Site, path: PathBuf) -> Result<(), RescueError> {
-        match kind_of(&site.worktree.join(&path))? {
-            Some(kind) if kind.is_dir() => self.add_all(site, &path, Kind::Ignored, &HashSet::new())?,
-            Some(_) => self.files.push((Kind::Ignored, path)),
+    fn add_ignored(&mut self, source: &SourceWorktree, path: PathBuf) -> Result<(), RescueError> {
+        match find_file_type(&source.worktree.join(&path))? {
+            Some(kind) if kind.is_dir() => self.add_all(source, &path, ItemKind::Ignored, &HashSet::new())?,
+            Some(_) => self.files.push((ItemKind::Ignored, path)),
             None => {}
         }
         Ok(())
     }
 
     /// A repository inside the worktree, whole: git would remember no more of it than one commit id.
-    fn add_repository(&mut self, site: &Site, path: &Path, include_ignored: bool) -> Result<(), RescueError> {
+    fn add_repository(
+        &mut self,
+        source: &SourceWorktree,
+        path: &Path,
+        include_ignored: bool,
+    ) -> Result<(), RescueError> {
         let mut skipped = HashSet::new();
         if !include_ignored {
-            let listing = Git::at(site.worktree.join(path))
+            let listing = Git::at(source.worktree.join(path))
                 .plumbing(
                     None,
                     ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"],
@@ -141,11 +153,11 @@ impl Survey {
                 skipped.insert(path.join(bytes_path(name.strip_suffix(b"/").unwrap_or(name))));
             }
         }
-        self.add_all(site, path, Kind::Nested, &skipped)?;
+        self.add_all(source, path, ItemKind::Nested, &skipped)?;
         let mut skipped: Vec<PathBuf> = skipped.into_iter().collect();
         skipped.sort();
         self.ignored_left_behind.extend(skipped);
-        if let Some(module) = module_dir(site, path) {
+        if let Some(module) = module_dir(source, path) {
             self.module_dirs.push(module);
         }
         Ok(())
@@ -153,45 +165,45 @@ impl Survey {
 
     fn add_all(
         &mut self,
-        site: &Site,
+        source: &SourceWorktree,
         path: &Path,
-        kind: Kind,
+        kind: ItemKind,
         skipped: &HashSet<PathBuf>,
     ) -> Result<(), RescueError> {
-        let walked = walk(&site.worktree, path, skipped)?;
+        let walked = walk(&source.worktree, path, skipped)?;
         self.files.extend(walked.files.into_iter().map(|file| (kind, file)));
         self.directories.extend(walked.directories);
         Ok(())
     }
 
     /// Files git was told not to look at may have changed all the same.
-    fn add_unwatched(&mut self, site: &Site, entries: &[IndexEntry]) -> Result<(), RescueError> {
+    fn add_unwatched(&mut self, source: &SourceWorktree, entries: &[IndexEntry]) -> Result<(), RescueError> {
         let mut suspects = Vec::new();
         for entry in
             entries.iter().filter(|entry| entry.unwatched && entry.stage == 0 && !entry.is_submodule())
         {
-            match kind_of(&site.worktree.join(&entry.path))? {
+            match find_file_type(&source.worktree.join(&entry.path))? {
                 Some(kind) if kind.is_file() && entry.mode != "120000" => suspects.push(entry),
                 Some(kind) if kind.is_symlink() && entry.mode == "120000" => {}
                 Some(kind) if kind.is_dir() => {}
-                Some(_) => self.files.push((Kind::Changed, entry.path.clone())),
+                Some(_) => self.files.push((ItemKind::Changed, entry.path.clone())),
                 None => {}
             }
         }
         let paths: Vec<PathBuf> = suspects.iter().map(|entry| entry.path.clone()).collect();
-        for (entry, oid) in suspects.iter().zip(site.git.filtered_oids(&paths)?) {
+        for (entry, oid) in suspects.iter().zip(source.git.filtered_oids(&paths)?) {
             if entry.oid != oid {
-                self.files.push((Kind::Changed, entry.path.clone()));
+                self.files.push((ItemKind::Changed, entry.path.clone()));
             }
         }
         Ok(())
     }
 
     /// Git keeps one bit of a file's permissions; a private file must not come back readable by everybody.
-    fn add_permissions(&mut self, site: &Site, entries: &[IndexEntry]) {
+    fn add_permissions(&mut self, source: &SourceWorktree, entries: &[IndexEntry]) {
         const USUAL: [u32; 4] = [0o644, 0o755, 0o664, 0o775];
         for entry in entries.iter().filter(|entry| entry.mode.starts_with("100")) {
-            let Ok(metadata) = fs::symlink_metadata(site.worktree.join(&entry.path)) else { continue };
+            let Ok(metadata) = fs::symlink_metadata(source.worktree.join(&entry.path)) else { continue };
             if metadata.is_file() && !USUAL.contains(&(metadata.mode() & 0o7777)) {
                 self.permissions.push((metadata.mode(), entry.path.clone()));
             }
@@ -201,21 +213,21 @@ impl Survey {
     /// A submodule may look clean and still hold commits that exist nowhere else.
     fn add_submodules(
         &mut self,
-        site: &Site,
+        source: &SourceWorktree,
         entries: &[IndexEntry],
         include_ignored: bool,
     ) -> Result<(), RescueError> {
         for entry in entries.iter().filter(|entry| entry.is_submodule()) {
             let known = self.directories.contains(&entry.path);
-            if !known && submodule_holds_work(site, &entry.path)? {
-                self.add_repository(site, &entry.path, include_ignored)?;
+            if !known && submodule_has_own_commits(source, &entry.path)? {
+                self.add_repository(source, &entry.path, include_ignored)?;
             }
         }
         Ok(())
     }
 }
 
-fn kind_of(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
+fn find_file_type(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.file_type())),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -226,9 +238,10 @@ fn kind_of(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
 }
 
 /// The git directory of a submodule, if it lies in git's own directory for the worktree and so goes with it.
-fn module_dir(site: &Site, path: &Path) -> Option<PathBuf> {
-    let dir = git_dir(&site.worktree.join(path))?;
-    Some(dir.strip_prefix(&site.admin_dir).ok()?.to_path_buf()).filter(|_| site.admin_dir != site.common_dir)
+fn module_dir(source: &SourceWorktree, path: &Path) -> Option<PathBuf> {
+    let dir = git_dir(&source.worktree.join(path))?;
+    Some(dir.strip_prefix(&source.admin_dir).ok()?.to_path_buf())
+        .filter(|_| source.admin_dir != source.common_dir)
 }
 
 /// Where a checkout's `.git` is or points to.
@@ -244,23 +257,23 @@ pub(super) fn git_dir(checkout: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a submodule, or one inside it, has commits that neither its remote nor the main checkout's copy has.
-fn submodule_holds_work(site: &Site, path: &Path) -> Result<bool, RescueError> {
-    let checkout = site.worktree.join(path);
+fn submodule_has_own_commits(source: &SourceWorktree, path: &Path) -> Result<bool, RescueError> {
+    let checkout = source.worktree.join(path);
     let Some(dir) = git_dir(&checkout) else { return Ok(false) };
-    let goes_too = dir.starts_with(&site.worktree) || dir.starts_with(&site.admin_dir);
+    let deleted_too = dir.starts_with(&source.worktree) || dir.starts_with(&source.admin_dir);
     let git = Git::at(&checkout);
-    if goes_too && site.admin_dir != site.common_dir && holds_own_commits(&git, &dir, site)? {
+    if deleted_too && source.admin_dir != source.common_dir && holds_own_commits(&git, &dir, source)? {
         return Ok(true);
     }
     for entry in git.index_entries()?.iter().filter(|entry| entry.is_submodule()) {
-        if submodule_holds_work(site, &path.join(&entry.path))? {
+        if submodule_has_own_commits(source, &path.join(&entry.path))? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn holds_own_commits(git: &Git, dir: &Path, site: &Site) -> Result<bool, RescueError> {
+fn holds_own_commits(git: &Git, dir: &Path, source: &SourceWorktree) -> Result<bool, RescueError> {
     let head = git.find_object("HEAD", "commit")?;
     let own = ["--branches", "--glob=refs/stash", "--not", "--remotes"].map(str::to_owned);
     let args = ["rev-list", "--parents"].map(str::to_owned).into_iter().chain(head).chain(own);
@@ -269,12 +282,12 @@ fn holds_own_commits(git: &Git, dir: &Path, site: &Site) -> Result<bool, RescueE
         return Ok(false);
     }
     // The main checkout has a clone of its own of every submodule it uses.
-    let Ok(name) = dir.strip_prefix(&site.admin_dir) else { return Ok(true) };
-    let counterpart = site.common_dir.join(name);
+    let Ok(name) = dir.strip_prefix(&source.admin_dir) else { return Ok(true) };
+    let counterpart = source.common_dir.join(name);
     if !counterpart.is_dir() {
         return Ok(true);
     }
-    let tips = super::losing::newest(&own);
+    let tips = super::unreachable::find_tips(&own);
     let args = ["rev-list".to_owned(), "--max-count=1".to_owned()];
     let args = args.into_iter().chain(tips).chain(["--not", "--all"].map(str::to_owned));
     let kept = Git::at(&counterpart).command(args).env("GIT_DIR", &counterpart).capture();

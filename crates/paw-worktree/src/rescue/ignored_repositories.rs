@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use paw_host::git::Git;
 
-use super::survey::git_dir;
+use super::uncommitted::git_dir;
 
 /// Repositories at or below the ignored paths that hold something of their own: changes, or commits that no remote
 /// has. Those that a build has fetched and nobody has touched are not named.
-pub(crate) fn find_hidden_work(worktree: &Path, ignored: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn find_ignored_repositories(worktree: &Path, ignored: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = ignored.to_vec();
     while let Some(dir) = waiting.pop() {
@@ -38,20 +38,20 @@ fn holds_work(checkout: &Path, git_dir: &Path) -> bool {
         return true;
     }
     // A linked worktree leaves its branches where they are.
-    let goes_too = checkout.canonicalize().is_ok_and(|real| git_dir.starts_with(real));
-    let commits: &[&str] = if goes_too {
+    let deleted_too = checkout.canonicalize().is_ok_and(|real| git_dir.starts_with(real));
+    let commits: &[&str] = if deleted_too {
         &["HEAD", "--branches", "--glob=refs/stash", "--not", "--tags", "--remotes"]
     } else {
         &["HEAD", "--not", "--branches", "--tags", "--remotes"]
     };
     let git = Git::at(checkout);
     // What git cannot read may hold anything.
-    let says_nothing = |args: &[&str]| {
+    let prints_nothing = |args: &[&str]| {
         let answer = git.plumbing(None, args.iter().copied()).capture();
         answer.is_ok_and(|answer| answer.exit.success() && answer.stdout.is_empty())
     };
-    !says_nothing(&["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
-        || !says_nothing(&[&["rev-list", "--max-count=1"][..], commits].concat())
+    !prints_nothing(&["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
+        || !prints_nothing(&[&["rev-list", "--max-count=1"][..], commits].concat())
 }
 
 /// Whether a repository's own settings could have git run something while it only looks. An agent may have written them,

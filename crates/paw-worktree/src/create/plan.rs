@@ -3,12 +3,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use paw_core::BranchName;
-use paw_host::git::{BranchPlace, BranchSource, BranchState, Git, Repo};
+use paw_host::git::{BranchLocation, BranchSource, BranchState, Git, Repo};
 
 use crate::error::WorktreeError;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub(crate) struct CreatePlan {
     pub(crate) repo: Repo,
     pub(crate) branch: BranchName,
     pub(crate) name: String,
@@ -28,7 +28,7 @@ pub(crate) enum BranchRule {
     Any,
 }
 
-impl Order {
+impl CreatePlan {
     /// Where the branch comes from, and the commit it starts at.
     pub(crate) fn source(
         &self,
@@ -46,19 +46,19 @@ impl Order {
             (None, BranchRule::Existing) => Err(WorktreeError::BranchMissing(self.branch.clone())),
             (None, BranchRule::New) => self.new_branch(git, state),
             (None, BranchRule::Any) => match git.find_branch(&self.branch)? {
-                BranchPlace::Remote(remote) => {
+                BranchLocation::Remote(remote) => {
                     let tracked = format!("refs/remotes/{remote}/{}", self.branch);
                     let commit = git.line(["rev-parse", "--verify", &format!("{tracked}^{{commit}}")])?;
                     Ok((BranchSource::Tracking(tracked), commit))
                 }
-                BranchPlace::Local | BranchPlace::Nowhere => self.new_branch(git, state),
+                BranchLocation::Local | BranchLocation::Nowhere => self.new_branch(git, state),
             },
         }
     }
 
     fn new_branch(&self, git: &Git, state: &BranchState) -> Result<(BranchSource, String), WorktreeError> {
         if let Some(existing) = &state.in_the_way {
-            return Err(WorktreeError::BranchInTheWay {
+            return Err(WorktreeError::BranchNameConflict {
                 wanted: self.branch.clone(),
                 existing: existing.clone(),
             });

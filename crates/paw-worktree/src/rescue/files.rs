@@ -1,5 +1,6 @@
 //! Files put where they belong, never through a symbolic link and never over something unannounced.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,7 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use super::RescueError;
-use super::manifest::Item;
+use super::manifest::ManifestItem;
 
 /// What one of a rescue's paths is to become.
 pub(super) enum Content<'a> {
@@ -16,7 +17,7 @@ pub(super) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    pub(super) fn of(item: &Item, bytes: &'a [u8]) -> Self {
+    pub(super) fn of(item: &ManifestItem, bytes: &'a [u8]) -> Self {
         if item.is_symlink() {
             Self::Link { target: bytes }
         } else {
@@ -39,10 +40,10 @@ impl<'a> Content<'a> {
 }
 
 /// Makes the file or link, in the place of whatever file was there.
-pub(super) fn put(root: &Path, path: &Path, content: &Content<'_>) -> Result<(), RescueError> {
-    make_parents(root, path)?;
+pub(super) fn write(root: &Path, path: &Path, content: &Content<'_>) -> Result<(), RescueError> {
+    create_parents(root, path)?;
     let target = root.join(path);
-    clear(&target)?;
+    remove_existing(&target)?;
     let made = match content {
         Content::Link { target: to } => symlink(std::ffi::OsStr::from_bytes(to), &target),
         Content::File { bytes, permissions } => write_new(&target, bytes, *permissions),
@@ -59,7 +60,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], permissions: u32) -> io::Resu
 }
 
 /// The directory, and those above it below `root`. Files and links that stand in their place are taken away.
-pub(super) fn make_dir(root: &Path, path: &Path) -> Result<(), RescueError> {
+pub(super) fn create_dir(root: &Path, path: &Path) -> Result<(), RescueError> {
     let mut dir = root.to_path_buf();
     for part in path {
         dir.push(part);
@@ -73,12 +74,12 @@ pub(super) fn make_dir(root: &Path, path: &Path) -> Result<(), RescueError> {
     Ok(())
 }
 
-fn make_parents(root: &Path, path: &Path) -> Result<(), RescueError> {
-    path.parent().map_or(Ok(()), |parent| make_dir(root, parent))
+fn create_parents(root: &Path, path: &Path) -> Result<(), RescueError> {
+    path.parent().map_or(Ok(()), |parent| create_dir(root, parent))
 }
 
 /// A link or file among the directories above `path`: writing there would go elsewhere or replace it.
-pub(super) fn obstacle(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn find_obstacle(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut above = PathBuf::new();
     for part in path.parent()? {
         above.push(part);
@@ -92,7 +93,7 @@ pub(super) fn obstacle(root: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// Takes away a file, a link, or a directory with nothing in it.
-pub(super) fn clear(path: &Path) -> Result<(), RescueError> {
+pub(super) fn remove_existing(path: &Path) -> Result<(), RescueError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir(path),
         Ok(_) => fs::remove_file(path),
@@ -106,10 +107,10 @@ pub(super) fn clear(path: &Path) -> Result<(), RescueError> {
 
 /// Takes away a deleted file, and the directories that held nothing else.
 pub(super) fn delete(root: &Path, path: &Path) -> Result<(), RescueError> {
-    if obstacle(root, path).is_some() {
+    if find_obstacle(root, path).is_some() {
         return Ok(());
     }
-    clear(&root.join(path))?;
+    remove_existing(&root.join(path))?;
     for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
         if fs::remove_dir(root.join(above)).is_err() {
             break;
@@ -123,4 +124,39 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let modified = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(modified)
+}
+
+/// What was found, relative to the root it was asked for.
+#[derive(Debug, Default)]
+pub(super) struct WalkedDir {
+    /// Files and symbolic links. Sockets, pipes and devices have no content to keep.
+    pub(super) files: Vec<PathBuf>,
+    pub(super) directories: Vec<PathBuf>,
+}
+
+/// Goes through `root/start`, and leaves out the `skipped` paths (relative to `root`).
+pub(super) fn walk(root: &Path, start: &Path, skipped: &HashSet<PathBuf>) -> Result<WalkedDir, RescueError> {
+    let mut found = WalkedDir::default();
+    let mut waiting = vec![start.to_path_buf()];
+    while let Some(dir) = waiting.pop() {
+        let absolute = root.join(&dir);
+        let entries = fs::read_dir(&absolute).map_err(RescueError::when("read", &absolute))?;
+        for entry in entries {
+            let entry = entry.map_err(RescueError::when("read", &absolute))?;
+            let path = dir.join(entry.file_name());
+            if skipped.contains(&path) {
+                continue;
+            }
+            let kind = entry.file_type().map_err(RescueError::when("look at", &absolute))?;
+            if kind.is_dir() {
+                waiting.push(path);
+            } else if kind.is_file() || kind.is_symlink() {
+                found.files.push(path);
+            }
+        }
+        found.directories.push(dir);
+    }
+    found.files.sort();
+    found.directories.sort();
+    Ok(found)
 }

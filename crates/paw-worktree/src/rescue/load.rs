@@ -3,14 +3,14 @@
 use paw_host::git::{Git, Repo};
 
 use super::RescueError;
-use super::list::Stored;
-use super::manifest::{self, Item};
+use super::list::StoredRescue;
+use super::manifest::{self, ManifestItem};
 
 /// How much is read at a time: a rescue may be larger than memory, one file hardly is.
-const AT_ONCE: u64 = 32 * 1024 * 1024;
+const MAX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What the rescue holds beyond commits. A branch's tip holds nothing else.
-pub(super) fn load_items(repo: &Repo, stored: &Stored) -> Result<Vec<Item>, RescueError> {
+pub(super) fn load_items(repo: &Repo, stored: &StoredRescue) -> Result<Vec<ManifestItem>, RescueError> {
     let Some(state) = &stored.header.state else { return Ok(Vec::new()) };
     let unreadable = |problem| RescueError::Unreadable {
         id: stored.rescue.id.clone(),
@@ -23,10 +23,10 @@ pub(super) fn load_items(repo: &Repo, stored: &Stored) -> Result<Vec<Item>, Resc
 }
 
 /// Hands over each item with its bytes, a bounded number of them in memory.
-pub(super) fn for_each(
+pub(super) fn for_each_blob(
     git: &Git,
-    items: &[&Item],
-    mut with: impl FnMut(&Item, &[u8]) -> Result<(), RescueError>,
+    items: &[&ManifestItem],
+    mut with: impl FnMut(&ManifestItem, &[u8]) -> Result<(), RescueError>,
 ) -> Result<(), RescueError> {
     let oids: Vec<String> = items.iter().map(|item| item.oid.clone()).collect();
     let sizes = git.object_sizes(&oids)?;
@@ -34,7 +34,7 @@ pub(super) fn for_each(
     while start < items.len() {
         let mut end = start + 1;
         let mut size = sizes[start];
-        while end < items.len() && size + sizes[end] <= AT_ONCE {
+        while end < items.len() && size + sizes[end] <= MAX_BATCH_BYTES {
             size += sizes[end];
             end += 1;
         }
