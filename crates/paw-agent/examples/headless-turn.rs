@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use paw_agent::cli;
-use paw_agent::headless::{self, Event, Turn};
+use paw_agent::headless::{self, Turn, TurnEvent};
 use serde_json::json;
 
 const LIMIT: Duration = Duration::from_mins(3);
@@ -24,16 +24,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut listener = headless::listener(cli::descriptor(cli));
     let (mut said, mut tools, mut denied) = (String::new(), Vec::new(), Vec::new());
     let exit = command.stream(|stream, line| {
-        for event in listener.hear(stream, line) {
+        for event in listener.read_line(stream, line) {
             match event {
-                Event::Text(text) => said.push_str(&text),
-                Event::ToolUse { name, .. } => tools.push(name),
-                Event::PermissionDenied { message, .. } => denied.push(message),
-                Event::ToolResult { .. } | Event::Error(_) | Event::Raw(_) => {}
+                TurnEvent::Text(text) => said.push_str(&text),
+                TurnEvent::ToolUse { name, .. } => tools.push(name),
+                TurnEvent::PermissionDenied { message, .. } => denied.push(message),
+                TurnEvent::ToolResult { .. } | TurnEvent::Error(_) | TurnEvent::Raw(_) => {}
             }
         }
     })?;
-    let done = listener.conclude(exit);
+    let done = listener.finish(exit);
     let document = json!({
         "ok": done.ok, "conversation": done.session, "problem": done.message,
         "said": said, "tools": tools, "denied": denied,

@@ -23,7 +23,7 @@ pub struct CliInfo {
     /// Our own program, where it has to start the CLI: a shell script has the shell's name while it runs, and would be
     /// taken for a shell that waits.
     #[serde(skip)]
-    pub named_by: Option<PathBuf>,
+    pub launcher: Option<PathBuf>,
 }
 
 impl fmt::Display for CliInfo {
@@ -68,18 +68,18 @@ impl fmt::Display for MissingCli {
 
 /// What was found, sorted by display name, and what was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Detected {
+pub struct DetectedClis {
     pub clis: Vec<CliInfo>,
     pub missing: Vec<MissingCli>,
 }
 
 /// Known CLIs on `search_path` with the user's own laid over them: one name, one CLI.
-pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> Detected {
-    let Detected { clis: mut found, missing } = resolve_custom_clis(custom, search_path);
+pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> DetectedClis {
+    let DetectedClis { clis: mut found, missing } = resolve_custom_clis(custom, search_path);
     let known = detect_known_clis(search_path);
     found.extend(known.into_iter().filter(|cli| !custom.contains_key(&cli.binary_name)));
     found.sort_by_cached_key(|cli| (cli.display_name.to_lowercase(), cli.binary_name.clone()));
-    Detected { clis: found, missing }
+    DetectedClis { clis: found, missing }
 }
 
 pub fn detect_known_clis(search_path: &OsStr) -> Vec<CliInfo> {
@@ -89,22 +89,22 @@ pub fn detect_known_clis(search_path: &OsStr) -> Vec<CliInfo> {
             binary_name: cli.name.to_owned(),
             display_name: cli.display_name.to_owned(),
             source: CliSource::Detected,
-            named_by: who_names(&path, search_path),
+            launcher: find_launcher(&path, search_path),
             path,
         })
     };
     cli::ALL.iter().filter_map(detect).collect()
 }
 
-pub fn resolve_custom_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> Detected {
-    let mut resolved = Detected::default();
+pub fn resolve_custom_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> DetectedClis {
+    let mut resolved = DetectedClis::default();
     for (name, cli) in custom {
         match resolve_command(&cli.command, search_path) {
             Some(path) => resolved.clis.push(CliInfo {
                 binary_name: name.clone(),
                 display_name: display_name(name, cli.display_name.as_deref()),
                 source: CliSource::Custom,
-                named_by: who_names(&path, search_path),
+                launcher: find_launcher(&path, search_path),
                 path,
             }),
             None => resolved.missing.push(MissingCli { name: name.clone(), command: cli.command.clone() }),
@@ -124,7 +124,7 @@ pub fn resolve_command(command: &str, search_path: &OsStr) -> Option<PathBuf> {
 }
 
 /// Ourselves for a shell script, unless it hands over to the program it is for.
-fn who_names(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
+fn find_launcher(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
     let script = ScriptFile::read(path, search_path)?;
     let is_shell = script.interpreter_names().iter().any(|name| is_shell(&name.to_string_lossy()));
     let mut lines = script.text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -253,7 +253,7 @@ mod tests {
             display_name: "Codex".into(),
             source: CliSource::Detected,
             path: sandbox.root().join("bin/codex"),
-            named_by: None,
+            launcher: None,
         };
         assert_eq!(detect_clis(&BTreeMap::new(), &path).clis, [expected]);
     }
@@ -266,7 +266,7 @@ mod tests {
             display_name: "My Agent".into(),
             source: CliSource::Custom,
             path: sandbox.root().join("bin/agent"),
-            named_by: None,
+            launcher: None,
         };
         assert_eq!(detect_clis(&custom(&[("mine", "agent", Some("My Agent"))]), &path).clis, [expected]);
     }
@@ -290,7 +290,7 @@ mod tests {
         }
         let named = |name: &str| {
             let found = detect_clis(&custom(&[("mine", name, None)]), &path);
-            found.clis[0].named_by.is_some()
+            found.clis[0].launcher.is_some()
         };
         assert!(named("waits"));
         assert!(!named("hands-over") && !named("python") && !named("binary"));
@@ -319,7 +319,7 @@ mod tests {
             display_name: display.into(),
             source: CliSource::Detected,
             path: "/bin/claude".into(),
-            named_by: None,
+            launcher: None,
         };
         assert_eq!(cli("claude").to_string(), "claude");
         assert_eq!(cli("Claude Code").to_string(), "Claude Code (claude)");

@@ -1,7 +1,7 @@
 //! One turn of a CLI without a screen: how it is started, and what its lines mean.
 //!
 //! A message goes in on standard input, where it can be neither an option nor too long. What comes out is read by the
-//! CLI's [`OutputReader`] and becomes [`Event`]s; [`Listener::conclude`] says how the turn ended. The caller starts
+//! CLI's [`OutputReader`] and becomes [`TurnEvent`]s; [`TurnListener::conclude`] says how the turn ended. The caller starts
 //! and ends the process.
 
 mod event;
@@ -15,10 +15,10 @@ use std::path::Path;
 use paw_host::process::Command;
 use serde_json::Value;
 
-pub use event::{Done, Event};
-pub use listener::Listener;
+pub use event::{TurnEvent, TurnOutcome};
+pub use listener::TurnListener;
 pub use plain::PLAIN;
-pub use unattended::{own, unattended};
+pub use unattended::{custom_command, unattended};
 
 use crate::cli::Cli;
 
@@ -55,10 +55,10 @@ pub struct Unattended {
 /// Reads the lines of one turn, in their order.
 pub trait OutputReader: Send {
     /// A line of its standard output.
-    fn out(&mut self, line: &str) -> Vec<Event>;
+    fn out(&mut self, line: &str) -> Vec<TurnEvent>;
 
     /// A line of its standard error, which most CLIs use for people.
-    fn err(&mut self, _line: &str) -> Vec<Event> {
+    fn err(&mut self, _line: &str) -> Vec<TurnEvent> {
         Vec::new()
     }
 
@@ -81,11 +81,13 @@ pub struct TurnFacts {
 /// or let the agent speak for another one.
 pub fn command(cli: &Cli, program: &Path, worktree: &Path, turn: Turn<'_>) -> Command {
     let arguments = (cli.headless.arguments)(turn);
-    neutral(Command::new(program).args(arguments).dir(worktree).input(turn.message.as_bytes()))
+    without_foreign_variables(
+        Command::new(program).args(arguments).dir(worktree).input(turn.message.as_bytes()),
+    )
 }
 
 /// Without what belongs to another repository or another agent.
-fn neutral(command: Command) -> Command {
+fn without_foreign_variables(command: Command) -> Command {
     let foreign = [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -98,8 +100,8 @@ fn neutral(command: Command) -> Command {
 }
 
 /// A listener that understands the lines of this CLI.
-pub fn listener(cli: &Cli) -> Listener {
-    Listener::new((cli.headless.reader)())
+pub fn listener(cli: &Cli) -> TurnListener {
+    TurnListener::new((cli.headless.reader)())
 }
 
 pub(crate) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
@@ -117,8 +119,8 @@ pub(crate) fn json(line: &str) -> Option<Value> {
 }
 
 /// A line that is none.
-pub(crate) fn raw_text(line: &str) -> Vec<Event> {
-    if line.trim().is_empty() { Vec::new() } else { vec![Event::Raw(Value::String(line.to_owned()))] }
+pub(crate) fn raw_text(line: &str) -> Vec<TurnEvent> {
+    if line.trim().is_empty() { Vec::new() } else { vec![TurnEvent::Raw(Value::String(line.to_owned()))] }
 }
 
 /// A text as it is, anything else as JSON, nothing as nothing.

@@ -1,12 +1,12 @@
 //! What CLIs report about themselves, through hooks or through the events of a plugin.
 //!
 //! A CLI's [`Hooks`] say how they are installed ([`install`], [`settings`]) and how a record is read. [`parse`] turns one
-//! record into an [`Event`], [`Tracker`] turns events into a state, [`notes`] keeps the records of each agent, and
+//! record into an [`HookEvent`], [`Tracker`] turns events into a state, [`notes`] keeps the records of each agent, and
 //! [`transcript`] reads what the CLI itself keeps.
 
-pub(crate) mod hook;
 pub mod install;
 pub mod notes;
+pub(crate) mod record;
 pub mod settings;
 mod tracker;
 pub mod transcript;
@@ -16,28 +16,28 @@ use std::path::{Path, PathBuf};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::Value;
 
-pub use install::{HookEnvironment, Install};
-pub use tracker::{Heard, Tracker};
+pub use install::{HookEnvironment, HookInstall};
+pub use tracker::{ReportedState, Tracker};
 
 use crate::cli::Cli;
 
 /// What a tool is given is not kept beyond this.
-pub(crate) const MOST_INPUT: usize = 32 * 1024;
+pub(crate) const MAX_INPUT: usize = 32 * 1024;
 
 /// The hooks of one CLI.
 #[derive(Debug)]
 pub struct Hooks {
     /// What they are called when a state is explained by them.
     pub source: &'static str,
-    pub install: Install,
+    pub install: HookInstall,
     /// Reads one record. The error is the name of a missing field.
-    pub read: fn(&Value) -> Result<Event, &'static str>,
+    pub read: fn(&Value) -> Result<HookEvent, &'static str>,
     /// The part of a record that can say something about the agent's state, which is what is kept.
     pub shorten: fn(&Value) -> Value,
     /// The answer that approves what a record asks for, once. Nothing where the CLI takes no answer from a hook.
     pub allow: Option<fn() -> Value>,
     /// The answer that refuses what an event is about, for a reason. Nothing where the CLI takes no refusal from a hook.
-    pub refuse: Option<fn(&What, &str) -> Value>,
+    pub refuse: Option<fn(&HookEventKind, &str) -> Value>,
     /// The size of the conversation in tokens, from a line of its transcript.
     pub tokens: Option<fn(&Value) -> Option<u64>>,
     /// Where a command that waits for approval would run. Without this, commands run in the worktree.
@@ -50,9 +50,9 @@ pub type CommandDirectory = fn(transcript: &Path, command: &str, worktree: &Path
 /// Text that is not a record of a CLI's hooks.
 #[derive(Debug, thiserror::Error)]
 #[error("not a hook record: {0}")]
-pub struct EventError(String);
+pub struct HookRecordError(String);
 
-impl Diagnostic for EventError {
+impl Diagnostic for HookRecordError {
     fn report(&self) -> ErrorReport {
         ErrorReport::new(ErrorCode::FailedPrecondition, self)
     }
@@ -60,28 +60,28 @@ impl Diagnostic for EventError {
 
 /// What was told, and in which conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct HookEvent {
     /// What the CLI itself calls the conversation.
     pub conversation: String,
-    pub what: What,
+    pub kind: HookEventKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum HookEventKind {
     Started {
-        anew: bool,
+        fresh: bool,
     },
-    PromptTaken,
+    PromptSubmitted,
     Busy,
-    ToolBegins(Deed),
-    ApprovalAsked {
+    ToolStarted(ToolAction),
+    ApprovalRequested {
         id: Option<String>,
-        deed: Deed,
+        action: ToolAction,
     },
     ApprovalAnswered {
         id: String,
     },
-    ToolEnded(Deed),
+    ToolEnded(ToolAction),
     /// Told some seconds after an approval was asked, and not taken back when it has been given since.
     ApprovalReminder,
     IdleReminder,
@@ -91,12 +91,12 @@ pub enum What {
         limited: bool,
     },
     /// It was refused for having asked too much, and tries again by itself.
-    Limited {
+    RateLimited {
         reason: String,
         /// When it does.
         resets: Option<String>,
     },
-    SubagentBegins,
+    SubagentStarted,
     SubagentEnded,
     Ended,
     /// Nothing that changes a state.
@@ -105,7 +105,7 @@ pub enum What {
 
 /// What a tool does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum ToolAction {
     /// Exactly this shell text.
     Command(String),
     /// Changes these files.
@@ -117,10 +117,11 @@ pub enum Deed {
 }
 
 /// Reads one record: the standard input of a hook, or the data of one event of a stream.
-pub fn parse(cli: &Cli, record: &str) -> Result<Event, EventError> {
-    let record: Value = serde_json::from_str(record.trim()).map_err(|error| EventError(error.to_string()))?;
-    let hooks = cli.hooks.ok_or_else(|| EventError("this CLI has no known hooks".to_owned()))?;
-    (hooks.read)(&record).map_err(|field| EventError(format!("it has no '{field}'")))
+pub fn parse(cli: &Cli, record: &str) -> Result<HookEvent, HookRecordError> {
+    let record: Value =
+        serde_json::from_str(record.trim()).map_err(|error| HookRecordError(error.to_string()))?;
+    let hooks = cli.hooks.ok_or_else(|| HookRecordError("this CLI has no known hooks".to_owned()))?;
+    (hooks.read)(&record).map_err(|field| HookRecordError(format!("it has no '{field}'")))
 }
 
 /// A text that has to be there.

@@ -35,7 +35,7 @@ impl ApprovalFlags {
 pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, approval: Approval) -> String {
     let program = config.map_or(found.binary_name.as_str(), |config| config.command.as_str());
     let mut line = shell_quote(OsStr::new(program));
-    if let Some(ours) = &found.named_by {
+    if let Some(ours) = &found.launcher {
         let name = shell_quote(OsStr::new(&found.binary_name));
         line = format!("{} {START_AS} {name} {line}", shell_quote(ours.as_os_str()));
     }
@@ -88,7 +88,7 @@ mod tests {
             display_name: name.to_owned(),
             source: CliSource::Detected,
             path: format!("/usr/bin/{name}").into(),
-            named_by: None,
+            launcher: None,
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_script_is_started_under_its_own_name() {
-        let script = CliInfo { named_by: Some("/opt/git paw".into()), ..cli("my agent") };
+        let script = CliInfo { launcher: Some("/opt/git paw".into()), ..cli("my agent") };
         let own = config("/bin/a b", &[(Approval::FullAuto, "--yes")]);
         let line = typed(&script, Some(&own), Approval::FullAuto);
         assert_eq!(line, "'/opt/git paw' __as 'my agent' '/bin/a b' --yes");

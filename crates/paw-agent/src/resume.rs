@@ -17,7 +17,7 @@ pub enum Resume {
 
 /// The words after the CLI's own that take a conversation up.
 #[derive(Debug, Clone, Copy)]
-pub struct ResumeWords {
+pub struct ResumeArguments {
     pub latest: &'static [&'static str],
     /// What comes before the name, where a conversation can be named. A last word that ends in `=` has the name joined to
     /// it, so that no name can pass for an option.
@@ -27,14 +27,14 @@ pub struct ResumeWords {
 }
 
 /// The words that make `cli` take up a conversation, quoted for a shell, or nothing where it cannot.
-pub fn words(cli: &Cli, resume: &Resume) -> Option<String> {
-    let words = cli.resume?;
+pub fn arguments(cli: &Cli, resume: &Resume) -> Option<String> {
+    let arguments = cli.resume?;
     match resume {
-        Resume::Latest => Some(words.latest.join(" ")),
+        Resume::Latest => Some(arguments.latest.join(" ")),
         // Names come from files and hooks that others can write.
         Resume::Conversation(name) if name.is_empty() || name.contains(char::is_control) => None,
         Resume::Conversation(name) => {
-            let (last, before) = words.named?.split_last()?;
+            let (last, before) = arguments.named?.split_last()?;
             let last = match last.strip_suffix('=') {
                 Some(_) => shell_quote(OsStr::new(&format!("{last}{name}"))),
                 None => format!("{last} {}", shell_quote(OsStr::new(name))),
@@ -67,7 +67,7 @@ mod tests {
             ("opencode", "--continue"),
             ("aider", "--restore-chat-history"),
         ] {
-            assert_eq!(words(cli::descriptor(cli), &Resume::Latest).as_deref(), Some(expected), "{cli}");
+            assert_eq!(arguments(cli::descriptor(cli), &Resume::Latest).as_deref(), Some(expected), "{cli}");
         }
     }
 
@@ -80,16 +80,22 @@ mod tests {
 
     #[test]
     fn a_conversation_is_named_in_a_way_that_cannot_be_an_option() {
-        assert_eq!(words(cli::descriptor("claude"), &named("0-1")).as_deref(), Some("--resume=0-1"));
-        assert_eq!(words(cli::descriptor("codex"), &named("--yolo")).as_deref(), Some("resume -- --yolo"));
+        assert_eq!(arguments(cli::descriptor("claude"), &named("0-1")).as_deref(), Some("--resume=0-1"));
         assert_eq!(
-            words(cli::descriptor("claude"), &named("$(rm x)")).as_deref(),
+            arguments(cli::descriptor("codex"), &named("--yolo")).as_deref(),
+            Some("resume -- --yolo")
+        );
+        assert_eq!(
+            arguments(cli::descriptor("claude"), &named("$(rm x)")).as_deref(),
             Some("'--resume=$(rm x)'")
         );
-        assert_eq!(words(cli::descriptor("gemini"), &named("it's")).as_deref(), Some(r"'--resume=it'\''s'"));
+        assert_eq!(
+            arguments(cli::descriptor("gemini"), &named("it's")).as_deref(),
+            Some(r"'--resume=it'\''s'")
+        );
         for hostile in ["", "a\nb", "a\u{1b}[0m"] {
-            assert_eq!(words(cli::descriptor("claude"), &named(hostile)), None, "{hostile:?}");
+            assert_eq!(arguments(cli::descriptor("claude"), &named(hostile)), None, "{hostile:?}");
         }
-        assert_eq!(words(cli::descriptor("aider"), &named("x")), None, "it has only the latest one");
+        assert_eq!(arguments(cli::descriptor("aider"), &named("x")), None, "it has only the latest one");
     }
 }

@@ -14,13 +14,13 @@ mod subject;
 
 use crate::cli::Cli;
 
-pub use cells::{Colour, Row, Screen, Style};
-pub use prompt::{Ask, AskSubject};
-pub use read::Reading;
-pub use rules::{AskKind, DialogKind, Keys, Rules};
+pub use cells::{CellStyle, Colour, Screen, ScreenRow};
+pub use prompt::{ApprovalRequest, ApprovalSubject};
+pub use read::ScreenReading;
+pub use rules::{ApprovalKeys, ApprovalKind, DialogKind, ScreenRules};
 
 /// What a screen of `cli` shows. One whose screen we do not know is read by what most of them have in common.
-pub fn read(cli: &Cli, screen: &Screen) -> Reading {
+pub fn read(cli: &Cli, screen: &Screen) -> ScreenReading {
     let Some(rules) = cli.screen else { return generic::read(screen) };
     let left = rules.sidebar.and_then(|sidebar| screen.left_of(sidebar));
     read::read(rules, left.as_ref().unwrap_or(screen))

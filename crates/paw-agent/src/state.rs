@@ -1,19 +1,19 @@
 //! What an agent is doing, and how we know.
 
-mod conclude;
+mod infer;
 
 use std::fmt;
 
-pub use conclude::{Known, Life, Sight, Source, conclude};
+pub use infer::{ObservedState, PaneProcess, ScreenObservation, StateSource, infer_state};
 
-use crate::screen::Ask;
+use crate::screen::ApprovalRequest;
 
 /// The states of an agent, each with what is true in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum CliState {
     Starting,
     Working,
-    WaitingApproval(Ask),
+    WaitingApproval(ApprovalRequest),
     /// For an answer that only a person can give.
     WaitingInput,
     Idle,
@@ -25,7 +25,7 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl CliState {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -40,7 +40,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for CliState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,8 +1,8 @@
 //! The dashboard with a session that does not exist, for looking at it: `cargo run -p paw-screen --example demo`.
 #![allow(clippy::unwrap_used, reason = "nothing depends on a demonstration")]
 
-use paw_screen::dashboard::{Answer, Home, Options};
-use paw_screen::run::{Wires, on_terminal};
+use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
+use paw_screen::dashboard::{DashboardHost, DashboardOptions, OperatorAnswer};
 use tokio::sync::mpsc;
 
 #[path = "../tests/it/sample.rs"]
@@ -12,7 +12,7 @@ mod sample;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (update, updates) = mpsc::channel(1_024);
-    let (answers, mut answered) = mpsc::channel::<Answer>(8);
+    let (answers, mut answered) = mpsc::channel::<OperatorAnswer>(8);
     let echo = tokio::spawn(async move {
         let mut seq = 1_000;
         while let Some(answer) = answered.recv().await {
@@ -22,16 +22,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let _ = update.send(answered).await;
         }
     });
-    let home = if std::env::args().any(|word| word == "attached") { Home::Attached } else { Home::Session };
+    let host = if std::env::args().any(|word| word == "attached") {
+        DashboardHost::Attached
+    } else {
+        DashboardHost::Session
+    };
     if std::env::args().any(|word| word == "panic") {
         tokio::spawn(async {
             tokio::time::sleep(std::time::Duration::from_millis(300)).await;
             std::thread::spawn(|| std::env::var("NO_SUCH_VARIABLE").ok().unwrap());
         });
     }
-    let options = Options { home, ..sample::options() };
+    let options = DashboardOptions { host, ..sample::options() };
     let view = sample::session(paw_host::clock::now());
-    on_terminal(options, view, Wires { updates, answers }, std::future::pending()).await?;
+    run_on_terminal(options, view, DashboardChannels { updates, answers }, std::future::pending()).await?;
     echo.abort();
     Ok(())
 }

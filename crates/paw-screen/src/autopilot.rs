@@ -1,7 +1,7 @@
 //! The navigator of autopilot: tags, tasks and the run at hand.
 //!
-//! A [`Picture`] and keys go in through [`State::on_event`], which says what is to be done; [`draw`] paints the state. Where
-//! pictures come from and who carries orders out is joined in [`run`].
+//! A [`NavigatorView`] and keys go in through [`NavigatorState::on_event`], which says what is to be done; [`draw`] paints the state. Where
+//! pictures come from and who carries commands out is joined in [`run`].
 
 mod draw;
 mod keys;
@@ -11,5 +11,7 @@ mod state;
 mod view;
 
 pub use draw::draw;
-pub use state::{Effect, Event, Order, State};
-pub use view::{Life, Picture, Run, Standing, Subtask, Tag, Task, Word};
+pub use state::{NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState};
+pub use view::{
+    NavigatorView, RunActivity, RunView, StatusCategory, StatusLabel, SubtaskView, TagView, TaskView,
+};

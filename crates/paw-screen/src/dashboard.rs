@@ -1,17 +1,21 @@
 //! The dashboard of a session.
 //!
-//! Updates and keys go in through [`State::on_event`], which says what is to be done; [`draw`] paints the state.
+//! Updates and keys go in through [`DashboardState::on_event`], which says what is to be done; [`draw`] paints the state.
 //! Neither knows where updates come from or where answers go: that is joined in [`crate::run`].
 
-mod browse;
 mod draw;
 mod filter;
 mod input;
+mod keys;
 mod layout;
-mod look;
-mod select;
+pub mod run;
+mod selection;
 mod state;
+mod theme;
 
 pub use draw::draw;
-pub use look::Look;
-pub use state::{Answer, Effect, Event, Home, Options, State, Update};
+pub use state::{
+    DashboardEffect, DashboardEvent, DashboardHost, DashboardOptions, DashboardState, DashboardUpdate,
+    OperatorAnswer,
+};
+pub use theme::Theme;

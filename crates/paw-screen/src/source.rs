@@ -12,22 +12,22 @@ use paw_host::clock;
 use paw_view::{LOOK_BACK, ViewEvent};
 use tokio::sync::mpsc;
 
-use crate::dashboard::{Answer, Update};
+use crate::dashboard::{DashboardUpdate, OperatorAnswer};
 
 /// Messages read at once, so that a long history does not fill the memory.
 const PAGE: PageLimit = PageLimit { messages: 256, bytes: 1 << 20 };
 
 /// Updates a view from the bus of this process until either is gone.
-pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<Update>) -> Result<(), LogError> {
+pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<DashboardUpdate>) -> Result<(), LogError> {
     let head = bus.head();
     let records = ViewEvent::Records { records: bus.records(), seq: head };
-    if updates.send(Update::View(records)).await.is_err() {
+    if updates.send(DashboardUpdate::View(records)).await.is_err() {
         return Ok(());
     }
     let mut stream = bus.subscribe_after(head.saturating_sub(LOOK_BACK)).with_limit(PAGE);
     while let Some(page) = stream.next().await? {
         for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
-            if updates.send(Update::View(ViewEvent::Message(stored))).await.is_err() {
+            if updates.send(DashboardUpdate::View(ViewEvent::Message(stored))).await.is_err() {
                 return Ok(());
             }
         }
@@ -38,8 +38,8 @@ pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<Update>) -> Result<
 /// Publishes answers on the bus of this process.
 pub async fn answer_on_bus(
     bus: Arc<Bus>,
-    mut answers: mpsc::Receiver<Answer>,
-    updates: mpsc::Sender<Update>,
+    mut answers: mpsc::Receiver<OperatorAnswer>,
+    updates: mpsc::Sender<DashboardUpdate>,
 ) {
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
@@ -48,14 +48,16 @@ pub async fn answer_on_bus(
             Err(error) => Err(error.to_string()),
         };
         if let Err(reason) = sent {
-            let _ = updates.send(Update::AnswerFailed { question, reason: reason.as_str().into() }).await;
+            let _ = updates
+                .send(DashboardUpdate::AnswerFailed { question, reason: reason.as_str().into() })
+                .await;
         }
     }
 }
 
 /// The person in front of the screen is the operator, whichever way the answer goes.
-fn answer_message(answer: Answer) -> Result<Message, message::MessageError> {
-    let mut said = message::Answer::new(answer.asker, AgentId::operator(), answer.text);
+fn answer_message(answer: OperatorAnswer) -> Result<Message, message::MessageError> {
+    let mut said = message::AnswerMessage::new(answer.asker, AgentId::operator(), answer.text);
     said.re = Some(answer.quoted);
     // An answer that the broker would refuse is refused here, where the person can still change it.
     Message::from_json(Message::from(said).to_json())

@@ -37,7 +37,7 @@ pub type Backend = CrosstermBackend<BufWriter<Stdout>>;
 
 /// The terminal in raw mode with an empty screen, until it is dropped.
 #[derive(Debug)]
-pub struct Screen {
+pub struct RawTerminal {
     /// Never dropped: it would speak to a terminal that may be gone, and panic. What it would do is done by `Taken`.
     pub terminal: ManuallyDrop<Terminal<Backend>>,
     _taken: Taken,
@@ -46,7 +46,7 @@ pub struct Screen {
 /// Whether there is something to give back. Static, because a panic knows nothing else.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-impl Screen {
+impl RawTerminal {
     pub fn open() -> Result<Self, TerminalError> {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Err(TerminalError::NotATerminal);

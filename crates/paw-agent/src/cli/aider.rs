@@ -7,12 +7,15 @@ use paw_host::process::Command;
 use crate::cli::Cli;
 use crate::headless::{self, Headless, PLAIN, Turn, Unattended};
 use crate::launch::ApprovalFlags;
-use crate::resume::ResumeWords;
-use crate::screen::rules::{AskKind, Choices, Input, Keys, Mark, MarkPlace, Prompt, Rules, Subject};
+use crate::resume::ResumeArguments;
+use crate::screen::rules::{
+    ApprovalKeys, ApprovalKind, Choices, InputRule, MarkPosition, PromptRule, ScreenRules, SubjectRule,
+    WorkMark,
+};
 
 pub(super) const CLI: Cli = Cli {
     approval: ApprovalFlags { full_auto: "--yes-always", ..ApprovalFlags::NONE },
-    resume: Some(ResumeWords {
+    resume: Some(ResumeArguments {
         latest: &["--restore-chat-history"],
         named: None,
         remembers_first_prompt: true,
@@ -37,10 +40,15 @@ fn restrict(command: Command, tests: Option<&str>) -> Command {
     if tests.is_some() { command } else { command.arg("--chat-mode=ask") }
 }
 
-const YES: Keys = &["y", "Enter"];
+const YES: ApprovalKeys = &["y", "Enter"];
 
-const fn prompt(kind: AskKind, question: &'static str, subject: Subject, keys: Keys) -> Prompt {
-    Prompt {
+const fn prompt(
+    kind: ApprovalKind,
+    question: &'static str,
+    subject: SubjectRule,
+    keys: ApprovalKeys,
+) -> PromptRule {
+    PromptRule {
         kind,
         edges: ("", ""),
         question,
@@ -53,25 +61,25 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject, keys: K
 }
 
 /// Lines one after the other, a question at the end of the last.
-const SCREEN: Rules = Rules {
+const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.86.2"],
     banner: &["Aider v"],
     dialogs: &[],
     prompts: &[
         prompt(
-            AskKind::Command,
+            ApprovalKind::Command,
             "Run shell command? (Y)es/(N)o/(D)on't ask again [Yes]:",
-            Subject::Reversed { after: "Tokens: " },
+            SubjectRule::Reversed { after: "Tokens: " },
             YES,
         ),
-        prompt(AskKind::Edit, "Create new file? (Y)es/(N)o [Yes]:", Subject::FileAbove, YES),
-        prompt(AskKind::Other, "*? (Y)es/(N)o*[Yes]:", Subject::Nowhere, &[]),
-        prompt(AskKind::Other, "*? (Y)es/(N)o*[No]:", Subject::Nowhere, &[]),
+        prompt(ApprovalKind::Edit, "Create new file? (Y)es/(N)o [Yes]:", SubjectRule::FileAbove, YES),
+        prompt(ApprovalKind::Other, "*? (Y)es/(N)o*[Yes]:", SubjectRule::Nowhere, &[]),
+        prompt(ApprovalKind::Other, "*? (Y)es/(N)o*[No]:", SubjectRule::Nowhere, &[]),
     ],
     questions: &[],
-    input: Input::LastRow { prompt: ">" },
+    input: InputRule::LastRow { prompt: ">" },
     hints: &[],
-    working: &[Mark { place: MarkPlace::Last, text: "Waiting for " }],
+    working: &[WorkMark { place: MarkPosition::Last, text: "Waiting for " }],
     limits: &[],
     endings: &[],
     sidebar: None,

@@ -8,18 +8,19 @@ use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::headless::unattended::FORBIDDEN;
-use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
-use crate::hooks::{Hooks, Install, What, hook, transcript};
+use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
+use crate::hooks::{HookEventKind, HookInstall, Hooks, record, transcript};
 use crate::launch::ApprovalFlags;
-use crate::resume::ResumeWords;
+use crate::resume::ResumeArguments;
 use crate::screen::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
+    ApprovalKeys, ApprovalKind, Choices, DialogKind, DialogRule, InputRule, LimitRule, MarkPosition,
+    PromptRule, ScreenRules, SubjectRule, WorkMark,
 };
 
 pub(super) const CLI: Cli = Cli {
     short_name: "Claude",
     approval: ApprovalFlags { full_auto: "--dangerously-skip-permissions", ..ApprovalFlags::NONE },
-    resume: Some(ResumeWords {
+    resume: Some(ResumeArguments {
         latest: &["--continue"],
         named: Some(&["--resume="]),
         remembers_first_prompt: true,
@@ -36,7 +37,7 @@ pub(super) const CLI: Cli = Cli {
 
 const HOOKS: Hooks = Hooks {
     source: "hooks",
-    install: Install::SettingsFile {
+    install: HookInstall::SettingsFile {
         path: ".claude/settings.local.json",
         events: &[
             "SessionStart",
@@ -53,8 +54,8 @@ const HOOKS: Hooks = Hooks {
             "SessionEnd",
         ],
     },
-    read: hook::read,
-    shorten: hook::shorten,
+    read: record::read,
+    shorten: record::shorten,
     allow: Some(allow),
     refuse: Some(refuse),
     tokens: Some(tokens),
@@ -65,9 +66,9 @@ fn allow() -> Value {
     json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}})
 }
 
-fn refuse(event: &What, reason: &str) -> Value {
+fn refuse(event: &HookEventKind, reason: &str) -> Value {
     match event {
-        What::PromptTaken => json!({"decision": "block", "reason": reason}),
+        HookEventKind::PromptSubmitted => json!({"decision": "block", "reason": reason}),
         _ => json!({"hookSpecificOutput": {
             "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
         }}),
@@ -114,19 +115,19 @@ struct Reader {
 }
 
 impl OutputReader for Reader {
-    fn out(&mut self, line: &str) -> Vec<Event> {
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
         let Some(said) = headless::json(line) else { return headless::raw_text(line) };
         if let Some(session) = said["session_id"].as_str() {
             self.facts.session = Some(session.to_owned());
         }
         match said["type"].as_str() {
             Some("assistant") if said["error"].is_string() => {
-                vec![Event::Error(text_of(&said["message"]["content"]))]
+                vec![TurnEvent::Error(text_of(&said["message"]["content"]))]
             }
             Some("assistant" | "user") => self.message(&said),
             Some("result") => self.result(&said),
-            Some("system") if said["subtype"] == "api_retry" => vec![Event::Error(retry(&said))],
-            _ => vec![Event::Raw(said)],
+            Some("system") if said["subtype"] == "api_retry" => vec![TurnEvent::Error(retry(&said))],
+            _ => vec![TurnEvent::Raw(said)],
         }
     }
 
@@ -136,20 +137,20 @@ impl OutputReader for Reader {
 }
 
 impl Reader {
-    fn message(&mut self, said: &Value) -> Vec<Event> {
+    fn message(&mut self, said: &Value) -> Vec<TurnEvent> {
         match &said["message"]["content"] {
             Value::Array(blocks) => {
                 blocks.iter().map(|block| self.block(block, said["type"] == "user")).collect()
             }
-            Value::String(text) if said["type"] == "assistant" => vec![Event::Text(text.clone())],
-            _ => vec![Event::Raw(said.clone())],
+            Value::String(text) if said["type"] == "assistant" => vec![TurnEvent::Text(text.clone())],
+            _ => vec![TurnEvent::Raw(said.clone())],
         }
     }
 
-    fn block(&mut self, block: &Value, from_user: bool) -> Event {
+    fn block(&mut self, block: &Value, from_user: bool) -> TurnEvent {
         match block["type"].as_str() {
-            Some("text") if !from_user => Event::Text(headless::string(&block["text"])),
-            Some("tool_use") => Event::ToolUse {
+            Some("text") if !from_user => TurnEvent::Text(headless::string(&block["text"])),
+            Some("tool_use") => TurnEvent::ToolUse {
                 id: headless::string(&block["id"]),
                 name: headless::string(&block["name"]),
                 input: block["input"].clone(),
@@ -160,13 +161,13 @@ impl Reader {
                 if is_error {
                     self.refusals.insert(id.clone(), output.clone());
                 }
-                Event::ToolResult { id, output, is_error }
+                TurnEvent::ToolResult { id, output, is_error }
             }
-            _ => Event::Raw(block.clone()),
+            _ => TurnEvent::Raw(block.clone()),
         }
     }
 
-    fn result(&mut self, said: &Value) -> Vec<Event> {
+    fn result(&mut self, said: &Value) -> Vec<TurnEvent> {
         self.facts.cost_usd = said["total_cost_usd"].as_f64();
         self.facts.turns = said["num_turns"].as_u64().and_then(|turns| turns.try_into().ok());
         let good = said["subtype"] == "success" && said["is_error"] == false;
@@ -175,10 +176,10 @@ impl Reader {
         denials.iter().map(|denial| self.denial(denial)).collect()
     }
 
-    fn denial(&self, denial: &Value) -> Event {
+    fn denial(&self, denial: &Value) -> TurnEvent {
         let id = denial["tool_use_id"].as_str().map(str::to_owned);
         let refusal = id.as_ref().and_then(|id| self.refusals.get(id)).cloned();
-        Event::PermissionDenied {
+        TurnEvent::PermissionDenied {
             id,
             name: denial["tool_name"].as_str().map(str::to_owned),
             input: denial["tool_input"].clone(),
@@ -207,10 +208,10 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-const YES: Keys = &["1"];
+const YES: ApprovalKeys = &["1"];
 
-const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prompt {
-    Prompt {
+const fn prompt(kind: ApprovalKind, question: &'static str, subject: SubjectRule) -> PromptRule {
+    PromptRule {
         kind,
         edges: ("", ""),
         question,
@@ -224,28 +225,28 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prom
 
 /// A command is set in by three columns, and so is every further row of it, so nothing in it can pass for the rule or the
 /// title above. Where Claude cannot analyse a command it offers only Yes and No, and then neither can we.
-const SCREEN: Rules = Rules {
+const SCREEN: ScreenRules = ScreenRules {
     versions: &["2.1.197"],
     banner: &["Claude Code"],
     dialogs: &[
-        Dialog {
+        DialogRule {
             kind: DialogKind::Trust,
             rows: &["Accessing workspace:", "1. Yes, I trust", "2. No", "Enter to confirm"],
         },
-        Dialog {
+        DialogRule {
             kind: DialogKind::ApiKey,
             rows: &["Detected a custom API key", "Do you want to use this API key?", "Enter to confirm"],
         },
-        Dialog { kind: DialogKind::Login, rows: &["Select login method:"] },
-        Dialog { kind: DialogKind::Login, rows: &["Paste code here if prompted"] },
-        Dialog { kind: DialogKind::Other, rows: &["Enter to confirm"] },
-        Dialog { kind: DialogKind::Other, rows: &["Press Enter to continue"] },
+        DialogRule { kind: DialogKind::Login, rows: &["Select login method:"] },
+        DialogRule { kind: DialogKind::Login, rows: &["Paste code here if prompted"] },
+        DialogRule { kind: DialogKind::Other, rows: &["Enter to confirm"] },
+        DialogRule { kind: DialogKind::Other, rows: &["Press Enter to continue"] },
     ],
     prompts: &[
         prompt(
-            AskKind::Command,
+            ApprovalKind::Command,
             " Do you want to proceed?",
-            Subject::Below {
+            SubjectRule::Below {
                 title: " Bash command",
                 indent: 3,
                 witness: &[
@@ -256,28 +257,36 @@ const SCREEN: Rules = Rules {
             },
         ),
         prompt(
-            AskKind::Edit,
+            ApprovalKind::Edit,
             " Do you want to make this edit to *?",
-            Subject::FileBelow { title: " Edit file" },
+            SubjectRule::FileBelow { title: " Edit file" },
         ),
-        prompt(AskKind::Edit, " Do you want to create *?", Subject::FileBelow { title: " Create file" }),
         prompt(
-            AskKind::Edit,
-            " Do you want to overwrite *?",
-            Subject::FileBelow { title: " Overwrite file" },
+            ApprovalKind::Edit,
+            " Do you want to create *?",
+            SubjectRule::FileBelow { title: " Create file" },
         ),
-        prompt(AskKind::Fetch, " Do you want to allow Claude to fetch this content?", Subject::Nowhere),
+        prompt(
+            ApprovalKind::Edit,
+            " Do you want to overwrite *?",
+            SubjectRule::FileBelow { title: " Overwrite file" },
+        ),
+        prompt(
+            ApprovalKind::Fetch,
+            " Do you want to allow Claude to fetch this content?",
+            SubjectRule::Nowhere,
+        ),
     ],
     questions: &["Enter to select"],
-    input: Input::Ruled { cursor: '❯' },
+    input: InputRule::Ruled { cursor: '❯' },
     hints: &["Try \""],
     working: &[
-        Mark { place: MarkPlace::Under, text: "esc to interrupt" },
-        Mark { place: MarkPlace::Over, text: "esc to interrupt" },
+        WorkMark { place: MarkPosition::Under, text: "esc to interrupt" },
+        WorkMark { place: MarkPosition::Over, text: "esc to interrupt" },
     ],
     limits: &[
-        Limit { row: "You've hit your", before_reset: "resets " },
-        Limit { row: "Claude usage limit reached", before_reset: "reset at " },
+        LimitRule { row: "You've hit your", before_reset: "resets " },
+        LimitRule { row: "Claude usage limit reached", before_reset: "reset at " },
     ],
     endings: &[
         "--dangerously-skip-permissions cannot be used",

@@ -1,6 +1,6 @@
 //! Codex.
 
-mod call;
+mod command_directory;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -11,18 +11,19 @@ use paw_host::process::{Command, shell_quote};
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
 use crate::hooks::install::hook_line;
-use crate::hooks::{Hooks, Install, hook, transcript};
+use crate::hooks::{HookInstall, Hooks, record, transcript};
 use crate::launch::ApprovalFlags;
-use crate::resume::ResumeWords;
+use crate::resume::ResumeArguments;
 use crate::screen::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
+    ApprovalKeys, ApprovalKind, Choices, DialogKind, DialogRule, InputRule, LimitRule, MarkPosition,
+    PromptRule, ScreenRules, SubjectRule, WorkMark,
 };
 
 pub(super) const CLI: Cli = Cli {
     approval: ApprovalFlags { auto: AUTO, full_auto: "--dangerously-bypass-approvals-and-sandbox" },
-    resume: Some(ResumeWords {
+    resume: Some(ResumeArguments {
         latest: &["resume", "--last"],
         named: Some(&["resume", "--"]),
         remembers_first_prompt: true,
@@ -61,14 +62,14 @@ const AUTO: &str = concat!(
 
 const HOOKS: Hooks = Hooks {
     source: "hooks",
-    install: Install::Arguments { is_enabled: has_hooks, arguments: hook_arguments },
-    read: hook::read,
-    shorten: hook::shorten,
+    install: HookInstall::Arguments { is_enabled: has_hooks, arguments: hook_arguments },
+    read: record::read,
+    shorten: record::shorten,
     // How it is answered is not known.
     allow: None,
     refuse: None,
     tokens: Some(tokens),
-    command_directory: Some(call::load_directory),
+    command_directory: Some(command_directory::load_directory),
 };
 
 const EVENTS: [&str; 6] =
@@ -128,7 +129,7 @@ struct Reader {
 }
 
 impl OutputReader for Reader {
-    fn out(&mut self, line: &str) -> Vec<Event> {
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
         let Some(said) = headless::json(line) else { return headless::raw_text(line) };
         match said["type"].as_str() {
             Some("thread.started") => {
@@ -138,7 +139,7 @@ impl OutputReader for Reader {
             Some("turn.started") => Vec::new(),
             Some("item.started") => self.begin(&said["item"]).into_iter().collect(),
             Some("item.completed") => self.complete(&said["item"]),
-            Some("error") => vec![Event::Error(headless::string(&said["message"]))],
+            Some("error") => vec![TurnEvent::Error(headless::string(&said["message"]))],
             Some("turn.completed") => {
                 self.facts.verdict = Some(Ok(()));
                 Vec::new()
@@ -146,20 +147,20 @@ impl OutputReader for Reader {
             Some("turn.failed") => {
                 let message = said["error"]["message"].as_str().unwrap_or("the turn failed").to_owned();
                 self.facts.verdict = Some(Err(message.clone()));
-                vec![Event::Error(message)]
+                vec![TurnEvent::Error(message)]
             }
-            _ => vec![Event::Raw(said)],
+            _ => vec![TurnEvent::Raw(said)],
         }
     }
 
-    fn err(&mut self, line: &str) -> Vec<Event> {
+    fn err(&mut self, line: &str) -> Vec<TurnEvent> {
         let Some((_, message)) = line.split_once("error=").filter(|_| line.contains(" ERROR ")) else {
             return Vec::new();
         };
         if !message.contains("reject") {
-            return vec![Event::Error(message.to_owned())];
+            return vec![TurnEvent::Error(message.to_owned())];
         }
-        vec![Event::PermissionDenied {
+        vec![TurnEvent::PermissionDenied {
             id: None,
             name: None,
             input: Value::Null,
@@ -173,26 +174,26 @@ impl OutputReader for Reader {
 }
 
 impl Reader {
-    fn begin(&mut self, item: &Value) -> Option<Event> {
+    fn begin(&mut self, item: &Value) -> Option<TurnEvent> {
         let (name, input) = tool(item)?;
         let id = headless::string(&item["id"]);
-        self.begun.insert(id.clone()).then_some(Event::ToolUse { id, name, input })
+        self.begun.insert(id.clone()).then_some(TurnEvent::ToolUse { id, name, input })
     }
 
-    fn complete(&mut self, item: &Value) -> Vec<Event> {
+    fn complete(&mut self, item: &Value) -> Vec<TurnEvent> {
         match item["type"].as_str() {
-            Some("agent_message") => vec![Event::Text(headless::string(&item["text"]))],
-            Some("error") => vec![Event::Error(headless::string(&item["message"]))],
+            Some("agent_message") => vec![TurnEvent::Text(headless::string(&item["text"]))],
+            Some("error") => vec![TurnEvent::Error(headless::string(&item["message"]))],
             _ if tool(item).is_some() => {
-                let mut events: Vec<Event> = self.begin(item).into_iter().collect();
+                let mut events: Vec<TurnEvent> = self.begin(item).into_iter().collect();
                 let id = headless::string(&item["id"]);
                 self.begun.remove(&id);
                 let failed = item["exit_code"].as_i64().is_some_and(|code| code != 0)
                     || item["status"].as_str().is_some_and(|status| status != "completed");
-                events.push(Event::ToolResult { id, output: output(item), is_error: failed });
+                events.push(TurnEvent::ToolResult { id, output: output(item), is_error: failed });
                 events
             }
-            _ => vec![Event::Raw(item.clone())],
+            _ => vec![TurnEvent::Raw(item.clone())],
         }
     }
 }
@@ -216,10 +217,10 @@ fn output(item: &Value) -> String {
     said.into_iter().find(|text| !text.is_null()).map(headless::string).unwrap_or_default()
 }
 
-const YES: Keys = &["y"];
+const YES: ApprovalKeys = &["y"];
 
-const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prompt {
-    Prompt {
+const fn prompt(kind: ApprovalKind, question: &'static str, subject: SubjectRule) -> PromptRule {
+    PromptRule {
         kind,
         edges: ("", ""),
         question,
@@ -233,40 +234,43 @@ const fn prompt(kind: AskKind, question: &'static str, subject: Subject) -> Prom
 
 /// The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has to
 /// name it too.
-const SCREEN: Rules = Rules {
+const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.166.0"],
     banner: &["OpenAI Codex"],
     dialogs: &[
-        Dialog {
+        DialogRule {
             kind: DialogKind::Trust,
             rows: &["Folder access", "1. Trust and continue", "enter continue"],
         },
-        Dialog { kind: DialogKind::Hooks, rows: &["Hooks need review", "1. Review hooks", "enter confirm"] },
-        Dialog { kind: DialogKind::Warning, rows: &["Warnings ·", "k keep & next"] },
-        Dialog { kind: DialogKind::ModelChange, rows: &["Try new model", "Press enter to confirm"] },
-        Dialog { kind: DialogKind::Login, rows: &["Sign in with ChatGPT", "Press Enter to continue"] },
-        Dialog { kind: DialogKind::Login, rows: &["1. Sign in with ChatGPT", "Press enter to continue"] },
-        Dialog { kind: DialogKind::Other, rows: &["enter continue"] },
-        Dialog { kind: DialogKind::Other, rows: &["enter confirm"] },
-        Dialog { kind: DialogKind::Other, rows: &["Press enter to"] },
+        DialogRule {
+            kind: DialogKind::Hooks,
+            rows: &["Hooks need review", "1. Review hooks", "enter confirm"],
+        },
+        DialogRule { kind: DialogKind::Warning, rows: &["Warnings ·", "k keep & next"] },
+        DialogRule { kind: DialogKind::ModelChange, rows: &["Try new model", "Press enter to confirm"] },
+        DialogRule { kind: DialogKind::Login, rows: &["Sign in with ChatGPT", "Press Enter to continue"] },
+        DialogRule { kind: DialogKind::Login, rows: &["1. Sign in with ChatGPT", "Press enter to continue"] },
+        DialogRule { kind: DialogKind::Other, rows: &["enter continue"] },
+        DialogRule { kind: DialogKind::Other, rows: &["enter confirm"] },
+        DialogRule { kind: DialogKind::Other, rows: &["Press enter to"] },
     ],
     prompts: &[
         prompt(
-            AskKind::Command,
+            ApprovalKind::Command,
             "  Would you like to run the following command?",
-            Subject::Marked { mark: "  $ ", witness: "• Running *", between: &[] },
+            SubjectRule::Marked { mark: "  $ ", witness: "• Running *", between: &[] },
         ),
         prompt(
-            AskKind::Edit,
+            ApprovalKind::Edit,
             "  Would you like to make the following edits?",
-            Subject::FileMarked("  Destination: "),
+            SubjectRule::FileMarked("  Destination: "),
         ),
     ],
     questions: &[],
-    input: Input::Cursor { cursor: "›", below: 3 },
+    input: InputRule::Cursor { cursor: "›", below: 3 },
     hints: &["Ask Codex to do anything"],
-    working: &[Mark { place: MarkPlace::Over, text: "esc to interrupt" }],
-    limits: &[Limit { row: "You've hit your usage limit", before_reset: "try again at " }],
+    working: &[WorkMark { place: MarkPosition::Over, text: "esc to interrupt" }],
+    limits: &[LimitRule { row: "You've hit your usage limit", before_reset: "try again at " }],
     endings: &[],
     sidebar: None,
 };

@@ -6,17 +6,18 @@ use paw_host::process::Command;
 use serde_json::Value;
 
 use crate::cli::Cli;
-use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
 use crate::launch::ApprovalFlags;
-use crate::resume::ResumeWords;
+use crate::resume::ResumeArguments;
 use crate::screen::rules::{
-    AskKind, Choices, Dialog, DialogKind, Input, Keys, Limit, Mark, MarkPlace, Prompt, Rules, Subject,
+    ApprovalKeys, ApprovalKind, Choices, DialogKind, DialogRule, InputRule, LimitRule, MarkPosition,
+    PromptRule, ScreenRules, SubjectRule, WorkMark,
 };
 
 pub(super) const CLI: Cli = Cli {
     approval: ApprovalFlags { full_auto: "--approval-mode yolo", ..ApprovalFlags::NONE },
     // A resumed conversation lacks its first prompt if a request was cancelled since.
-    resume: Some(ResumeWords {
+    resume: Some(ResumeArguments {
         latest: &["--resume=latest"],
         named: Some(&["--resume="]),
         remembers_first_prompt: false,
@@ -50,13 +51,13 @@ struct Reader {
 }
 
 impl OutputReader for Reader {
-    fn out(&mut self, line: &str) -> Vec<Event> {
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
         let Some(said) = headless::json(line) else { return headless::raw_text(line) };
         if said["type"] == "message" && said["role"] != "user" && said["delta"] == true {
             return self.whole_lines(&headless::string(&said["content"])).into_iter().collect();
         }
         let rest = std::mem::take(&mut self.piece);
-        let rest = (!rest.is_empty()).then_some(Event::Text(rest));
+        let rest = (!rest.is_empty()).then_some(TurnEvent::Text(rest));
         rest.into_iter().chain(self.told(said)).collect()
     }
 
@@ -67,16 +68,16 @@ impl OutputReader for Reader {
 
 impl Reader {
     /// Everything up to the last end of a line; the rest waits for what comes next.
-    fn whole_lines(&mut self, words: &str) -> Option<Event> {
+    fn whole_lines(&mut self, words: &str) -> Option<TurnEvent> {
         self.piece.push_str(words);
         let end = self.piece.rfind('\n')?;
         let rest = self.piece.split_off(end + 1);
         let mut lines = std::mem::replace(&mut self.piece, rest);
         lines.truncate(end);
-        Some(Event::Text(lines))
+        Some(TurnEvent::Text(lines))
     }
 
-    fn told(&mut self, said: Value) -> Vec<Event> {
+    fn told(&mut self, said: Value) -> Vec<TurnEvent> {
         match said["type"].as_str() {
             Some("init") => {
                 self.facts.session = said["session_id"].as_str().map(str::to_owned);
@@ -84,8 +85,8 @@ impl Reader {
             }
             // Our own message, repeated.
             Some("message") if said["role"] == "user" => Vec::new(),
-            Some("message") => vec![Event::Text(headless::string(&said["content"]))],
-            Some("tool_use") => vec![Event::ToolUse {
+            Some("message") => vec![TurnEvent::Text(headless::string(&said["content"]))],
+            Some("tool_use") => vec![TurnEvent::ToolUse {
                 id: headless::string(&said["tool_id"]),
                 name: headless::string(&said["tool_name"]),
                 input: said["parameters"].clone(),
@@ -93,28 +94,33 @@ impl Reader {
             Some("tool_result") => {
                 let output =
                     [&said["output"], &said["error"]["message"]].into_iter().find(|text| !text.is_null());
-                vec![Event::ToolResult {
+                vec![TurnEvent::ToolResult {
                     id: headless::string(&said["tool_id"]),
                     output: output.map(headless::string).unwrap_or_default(),
                     is_error: said["status"] != "success",
                 }]
             }
-            Some("error") => vec![Event::Error(headless::string(&said["message"]))],
+            Some("error") => vec![TurnEvent::Error(headless::string(&said["message"]))],
             Some("result") => {
                 let complaint = said["error"]["message"].as_str().unwrap_or("the turn failed");
                 let good = said["status"] == "success";
                 self.facts.verdict = Some(if good { Ok(()) } else { Err(complaint.to_owned()) });
                 Vec::new()
             }
-            _ => vec![Event::Raw(said)],
+            _ => vec![TurnEvent::Raw(said)],
         }
     }
 }
 
-const ONCE: Keys = &["1"];
+const ONCE: ApprovalKeys = &["1"];
 
-const fn prompt(kind: AskKind, question: &'static str, count: usize, subject: Subject) -> Prompt {
-    Prompt {
+const fn prompt(
+    kind: ApprovalKind,
+    question: &'static str,
+    count: usize,
+    subject: SubjectRule,
+) -> PromptRule {
+    PromptRule {
         kind,
         edges: ("│ ", " │"),
         question,
@@ -127,24 +133,34 @@ const fn prompt(kind: AskKind, question: &'static str, count: usize, subject: Su
 }
 
 /// A prompt is a box with the command in a box of its own.
-const SCREEN: Rules = Rules {
+const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.61.0"],
     banner: &["Gemini CLI"],
     dialogs: &[
-        Dialog { kind: DialogKind::Trust, rows: &["Do you trust", "1. Trust", "╰─"] },
-        Dialog { kind: DialogKind::Login, rows: &["How would you like to authenticate", "╰─"] },
-        Dialog { kind: DialogKind::Login, rows: &["Waiting for auth"] },
+        DialogRule { kind: DialogKind::Trust, rows: &["Do you trust", "1. Trust", "╰─"] },
+        DialogRule { kind: DialogKind::Login, rows: &["How would you like to authenticate", "╰─"] },
+        DialogRule { kind: DialogKind::Login, rows: &["Waiting for auth"] },
     ],
     prompts: &[
-        prompt(AskKind::Command, "Allow execution of [Shell]?", 3, Subject::Boxed { title: "? Shell " }),
-        prompt(AskKind::Edit, "Apply this change?", 4, Subject::FileInTitle("? WriteFile  Writing to ")),
-        prompt(AskKind::Other, "Allow execution of *?", 3, Subject::Nowhere),
+        prompt(
+            ApprovalKind::Command,
+            "Allow execution of [Shell]?",
+            3,
+            SubjectRule::Boxed { title: "? Shell " },
+        ),
+        prompt(
+            ApprovalKind::Edit,
+            "Apply this change?",
+            4,
+            SubjectRule::FileInTitle("? WriteFile  Writing to "),
+        ),
+        prompt(ApprovalKind::Other, "Allow execution of *?", 3, SubjectRule::Nowhere),
     ],
     questions: &[],
-    input: Input::Cursor { cursor: " >", below: 4 },
+    input: InputRule::Cursor { cursor: " >", below: 4 },
     hints: &["Type your message"],
-    working: &[Mark { place: MarkPlace::Over, text: "(esc to cancel" }],
-    limits: &[Limit { row: "You have reached your daily", before_reset: "resets at " }],
+    working: &[WorkMark { place: MarkPosition::Over, text: "(esc to cancel" }],
+    limits: &[LimitRule { row: "You have reached your daily", before_reset: "resets at " }],
     endings: &[],
     sidebar: None,
 };

@@ -14,8 +14,8 @@ mod opencode;
 use crate::headless::{self, Headless, PLAIN};
 use crate::hooks::Hooks;
 use crate::launch::ApprovalFlags;
-use crate::resume::ResumeWords;
-use crate::screen::Rules;
+use crate::resume::ResumeArguments;
+use crate::screen::ScreenRules;
 
 /// Everything we know about one CLI. [`Cli::known`] has the values of a CLI of which only the name is known.
 #[derive(Debug)]
@@ -29,13 +29,13 @@ pub struct Cli {
     /// Command-line flags for each approval level.
     pub approval: ApprovalFlags,
     /// How it takes up an earlier conversation, if it can.
-    pub resume: Option<ResumeWords>,
+    pub resume: Option<ResumeArguments>,
     /// How it takes a turn without a screen, and how what it prints is read.
     pub headless: Headless,
     /// How it reports what it does, if we know.
     pub hooks: Option<&'static Hooks>,
     /// How its screen is read. Without rules, it is read by what most CLIs have in common.
-    pub screen: Option<&'static Rules>,
+    pub screen: Option<&'static ScreenRules>,
 }
 
 /// By name.
@@ -73,8 +73,8 @@ pub static ALL: [Cli; 18] = [
     Cli::known("vibe", "Mistral Vibe"),
 ];
 
-const CONTINUE: ResumeWords =
-    ResumeWords { latest: &["--continue"], named: Some(&["--resume="]), remembers_first_prompt: true };
+const CONTINUE: ResumeArguments =
+    ResumeArguments { latest: &["--continue"], named: Some(&["--resume="]), remembers_first_prompt: true };
 
 const fn full_auto(flag: &'static str) -> ApprovalFlags {
     ApprovalFlags { full_auto: flag, ..ApprovalFlags::NONE }

@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::headless::unattended::FORBIDDEN;
-use crate::headless::{self, Event, Headless, OutputReader, Turn, TurnFacts, Unattended};
+use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
 use crate::hooks::install::Plugin;
-use crate::hooks::{Hooks, Install};
-use crate::resume::ResumeWords;
-use crate::screen::rules::{AskKind, Choices, Input, Keys, Mark, MarkPlace, Prompt, Rules, Subject};
+use crate::hooks::{HookInstall, Hooks};
+use crate::resume::ResumeArguments;
+use crate::screen::rules::{
+    ApprovalKeys, ApprovalKind, Choices, InputRule, MarkPosition, PromptRule, ScreenRules, SubjectRule,
+    WorkMark,
+};
 
 pub(super) const CLI: Cli = Cli {
-    resume: Some(ResumeWords {
+    resume: Some(ResumeArguments {
         latest: &["--continue"],
         named: Some(&["--session="]),
         remembers_first_prompt: true,
@@ -34,7 +37,7 @@ pub(super) const CLI: Cli = Cli {
 
 const HOOKS: Hooks = Hooks {
     source: "events",
-    install: Install::Plugin(Plugin {
+    install: HookInstall::Plugin(Plugin {
         file: "opencode-plugin.js",
         variable: plugin::VARIABLE,
         text: plugin::text,
@@ -81,7 +84,7 @@ struct Reader {
 }
 
 impl OutputReader for Reader {
-    fn out(&mut self, line: &str) -> Vec<Event> {
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
         let Some(said) = headless::json(line) else { return headless::raw_text(line) };
         if let Some(session) = said["sessionID"].as_str() {
             self.facts.session = Some(session.to_owned());
@@ -93,7 +96,7 @@ impl OutputReader for Reader {
                 self.step(part);
                 Vec::new()
             }
-            Some("text") => vec![Event::Text(headless::string(&part["text"]))],
+            Some("text") => vec![TurnEvent::Text(headless::string(&part["text"]))],
             Some("tool_use") => tool(part),
             Some("error") => {
                 let words =
@@ -101,9 +104,9 @@ impl OutputReader for Reader {
                 let message =
                     words.into_iter().find_map(Value::as_str).unwrap_or("the turn failed").to_owned();
                 self.facts.verdict = Some(Err(message.clone()));
-                vec![Event::Error(message)]
+                vec![TurnEvent::Error(message)]
             }
-            _ => vec![Event::Raw(said)],
+            _ => vec![TurnEvent::Raw(said)],
         }
     }
 
@@ -128,27 +131,28 @@ impl Reader {
 }
 
 /// A tool is told once, when it is over.
-fn tool(part: &Value) -> Vec<Event> {
+fn tool(part: &Value) -> Vec<TurnEvent> {
     let (id, name) = (headless::string(&part["callID"]), headless::string(&part["tool"]));
     let (state, input) = (&part["state"], part["state"]["input"].clone());
     let is_error = state["status"] == "error";
     let output = headless::string(if is_error { &state["error"] } else { &state["output"] });
     let denied = is_error && output.contains("rejected permission");
-    let denial = denied.then(|| Event::PermissionDenied {
+    let denial = denied.then(|| TurnEvent::PermissionDenied {
         id: Some(id.clone()),
         name: Some(name.clone()),
         input: input.clone(),
         message: output.clone(),
     });
-    let told = [Event::ToolUse { id: id.clone(), name, input }, Event::ToolResult { id, output, is_error }];
+    let told =
+        [TurnEvent::ToolUse { id: id.clone(), name, input }, TurnEvent::ToolResult { id, output, is_error }];
     told.into_iter().chain(denial).collect()
 }
 
 /// Right only while the first button is the chosen one.
-const ONCE: Keys = &["Enter"];
+const ONCE: ApprovalKeys = &["Enter"];
 
-const fn prompt(kind: AskKind, subject: Subject) -> Prompt {
-    Prompt {
+const fn prompt(kind: ApprovalKind, subject: SubjectRule) -> PromptRule {
+    PromptRule {
         kind,
         edges: ("  ┃", ""),
         question: "  △ Permission required",
@@ -161,18 +165,21 @@ const fn prompt(kind: AskKind, subject: Subject) -> Prompt {
 }
 
 /// A prompt is a block with an edge, and only colour tells which of its buttons is chosen.
-const SCREEN: Rules = Rules {
+const SCREEN: ScreenRules = ScreenRules {
     versions: &["1.18.33"],
     banner: &[],
     dialogs: &[],
     prompts: &[
-        prompt(AskKind::Command, Subject::Marked { mark: "  $ ", witness: "     $ *", between: &["     ▣"] }),
-        prompt(AskKind::Edit, Subject::FileMarked("    → Edit ")),
+        prompt(
+            ApprovalKind::Command,
+            SubjectRule::Marked { mark: "  $ ", witness: "     $ *", between: &["     ▣"] },
+        ),
+        prompt(ApprovalKind::Edit, SubjectRule::FileMarked("    → Edit ")),
     ],
     questions: &[],
-    input: Input::Block { edge: '┃', under: "╹▀" },
+    input: InputRule::Block { edge: '┃', under: "╹▀" },
     hints: &["Ask anything"],
-    working: &[Mark { place: MarkPlace::Under, text: "esc interrupt" }],
+    working: &[WorkMark { place: MarkPosition::Under, text: "esc interrupt" }],
     limits: &[],
     endings: &[],
     sidebar: Some("• OpenCode "),

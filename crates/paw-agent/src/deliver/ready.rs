@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::look::Look;
+use super::snapshot::PaneSnapshot;
 use super::text::trace;
 use crate::cli::Cli;
 use crate::screen::DialogKind;
-use crate::state::{Life, State};
+use crate::state::{CliState, PaneProcess};
 
 /// How long the screen of a CLI has to stay as it is before we believe it.
 const SETTLED: Duration = Duration::from_millis(400);
 /// The same where we have no rules and no cursor to go by, only a screen that waits.
-const LONG_SETTLED: Duration = Duration::from_millis(2500);
+const SETTLED_WITHOUT_RULES: Duration = Duration::from_millis(2500);
 
 /// What to do about a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Obstacle {
     /// Somebody else has typed something.
     Occupied,
     /// The agent does something else.
-    Elsewhere(&'static str),
+    NotIdle(&'static str),
     /// The screen is still changing.
     Unsettled,
 }
@@ -47,18 +47,24 @@ impl std::fmt::Display for Obstacle {
             }
             Self::Dialog(kind) => write!(f, "the CLI asks {kind}: answer it in its pane"),
             Self::Occupied => f.write_str("something else is typed in its input: send or delete it"),
-            Self::Elsewhere(state) => write!(f, "the CLI is not ready for input (it is {state})"),
+            Self::NotIdle(state) => write!(f, "the CLI is not ready for input (it is {state})"),
             Self::Unsettled => f.write_str("the CLI's screen is still changing"),
         }
     }
 }
 
 /// Judges one look at a pane that has shown the same for `settled`.
-pub(super) fn judge(cli: &Cli, look: &Look, settled: Duration, text: &str, past_limit: bool) -> Readiness {
-    match look.life() {
-        Life::Dead => return Readiness::NotYet(Obstacle::Dead),
-        Life::Shell(shell) => return Readiness::NotYet(Obstacle::Shell(shell)),
-        Life::Running => {}
+pub(super) fn judge(
+    cli: &Cli,
+    look: &PaneSnapshot,
+    settled: Duration,
+    text: &str,
+    ignore_rate_limit: bool,
+) -> Readiness {
+    match look.process() {
+        PaneProcess::Dead => return Readiness::NotYet(Obstacle::Dead),
+        PaneProcess::Shell(shell) => return Readiness::NotYet(Obstacle::Shell(shell)),
+        PaneProcess::Running => {}
     }
     let reading = look.read(cli);
     if let Some(dialog) = reading.dialog {
@@ -69,17 +75,19 @@ pub(super) fn judge(cli: &Cli, look: &Look, settled: Duration, text: &str, past_
     };
     // What it has said of a limit stands there until it is told something.
     let state = match &reading.state {
-        State::RateLimited { .. } if past_limit => &State::Idle,
+        CliState::RateLimited { .. } if ignore_rate_limit => &CliState::Idle,
         state => state,
     };
     match (state, reading.typed.as_deref()) {
-        (State::Idle, Some("")) => waiting(SETTLED),
-        (State::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
+        (CliState::Idle, Some("")) => waiting(SETTLED),
+        (CliState::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
         // Without rules a hint in an empty input cannot be told from a text.
-        (State::Idle, Some(_)) if cli.screen.is_none() => waiting(LONG_SETTLED),
-        (State::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
-        (State::Unknown, _) if cli.screen.is_none() && look.cursor_visible => waiting(LONG_SETTLED),
-        (state, _) => Readiness::NotYet(Obstacle::Elsewhere(state.name())),
+        (CliState::Idle, Some(_)) if cli.screen.is_none() => waiting(SETTLED_WITHOUT_RULES),
+        (CliState::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
+        (CliState::Unknown, _) if cli.screen.is_none() && look.cursor_visible => {
+            waiting(SETTLED_WITHOUT_RULES)
+        }
+        (state, _) => Readiness::NotYet(Obstacle::NotIdle(state.name())),
     }
 }
 
@@ -98,11 +106,16 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(5);
 
-    fn look(program: &str, screen: &str) -> Look {
-        Look { program: program.into(), dead: false, cursor_visible: true, screen: Screen::parse(screen) }
+    fn look(program: &str, screen: &str) -> PaneSnapshot {
+        PaneSnapshot {
+            program: program.into(),
+            dead: false,
+            cursor_visible: true,
+            screen: Screen::parse(screen),
+        }
     }
 
-    fn judge(cli: &str, look: &Look, settled: Duration, text: &str) -> Readiness {
+    fn judge(cli: &str, look: &PaneSnapshot, settled: Duration, text: &str) -> Readiness {
         super::judge(cli::descriptor(cli), look, settled, text, false)
     }
 
@@ -110,8 +123,9 @@ mod tests {
     fn a_cli_that_waits_for_the_end_of_a_limit_is_ready_only_for_whoever_knows_that_it_is_over() {
         let limited =
             |typed: &str| look("claude", &format!("You've hit your limit · resets 3pm\n{}", claude(typed)));
-        let judge = |look: &Look, past| super::judge(cli::descriptor("claude"), look, LONG, "go on", past);
-        assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::Elsewhere("rate_limited")));
+        let judge =
+            |look: &PaneSnapshot, past| super::judge(cli::descriptor("claude"), look, LONG, "go on", past);
+        assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::NotIdle("rate_limited")));
         assert_eq!(judge(&limited(""), true), Readiness::Ready);
         assert_eq!(judge(&limited("something of mine"), true), Readiness::NotYet(Obstacle::Occupied));
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum TurnEvent {
     Text(String),
     ToolUse {
         id: String,
@@ -31,7 +31,7 @@ pub enum Event {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct TurnOutcome {
     pub ok: bool,
     pub cost_usd: Option<f64>,
     /// How often the model was asked.

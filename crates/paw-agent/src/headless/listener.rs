@@ -6,30 +6,30 @@ use std::fmt;
 use paw_core::text;
 use paw_host::process::{Exit, Stream};
 
-use super::{Done, Event, OutputReader, TurnFacts};
+use super::{OutputReader, TurnEvent, TurnFacts, TurnOutcome};
 
 /// How much of what it told people is kept, to explain a failure.
 const LAST_WORDS: usize = 5;
 
 /// Understands one turn of one CLI.
-pub struct Listener {
+pub struct TurnListener {
     reader: Box<dyn OutputReader>,
     last_words: VecDeque<String>,
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for TurnListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listener").field("last_words", &self.last_words).finish_non_exhaustive()
     }
 }
 
-impl Listener {
+impl TurnListener {
     pub(super) fn new(reader: Box<dyn OutputReader>) -> Self {
         Self { reader, last_words: VecDeque::new() }
     }
 
     /// What one line means.
-    pub fn hear(&mut self, stream: Stream, line: &[u8]) -> Vec<Event> {
+    pub fn read_line(&mut self, stream: Stream, line: &[u8]) -> Vec<TurnEvent> {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
         match stream {
@@ -53,11 +53,11 @@ impl Listener {
     }
 
     /// How the turn ended, once the CLI has.
-    pub fn conclude(&self, exit: Exit) -> Done {
+    pub fn finish(&self, exit: Exit) -> TurnOutcome {
         let TurnFacts { session, cost_usd, turns, verdict } = self.reader.facts();
         let words = self.last_words.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         let message = judge(verdict, exit, &words).err();
-        Done { ok: message.is_none(), cost_usd, turns, session, message }
+        TurnOutcome { ok: message.is_none(), cost_usd, turns, session, message }
     }
 }
 
@@ -90,9 +90,9 @@ mod tests {
     fn the_last_words_on_standard_error_explain_a_failure() {
         let mut listener = super::super::listener(crate::cli::descriptor("claude"));
         for n in 0..9 {
-            assert_eq!(listener.hear(Stream::Err, format!("line {n}\r").as_bytes()), []);
+            assert_eq!(listener.read_line(Stream::Err, format!("line {n}\r").as_bytes()), []);
         }
-        let message = listener.conclude(Exit::Code(1)).message.unwrap();
+        let message = listener.finish(Exit::Code(1)).message.unwrap();
         assert!(message.ends_with("went: line 4\nline 5\nline 6\nline 7\nline 8"), "{message}");
     }
 }

@@ -1,6 +1,6 @@
 //! CLIs that answer in plain text: every line is text, and the exit code says how it went. Each turn is a new conversation.
 
-use super::{Event, Headless, OutputReader, TurnFacts};
+use super::{Headless, OutputReader, TurnEvent, TurnFacts};
 
 /// A CLI that reads the message from standard input, without arguments of its own.
 pub const PLAIN: Headless =
@@ -10,8 +10,8 @@ pub const PLAIN: Headless =
 struct Plain;
 
 impl OutputReader for Plain {
-    fn out(&mut self, line: &str) -> Vec<Event> {
-        vec![Event::Text(format!("{line}\n"))]
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
+        vec![TurnEvent::Text(format!("{line}\n"))]
     }
 
     fn facts(&self) -> TurnFacts {

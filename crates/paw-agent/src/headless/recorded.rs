@@ -3,7 +3,7 @@
 use paw_host::process::{Exit, Stream};
 use proptest::prelude::*;
 
-use super::{Event, listener};
+use super::{TurnEvent, listener};
 use crate::cli;
 
 /// The recorded output as events, one per line, and how the turn ended.
@@ -12,10 +12,10 @@ fn told(cli: &str, out: &str, err: &str, exit: i32) -> String {
     let mut lines = Vec::new();
     for (stream, text) in [(Stream::Err, err), (Stream::Out, out)] {
         for line in text.lines() {
-            lines.extend(listener.hear(stream, line.as_bytes()).iter().map(shown));
+            lines.extend(listener.read_line(stream, line.as_bytes()).iter().map(shown));
         }
     }
-    let done = listener.conclude(Exit::Code(exit));
+    let done = listener.finish(Exit::Code(exit));
     lines.push(format!(
         "done ok={} cost={:?} turns={:?} session={} {}",
         done.ok,
@@ -27,16 +27,16 @@ fn told(cli: &str, out: &str, err: &str, exit: i32) -> String {
     lines.join("\n")
 }
 
-fn shown(event: &Event) -> String {
+fn shown(event: &TurnEvent) -> String {
     match event {
-        Event::Text(text) => format!("text {text:?}"),
-        Event::ToolUse { name, input, .. } => format!("use {name} {input}"),
-        Event::ToolResult { output, is_error, .. } => format!("result error={is_error} {output:?}"),
-        Event::PermissionDenied { name, message, .. } => {
+        TurnEvent::Text(text) => format!("text {text:?}"),
+        TurnEvent::ToolUse { name, input, .. } => format!("use {name} {input}"),
+        TurnEvent::ToolResult { output, is_error, .. } => format!("result error={is_error} {output:?}"),
+        TurnEvent::PermissionDenied { name, message, .. } => {
             format!("denied {}: {message}", name.as_deref().unwrap_or("?"))
         }
-        Event::Error(message) => format!("error {message}"),
-        Event::Raw(value) => format!("raw {} {}", value["type"], value["subtype"]),
+        TurnEvent::Error(message) => format!("error {message}"),
+        TurnEvent::Raw(value) => format!("raw {} {}", value["type"], value["subtype"]),
     }
 }
 
@@ -239,10 +239,10 @@ proptest! {
         for cli in CLIS {
             let mut listener = listener(cli::descriptor(cli));
             for line in &lines {
-                listener.hear(Stream::Out, line);
-                listener.hear(Stream::Err, line);
+                listener.read_line(Stream::Out, line);
+                listener.read_line(Stream::Err, line);
             }
-            listener.conclude(Exit::Code(exit));
+            listener.finish(Exit::Code(exit));
         }
     }
 

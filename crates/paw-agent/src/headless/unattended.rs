@@ -4,7 +4,7 @@ use std::path::Path;
 
 use paw_host::process::Command;
 
-use super::{Turn, command, neutral};
+use super::{Turn, command, without_foreign_variables};
 use crate::cli::Cli;
 
 /// git commands that an agent must not run; the driver checks afterwards whether it did.
@@ -28,8 +28,8 @@ pub fn unattended(
 }
 
 /// A program of the user's own, told what to do on its standard input.
-pub fn own(command: Command, worktree: &Path, message: &str) -> Command {
-    neutral(command.dir(worktree).input(message.as_bytes()))
+pub fn custom_command(command: Command, worktree: &Path, message: &str) -> Command {
+    without_foreign_variables(command.dir(worktree).input(message.as_bytes()))
 }
 
 #[cfg(test)]

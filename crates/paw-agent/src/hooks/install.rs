@@ -11,7 +11,7 @@ use crate::cli::Cli;
 
 /// What makes a CLI call us.
 #[derive(Debug, Clone, Copy)]
-pub enum Install {
+pub enum HookInstall {
     /// Entries in a JSON settings file, for each of these events. The path is relative to the worktree, and the file is not
     /// meant to be committed.
     SettingsFile {
@@ -70,11 +70,11 @@ fn is_set(variable: &str) -> bool {
 /// The command line of an agent with what its CLI has to be told there about its hooks.
 pub fn with_hooks(line: String, cli: &Cli, environment: &HookEnvironment, common_dir: &Path) -> String {
     match cli.hooks.map(|hooks| hooks.install) {
-        Some(Install::Plugin(plugin)) if !(environment.is_set)(plugin.variable) => {
+        Some(HookInstall::Plugin(plugin)) if !(environment.is_set)(plugin.variable) => {
             let value = (plugin.value)(&plugin.path(common_dir));
             format!("env {} {line}", shell_quote(OsStr::new(&format!("{}={value}", plugin.variable))))
         }
-        Some(Install::Arguments { is_enabled, arguments })
+        Some(HookInstall::Arguments { is_enabled, arguments })
             if environment.home.as_deref().is_some_and(is_enabled) =>
         {
             format!("{line} {}", arguments(&environment.program))

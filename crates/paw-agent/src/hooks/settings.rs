@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::{Map, Value, json};
 
-use super::install::{Install, hook_ending, hook_line};
+use super::install::{HookInstall, hook_ending, hook_line};
 use crate::cli::Cli;
 
 /// A settings file that is not what the CLI expects; it is left alone.
@@ -36,8 +36,8 @@ pub fn file(cli: &Cli, worktree: &Path) -> Option<PathBuf> {
 
 fn settings_file(cli: &Cli) -> Option<(&'static str, &'static [&'static str])> {
     match cli.hooks?.install {
-        Install::SettingsFile { path, events } => Some((path, events)),
-        Install::Arguments { .. } | Install::Plugin(_) => None,
+        HookInstall::SettingsFile { path, events } => Some((path, events)),
+        HookInstall::Arguments { .. } | HookInstall::Plugin(_) => None,
     }
 }
 

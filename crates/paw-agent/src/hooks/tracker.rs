@@ -5,14 +5,14 @@
 
 use jiff::Timestamp;
 
-use super::{Deed, Event, What};
-use crate::screen::{Ask, AskKind, AskSubject};
-use crate::state::State;
+use super::{HookEvent, HookEventKind, ToolAction};
+use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject};
+use crate::state::CliState;
 
 /// A state as the CLI's own words have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    pub state: State,
+pub struct ReportedState {
+    pub state: CliState,
     pub since: Timestamp,
     pub reason: String,
 }
@@ -21,7 +21,7 @@ pub struct Heard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pending {
     id: Option<String>,
-    deed: Deed,
+    action: ToolAction,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub struct Tracker {
     ended: bool,
     pending: Vec<Pending>,
     /// It tells of approvals when they are asked, so a reminder says nothing new.
-    tells_approvals: bool,
-    heard: Option<Heard>,
+    reports_approvals: bool,
+    reported: Option<ReportedState>,
 }
 
 impl Tracker {
@@ -47,17 +47,17 @@ impl Tracker {
         self.begun
     }
 
-    pub fn heard(&self) -> Option<&Heard> {
-        self.heard.as_ref()
+    pub fn state(&self) -> Option<&ReportedState> {
+        self.reported.as_ref()
     }
 
     /// The deeds that wait for an approval. More than one means that the screen alone can tell which is asked now.
-    pub fn pending(&self) -> impl Iterator<Item = &Deed> {
-        self.pending.iter().map(|pending| &pending.deed)
+    pub fn pending(&self) -> impl Iterator<Item = &ToolAction> {
+        self.pending.iter().map(|pending| &pending.action)
     }
 
     /// Takes in an event. One of a conversation that the agent itself has started is not about the agent.
-    pub fn hear(&mut self, at: Timestamp, event: &Event) {
+    pub fn apply(&mut self, at: Timestamp, event: &HookEvent) {
         if self.is_foreign(event) {
             return;
         }
@@ -66,117 +66,136 @@ impl Tracker {
             self.begun = false;
         }
         self.begun |= !matches!(
-            event.what,
-            What::Started { .. } | What::Ended | What::ApprovalReminder | What::IdleReminder | What::Other(_)
+            event.kind,
+            HookEventKind::Started { .. }
+                | HookEventKind::Ended
+                | HookEventKind::ApprovalReminder
+                | HookEventKind::IdleReminder
+                | HookEventKind::Other(_)
         );
-        self.ended = event.what == What::Ended;
-        match &event.what {
-            What::Started { .. } => self.now(at, State::Idle, "the conversation has begun"),
-            What::PromptTaken => {
+        self.ended = event.kind == HookEventKind::Ended;
+        match &event.kind {
+            HookEventKind::Started { .. } => self.set_state(at, CliState::Idle, "the conversation has begun"),
+            HookEventKind::PromptSubmitted => {
                 self.pending.clear();
-                self.now(at, State::Working, "it has taken a prompt");
+                self.set_state(at, CliState::Working, "it has taken a prompt");
             }
-            What::Busy => self.unless_pending(at, "it says that it is busy"),
-            What::ToolBegins(_) => self.unless_pending(at, "it uses a tool"),
-            What::ApprovalAsked { deed: Deed::Question, .. } => {
-                self.now(at, State::WaitingInput, "it asks a question");
+            HookEventKind::Busy => self.set_working_unless_pending(at, "it says that it is busy"),
+            HookEventKind::ToolStarted(_) => self.set_working_unless_pending(at, "it uses a tool"),
+            HookEventKind::ApprovalRequested { action: ToolAction::Question, .. } => {
+                self.set_state(at, CliState::WaitingInput, "it asks a question");
             }
-            What::ApprovalAsked { id, deed } => {
-                self.tells_approvals = true;
-                self.pending.push(Pending { id: id.clone(), deed: deed.clone() });
-                self.now(at, State::WaitingApproval(self.ask()), "it asks for an approval");
+            HookEventKind::ApprovalRequested { id, action } => {
+                self.reports_approvals = true;
+                self.pending.push(Pending { id: id.clone(), action: action.clone() });
+                self.set_state(
+                    at,
+                    CliState::WaitingApproval(self.pending_request()),
+                    "it asks for an approval",
+                );
             }
-            What::ApprovalAnswered { id } => {
+            HookEventKind::ApprovalAnswered { id } => {
                 self.pending.retain(|pending| pending.id.as_ref() != Some(id));
                 self.after_answer(at, "an approval was answered");
             }
-            What::ToolEnded(deed) => {
-                if let Some(answered) = self.pending.iter().position(|pending| pending.deed == *deed) {
+            HookEventKind::ToolEnded(action) => {
+                if let Some(answered) = self.pending.iter().position(|pending| pending.action == *action) {
                     self.pending.remove(answered);
                 }
                 self.after_answer(at, "a tool has ended");
             }
-            What::ApprovalReminder if !self.tells_approvals => {
-                self.now(at, State::WaitingApproval(self.ask()), "it says that it needs an approval");
+            HookEventKind::ApprovalReminder if !self.reports_approvals => {
+                self.set_state(
+                    at,
+                    CliState::WaitingApproval(self.pending_request()),
+                    "it says that it needs an approval",
+                );
             }
             // That it rests says nothing about why.
-            What::IdleReminder if self.is_limited() => {}
-            What::TurnEnded | What::IdleReminder => {
+            HookEventKind::IdleReminder if self.is_limited() => {}
+            HookEventKind::TurnEnded | HookEventKind::IdleReminder => {
                 self.pending.clear();
-                self.now(at, State::Idle, "its turn has ended");
+                self.set_state(at, CliState::Idle, "its turn has ended");
             }
-            What::TurnFailed { reason, limited } => {
+            HookEventKind::TurnFailed { reason, limited } => {
                 self.pending.clear();
-                let state = if *limited { State::RateLimited { resets: None } } else { State::Idle };
-                self.now(at, state, &format!("its turn has failed: {reason}"));
+                let state = if *limited { CliState::RateLimited { resets: None } } else { CliState::Idle };
+                self.set_state(at, state, &format!("its turn has failed: {reason}"));
             }
-            What::Limited { reason, resets } => {
+            HookEventKind::RateLimited { reason, resets } => {
                 self.pending.clear();
-                let state = State::RateLimited { resets: resets.clone() };
-                self.now(at, state, &format!("it says that it may not go on: {reason}"));
+                let state = CliState::RateLimited { resets: resets.clone() };
+                self.set_state(at, state, &format!("it says that it may not go on: {reason}"));
             }
-            What::Ended => self.now(at, State::Exited, "the conversation has ended"),
-            What::ApprovalReminder | What::SubagentBegins | What::SubagentEnded | What::Other(_) => {}
+            HookEventKind::Ended => self.set_state(at, CliState::Exited, "the conversation has ended"),
+            HookEventKind::ApprovalReminder
+            | HookEventKind::SubagentStarted
+            | HookEventKind::SubagentEnded
+            | HookEventKind::Other(_) => {}
         }
     }
 
     /// Whether an event is of another conversation than the one that is followed. A new one takes its place when the
     /// old one has ended, or when it was cleared or taken up again in the same CLI.
-    fn is_foreign(&self, event: &Event) -> bool {
+    fn is_foreign(&self, event: &HookEvent) -> bool {
         let Some(ours) = &self.conversation else { return event.conversation.is_empty() };
         *ours != event.conversation
-            && match event.what {
-                What::Started { anew } => anew && !self.ended,
+            && match event.kind {
+                HookEventKind::Started { fresh } => fresh && !self.ended,
                 _ => true,
             }
     }
 
     fn is_limited(&self) -> bool {
-        self.heard.as_ref().is_some_and(|heard| matches!(heard.state, State::RateLimited { .. }))
+        self.reported.as_ref().is_some_and(|reported| matches!(reported.state, CliState::RateLimited { .. }))
     }
 
-    fn unless_pending(&mut self, at: Timestamp, reason: &str) {
+    fn set_working_unless_pending(&mut self, at: Timestamp, reason: &str) {
         if self.pending.is_empty() {
-            self.now(at, State::Working, reason);
+            self.set_state(at, CliState::Working, reason);
         }
     }
 
     fn after_answer(&mut self, at: Timestamp, reason: &str) {
-        let state = if self.pending.is_empty() { State::Working } else { State::WaitingApproval(self.ask()) };
-        self.now(at, state, reason);
+        let state = if self.pending.is_empty() {
+            CliState::Working
+        } else {
+            CliState::WaitingApproval(self.pending_request())
+        };
+        self.set_state(at, state, reason);
     }
 
     /// A state that goes on keeps its beginning.
-    fn now(&mut self, at: Timestamp, state: State, reason: &str) {
-        let since = match &self.heard {
-            Some(heard) if heard.state == state => heard.since,
+    fn set_state(&mut self, at: Timestamp, state: CliState, reason: &str) {
+        let since = match &self.reported {
+            Some(reported) if reported.state == state => reported.since,
             _ => at,
         };
-        self.heard = Some(Heard { state, since, reason: reason.to_owned() });
+        self.reported = Some(ReportedState { state, since, reason: reason.to_owned() });
     }
 
-    fn ask(&self) -> Ask {
+    fn pending_request(&self) -> ApprovalRequest {
         match self.pending.as_slice() {
-            [pending] => pending.deed.ask(),
-            [] => Ask::unreadable(AskKind::Other, "the CLI does not say what it is"),
-            _ => Ask::unreadable(AskKind::Other, "several approvals are asked at once"),
+            [pending] => pending.action.approval_request(),
+            [] => ApprovalRequest::unreadable(ApprovalKind::Other, "the CLI does not say what it is"),
+            _ => ApprovalRequest::unreadable(ApprovalKind::Other, "several approvals are asked at once"),
         }
     }
 }
 
-impl Deed {
-    /// The approval of this deed. Keys are the business of the screen.
-    pub fn ask(&self) -> Ask {
+impl ToolAction {
+    /// The approval of this action. Keys are the business of the screen.
+    pub fn approval_request(&self) -> ApprovalRequest {
         let (kind, subject) = match self {
-            Self::Command(command) => (AskKind::Command, AskSubject::Command(command.clone())),
+            Self::Command(command) => (ApprovalKind::Command, ApprovalSubject::Command(command.clone())),
             Self::Edit(files) => match files.as_slice() {
-                [file] => (AskKind::Edit, AskSubject::File(file.clone())),
-                _ => (AskKind::Edit, AskSubject::Unreadable("it changes several files")),
+                [file] => (ApprovalKind::Edit, ApprovalSubject::File(file.clone())),
+                _ => (ApprovalKind::Edit, ApprovalSubject::Unreadable("it changes several files")),
             },
             Self::Question | Self::Other(_) => {
-                (AskKind::Other, AskSubject::Unreadable("it is neither a command nor an edit"))
+                (ApprovalKind::Other, ApprovalSubject::Unreadable("it is neither a command nor an edit"))
             }
         };
-        Ask { kind, subject, keys: None }
+        ApprovalRequest { kind, subject, keys: None }
     }
 }

@@ -21,7 +21,7 @@ pub enum Colour {
 
 /// How a letter was drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Style {
+pub struct CellStyle {
     pub fore: Colour,
     pub back: Colour,
     pub bold: bool,
@@ -31,13 +31,13 @@ pub struct Style {
 
 /// One row, without the blanks at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Row {
+pub struct ScreenRow {
     text: String,
     /// One for each letter of the text.
-    styles: Vec<Style>,
+    styles: Vec<CellStyle>,
 }
 
-impl Row {
+impl ScreenRow {
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -57,12 +57,12 @@ impl Row {
     }
 
     /// How the letters from column `from` on were drawn, blanks left out.
-    pub fn styles_from(&self, from: usize) -> impl Iterator<Item = Style> {
+    pub fn styles_from(&self, from: usize) -> impl Iterator<Item = CellStyle> {
         let drawn = self.text.chars().zip(&self.styles).skip(from);
         drawn.filter(|(letter, _)| !letter.is_whitespace()).map(|(_, style)| *style)
     }
 
-    fn push(&mut self, letter: char, style: Style) {
+    fn push(&mut self, letter: char, style: CellStyle) {
         self.text.push(letter);
         self.styles.push(style);
     }
@@ -77,15 +77,15 @@ impl Row {
 /// What a pane showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Screen {
-    rows: Vec<Row>,
+    rows: Vec<ScreenRow>,
     styled: bool,
 }
 
 impl Screen {
     pub fn parse(text: &str) -> Self {
         let mut screen = Self::default();
-        let mut row = Row::default();
-        let mut style = Style::default();
+        let mut row = ScreenRow::default();
+        let mut style = CellStyle::default();
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
             match letter {
@@ -103,7 +103,7 @@ impl Screen {
     }
 
     /// From the top to the last row that shows something.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[ScreenRow] {
         &self.rows
     }
 
@@ -122,13 +122,14 @@ impl Screen {
         let last = self.rows.last()?.text();
         let column = last[..last.rfind(mark)?].chars().count();
         let edge = column.checked_sub(SIDEBAR_GAP).filter(|edge| *edge >= NARROWEST)?;
-        let is_apart = |row: &Row| row.text.chars().skip(edge).take(SIDEBAR_GAP).all(|letter| letter == ' ');
+        let is_apart =
+            |row: &ScreenRow| row.text.chars().skip(edge).take(SIDEBAR_GAP).all(|letter| letter == ' ');
         if !self.rows.iter().all(is_apart) {
             return None;
         }
-        let cut = |row: &Row| {
+        let cut = |row: &ScreenRow| {
             let text = row.text.chars().take(edge).collect();
-            Row { text, styles: row.styles.iter().take(edge).copied().collect() }.trimmed()
+            ScreenRow { text, styles: row.styles.iter().take(edge).copied().collect() }.trimmed()
         };
         Some(Self { rows: self.rows.iter().map(cut).collect(), styled: self.styled })
     }
@@ -136,7 +137,7 @@ impl Screen {
     /// The last rows as plain text, for people.
     pub fn tail(&self, rows: usize) -> String {
         let from = self.rows.len().saturating_sub(rows);
-        self.rows[from..].iter().map(Row::text).collect::<Vec<_>>().join("\n")
+        self.rows[from..].iter().map(ScreenRow::text).collect::<Vec<_>>().join("\n")
     }
 
     /// All letters and digits, as they follow each other: the same however the text was wrapped or framed.
@@ -146,7 +147,7 @@ impl Screen {
 }
 
 /// Reads what follows an ESC. Says whether it was about style.
-fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut Style) -> bool {
+fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut CellStyle) -> bool {
     match letters.next() {
         Some('[') => {
             let mut parameters = String::new();
@@ -185,7 +186,7 @@ fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut Style) -> bool {
     }
 }
 
-impl Style {
+impl CellStyle {
     fn apply(&mut self, parameters: &str) {
         let mut numbers =
             parameters.split([';', ':']).map(|number| number.parse::<u16>().unwrap_or_default());
@@ -235,15 +236,15 @@ mod tests {
     fn what_stands_at_the_side_is_left_out_unless_something_reaches_into_it() {
         let row = |left: &str, right: &str| format!("{left:80}  {right}\n");
         let text = |rows: &[String]| {
-            let left = Screen::parse(&rows.concat()).left_of("• Mark ")?;
+            let left = Screen::parse(&rows.concat()).left_of("• WorkMark ")?;
             Some(left.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>())
         };
-        let last = row("  footer", "• Mark 1.2");
+        let last = row("  footer", "• WorkMark 1.2");
         let rows = [row("$ ls", "Context"), row("", ""), last.clone()];
         assert_eq!(text(&rows).unwrap(), ["$ ls", "", "  footer"]);
         let over = [row(&format!("$ ls {} && rm", "x".repeat(80)), ""), last];
         assert_eq!(text(&over), None);
-        assert_eq!(text(&["a • Mark 1\n".to_owned()]), None, "there is no room for a side");
+        assert_eq!(text(&["a • WorkMark 1\n".to_owned()]), None, "there is no room for a side");
         assert_eq!(text(&[]), None);
     }
 
@@ -252,10 +253,10 @@ mod tests {
         let screen = Screen::parse("\u{1b}[38;5;246ma\nb\u{1b}[0;1mc\u{1b}[39;48;2;1;2;3md\n\n");
         assert!(screen.is_styled());
         let styles = |row: usize| screen.rows()[row].styles_from(0).collect::<Vec<_>>();
-        let grey = Style { fore: Colour::Indexed(246), ..Style::default() };
-        let bold = Style { bold: true, ..Style::default() };
+        let grey = CellStyle { fore: Colour::Indexed(246), ..CellStyle::default() };
+        let bold = CellStyle { bold: true, ..CellStyle::default() };
         assert_eq!(styles(0), [grey]);
-        assert_eq!(styles(1), [grey, bold, Style { back: Colour::Rgb(1, 2, 3), ..bold }]);
+        assert_eq!(styles(1), [grey, bold, CellStyle { back: Colour::Rgb(1, 2, 3), ..bold }]);
         assert_eq!(screen.rows().len(), 2);
     }
 

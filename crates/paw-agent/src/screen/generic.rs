@@ -1,10 +1,10 @@
 //! Screens of CLIs that we have no rules for. Nothing here ever reads a command.
 
-use super::cells::{Row, Screen};
-use super::prompt::Ask;
-use super::read::{Reading, lists_choices, looks_like_shell};
-use super::rules::AskKind;
-use crate::state::State;
+use super::cells::{Screen, ScreenRow};
+use super::prompt::ApprovalRequest;
+use super::read::{ScreenReading, lists_choices, looks_like_shell};
+use super::rules::ApprovalKind;
+use crate::state::CliState;
 
 /// What ends a question in most CLIs.
 const QUESTIONS: [&str; 10] = [
@@ -24,31 +24,31 @@ const CURSORS: [char; 5] = ['>', '❯', '›', '»', '▌'];
 /// How far from the end of a screen something under way is drawn.
 const NEAR: usize = 6;
 
-pub(super) fn read(screen: &Screen) -> Reading {
+pub(super) fn read(screen: &Screen) -> ScreenReading {
     let Some(last) = screen.rows().last() else {
-        return Reading::new(State::Starting, "the screen is empty");
+        return ScreenReading::new(CliState::Starting, "the screen is empty");
     };
-    let tail: Vec<&Row> = screen.rows().iter().rev().filter(|row| !row.is_blank()).take(NEAR).collect();
+    let tail: Vec<&ScreenRow> = screen.rows().iter().rev().filter(|row| !row.is_blank()).take(NEAR).collect();
     let says = |words: &&str| tail.iter().any(|row| row.text().to_lowercase().contains(*words));
     if let Some(words) = QUESTIONS.iter().find(|words| says(words)) {
-        let ask = Ask::unreadable(AskKind::Other, "the screens of this CLI are not known");
-        return Reading::new(State::WaitingApproval(ask), format!("the screen says '{words}'"));
+        let ask = ApprovalRequest::unreadable(ApprovalKind::Other, "the screens of this CLI are not known");
+        return ScreenReading::new(CliState::WaitingApproval(ask), format!("the screen says '{words}'"));
     }
     if lists_choices(screen) {
-        return Reading::new(State::WaitingInput, "the screen shows a list of choices");
+        return ScreenReading::new(CliState::WaitingInput, "the screen shows a list of choices");
     }
     if let Some(words) = WORK.iter().find(|words| says(words)) {
-        return Reading::new(State::Working, format!("the screen says '{words}'"));
+        return ScreenReading::new(CliState::Working, format!("the screen says '{words}'"));
     }
     if looks_like_shell(last.text()) {
-        return Reading::new(State::Exited, "the last row looks like a shell's prompt");
+        return ScreenReading::new(CliState::Exited, "the last row looks like a shell's prompt");
     }
     match tail.iter().find_map(|row| typed(row.text())) {
         Some(typed) => {
-            let reading = Reading::new(State::Idle, "a row near the end begins like an input");
-            Reading { typed: Some(typed), ..reading }
+            let reading = ScreenReading::new(CliState::Idle, "a row near the end begins like an input");
+            ScreenReading { typed: Some(typed), ..reading }
         }
-        None => Reading::new(State::Unknown, "nothing on this screen is known"),
+        None => ScreenReading::new(CliState::Unknown, "nothing on this screen is known"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Finding the place where prompts are typed, and what stands in it.
 
-use super::cells::{Row, Screen};
+use super::cells::{Screen, ScreenRow};
 use super::pattern::choice;
-use super::rules::{Input, Mark, MarkPlace, Rules};
+use super::rules::{InputRule, MarkPosition, ScreenRules, WorkMark};
 
 /// The input of a CLI on its screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub(super) struct Found {
 /// How many rows a CLI may keep below its input.
 const BELOW: usize = 4;
 
-pub(super) fn find(screen: &Screen, rules: &Rules) -> Option<Found> {
+pub(super) fn find(screen: &Screen, rules: &ScreenRules) -> Option<Found> {
     let mut found = match &rules.input {
-        Input::Ruled { cursor } => ruled(screen, *cursor),
-        Input::Cursor { cursor, below } => after_cursor(screen, cursor, *below),
-        Input::Block { edge, under } => block(screen, *edge, under),
-        Input::LastRow { prompt } => last_row(screen, prompt),
+        InputRule::Ruled { cursor } => ruled(screen, *cursor),
+        InputRule::Cursor { cursor, below } => after_cursor(screen, cursor, *below),
+        InputRule::Block { edge, under } => block(screen, *edge, under),
+        InputRule::LastRow { prompt } => last_row(screen, prompt),
     }?;
     if rules.hints.iter().any(|hint| found.typed.starts_with(hint)) {
         found.typed.clear();
@@ -30,28 +30,28 @@ pub(super) fn find(screen: &Screen, rules: &Rules) -> Option<Found> {
 }
 
 impl Found {
-    pub(super) fn shows(&self, screen: &Screen, mark: &Mark) -> bool {
+    pub(super) fn shows(&self, screen: &Screen, mark: &WorkMark) -> bool {
         let rows = screen.rows();
         match mark.place {
-            MarkPlace::Under => rows[self.rows.1..].iter().any(|row| row.text().contains(mark.text)),
-            MarkPlace::Over => self.above(screen).take(2).any(|row| row.text().contains(mark.text)),
-            MarkPlace::Last => false,
+            MarkPosition::Under => rows[self.rows.1..].iter().any(|row| row.text().contains(mark.text)),
+            MarkPosition::Over => self.above(screen).take(2).any(|row| row.text().contains(mark.text)),
+            MarkPosition::Last => false,
         }
     }
 
     /// The last row of the screen, where it is not part of the input.
     pub(super) fn last_below<'a>(&self, screen: &'a Screen) -> Option<&'a str> {
-        screen.rows()[self.rows.1..].last().map(Row::text)
+        screen.rows()[self.rows.1..].last().map(ScreenRow::text)
     }
 
     /// The rows above it that show something, from the nearest on.
-    pub(super) fn above<'a>(&self, screen: &'a Screen) -> impl Iterator<Item = &'a Row> {
+    pub(super) fn above<'a>(&self, screen: &'a Screen) -> impl Iterator<Item = &'a ScreenRow> {
         screen.rows()[..self.rows.0].iter().rev().filter(|row| !row.is_blank() && !row.is_rule())
     }
 }
 
 /// The text of a row from a column on, unless the CLI has drawn it as a hint.
-fn typed(row: &Row, from: usize) -> String {
+fn typed(row: &ScreenRow, from: usize) -> String {
     let text: String = row.text().chars().skip(from).collect();
     let hint = row.styles_from(from).all(|style| style.dim);
     if hint && !text.trim().is_empty() { String::new() } else { text.trim().to_owned() }
@@ -63,9 +63,9 @@ fn join(rows: impl Iterator<Item = String>) -> String {
 
 fn ruled(screen: &Screen, cursor: char) -> Option<Found> {
     let rows = screen.rows();
-    let bottom = rows.iter().rposition(Row::is_rule)?;
+    let bottom = rows.iter().rposition(ScreenRow::is_rule)?;
     let below = rows[bottom + 1..].iter().filter(|row| !row.is_blank()).count();
-    let top = rows[..bottom].iter().rposition(Row::is_rule)?;
+    let top = rows[..bottom].iter().rposition(ScreenRow::is_rule)?;
     let first = rows.get(top + 1)?;
     if below > BELOW || top + 1 == bottom || !first.text().starts_with(cursor) {
         return None;
@@ -76,7 +76,7 @@ fn ruled(screen: &Screen, cursor: char) -> Option<Found> {
 
 fn after_cursor(screen: &Screen, cursor: &str, below: usize) -> Option<Found> {
     let rows = screen.rows();
-    let own = |row: &Row| row.is_blank() || row.indent() > 0;
+    let own = |row: &ScreenRow| row.is_blank() || row.indent() > 0;
     let first = rows.iter().rposition(|row| row.text().starts_with(cursor))?;
     let column = cursor.chars().count();
     let rest: String = rows[first].text().chars().skip(column).collect();
@@ -101,7 +101,7 @@ fn after_cursor(screen: &Screen, cursor: &str, below: usize) -> Option<Found> {
 fn block(screen: &Screen, edge: char, under: &str) -> Option<Found> {
     let rows = screen.rows();
     let bottom = rows.iter().rposition(|row| row.text().trim_start().starts_with(under))?;
-    let edged = |row: &Row| row.text().trim_start().starts_with(edge);
+    let edged = |row: &ScreenRow| row.text().trim_start().starts_with(edge);
     let top = rows[..bottom].iter().rposition(|row| !edged(row)).map_or(0, |above| above + 1);
     // An empty row, the text, an empty row, and the CLI's own one about itself.
     if bottom < top + 4 {

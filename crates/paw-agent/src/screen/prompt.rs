@@ -1,38 +1,38 @@
 //! Finding an approval prompt at the bottom of a screen.
 
-use super::cells::{Row, Screen};
+use super::cells::{Screen, ScreenRow};
 use super::pattern::{self, choice};
-use super::rules::{AskKind, Choices, Keys, Prompt};
+use super::rules::{ApprovalKeys, ApprovalKind, Choices, PromptRule};
 use super::subject;
 
 /// What an agent waits to have approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    pub kind: AskKind,
-    pub subject: AskSubject,
+pub struct ApprovalRequest {
+    pub kind: ApprovalKind,
+    pub subject: ApprovalSubject,
     /// What says yes to this once, where the prompt has the choices it should have.
-    pub keys: Option<Keys>,
+    pub keys: Option<ApprovalKeys>,
 }
 
 /// What exactly it is, if that could be seen whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AskSubject {
+pub enum ApprovalSubject {
     Command(String),
     File(String),
     /// Not to be guessed, because of this.
     Unreadable(&'static str),
 }
 
-impl Ask {
-    pub(crate) fn unreadable(kind: AskKind, why: &'static str) -> Self {
-        Self { kind, subject: AskSubject::Unreadable(why), keys: None }
+impl ApprovalRequest {
+    pub(crate) fn unreadable(kind: ApprovalKind, why: &'static str) -> Self {
+        Self { kind, subject: ApprovalSubject::Unreadable(why), keys: None }
     }
 
     /// The exact command, where there is one to be read.
     pub fn command(&self) -> Option<&str> {
         match &self.subject {
-            AskSubject::Command(command) => Some(command),
-            AskSubject::File(_) | AskSubject::Unreadable(_) => None,
+            ApprovalSubject::Command(command) => Some(command),
+            ApprovalSubject::File(_) | ApprovalSubject::Unreadable(_) => None,
         }
     }
 }
@@ -52,13 +52,13 @@ impl<'a> Place<'a> {
         inside(self.screen.rows().get(row)?, self.edges)
     }
 
-    pub(super) fn row(&self, row: usize) -> Option<&'a Row> {
+    pub(super) fn row(&self, row: usize) -> Option<&'a ScreenRow> {
         self.screen.rows().get(row)
     }
 }
 
 /// The prompt at the bottom of the screen that has this form, if there is one.
-pub(super) fn find(screen: &Screen, prompt: &Prompt) -> Option<Ask> {
+pub(super) fn find(screen: &Screen, prompt: &PromptRule) -> Option<ApprovalRequest> {
     let rows = screen.rows();
     let mut end = rows.len();
     if end > 0 && prompt.footers.iter().any(|footer| rows[end - 1].text().starts_with(footer)) {
@@ -71,14 +71,14 @@ pub(super) fn find(screen: &Screen, prompt: &Prompt) -> Option<Ask> {
     let question = find_question(screen, prompt, &chosen)?;
     let place = Place { screen, edges: prompt.edges, question, choices: chosen.first_row };
     let subject = match chosen.complaint {
-        Some(complaint) => AskSubject::Unreadable(complaint),
+        Some(complaint) => ApprovalSubject::Unreadable(complaint),
         None => subject::read(&place, prompt),
     };
     let keys = chosen.yes.then_some(prompt.keys).filter(|keys| !keys.is_empty());
-    Some(Ask { kind: prompt.kind, subject, keys })
+    Some(ApprovalRequest { kind: prompt.kind, subject, keys })
 }
 
-fn inside<'a>(row: &'a Row, edges: (&str, &str)) -> Option<&'a str> {
+fn inside<'a>(row: &'a ScreenRow, edges: (&str, &str)) -> Option<&'a str> {
     let text = row.text();
     if edges.0.is_empty() {
         return Some(text);
@@ -95,7 +95,7 @@ struct Chosen {
     complaint: Option<&'static str>,
 }
 
-fn choices(screen: &Screen, prompt: &Prompt, end: usize) -> Option<Chosen> {
+fn choices(screen: &Screen, prompt: &PromptRule, end: usize) -> Option<Chosen> {
     let rows = screen.rows();
     match &prompt.choices {
         Choices::InQuestion => {
@@ -128,7 +128,12 @@ struct Numbered<'a> {
 }
 
 /// The list that ends above row `end`. One of its choices has to be pointed at.
-fn numbered<'a>(rows: &'a [Row], edges: (&str, &str), cursor: char, end: usize) -> Option<Numbered<'a>> {
+fn numbered<'a>(
+    rows: &'a [ScreenRow],
+    edges: (&str, &str),
+    cursor: char,
+    end: usize,
+) -> Option<Numbered<'a>> {
     let (mut total, mut expected, mut pointed) = (0, None, false);
     for row in (0..end).rev() {
         let text = inside(&rows[row], edges)?;
@@ -153,7 +158,7 @@ fn numbered<'a>(rows: &'a [Row], edges: (&str, &str), cursor: char, end: usize) 
 }
 
 /// Whether the first of the buttons alone is drawn on a background of its own.
-fn first_is_chosen(row: &Row, labels: &[&str]) -> bool {
+fn first_is_chosen(row: &ScreenRow, labels: &[&str]) -> bool {
     let backs: Vec<_> = labels
         .iter()
         .filter_map(|label| {
@@ -170,7 +175,7 @@ fn first_is_chosen(row: &Row, labels: &[&str]) -> bool {
     }
 }
 
-fn find_question(screen: &Screen, prompt: &Prompt, chosen: &Chosen) -> Option<usize> {
+fn find_question(screen: &Screen, prompt: &PromptRule, chosen: &Chosen) -> Option<usize> {
     let rows = screen.rows();
     for row in (0..chosen.first_row).rev() {
         let text = inside(&rows[row], prompt.edges)?;

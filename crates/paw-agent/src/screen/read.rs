@@ -1,16 +1,16 @@
 //! What a screen shows: the state of the agent behind it, and on what grounds.
 
-use super::cells::{Row, Screen};
+use super::cells::{Screen, ScreenRow};
 use super::input;
 use super::pattern::choice;
-use super::prompt::{self, Ask, AskSubject};
-use super::rules::{Dialog, DialogKind, Limit, MarkPlace, Rules};
-use crate::state::State;
+use super::prompt::{self, ApprovalRequest, ApprovalSubject};
+use super::rules::{DialogKind, DialogRule, LimitRule, MarkPosition, ScreenRules};
+use crate::state::CliState;
 
 /// What a screen shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    pub state: State,
+pub struct ScreenReading {
+    pub state: CliState,
     /// Why we think so, for people.
     pub reason: String,
     /// The CLI asks this before it begins.
@@ -19,27 +19,27 @@ pub struct Reading {
     pub typed: Option<String>,
 }
 
-impl Reading {
-    pub(super) fn new(state: State, reason: impl Into<String>) -> Self {
+impl ScreenReading {
+    pub(super) fn new(state: CliState, reason: impl Into<String>) -> Self {
         Self { state, reason: reason.into(), dialog: None, typed: None }
     }
 }
 
 /// Reads a screen by the rules of its CLI.
-pub(super) fn read(rules: &Rules, screen: &Screen) -> Reading {
+pub(super) fn read(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     if let Some(ask) = rules.prompts.iter().find_map(|form| prompt::find(screen, form)) {
         let ask = best(rules, screen, ask);
         let reason = reason_of(&ask);
-        return Reading::new(State::WaitingApproval(ask), reason);
+        return ScreenReading::new(CliState::WaitingApproval(ask), reason);
     }
     if let Some(dialog) = rules.dialogs.iter().find(|dialog| shows_dialog(screen, dialog)) {
-        let mut reading = Reading::new(State::WaitingInput, format!("the CLI asks {}", dialog.kind));
+        let mut reading = ScreenReading::new(CliState::WaitingInput, format!("the CLI asks {}", dialog.kind));
         reading.dialog = Some(dialog.kind);
         return reading;
     }
     let last = screen.rows().last().map(|row| row.text().trim_start()).unwrap_or_default();
     if rules.questions.iter().any(|question| last.starts_with(question)) {
-        return Reading::new(State::WaitingInput, "the agent asks a question with several answers");
+        return ScreenReading::new(CliState::WaitingInput, "the agent asks a question with several answers");
     }
     if let Some(reading) = read_input(rules, screen) {
         return reading;
@@ -48,23 +48,27 @@ pub(super) fn read(rules: &Rules, screen: &Screen) -> Reading {
 }
 
 /// Forms may look alike from below; the one that could be read is the right one.
-fn best(rules: &Rules, screen: &Screen, first: Ask) -> Ask {
-    let readable = |ask: &Ask| !matches!(ask.subject, AskSubject::Unreadable(_));
+fn best(rules: &ScreenRules, screen: &Screen, first: ApprovalRequest) -> ApprovalRequest {
+    let readable = |ask: &ApprovalRequest| !matches!(ask.subject, ApprovalSubject::Unreadable(_));
     if readable(&first) {
         return first;
     }
     rules.prompts.iter().filter_map(|form| prompt::find(screen, form)).find(readable).unwrap_or(first)
 }
 
-fn reason_of(ask: &Ask) -> String {
+fn reason_of(ask: &ApprovalRequest) -> String {
     match &ask.subject {
-        AskSubject::Command(_) | AskSubject::File(_) => format!("the CLI asks to approve {}", ask.kind),
-        AskSubject::Unreadable(why) => format!("the CLI asks to approve {}; not readable: {why}", ask.kind),
+        ApprovalSubject::Command(_) | ApprovalSubject::File(_) => {
+            format!("the CLI asks to approve {}", ask.kind)
+        }
+        ApprovalSubject::Unreadable(why) => {
+            format!("the CLI asks to approve {}; not readable: {why}", ask.kind)
+        }
     }
 }
 
 /// Its rows in their order, the last of them at the bottom.
-fn shows_dialog(screen: &Screen, dialog: &Dialog) -> bool {
+fn shows_dialog(screen: &Screen, dialog: &DialogRule) -> bool {
     let drawn = |letter: char| letter.is_whitespace() || ['❯', '›', '●', '│', '>'].contains(&letter);
     let mut rows = screen.rows().iter().rev().map(|row| row.text().trim_start_matches(drawn));
     let Some((last, before)) = dialog.rows.split_last() else { return false };
@@ -72,29 +76,29 @@ fn shows_dialog(screen: &Screen, dialog: &Dialog) -> bool {
         && before.iter().rev().all(|mark| rows.any(|row| row.starts_with(mark)))
 }
 
-fn read_input(rules: &Rules, screen: &Screen) -> Option<Reading> {
+fn read_input(rules: &ScreenRules, screen: &Screen) -> Option<ScreenReading> {
     let found = input::find(screen, rules)?;
     if found.last_below(screen).is_some_and(looks_like_shell) {
-        return Some(Reading::new(State::Exited, "a shell's prompt stands below the input"));
+        return Some(ScreenReading::new(CliState::Exited, "a shell's prompt stands below the input"));
     }
     let working = rules.working.iter().find(|mark| found.shows(screen, mark));
     let (state, reason) = if let Some(mark) = working {
-        (State::Working, format!("the screen says '{}'", mark.text))
+        (CliState::Working, format!("the screen says '{}'", mark.text))
     } else if let Some((row, resets)) = limit(rules.limits, &found, screen) {
-        (State::RateLimited { resets }, format!("the screen says '{row}'"))
+        (CliState::RateLimited { resets }, format!("the screen says '{row}'"))
     } else if found.typed.is_empty() {
-        (State::Idle, "the input is empty and nothing is under way".to_owned())
+        (CliState::Idle, "the input is empty and nothing is under way".to_owned())
     } else {
-        (State::Idle, "something is typed and not sent".to_owned())
+        (CliState::Idle, "something is typed and not sent".to_owned())
     };
     let typed = Some(found.typed);
-    Some(Reading { typed, ..Reading::new(state, reason) })
+    Some(ScreenReading { typed, ..ScreenReading::new(state, reason) })
 }
 
 /// Words about a limit, only in the last rows above the input and only where the CLI itself begins a row. Words from
 /// before the last prompt are about the one before it.
-fn limit(limits: &[Limit], found: &input::Found, screen: &Screen) -> Option<(String, Option<String>)> {
-    let is_prompt = |row: &&Row| row.text().trim_start().starts_with(['>', '❯', '›']);
+fn limit(limits: &[LimitRule], found: &input::Found, screen: &Screen) -> Option<(String, Option<String>)> {
+    let is_prompt = |row: &&ScreenRow| row.text().trim_start().starts_with(['>', '❯', '›']);
     found.above(screen).take(4).take_while(|row| !is_prompt(row)).find_map(|row| {
         let text = row.text().trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
         let limit = limits.iter().find(|limit| text.starts_with(limit.row))?;
@@ -104,27 +108,28 @@ fn limit(limits: &[Limit], found: &input::Found, screen: &Screen) -> Option<(Str
     })
 }
 
-fn without_input(rules: &Rules, screen: &Screen) -> Reading {
+fn without_input(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     let Some(last) = screen.rows().last() else {
-        return Reading::new(State::Starting, "the screen is empty");
+        return ScreenReading::new(CliState::Starting, "the screen is empty");
     };
     let shown = |words: &&&str| screen.rows().iter().any(|row| row.text().starts_with(**words));
     if let Some(words) = rules.endings.iter().find(shown) {
-        return Reading::new(State::Exited, format!("the screen says '{}'", words.trim()));
+        return ScreenReading::new(CliState::Exited, format!("the screen says '{}'", words.trim()));
     }
     if looks_like_shell(last.text()) {
-        return Reading::new(State::Exited, "the last row looks like a shell's prompt");
+        return ScreenReading::new(CliState::Exited, "the last row looks like a shell's prompt");
     }
     let at_work = |text: &str| last.text().contains(text);
-    if let Some(mark) = rules.working.iter().find(|mark| mark.place == MarkPlace::Last && at_work(mark.text))
+    if let Some(mark) =
+        rules.working.iter().find(|mark| mark.place == MarkPosition::Last && at_work(mark.text))
     {
-        return Reading::new(State::Working, format!("the screen says '{}'", mark.text.trim()));
+        return ScreenReading::new(CliState::Working, format!("the screen says '{}'", mark.text.trim()));
     }
     let banner = |words: &&&str| screen.rows().iter().take(10).any(|row| row.text().contains(**words));
     if rules.banner.iter().any(|words| banner(&words)) && !lists_choices(screen) {
-        return Reading::new(State::Starting, "its name is shown, an input is not");
+        return ScreenReading::new(CliState::Starting, "its name is shown, an input is not");
     }
-    Reading::new(State::Unknown, "nothing on this screen is known")
+    ScreenReading::new(CliState::Unknown, "nothing on this screen is known")
 }
 
 /// Somebody else's list of choices.

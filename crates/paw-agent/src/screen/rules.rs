@@ -7,20 +7,20 @@ use std::fmt;
 
 /// The screen of one CLI.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ScreenRules {
     /// The versions whose screens these rules were made from.
     pub versions: &'static [&'static str],
     /// Words that are there from the start, before the CLI can do anything.
     pub banner: &'static [&'static str],
-    pub dialogs: &'static [Dialog],
-    pub prompts: &'static [Prompt],
+    pub dialogs: &'static [DialogRule],
+    pub prompts: &'static [PromptRule],
     /// Rows that end a list from which the person has to choose.
     pub questions: &'static [&'static str],
-    pub input: Input,
+    pub input: InputRule,
     /// What an empty input says of itself, by how it begins.
     pub hints: &'static [&'static str],
-    pub working: &'static [Mark],
-    pub limits: &'static [Limit],
+    pub working: &'static [WorkMark],
+    pub limits: &'static [LimitRule],
     /// Rows that a CLI prints when it cannot start or continue.
     pub endings: &'static [&'static str],
     /// Text in the last row of a column of facts at the right, if the CLI draws one. It is cut off before reading.
@@ -56,21 +56,21 @@ impl fmt::Display for DialogKind {
 
 /// A dialog, by the beginnings of some of its rows in their order. The last of them is the last row of the screen.
 #[derive(Debug)]
-pub struct Dialog {
+pub struct DialogRule {
     pub kind: DialogKind,
     pub rows: &'static [&'static str],
 }
 
 /// What is to be approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskKind {
+pub enum ApprovalKind {
     Command,
     Edit,
     Fetch,
     Other,
 }
 
-impl fmt::Display for AskKind {
+impl fmt::Display for ApprovalKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Command => "a command",
@@ -82,12 +82,12 @@ impl fmt::Display for AskKind {
 }
 
 /// The keys, as tmux names them, that say yes to exactly one thing once.
-pub type Keys = &'static [&'static str];
+pub type ApprovalKeys = &'static [&'static str];
 
 /// The form of one approval prompt.
 #[derive(Debug)]
-pub struct Prompt {
-    pub kind: AskKind,
+pub struct PromptRule {
+    pub kind: ApprovalKind,
     /// What stands at both ends of each row and is not part of it.
     pub edges: (&'static str, &'static str),
     /// The whole row of the question; a `*` stands for anything.
@@ -97,9 +97,9 @@ pub struct Prompt {
     pub choices: Choices,
     /// What may stand below the choices, by how it begins.
     pub footers: &'static [&'static str],
-    pub subject: Subject,
+    pub subject: SubjectRule,
     /// Only ever pressed on a prompt that has the first choice it should have.
-    pub keys: Keys,
+    pub keys: ApprovalKeys,
 }
 
 #[derive(Debug)]
@@ -114,7 +114,7 @@ pub enum Choices {
 
 /// Where a prompt says what it is about.
 #[derive(Debug)]
-pub enum Subject {
+pub enum SubjectRule {
     /// Nowhere that could be trusted.
     Nowhere,
     /// Set in below a rule and a title, above the question; the model's own description follows in another colour. The
@@ -139,7 +139,7 @@ pub enum Subject {
 
 /// Where prompts are typed.
 #[derive(Debug)]
-pub enum Input {
+pub enum InputRule {
     /// Between two rules.
     Ruled { cursor: char },
     /// After a cursor in the first columns; below it only rows that begin with blanks.
@@ -152,13 +152,13 @@ pub enum Input {
 
 /// Words that mean the CLI is at work.
 #[derive(Debug)]
-pub struct Mark {
-    pub place: MarkPlace,
+pub struct WorkMark {
+    pub place: MarkPosition,
     pub text: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MarkPlace {
+pub enum MarkPosition {
     /// In the rows under the input.
     Under,
     /// In the last row or two above it.
@@ -169,7 +169,7 @@ pub enum MarkPlace {
 
 /// Words of a CLI that has used up what it may: how their row begins, and what stands before the time of the reset.
 #[derive(Debug)]
-pub struct Limit {
+pub struct LimitRule {
     pub row: &'static str,
     pub before_reset: &'static str,
 }

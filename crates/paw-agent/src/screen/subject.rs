@@ -3,10 +3,10 @@
 //! A model chooses its commands, their descriptions and the text around them. So what is read has to stand where only
 //! the CLI writes, in one row, seen twice where the screen shows it twice; anything else is for a person.
 
-use super::cells::{Colour, Row, Style};
+use super::cells::{CellStyle, Colour, ScreenRow};
 use super::pattern::capture;
-use super::prompt::{AskSubject, Place};
-use super::rules::{Prompt, Subject};
+use super::prompt::{ApprovalSubject, Place};
+use super::rules::{PromptRule, SubjectRule};
 
 const OFF_SCREEN: &str = "its beginning is not on the screen";
 const SEVERAL_ROWS: &str = "it takes more than one row, so where it was broken cannot be seen";
@@ -15,29 +15,29 @@ const LOOK_ALIKES: &str = "it has letters that can be taken for others";
 const NOT_SHOWN: &str = "the prompt does not say it in a way that could be trusted";
 const NO_COLOURS: &str = "without colours it cannot be told from other text";
 
-type Read = Result<AskSubject, &'static str>;
+type Read = Result<ApprovalSubject, &'static str>;
 
-pub(super) fn read(place: &Place<'_>, prompt: &Prompt) -> AskSubject {
+pub(super) fn read(place: &Place<'_>, prompt: &PromptRule) -> ApprovalSubject {
     let read = match &prompt.subject {
-        Subject::Nowhere => Err(NOT_SHOWN),
-        Subject::Below { title, indent, witness } => below(place, title, *indent, witness),
-        Subject::FileBelow { title } => file_below(place, title),
-        Subject::Marked { mark, witness, between } => marked(place, mark, witness, between),
-        Subject::FileMarked(mark) => only_marked(place, mark).and_then(|(_, name)| file(name)),
-        Subject::Boxed { title } => boxed(place, title),
-        Subject::FileInTitle(title) => file_in_title(place, title),
-        Subject::Reversed { after } => reversed(place, after),
-        Subject::FileAbove => file_above(place),
+        SubjectRule::Nowhere => Err(NOT_SHOWN),
+        SubjectRule::Below { title, indent, witness } => below(place, title, *indent, witness),
+        SubjectRule::FileBelow { title } => file_below(place, title),
+        SubjectRule::Marked { mark, witness, between } => marked(place, mark, witness, between),
+        SubjectRule::FileMarked(mark) => only_marked(place, mark).and_then(|(_, name)| file(name)),
+        SubjectRule::Boxed { title } => boxed(place, title),
+        SubjectRule::FileInTitle(title) => file_in_title(place, title),
+        SubjectRule::Reversed { after } => reversed(place, after),
+        SubjectRule::FileAbove => file_above(place),
     };
-    read.unwrap_or_else(AskSubject::Unreadable)
+    read.unwrap_or_else(ApprovalSubject::Unreadable)
 }
 
 fn command(text: &str) -> Read {
-    exact(text).map(|text| AskSubject::Command(text.to_owned()))
+    exact(text).map(|text| ApprovalSubject::Command(text.to_owned()))
 }
 
 fn file(text: &str) -> Read {
-    exact(text).map(|text| AskSubject::File(text.to_owned()))
+    exact(text).map(|text| ApprovalSubject::File(text.to_owned()))
 }
 
 /// Only letters that everybody reads alike.
@@ -49,14 +49,14 @@ fn exact(text: &str) -> Result<&str, &'static str> {
 
 /// The row of a title right below a rule, above the question.
 fn find_title(place: &Place<'_>, title: &str) -> Result<usize, &'static str> {
-    let rule = (0..place.question).rev().find(|row| place.row(*row).is_some_and(Row::is_rule));
+    let rule = (0..place.question).rev().find(|row| place.row(*row).is_some_and(ScreenRow::is_rule));
     let row = rule.ok_or(OFF_SCREEN)? + 1;
     if place.inside(row) == Some(title) { Ok(row) } else { Err(NOT_SHOWN) }
 }
 
 fn below(place: &Place<'_>, title: &str, indent: usize, witness: &[(&str, &str)]) -> Read {
     let title = find_title(place, title)?;
-    let rows: Vec<&Row> = (title + 1..place.question)
+    let rows: Vec<&ScreenRow> = (title + 1..place.question)
         .filter_map(|row| place.row(row))
         .skip_while(|row| row.is_blank())
         .take_while(|row| row.is_blank() || row.indent() >= indent)
@@ -64,7 +64,9 @@ fn below(place: &Place<'_>, title: &str, indent: usize, witness: &[(&str, &str)]
     let used = rows.iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
     let (first, rest) = rows[..used].split_first().ok_or(NOT_SHOWN)?;
     if place.screen.is_styled() {
-        let same = |row: &&Row| row.is_blank() || row.styles_from(0).any(|style| style == Style::default());
+        let same = |row: &&ScreenRow| {
+            row.is_blank() || row.styles_from(0).any(|style| style == CellStyle::default())
+        };
         if first.styles_from(0).any(|style| style.fore != Colour::Usual) || rest.iter().any(same) {
             return Err(SEVERAL_ROWS);
         }
@@ -83,7 +85,7 @@ fn below(place: &Place<'_>, title: &str, indent: usize, witness: &[(&str, &str)]
 
 /// The rows above `row` that show something, from the nearest on.
 fn rows_above<'a>(place: &Place<'a>, row: usize) -> impl Iterator<Item = &'a str> {
-    place.screen.rows()[..row].iter().rev().map(Row::text).filter(|text| !text.is_empty())
+    place.screen.rows()[..row].iter().rev().map(ScreenRow::text).filter(|text| !text.is_empty())
 }
 
 fn file_below(place: &Place<'_>, title: &str) -> Read {
@@ -164,7 +166,7 @@ fn reversed(place: &Place<'_>, after: &str) -> Read {
     }
     let row = |up: usize| place.question.checked_sub(up).and_then(|row| place.row(row)).ok_or(OFF_SCREEN);
     let (text, blank, before) = (row(1)?, row(2)?, row(3)?);
-    let is_reverse = |row: &Row| row.styles_from(0).all(|style| style.reverse);
+    let is_reverse = |row: &ScreenRow| row.styles_from(0).all(|style| style.reverse);
     if !is_reverse(text) || !blank.is_blank() {
         return Err(SEVERAL_ROWS);
     }

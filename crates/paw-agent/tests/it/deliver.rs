@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use paw_agent::cli;
-use paw_agent::deliver::{DeliveryError, Look, Obstacle, Patience, deliver};
+use paw_agent::deliver::{DeliveryError, DeliveryOptions, Obstacle, PaneSnapshot, deliver};
 use paw_agent::screen::DialogKind;
-use paw_agent::state::Life;
-use paw_host::tmux::{Paste, Tmux, TmuxCommand};
+use paw_agent::state::PaneProcess;
+use paw_host::tmux::{PasteMode, Tmux, TmuxCommand};
 use paw_testkit::{AgentLook, FakeAgent, Sandbox, wait_until};
 
 /// One pane on a private server that ends with the test.
@@ -32,8 +32,8 @@ impl Pane {
         Self { tmux, id }
     }
 
-    fn deliver(&self, cli: &str, text: &str, patience: Patience) -> Result<u32, DeliveryError> {
-        deliver(&self.tmux, &self.id, cli::descriptor(cli), text, patience).map(|delivered| delivered.pastes)
+    fn deliver(&self, cli: &str, text: &str, options: DeliveryOptions) -> Result<u32, DeliveryError> {
+        deliver(&self.tmux, &self.id, cli::descriptor(cli), text, options).map(|delivered| delivered.pastes)
     }
 
     fn keys(&self, keys: &[&str]) {
@@ -52,18 +52,18 @@ impl Drop for Pane {
     }
 }
 
-fn short() -> Patience {
-    Patience {
-        ready: Duration::from_millis(1200),
-        shown: Duration::from_secs(5),
+fn short() -> DeliveryOptions {
+    DeliveryOptions {
+        ready_timeout: Duration::from_millis(1200),
+        echo_timeout: Duration::from_secs(5),
         submit_delay: Duration::from_millis(50),
-        taken: Duration::from_secs(5),
-        past_limit: false,
+        accept_timeout: Duration::from_secs(5),
+        ignore_rate_limit: false,
     }
 }
 
-fn long() -> Patience {
-    Patience { ready: Duration::from_secs(30), ..short() }
+fn long() -> DeliveryOptions {
+    DeliveryOptions { ready_timeout: Duration::from_secs(30), ..short() }
 }
 
 fn happened(agent: &FakeAgent, event: &str) {
@@ -178,7 +178,8 @@ fn a_huge_prompt_arrives_whole() {
     let text: Vec<String> = (0..400).map(|n| format!("line {n}: ünïcödé – {}", "x".repeat(40))).collect();
     let text = text.join("\n");
     assert_eq!(
-        pane.deliver("claude", &text, Patience { shown: Duration::from_secs(30), ..long() }).unwrap(),
+        pane.deliver("claude", &text, DeliveryOptions { echo_timeout: Duration::from_secs(30), ..long() })
+            .unwrap(),
         1
     );
     assert_eq!(wait_until("the prompt", || agent.prompts().pop()), text);
@@ -227,18 +228,18 @@ fn a_cli_that_nobody_knows_gets_its_prompt_too() {
 fn a_paste_for_a_program_that_is_no_longer_in_front_goes_nowhere() {
     let (_sandbox, agent, pane) = start("moment", AgentLook::Claude, "");
     happened(&agent, "ready");
-    let look = Look::take(&pane.tmux, &pane.id).unwrap();
-    assert_eq!((look.program.as_str(), look.life()), ("claude", Life::Running));
+    let look = PaneSnapshot::capture(&pane.tmux, &pane.id).unwrap();
+    assert_eq!((look.program.as_str(), look.process()), ("claude", PaneProcess::Running));
     let paste = |program: &str| {
         let condition = format!("#{{==:#{{pane_current_command}},{program}}}");
-        pane.tmux.paste_if(&pane.id, &condition, b"secret", Paste::Bracketed).unwrap()
+        pane.tmux.paste_if(&pane.id, &condition, b"secret", PasteMode::Bracketed).unwrap()
     };
     assert!(!paste("codex"));
     assert!(paste("claude"));
     happened(&agent, "paste");
     assert_eq!(agent.events(), ["ready", "paste"]);
     assert_eq!(pane.tmux.run(&TmuxCommand::new("list-buffers")).unwrap(), "");
-    assert!(pane.tmux.paste_if("%1; kill-server", "1", b"x", Paste::Keys).is_err());
+    assert!(pane.tmux.paste_if("%1; kill-server", "1", b"x", PasteMode::Keys).is_err());
 }
 
 #[test]

@@ -4,21 +4,29 @@ use std::path::Path;
 
 use paw_agent::cli::{self, Cli};
 use paw_agent::detect::{CliInfo, CliSource};
-use paw_agent::headless::{self, Event as Said, Headless, OutputReader, PLAIN, Turn, TurnFacts, Unattended};
+use paw_agent::headless::{self, Headless, OutputReader, PLAIN, Turn, TurnEvent, TurnFacts, Unattended};
 use paw_agent::hooks::install::with_hooks;
-use paw_agent::hooks::{self, Deed, Event, HookEnvironment, Hooks, Install, What, settings};
+use paw_agent::hooks::{
+    self, HookEnvironment, HookEvent, HookEventKind, HookInstall, Hooks, ToolAction, settings,
+};
 use paw_agent::launch::{ApprovalFlags, command_line};
-use paw_agent::resume::{self, Resume, ResumeWords};
-use paw_agent::screen::rules::{AskKind, Choices, Input, Mark, MarkPlace, Prompt, Rules, Subject};
-use paw_agent::screen::{self, AskSubject, Screen};
-use paw_agent::state::State;
+use paw_agent::resume::{self, Resume, ResumeArguments};
+use paw_agent::screen::rules::{
+    ApprovalKind, Choices, InputRule, MarkPosition, PromptRule, ScreenRules, SubjectRule, WorkMark,
+};
+use paw_agent::screen::{self, ApprovalSubject, Screen};
+use paw_agent::state::CliState;
 use paw_core::config::Approval;
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
 
 static ROBIN: Cli = Cli {
     approval: ApprovalFlags { auto: "--trust edits", full_auto: "--trust all" },
-    resume: Some(ResumeWords { latest: &["again"], named: Some(&["--nest="]), remembers_first_prompt: true }),
+    resume: Some(ResumeArguments {
+        latest: &["again"],
+        named: Some(&["--nest="]),
+        remembers_first_prompt: true,
+    }),
     headless: Headless {
         arguments: |turn| turn.model.map(|model| format!("--brain={model}").into()).into_iter().collect(),
         reader: || Box::new(Songs::default()),
@@ -34,11 +42,11 @@ static ROBIN: Cli = Cli {
 
 static HOOKS: Hooks = Hooks {
     source: "songs",
-    install: Install::SettingsFile { path: ".robin/settings.json", events: &["Chirp"] },
+    install: HookInstall::SettingsFile { path: ".robin/settings.json", events: &["Chirp"] },
     read: |record| {
         let command = record["run"].as_str().ok_or("run")?.to_owned();
-        let what = What::ApprovalAsked { id: None, deed: Deed::Command(command) };
-        Ok(Event { conversation: "nest".to_owned(), what })
+        let kind = HookEventKind::ApprovalRequested { id: None, action: ToolAction::Command(command) };
+        Ok(HookEvent { conversation: "nest".to_owned(), kind })
     },
     shorten: |record| json!({"run": record["run"]}),
     allow: Some(|| json!({"fly": true})),
@@ -47,24 +55,24 @@ static HOOKS: Hooks = Hooks {
     command_directory: None,
 };
 
-static SCREEN: Rules = Rules {
+static SCREEN: ScreenRules = ScreenRules {
     versions: &["1"],
     banner: &["Robin"],
     dialogs: &[],
-    prompts: &[Prompt {
-        kind: AskKind::Command,
+    prompts: &[PromptRule {
+        kind: ApprovalKind::Command,
         edges: ("", ""),
         question: "May I run this? [tweet/hush]:",
         details_below: false,
         choices: Choices::InQuestion,
         footers: &[],
-        subject: Subject::Nowhere,
+        subject: SubjectRule::Nowhere,
         keys: &["t"],
     }],
     questions: &[],
-    input: Input::LastRow { prompt: "~" },
+    input: InputRule::LastRow { prompt: "~" },
     hints: &[],
-    working: &[Mark { place: MarkPlace::Last, text: "singing" }],
+    working: &[WorkMark { place: MarkPosition::Last, text: "singing" }],
     limits: &[],
     endings: &[],
     sidebar: None,
@@ -77,12 +85,12 @@ struct Songs {
 }
 
 impl OutputReader for Songs {
-    fn out(&mut self, line: &str) -> Vec<Said> {
+    fn out(&mut self, line: &str) -> Vec<TurnEvent> {
         if line == "." {
             self.facts.verdict = Some(Ok(()));
             return Vec::new();
         }
-        vec![Said::Text(format!("song: {line}"))]
+        vec![TurnEvent::Text(format!("song: {line}"))]
     }
 
     fn facts(&self) -> TurnFacts {
@@ -98,24 +106,24 @@ fn an_unlisted_cli_is_launched_and_resumed_by_its_descriptor() {
         display_name: ROBIN.display_name.to_owned(),
         source: CliSource::Custom,
         path: "/opt/robin".into(),
-        named_by: None,
+        launcher: None,
     };
     let line = |approval| command_line(&ROBIN, &found, None, approval);
     let lines = [Approval::Manual, Approval::Auto, Approval::FullAuto].map(line);
     assert_eq!(lines, ["robin", "robin --trust edits", "robin --trust all"]);
-    assert_eq!(resume::words(&ROBIN, &Resume::Latest).as_deref(), Some("again"));
-    assert_eq!(resume::words(&ROBIN, &Resume::Conversation("7".into())).as_deref(), Some("--nest=7"));
+    assert_eq!(resume::arguments(&ROBIN, &Resume::Latest).as_deref(), Some("again"));
+    assert_eq!(resume::arguments(&ROBIN, &Resume::Conversation("7".into())).as_deref(), Some("--nest=7"));
     assert!(resume::can_resume(&ROBIN));
 }
 
 #[test]
 fn an_unlisted_cli_is_read_by_the_rules_of_its_descriptor() {
     let state = |text: &str| screen::read(&ROBIN, &Screen::parse(text)).state;
-    assert_eq!(state("Robin 1\n\nauto~ "), State::Idle);
-    assert_eq!(state("Robin 1\nsinging 3s"), State::Working);
-    let State::WaitingApproval(ask) = state("rm x\nMay I run this? [tweet/hush]:") else { panic!() };
-    assert_eq!((ask.kind, ask.keys), (AskKind::Command, Some(&["t"][..])));
-    assert!(matches!(ask.subject, AskSubject::Unreadable(_)));
+    assert_eq!(state("Robin 1\n\nauto~ "), CliState::Idle);
+    assert_eq!(state("Robin 1\nsinging 3s"), CliState::Working);
+    let CliState::WaitingApproval(ask) = state("rm x\nMay I run this? [tweet/hush]:") else { panic!() };
+    assert_eq!((ask.kind, ask.keys), (ApprovalKind::Command, Some(&["t"][..])));
+    assert!(matches!(ask.subject, ApprovalSubject::Unreadable(_)));
 }
 
 #[test]
@@ -127,7 +135,10 @@ fn an_unlisted_cli_is_hooked_and_heard_by_its_descriptor() {
     assert_eq!(file["hooks"]["Chirp"][0]["hooks"][0]["command"], "/opt/git-paw hook --cli robin");
     assert_eq!(settings::without_hooks(&text, &ROBIN).unwrap(), None);
     let event = hooks::parse(&ROBIN, r#"{"run": "ls", "tree": "oak"}"#).unwrap();
-    assert_eq!(event.what, What::ApprovalAsked { id: None, deed: Deed::Command("ls".into()) });
+    assert_eq!(
+        event.kind,
+        HookEventKind::ApprovalRequested { id: None, action: ToolAction::Command("ls".into()) }
+    );
     assert!(hooks::parse(&ROBIN, "{}").is_err());
     assert!(ROBIN.is_answerable());
 }
@@ -140,7 +151,7 @@ fn hooks_that_are_arguments_or_a_plugin_become_part_of_an_unlisted_clis_line() {
         let cli = Cli { hooks: Some(hooks), ..ROBIN };
         with_hooks("robin".to_owned(), &cli, &environment, Path::new("/r/.git"))
     };
-    let arguments = |is_enabled| Install::Arguments {
+    let arguments = |is_enabled| HookInstall::Arguments {
         is_enabled,
         arguments: |program| format!("--tell {}", program.display()),
     };
@@ -152,7 +163,7 @@ fn hooks_that_are_arguments_or_a_plugin_become_part_of_an_unlisted_clis_line() {
         text: |_| None,
         value: |file| file.display().to_string(),
     };
-    assert_eq!(line(Install::Plugin(plugin)), "env ROBIN=/r/.git/robin.js robin");
+    assert_eq!(line(HookInstall::Plugin(plugin)), "env ROBIN=/r/.git/robin.js robin");
 }
 
 #[test]
@@ -163,9 +174,9 @@ fn an_unlisted_cli_takes_a_headless_turn_by_its_descriptor() {
     let mut listener = headless::listener(&ROBIN);
     let mut said = Vec::new();
     let command = headless::unattended(&ROBIN, &program, &sandbox.root(), turn, Some("make test"));
-    let exit = command.stream(|stream, line| said.extend(listener.hear(stream, line))).unwrap();
-    let song = |text: &str| Said::Text(format!("song: {text}"));
+    let exit = command.stream(|stream, line| said.extend(listener.read_line(stream, line))).unwrap();
+    let song = |text: &str| TurnEvent::Text(format!("song: {text}"));
     assert_eq!(said, [song("--brain=small make test"), song("hello")]);
-    assert!(listener.conclude(exit).ok);
+    assert!(listener.finish(exit).ok);
     assert!(PLAIN.unattended.is_none(), "a CLI without restrictions is not driven");
 }

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use paw_agent::cli;
-use paw_agent::hooks::{self, Deed, Event, Tracker, What};
+use paw_agent::hooks::{self, HookEvent, HookEventKind, ToolAction, Tracker};
 use paw_agent::screen::{self, Screen};
-use paw_agent::state::{Life, Sight, Source, State, conclude};
+use paw_agent::state::{CliState, PaneProcess, ScreenObservation, StateSource, infer_state};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::screens::load;
 
 /// The records of a file as they came, with their seconds since the first.
-fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, Event)> {
+fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, HookEvent)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks").join(file);
     let read = |line: &str| {
         let record: Value = serde_json::from_str(line).unwrap();
@@ -26,35 +26,35 @@ fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, Event)> {
 }
 
 fn heard(tracker: &Tracker) -> String {
-    match &tracker.heard().unwrap().state {
-        State::WaitingApproval(ask) => format!("waiting for {}", ask.command().unwrap_or("something")),
+    match &tracker.state().unwrap().state {
+        CliState::WaitingApproval(ask) => format!("waiting for {}", ask.command().unwrap_or("something")),
         state => state.to_string(),
     }
 }
 
 /// The states that a file's records lead to, each once until it changes.
-fn states(records: &[(Timestamp, Event)]) -> Vec<String> {
+fn states(records: &[(Timestamp, HookEvent)]) -> Vec<String> {
     let mut tracker = Tracker::default();
     let mut states = Vec::new();
     for (at, event) in records {
-        tracker.hear(*at, event);
+        tracker.apply(*at, event);
         states.push(heard(&tracker));
     }
     states.dedup();
     states
 }
 
-fn event(cli: &str, record: &Value) -> Event {
+fn event(cli: &str, record: &Value) -> HookEvent {
     hooks::parse(cli::descriptor(cli), &record.to_string()).unwrap()
 }
 
-fn claude(name: &str, more: &Value) -> Event {
+fn claude(name: &str, more: &Value) -> HookEvent {
     let mut record = json!({"session_id": "a", "hook_event_name": name});
     record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     event("claude", &record)
 }
 
-fn bash(name: &str, command: &str) -> Event {
+fn bash(name: &str, command: &str) -> HookEvent {
     claude(name, &json!({"tool_name": "Bash", "tool_input": {"command": command, "description": "x"}}))
 }
 
@@ -127,8 +127,8 @@ fn the_event_stream_of_opencode_is_followed() {
     let mut tracker = Tracker::default();
     let mut states = Vec::new();
     for (second, line) in (0..).zip(data) {
-        tracker.hear(at(second), &hooks::parse(cli::descriptor("opencode"), line).unwrap());
-        states.extend(tracker.heard().is_some().then(|| heard(&tracker)));
+        tracker.apply(at(second), &hooks::parse(cli::descriptor("opencode"), line).unwrap());
+        states.extend(tracker.state().is_some().then(|| heard(&tracker)));
     }
     states.dedup();
     assert_eq!(states, ["working", "waiting for cargo test", "working", "idle"]);
@@ -142,12 +142,14 @@ fn an_edit_and_a_limit_of_opencode_are_followed() {
         states(&records),
         ["idle", "working", "waiting for something", "working", "idle", "working", "rate_limited"]
     );
-    let edits = records.iter().filter_map(|(_, event)| match &event.what {
-        What::ApprovalAsked { deed, .. } => Some(deed),
+    let edits = records.iter().filter_map(|(_, event)| match &event.kind {
+        HookEventKind::ApprovalRequested { action, .. } => Some(action),
         _ => None,
     });
-    assert_eq!(edits.collect::<Vec<_>>(), [&Deed::Edit(vec!["/home/dev/repo/a".to_owned()])]);
-    let Some((_, Event { what: What::Limited { resets, .. }, .. })) = records.last() else { panic!() };
+    assert_eq!(edits.collect::<Vec<_>>(), [&ToolAction::Edit(vec!["/home/dev/repo/a".to_owned()])]);
+    let Some((_, HookEvent { kind: HookEventKind::RateLimited { resets, .. }, .. })) = records.last() else {
+        panic!()
+    };
     assert_eq!(resets.as_deref(), Some("2026-11-15T20:35:08.203Z"));
 }
 
@@ -160,18 +162,18 @@ fn opencode_follows_its_person_into_a_new_conversation_and_its_subagents_into_no
     };
     let busy = || json!({"status": {"type": "busy"}});
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &event("session.status", "a", busy()));
-    tracker.hear(at(1), &event("session.created", "child", json!({"info": {"parentID": "a"}})));
-    tracker.hear(at(2), &event("session.idle", "child", json!({})));
+    tracker.apply(at(0), &event("session.status", "a", busy()));
+    tracker.apply(at(1), &event("session.created", "child", json!({"info": {"parentID": "a"}})));
+    tracker.apply(at(2), &event("session.idle", "child", json!({})));
     assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("a"), "working"));
     let retry = json!({"status": {"type": "retry", "attempt": 1, "message": "Overloaded", "next": 1}});
-    tracker.hear(at(3), &event("session.status", "a", retry));
+    tracker.apply(at(3), &event("session.status", "a", retry));
     assert_eq!(heard(&tracker), "working", "it tries again by itself");
-    tracker.hear(at(4), &event("question.asked", "a", json!({"id": "q"})));
+    tracker.apply(at(4), &event("question.asked", "a", json!({"id": "q"})));
     assert_eq!(heard(&tracker), "waiting_input");
-    tracker.hear(at(5), &event("question.replied", "a", json!({"requestID": "q"})));
+    tracker.apply(at(5), &event("question.replied", "a", json!({"requestID": "q"})));
     assert_eq!(heard(&tracker), "working");
-    tracker.hear(at(6), &event("session.created", "b", json!({"info": {}})));
+    tracker.apply(at(6), &event("session.created", "b", json!({"info": {}})));
     assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
 }
 
@@ -180,49 +182,53 @@ fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
     let mut tracker = Tracker::default();
     let status = json!({"type": "retry", "message": "Rate limit exceeded", "next": 7_200_000});
     let told = json!({"type": "session.status", "properties": {"sessionID": "a", "status": status}});
-    tracker.hear(at(0), &event("opencode", &told));
+    tracker.apply(at(0), &event("opencode", &told));
     let block = format!("  ┃\n  ┃\n  ┃\n  ┃  Build · Fake Fake\n  ╹{}\n", "▀".repeat(60));
     let busy =
         format!("{block}   ⬝⬝■■ Rate limit exceeded [retrying in 2h attempt #1]          esc interrupt");
-    let sight =
-        Sight { reading: screen::read(cli::descriptor("opencode"), &Screen::parse(&busy)), since: at(0) };
-    assert_eq!(sight.reading.state, State::Working);
-    let known = conclude(&Life::Running, tracker.heard(), Some(&sight), at(60));
-    assert_eq!((known.state.name(), known.source), ("rate_limited", Source::Told));
+    let sight = ScreenObservation {
+        reading: screen::read(cli::descriptor("opencode"), &Screen::parse(&busy)),
+        since: at(0),
+    };
+    assert_eq!(sight.reading.state, CliState::Working);
+    let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(60));
+    assert_eq!((known.state.name(), known.source), ("rate_limited", StateSource::Hooks));
 }
 
 #[test]
 fn a_limit_that_claude_tells_of_lasts_until_it_is_told_something() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
-    tracker.hear(at(5), &claude("StopFailure", &json!({"error": "rate_limit"})));
+    tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
+    tracker.apply(at(5), &claude("StopFailure", &json!({"error": "rate_limit"})));
     let rule = "─".repeat(40);
     let shown = format!("● API Error: Request rejected (429)\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts");
-    let sight =
-        Sight { reading: screen::read(cli::descriptor("claude"), &Screen::parse(&shown)), since: at(5) };
-    assert_eq!(sight.reading.state, State::Idle);
+    let sight = ScreenObservation {
+        reading: screen::read(cli::descriptor("claude"), &Screen::parse(&shown)),
+        since: at(5),
+    };
+    assert_eq!(sight.reading.state, CliState::Idle);
     let reminder = claude("Notification", &json!({"notification_type": "idle_prompt"}));
     for second in [6, 30, 65] {
-        let known = conclude(&Life::Running, tracker.heard(), Some(&sight), at(second));
+        let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(second));
         assert_eq!(known.state.name(), "rate_limited", "{second}");
-        tracker.hear(at(second), &reminder);
+        tracker.apply(at(second), &reminder);
     }
-    tracker.hear(at(70), &claude("UserPromptSubmit", &json!({})));
+    tracker.apply(at(70), &claude("UserPromptSubmit", &json!({})));
     assert_eq!(heard(&tracker), "working");
 }
 
 #[test]
 fn a_conversation_that_the_agent_starts_itself_is_not_taken_for_the_agent() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &claude("SessionStart", &json!({"source": "startup"})));
-    tracker.hear(at(1), &bash("PreToolUse", "claude -p x"));
+    tracker.apply(at(0), &claude("SessionStart", &json!({"source": "startup"})));
+    tracker.apply(at(1), &bash("PreToolUse", "claude -p x"));
     for name in ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"] {
         let record = json!({"session_id": "nested", "hook_event_name": name, "source": "startup"});
-        tracker.hear(at(2), &event("claude", &record));
+        tracker.apply(at(2), &event("claude", &record));
         assert_eq!(heard(&tracker), "working", "{name}");
     }
     let cleared = json!({"session_id": "b", "hook_event_name": "SessionStart", "source": "clear"});
-    tracker.hear(at(3), &event("claude", &cleared));
+    tracker.apply(at(3), &event("claude", &cleared));
     assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
 }
 
@@ -230,37 +236,37 @@ fn a_conversation_that_the_agent_starts_itself_is_not_taken_for_the_agent() {
 fn a_late_reminder_does_not_bring_back_an_approval_that_was_given() {
     let reminder = claude("Notification", &json!({"notification_type": "permission_prompt"}));
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
-    tracker.hear(at(6), &reminder);
+    tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
+    tracker.apply(at(6), &reminder);
     assert_eq!(heard(&tracker), "waiting for cargo test");
-    assert_eq!(tracker.heard().unwrap().since, at(0));
-    tracker.hear(at(7), &bash("PostToolUse", "cargo test"));
-    tracker.hear(at(8), &reminder);
+    assert_eq!(tracker.state().unwrap().since, at(0));
+    tracker.apply(at(7), &bash("PostToolUse", "cargo test"));
+    tracker.apply(at(8), &reminder);
     assert_eq!(heard(&tracker), "working");
     let mut silent = Tracker::default();
-    silent.hear(at(0), &reminder);
+    silent.apply(at(0), &reminder);
     assert_eq!(heard(&silent), "waiting for something");
 }
 
 #[test]
 fn the_end_of_a_subagent_is_not_the_end_of_the_turn() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
+    tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
     for name in ["SubagentStart", "SubagentStop", "PreCompact"] {
-        tracker.hear(at(1), &claude(name, &json!({})));
+        tracker.apply(at(1), &claude(name, &json!({})));
         assert_eq!(heard(&tracker), "working", "{name}");
     }
-    tracker.hear(at(2), &claude("Stop", &json!({})));
+    tracker.apply(at(2), &claude("Stop", &json!({})));
     assert_eq!(heard(&tracker), "idle");
 }
 
 #[test]
 fn two_approvals_at_once_are_not_mixed_up() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
-    tracker.hear(at(1), &bash("PermissionRequest", "rm -rf build"));
+    tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
+    tracker.apply(at(1), &bash("PermissionRequest", "rm -rf build"));
     assert_eq!((heard(&tracker).as_str(), tracker.pending().count()), ("waiting for something", 2));
-    tracker.hear(at(2), &bash("PostToolUse", "cargo test"));
+    tracker.apply(at(2), &bash("PostToolUse", "cargo test"));
     assert_eq!(heard(&tracker), "waiting for rm -rf build");
 }
 
@@ -270,43 +276,43 @@ fn a_patch_is_an_edit_of_its_files_and_no_command() {
         "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n+*** not a file\n*** End Patch";
     let record = json!({"session_id": "a", "hook_event_name": "PermissionRequest", "tool_name": "apply_patch",
                         "tool_input": {"command": patch}});
-    let What::ApprovalAsked { deed, .. } = event("codex", &record).what else { panic!() };
-    assert_eq!(deed, Deed::Edit(vec!["a.rs".into(), "../b.rs".into()]));
+    let HookEventKind::ApprovalRequested { action, .. } = event("codex", &record).kind else { panic!() };
+    assert_eq!(action, ToolAction::Edit(vec!["a.rs".into(), "../b.rs".into()]));
 }
 
 #[test]
 fn a_turn_that_failed_says_so_and_a_limit_is_a_limit() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &claude("StopFailure", &json!({"error": "rate_limit", "error_details": "429"})));
+    tracker.apply(at(0), &claude("StopFailure", &json!({"error": "rate_limit", "error_details": "429"})));
     assert_eq!(heard(&tracker), "rate_limited");
-    tracker.hear(at(1), &claude("StopFailure", &json!({"error": "server_error"})));
+    tracker.apply(at(1), &claude("StopFailure", &json!({"error": "server_error"})));
     assert_eq!(heard(&tracker), "idle");
-    assert_eq!(tracker.heard().unwrap().reason, "its turn has failed: server_error");
+    assert_eq!(tracker.state().unwrap().reason, "its turn has failed: server_error");
 }
 
-fn sight(cli: &str, screen: &Screen, since: i64) -> Sight {
-    Sight { reading: screen::read(cli::descriptor(cli), screen), since: at(since) }
+fn sight(cli: &str, screen: &Screen, since: i64) -> ScreenObservation {
+    ScreenObservation { reading: screen::read(cli::descriptor(cli), screen), since: at(since) }
 }
 
 #[test]
 fn a_denial_that_nobody_tells_is_seen_on_the_screen_after_a_while() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &bash("PermissionRequest", "cargo build"));
+    tracker.apply(at(0), &bash("PermissionRequest", "cargo build"));
     let idle = sight("claude", &load("claude-perm-esc")[1], 10);
-    let soon = conclude(&Life::Running, tracker.heard(), Some(&idle), at(11));
-    assert_eq!((soon.state.name(), soon.source), ("waiting_approval", Source::Told));
-    let later = conclude(&Life::Running, tracker.heard(), Some(&idle), at(13));
-    assert_eq!((later.state, later.source, later.since), (State::Idle, Source::Screen, at(10)));
+    let soon = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(11));
+    assert_eq!((soon.state.name(), soon.source), ("waiting_approval", StateSource::Hooks));
+    let later = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(13));
+    assert_eq!((later.state, later.source, later.since), (CliState::Idle, StateSource::Screen, at(10)));
 }
 
 #[test]
 fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &bash("PermissionRequest", "cargo test"));
+    tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
     let known = |tracker: &Tracker, screen: &Screen| {
         let sight = sight("claude", screen, 1);
-        match conclude(&Life::Running, tracker.heard(), Some(&sight), at(9)).state {
-            State::WaitingApproval(ask) => ask,
+        match infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(9)).state {
+            CliState::WaitingApproval(ask) => ask,
             other => panic!("{other}"),
         }
     };
@@ -314,26 +320,26 @@ fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
     let ask = known(&tracker, shown);
     assert_eq!((ask.command(), ask.keys), (Some("cargo test"), Some(["1"].as_slice())));
     let mut other = Tracker::default();
-    other.hear(at(0), &bash("PermissionRequest", "cargo test --all"));
+    other.apply(at(0), &bash("PermissionRequest", "cargo test --all"));
     assert_eq!(known(&other, shown).command(), None);
     let edit = &load("claude-perm-edit")[1];
     assert_eq!(known(&tracker, edit).command(), None);
-    tracker.hear(at(2), &bash("PermissionRequest", "rm -rf build"));
+    tracker.apply(at(2), &bash("PermissionRequest", "rm -rf build"));
     assert_eq!(known(&tracker, shown).command(), Some("cargo test"));
 }
 
 #[test]
 fn a_program_that_has_ended_is_exited_whatever_was_told() {
     let mut tracker = Tracker::default();
-    tracker.hear(at(0), &claude("UserPromptSubmit", &json!({})));
+    tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
     let idle = sight("claude", &load("claude-idle")[0], 0);
-    for life in [Life::Dead, Life::Shell("zsh".into())] {
-        let known = conclude(&life, tracker.heard(), Some(&idle), at(5));
-        assert_eq!((&known.state, known.source), (&State::Exited, Source::Process));
-        let again = conclude(&life, tracker.heard(), Some(&idle), at(50)).following(Some(&known));
+    for life in [PaneProcess::Dead, PaneProcess::Shell("zsh".into())] {
+        let known = infer_state(&life, tracker.state(), Some(&idle), at(5));
+        assert_eq!((&known.state, known.source), (&CliState::Exited, StateSource::Process));
+        let again = infer_state(&life, tracker.state(), Some(&idle), at(50)).following(Some(&known));
         assert_eq!(again.since, at(5));
     }
-    assert_eq!(conclude(&Life::Running, None, None, at(0)).state, State::Unknown);
+    assert_eq!(infer_state(&PaneProcess::Running, None, None, at(0)).state, CliState::Unknown);
 }
 
 #[test]
@@ -363,13 +369,13 @@ proptest! {
             claude("Notification", &json!({"notification_type": "permission_prompt"})),
         ];
         let mut tracker = Tracker::default();
-        tracker.hear(at(0), &bash("PermissionRequest", "a"));
+        tracker.apply(at(0), &bash("PermissionRequest", "a"));
         for (second, step) in (1..).zip(steps) {
-            tracker.hear(at(second), &events[step]);
-            let waiting = matches!(tracker.heard().unwrap().state, State::WaitingApproval(_));
+            tracker.apply(at(second), &events[step]);
+            let waiting = matches!(tracker.state().unwrap().state, CliState::WaitingApproval(_));
             prop_assert_eq!(waiting, tracker.pending().count() > 0);
         }
-        tracker.hear(at(99), &claude("Stop", &json!({})));
-        prop_assert_eq!(&tracker.heard().unwrap().state, &State::Idle);
+        tracker.apply(at(99), &claude("Stop", &json!({})));
+        prop_assert_eq!(&tracker.state().unwrap().state, &CliState::Idle);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use paw_agent::cli;
-use paw_agent::hooks::Install;
+use paw_agent::hooks::HookInstall;
 use paw_host::process::{Command, find_program};
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn hand_over(followed: Option<&str>, events: &Value) -> Option<Ran> {
         told.display()
     );
     let program = sandbox.install_program("hook", &hook);
-    let Install::Plugin(plugin) = cli::find("opencode").unwrap().hooks.unwrap().install else { panic!() };
+    let HookInstall::Plugin(plugin) = cli::find("opencode").unwrap().hooks.unwrap().install else { panic!() };
     sandbox.write("plugin.mjs", &(plugin.text)(&program).unwrap());
     let driver = sandbox.write("driver.mjs", DRIVER);
     let mut command = Command::new(node).arg(driver).arg(&tree).arg(events.to_string());

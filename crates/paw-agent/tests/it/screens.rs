@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use paw_agent::cli;
-use paw_agent::screen::{self, Ask, AskSubject, Reading, Screen};
-use paw_agent::state::State;
+use paw_agent::screen::{self, ApprovalRequest, ApprovalSubject, Screen, ScreenReading};
+use paw_agent::state::CliState;
 
 /// A recorded screen: its name without its ending, the CLI, the state, and the command or file to be read in it.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
@@ -77,9 +77,9 @@ pub(crate) fn load(name: &str) -> Vec<Screen> {
         .collect()
 }
 
-fn ask(reading: &Reading) -> Option<&Ask> {
+fn ask(reading: &ScreenReading) -> Option<&ApprovalRequest> {
     match &reading.state {
-        State::WaitingApproval(ask) => Some(ask),
+        CliState::WaitingApproval(ask) => Some(ask),
         _ => None,
     }
 }
@@ -96,7 +96,7 @@ fn every_recorded_screen_is_classified_right() {
             *confusion.entry((state, reading.state.name())).or_default() += 1;
             // Aider's commands are told from other text by colour alone.
             let readable = expected.filter(|_| cli != "aider" || screen.is_styled());
-            if reading.state.name() != state || ask(&reading).and_then(Ask::command) != readable {
+            if reading.state.name() != state || ask(&reading).and_then(ApprovalRequest::command) != readable {
                 wrong.push(format!("{name} (styled: {}): {reading:?}", screen.is_styled()));
             }
         }
@@ -141,8 +141,8 @@ fn edits_name_their_file_and_prompts_the_key_that_says_yes_once() {
         let reading = screen::read(cli::descriptor(name.split('-').next().unwrap()), &screen);
         let ask = ask(&reading).unwrap();
         let shown = match &ask.subject {
-            AskSubject::File(file) => Some(file.as_str()),
-            AskSubject::Command(_) | AskSubject::Unreadable(_) => None,
+            ApprovalSubject::File(file) => Some(file.as_str()),
+            ApprovalSubject::Command(_) | ApprovalSubject::Unreadable(_) => None,
         };
         assert_eq!((shown, ask.keys), (file, Some(keys)), "{name}");
     }

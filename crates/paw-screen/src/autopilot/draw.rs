@@ -7,16 +7,16 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::rows::first_row;
-use super::state::State;
-use super::view::{Life, Run, Standing, Task, Word};
-use crate::dashboard::Look;
+use super::state::NavigatorState;
+use super::view::{RunActivity, RunView, StatusCategory, StatusLabel, TaskView};
+use crate::dashboard::Theme;
 use crate::text::{Text, wrap};
 
 /// The most lines of the log beside the list.
 const LOG: usize = 8;
 
 /// Paints the whole screen.
-pub fn draw(state: &State, frame: &mut Frame<'_>) {
+pub fn draw(state: &NavigatorState, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let (width, height) = (usize::from(screen.width), usize::from(screen.height));
     let bottom = bottom(state, width, height);
@@ -52,28 +52,28 @@ fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
     Line { spans, style: line.style, alignment: None }
 }
 
-fn head(state: &State) -> Vec<Line<'static>> {
-    let Some(picture) = &state.picture else { return vec![Line::raw(" reading the tasks …")] };
+fn head(state: &NavigatorState) -> Vec<Line<'static>> {
+    let Some(view) = &state.view else { return vec![Line::raw(" reading the tasks …")] };
     let pair =
         |name: &str, value: String| Line::from(vec![Span::styled(name.to_owned(), dim()), value.into()]);
     let tags = state.tags().len();
     let tag = state
         .shown_tag()
-        .map_or_else(|| Text::line(&picture.tag).to_string(), |tag| Text::line(&tag.name).to_string());
-    let of = if tags > 1 { format!("  ({} of {tags})", state.tag_place() + 1) } else { String::new() };
+        .map_or_else(|| Text::line(&view.tag).to_string(), |tag| Text::line(&tag.name).to_string());
+    let of = if tags > 1 { format!("  ({} of {tags})", state.tag_index() + 1) } else { String::new() };
     vec![
-        pair(" Project: ", picture.project.to_string()),
-        pair(" Branch:  ", picture.branch.to_string()),
-        pair(" Tag:     ", format!("{tag}{of}")),
+        pair(" Project: ", view.project.to_string()),
+        pair(" Branch:  ", view.branch.to_string()),
+        pair(" TagView:     ", format!("{tag}{of}")),
         Line::default(),
     ]
 }
 
-fn list(state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
-    let Some(picture) = &state.picture else { return Vec::new() };
+fn list(state: &NavigatorState, width: usize, room: usize) -> Vec<Line<'static>> {
+    let Some(view) = &state.view else { return Vec::new() };
     let rows = state.rows();
     if rows.is_empty() {
-        let why = picture.trouble.as_ref().map_or_else(
+        let why = view.trouble.as_ref().map_or_else(
             || "no tasks in this tag: git paw tasks add \"…\" makes one".to_owned(),
             ToString::to_string,
         );
@@ -86,9 +86,9 @@ fn list(state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
         lines.push(title(state, tasks));
     }
     let room = room.saturating_sub(lines.len());
-    let chosen = state.place(&rows);
-    let first = first_row(chosen, rows.len(), room);
-    for (place, row) in rows.iter().enumerate().skip(first).take(room) {
+    let selected = state.selected_index(&rows);
+    let first = first_row(selected, rows.len(), room);
+    for (index, row) in rows.iter().enumerate().skip(first).take(room) {
         let Some(task) = tasks.get(row.task) else { continue };
         let line = match row.key.subtask.and_then(|at| task.subtasks.get(at)) {
             None => task_line(state, task, state.open.contains(&row.key)),
@@ -97,13 +97,13 @@ fn list(state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
                 item(state, "     ", &subtask.id, &subtask.status, &subtask.title, here)
             }
         };
-        lines.push(if place == chosen { line.style(Modifier::REVERSED) } else { line });
+        lines.push(if index == selected { line.style(Modifier::REVERSED) } else { line });
     }
     lines
 }
 
-fn title(state: &State, tasks: &[Task]) -> Line<'static> {
-    let done = tasks.iter().filter(|task| task.status.life == Life::Done).count();
+fn title(state: &NavigatorState, tasks: &[TaskView]) -> Line<'static> {
+    let done = tasks.iter().filter(|task| task.status.category == StatusCategory::Done).count();
     let problems = state.shown_tag().map(|tag| tag.problems.as_slice()).unwrap_or_default();
     let mut spans = vec![
         Span::styled(" Tasks", Modifier::BOLD),
@@ -112,80 +112,89 @@ fn title(state: &State, tasks: &[Task]) -> Line<'static> {
     if let Some(problem) = problems.first() {
         let more =
             if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
-        spans.push(Span::styled(format!("  {problem}{more}"), paint(state.look, Color::Yellow)));
+        spans.push(Span::styled(format!("  {problem}{more}"), paint(state.theme, Color::Yellow)));
     }
     Line::from(spans)
 }
 
-fn task_line(state: &State, task: &Task, open: bool) -> Line<'static> {
+fn task_line(state: &NavigatorState, task: &TaskView, open: bool) -> Line<'static> {
     let marker = match (task.subtasks.is_empty(), open) {
         (true, _) => "   ",
-        (false, true) => pick(state.look, " ▾ ", " - "),
-        (false, false) => pick(state.look, " ▸ ", " + "),
+        (false, true) => pick(state.theme, " ▾ ", " - "),
+        (false, false) => pick(state.theme, " ▸ ", " + "),
     };
     let here = !open && runs_here(state, |run| run.task == task.id);
     item(state, marker, &task.id, &task.status, &task.title, here)
 }
 
-fn item(state: &State, marker: &str, id: &str, status: &Word, title: &Text, here: bool) -> Line<'static> {
+fn item(
+    state: &NavigatorState,
+    marker: &str,
+    id: &str,
+    status: &StatusLabel,
+    title: &Text,
+    here: bool,
+) -> Line<'static> {
     let id = Text::line(id);
     let mut spans = vec![
         Span::raw(format!("{marker}{id} ")),
-        Span::styled(format!("[{}]", status.text), life(state.look, status.life)),
+        Span::styled(format!("[{}]", status.text), category(state.theme, status.category)),
         Span::raw(format!(" {title}")),
     ];
     if here {
-        spans.insert(2, Span::styled(pick(state.look, " ◀", " <"), paint(state.look, Color::Cyan)));
+        spans.insert(2, Span::styled(pick(state.theme, " ◀", " <"), paint(state.theme, Color::Cyan)));
     }
     Line::from(spans)
 }
 
 /// Whether the run that is not over is about something of the tag that is shown.
-fn runs_here(state: &State, about: impl Fn(&Run) -> bool) -> bool {
-    let run = state.picture.as_ref().and_then(|picture| picture.run.as_ref());
+fn runs_here(state: &NavigatorState, about: impl Fn(&RunView) -> bool) -> bool {
+    let run = state.view.as_ref().and_then(|view| view.run.as_ref());
     let tag = state.shown_tag().map(|tag| tag.name.as_str());
-    run.is_some_and(|run| run.standing != Standing::Over && tag == Some(run.tag.as_str()) && about(run))
+    run.is_some_and(|run| {
+        run.activity != RunActivity::Finished && tag == Some(run.tag.as_str()) && about(run)
+    })
 }
 
-fn run(state: &State, most: usize) -> Vec<Line<'static>> {
-    let Some(picture) = &state.picture else { return Vec::new() };
-    let Some(run) = &picture.run else { return Vec::new() };
-    let (word, style) = match &run.standing {
-        Standing::Working => ("working", paint(state.look, Color::Blue)),
-        Standing::Paused { .. } => ("paused", paint(state.look, Color::Yellow)),
-        Standing::Over => (run.phase.as_str(), dim()),
+fn run(state: &NavigatorState, most: usize) -> Vec<Line<'static>> {
+    let Some(view) = &state.view else { return Vec::new() };
+    let Some(run) = &view.run else { return Vec::new() };
+    let (word, style) = match &run.activity {
+        RunActivity::Working => ("working", paint(state.theme, Color::Blue)),
+        RunActivity::Paused { .. } => ("paused", paint(state.theme, Color::Yellow)),
+        RunActivity::Finished => (run.phase.as_str(), dim()),
     };
     let task = Text::line(&run.task);
     let mut lines = vec![Line::from(vec![
-        Span::styled(format!(" Run of task {task}: "), Modifier::BOLD),
+        Span::styled(format!(" RunView of task {task}: "), Modifier::BOLD),
         Span::styled(word.to_owned(), style.add_modifier(Modifier::BOLD)),
         Span::raw(format!(", {} of {} done", run.done, run.of)),
     ])];
-    if run.standing != Standing::Over {
+    if run.activity != RunActivity::Finished {
         lines.push(Line::raw(format!("   {}", run.phase)));
     }
-    if let Standing::Paused { why } = &run.standing {
+    if let RunActivity::Paused { why } = &run.activity {
         lines.push(Line::styled(format!("   {why}"), style));
     }
     let room = LOG.min(most.saturating_sub(lines.len()));
-    let older = picture.log.len().saturating_sub(room);
-    lines.extend(picture.log.iter().skip(older).map(|line| Line::styled(format!("   {line}"), dim())));
+    let older = view.log.len().saturating_sub(room);
+    lines.extend(view.log.iter().skip(older).map(|line| Line::styled(format!("   {line}"), dim())));
     lines
 }
 
 /// What has just happened, and the keys.
-fn bottom(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
+fn bottom(state: &NavigatorState, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(notice) = &state.notice {
         let colour = if notice.alarming { Color::Red } else { Color::Yellow };
-        let style = paint(state.look, colour).add_modifier(Modifier::BOLD);
+        let style = paint(state.theme, colour).add_modifier(Modifier::BOLD);
         let wrapped = wrap(notice.text.as_str(), width.saturating_sub(2));
         lines.extend(wrapped.into_iter().take(4).map(|line| Line::styled(format!(" {line}"), style)));
     }
-    let paused = state.picture.as_ref().and_then(|picture| picture.run.as_ref());
-    let paused = paused.is_some_and(|run| matches!(run.standing, Standing::Paused { .. }));
+    let paused = state.view.as_ref().and_then(|view| view.run.as_ref());
+    let paused = paused.is_some_and(|run| matches!(run.activity, RunActivity::Paused { .. }));
     let p = if paused { "resume" } else { "pause" };
-    let arrows = pick(state.look, "[↑↓] move  [←→] tag", "[up/down] move  [left/right] tag");
+    let arrows = pick(state.theme, "[↑↓] move  [←→] tag", "[up/down] move  [left/right] tag");
     let short = format!(" [s] start  [p] {p}  [q] quit");
     let more = format!("[Enter] subtasks  {arrows}");
     if text::width(&short) + text::width(&more) + 2 <= width {
@@ -199,22 +208,22 @@ fn bottom(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn life(look: Look, life: Life) -> Style {
-    match life {
-        Life::Open => Style::new(),
-        Life::Active => paint(look, Color::Blue),
-        Life::Done => paint(look, Color::Green),
-        Life::Stuck => paint(look, Color::Yellow),
-        Life::Dropped => dim(),
+fn category(theme: Theme, category: StatusCategory) -> Style {
+    match category {
+        StatusCategory::Open => Style::new(),
+        StatusCategory::Active => paint(theme, Color::Blue),
+        StatusCategory::Done => paint(theme, Color::Green),
+        StatusCategory::Stuck => paint(theme, Color::Yellow),
+        StatusCategory::Dropped => dim(),
     }
 }
 
-fn pick(look: Look, unicode: &'static str, ascii: &'static str) -> &'static str {
-    if look.unicode { unicode } else { ascii }
+fn pick(theme: Theme, unicode: &'static str, ascii: &'static str) -> &'static str {
+    if theme.unicode { unicode } else { ascii }
 }
 
-fn paint(look: Look, colour: Color) -> Style {
-    if look.colour { Style::new().fg(colour) } else { Style::new() }
+fn paint(theme: Theme, colour: Color) -> Style {
+    if theme.colour { Style::new().fg(colour) } else { Style::new() }
 }
 
 fn dim() -> Style {

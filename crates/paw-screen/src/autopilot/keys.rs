@@ -2,15 +2,15 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::state::{Effect, Order, State};
-use super::view::{Life, Run, Standing};
+use super::state::{NavigatorCommand, NavigatorEffect, NavigatorState};
+use super::view::{RunActivity, RunView, StatusCategory};
 
 /// Rows that a page key moves.
 const PAGE: usize = 10;
 
-impl State {
+impl NavigatorState {
     /// Whether something that can be seen has changed.
-    pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
+    pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<NavigatorEffect>) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
         }
@@ -19,7 +19,7 @@ impl State {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let changed = match key.code {
             KeyCode::Char('l') if control => {
-                effects.push(Effect::Repaint);
+                effects.push(NavigatorEffect::Repaint);
                 true
             }
             KeyCode::Char('c') if control => self.leave(leaving, effects),
@@ -30,14 +30,14 @@ impl State {
             KeyCode::Enter | KeyCode::Char(' ') => self.open_or_close(),
             KeyCode::Right | KeyCode::Tab => self.turn(1),
             KeyCode::Left | KeyCode::BackTab => self.turn(self.tags().len().saturating_sub(1)),
-            code => self.move_chosen(code),
+            code => self.move_selection(code),
         };
         changed || noticed || leaving
     }
 
-    fn leave(&mut self, again: bool, effects: &mut Vec<Effect>) -> bool {
+    fn leave(&mut self, again: bool, effects: &mut Vec<NavigatorEffect>) -> bool {
         if !self.is_working() || again {
-            effects.push(Effect::Quit);
+            effects.push(NavigatorEffect::Quit);
             return false;
         }
         self.leaving = true;
@@ -46,26 +46,28 @@ impl State {
         true
     }
 
-    fn run(&self) -> Option<&Run> {
-        self.picture.as_ref()?.run.as_ref()
+    fn run(&self) -> Option<&RunView> {
+        self.view.as_ref()?.run.as_ref()
     }
 
-    fn start(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let Some((tag, task)) = self.chosen_task() else {
+    fn start(&mut self, effects: &mut Vec<NavigatorEffect>) -> bool {
+        let Some((tag, task)) = self.selected_task() else {
             self.say("there is no task to start", false);
             return true;
         };
         let (tag, id) = (tag.name.clone(), task.id.clone());
-        let closed = matches!(task.status.life, Life::Done | Life::Dropped);
+        let closed = matches!(task.status.category, StatusCategory::Done | StatusCategory::Dropped);
         let status = task.status.text.to_string();
         match self.run() {
-            Some(run) if run.standing == Standing::Working => {
+            Some(run) if run.activity == RunActivity::Working => {
                 let running = run.task.clone();
                 self.say(&format!("task {running} is running: p pauses it"), false);
             }
-            Some(Run { standing: Standing::Paused { .. }, has_branch: true, task, tag: own, .. }) => {
+            Some(RunView {
+                activity: RunActivity::Paused { .. }, has_branch: true, task, tag: own, ..
+            }) => {
                 if (own, task) == (&tag, &id) {
-                    effects.push(Effect::Order(Order::Resume));
+                    effects.push(NavigatorEffect::Command(NavigatorCommand::Resume));
                     return false;
                 }
                 let text = format!(
@@ -74,17 +76,19 @@ impl State {
                 self.say(&text, false);
             }
             _ if closed => self.say(&format!("task {id} is {status}"), false),
-            _ => effects.push(Effect::Order(Order::Start { task: id, tag })),
+            _ => effects.push(NavigatorEffect::Command(NavigatorCommand::Start { task: id, tag })),
         }
         self.notice.is_some()
     }
 
-    fn pause_or_resume(&mut self, effects: &mut Vec<Effect>) -> bool {
-        match self.run().map(|run| &run.standing) {
-            Some(Standing::Working) => effects.push(Effect::Order(Order::Pause)),
-            Some(Standing::Paused { .. }) => effects.push(Effect::Order(Order::Resume)),
-            Some(Standing::Over) | None => {
-                self.say("nothing is running: s starts the chosen task", false);
+    fn pause_or_resume(&mut self, effects: &mut Vec<NavigatorEffect>) -> bool {
+        match self.run().map(|run| &run.activity) {
+            Some(RunActivity::Working) => effects.push(NavigatorEffect::Command(NavigatorCommand::Pause)),
+            Some(RunActivity::Paused { .. }) => {
+                effects.push(NavigatorEffect::Command(NavigatorCommand::Resume))
+            }
+            Some(RunActivity::Finished) | None => {
+                self.say("nothing is running: s starts the selected task", false);
                 return true;
             }
         }
@@ -93,9 +97,9 @@ impl State {
 
     fn open_or_close(&mut self) -> bool {
         let rows = self.rows();
-        let Some(row) = rows.get(self.place(&rows)) else { return false };
+        let Some(row) = rows.get(self.selected_index(&rows)) else { return false };
         let key = row.key.of_task();
-        let none = self.chosen_task().is_none_or(|(_, task)| task.subtasks.is_empty());
+        let none = self.selected_task().is_none_or(|(_, task)| task.subtasks.is_empty());
         if none {
             self.say(
                 &format!("task {} has no subtasks: git paw tasks expand {0} makes some", key.task),
@@ -106,8 +110,8 @@ impl State {
         if !self.open.remove(&key) {
             self.open.insert(key.clone());
         }
-        self.chosen = Some(key);
-        self.keep_place();
+        self.selected = Some(key);
+        self.keep_selection();
         true
     }
 
@@ -116,14 +120,14 @@ impl State {
         if tags < 2 {
             return false;
         }
-        self.choose_tag((self.tag_place() + by) % tags);
-        self.keep_place();
+        self.select_tag((self.tag_index() + by) % tags);
+        self.keep_selection();
         true
     }
 
-    fn move_chosen(&mut self, code: KeyCode) -> bool {
+    fn move_selection(&mut self, code: KeyCode) -> bool {
         let rows = self.rows();
-        let (from, last) = (self.place(&rows), rows.len().saturating_sub(1));
+        let (from, last) = (self.selected_index(&rows), rows.len().saturating_sub(1));
         let to = match code {
             KeyCode::Up | KeyCode::Char('k') => from.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => (from + 1).min(last),
@@ -133,8 +137,8 @@ impl State {
             KeyCode::End | KeyCode::Char('G') => last,
             _ => return false,
         };
-        self.chosen = rows.get(to).map(|row| row.key.clone());
-        self.stood = to;
+        self.selected = rows.get(to).map(|row| row.key.clone());
+        self.last_index = to;
         true
     }
 }

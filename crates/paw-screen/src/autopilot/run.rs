@@ -1,21 +1,21 @@
-//! The loop that joins a terminal, pictures and whoever carries orders out. It sleeps until something happens.
+//! The loop that joins a terminal, pictures and whoever carries commands out. It sleeps until something happens.
 
 use std::io;
 
 use crossterm::event::Event as Input;
-use paw_host::signals::asked_to_end;
+use paw_host::signals::wait_for_shutdown;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt as _};
 
-use super::{Effect, Event, Order, State, draw};
-use crate::terminal::{Screen, TerminalError};
-use crate::typed::Typed;
+use super::{NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState, draw};
+use crate::terminal::{RawTerminal, TerminalError};
+use crate::terminal_input::TerminalInput;
 
 /// Why the view was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum NavigatorExit {
     /// The user closed it.
     Closed,
     /// The process was asked to end, or its terminal is gone.
@@ -24,29 +24,33 @@ pub enum End {
 
 /// What the view is joined to.
 #[derive(Debug)]
-pub struct Wires {
-    /// Pictures, and what became of orders.
-    pub news: mpsc::Receiver<Event>,
-    pub orders: mpsc::Sender<Order>,
+pub struct NavigatorChannels {
+    /// Pictures, and what became of commands.
+    pub events: mpsc::Receiver<NavigatorEvent>,
+    pub commands: mpsc::Sender<NavigatorCommand>,
 }
 
 /// The user's terminal, taken once and given back when this is dropped.
 #[derive(Debug)]
-pub struct Stage {
-    screen: Screen,
-    keys: Typed,
+pub struct NavigatorTerminal {
+    screen: RawTerminal,
+    keys: TerminalInput,
 }
 
-impl Stage {
+impl NavigatorTerminal {
     pub fn open() -> Result<Self, TerminalError> {
-        Ok(Self { screen: Screen::open()?, keys: Typed::new() })
+        Ok(Self { screen: RawTerminal::open()?, keys: TerminalInput::new() })
     }
 
     /// Shows the navigator until it is closed, the terminal is gone or a signal asks the process to end.
-    pub async fn play(&mut self, state: &mut State, wires: &mut Wires) -> Result<End, TerminalError> {
+    pub async fn run(
+        &mut self,
+        state: &mut NavigatorState,
+        wires: &mut NavigatorChannels,
+    ) -> Result<NavigatorExit, TerminalError> {
         let stop = async {
             // Without signal handlers there is still the terminal that goes away.
-            if asked_to_end().await.is_err() {
+            if wait_for_shutdown().await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
@@ -57,50 +61,54 @@ impl Stage {
 /// Runs a navigator on any terminal, with keys from anywhere.
 pub async fn run<B, K>(
     terminal: &mut Terminal<B>,
-    state: &mut State,
+    state: &mut NavigatorState,
     keys: &mut K,
-    wires: &mut Wires,
+    wires: &mut NavigatorChannels,
     stop: impl Future<Output = ()>,
-) -> Result<End, B::Error>
+) -> Result<NavigatorExit, B::Error>
 where
     B: Backend,
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
     tokio::pin!(stop);
-    let mut news_open = true;
+    let mut events_open = true;
     terminal.draw(|frame| draw(state, frame))?;
     loop {
         let event = tokio::select! {
             biased;
-            () = &mut stop => return Ok(End::Stopped),
+            () = &mut stop => return Ok(NavigatorExit::Stopped),
             key = keys.next() => match key {
-                Some(Ok(Input::Key(key))) => Event::Key(key),
-                Some(Ok(Input::Resize(..))) => Event::Resize,
+                Some(Ok(Input::Key(key))) => NavigatorEvent::Key(key),
+                Some(Ok(Input::Resize(..))) => NavigatorEvent::Resize,
                 Some(Ok(_)) => continue,
-                Some(Err(_)) | None => return Ok(End::Stopped),
+                Some(Err(_)) | None => return Ok(NavigatorExit::Stopped),
             },
-            told = wires.news.recv(), if news_open => {
-                news_open = told.is_some();
+            told = wires.events.recv(), if events_open => {
+                events_open = told.is_some();
                 let Some(event) = told else { continue };
                 event
             }
         };
         for effect in state.on_event(event) {
             match effect {
-                Effect::Redraw => {
+                NavigatorEffect::Redraw => {
                     terminal.draw(|frame| draw(state, frame))?;
                 }
-                Effect::Repaint => terminal.clear()?,
-                Effect::Order(order) => hand_over(&wires.orders, order, state),
-                Effect::Quit => return Ok(End::Closed),
+                NavigatorEffect::Repaint => terminal.clear()?,
+                NavigatorEffect::Command(command) => send_command(&wires.commands, command, state),
+                NavigatorEffect::Quit => return Ok(NavigatorExit::Closed),
             }
         }
     }
 }
 
 /// Never waits: a pane that does not answer must not freeze the screen.
-fn hand_over(orders: &mpsc::Sender<Order>, order: Order, state: &mut State) {
-    if let Err(error) = orders.try_send(order) {
+fn send_command(
+    commands: &mpsc::Sender<NavigatorCommand>,
+    command: NavigatorCommand,
+    state: &mut NavigatorState,
+) {
+    if let Err(error) = commands.try_send(command) {
         state.say(&error.to_string(), true);
     }
 }

@@ -1,7 +1,7 @@
-//! The state, painted. Every part gets its place from the plan and keeps to it.
+//! The state, painted. Every part gets its index from the plan and keeps to it.
 
 mod agents;
-mod edges;
+mod bars;
 mod lists;
 mod messages;
 pub(super) mod overlay;
@@ -12,9 +12,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
-use super::layout::{Area, Panel};
-use super::look::Look;
-use super::state::{Mode, State};
+use super::layout::{Panel, PanelArea};
+use super::state::{DashboardState, Mode};
+use super::theme::Theme;
 use crate::text::wrap;
 use pen::Pen;
 
@@ -22,7 +22,7 @@ use pen::Pen;
 const HIDDEN: &str = "view hidden, broker still running; any key shows it again; git paw pause stops it";
 
 /// Paints the whole screen.
-pub fn draw(state: &State, frame: &mut Frame<'_>) {
+pub fn draw(state: &DashboardState, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let buffer = frame.buffer_mut();
     if state.mode == Mode::Hidden {
@@ -30,12 +30,12 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
         return;
     }
     let plan = state.plan();
-    edges::header(state, plan.header.intersection(screen), buffer);
+    bars::header(state, plan.header.intersection(screen), buffer);
     if matches!(state.mode, Mode::Help { .. } | Mode::Detail { .. }) {
         overlay::draw(state, plan.body.intersection(screen), buffer);
     } else {
         for area in &plan.panels {
-            let area = Area {
+            let area = PanelArea {
                 title: area.title.intersection(screen),
                 rows: area.rows.intersection(screen),
                 ..*area
@@ -43,12 +43,12 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
             panel(state, area, buffer);
         }
         for y in plan.divide.intersection(screen).rows() {
-            Pen::new(buffer, y).put(state.options.look.bar(), Look::dim());
+            Pen::new(buffer, y).put(state.options.theme.bar(), Theme::dim());
         }
     }
-    let reply = edges::reply(state, plan.reply.intersection(screen), buffer);
-    let footer = edges::footer(state, plan.footer.intersection(screen), buffer);
-    if let Some(cursor) = reply.or(footer).filter(|place| screen.contains(*place)) {
+    let reply = bars::reply(state, plan.reply.intersection(screen), buffer);
+    let footer = bars::footer(state, plan.footer.intersection(screen), buffer);
+    if let Some(cursor) = reply.or(footer).filter(|index| screen.contains(*index)) {
         frame.set_cursor_position(cursor);
     }
 }
@@ -58,11 +58,11 @@ fn hidden(screen: Rect, buffer: &mut Buffer) {
     for (row, line) in screen.rows().zip(lines) {
         let mut pen = Pen::new(buffer, row);
         pen.skip(usize::from(screen.width > 2));
-        pen.put(&line, Look::dim());
+        pen.put(&line, Theme::dim());
     }
 }
 
-fn panel(state: &State, area: Area, buffer: &mut Buffer) {
+fn panel(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     match area.panel {
         Panel::Agents => agents::draw(state, area, buffer),
         Panel::Questions => lists::questions(state, area, buffer),
@@ -72,22 +72,22 @@ fn panel(state: &State, area: Area, buffer: &mut Buffer) {
 }
 
 /// A title and a line to the end of the panel.
-fn title(state: &State, panel: Panel, area: Rect, words: &[(String, bool)], buffer: &mut Buffer) {
-    let look = state.options.look;
+fn title(state: &DashboardState, panel: Panel, area: Rect, words: &[(String, bool)], buffer: &mut Buffer) {
+    let theme = state.options.theme;
     let focused = state.focus() == panel && state.mode == Mode::Browse;
     let mut pen = Pen::new(buffer, area);
-    pen.put(if focused { look.marker() } else { look.rule() }, look.title(focused));
+    pen.put(if focused { theme.marker() } else { theme.rule() }, theme.title(focused));
     for (text, strong) in words {
-        pen.put(" ", Look::dim());
-        pen.put(text, if *strong { look.title(focused) } else { Look::dim() });
+        pen.put(" ", Theme::dim());
+        pen.put(text, if *strong { theme.title(focused) } else { Theme::dim() });
     }
-    pen.put(" ", Look::dim());
-    pen.fill(look.rule(), Look::dim());
+    pen.put(" ", Theme::dim());
+    pen.fill(theme.rule(), Theme::dim());
 }
 
-/// The chosen row stands out in the panel that has the keys.
-fn mark(state: &State, panel: Panel, row: Rect, chosen: bool, buffer: &mut Buffer) {
-    if chosen && state.focus() == panel && state.mode == Mode::Browse {
+/// The selected row stands out in the panel that has the keys.
+fn mark(state: &DashboardState, panel: Panel, row: Rect, selected: bool, buffer: &mut Buffer) {
+    if selected && state.focus() == panel && state.mode == Mode::Browse {
         buffer.set_style(row, Modifier::REVERSED);
     }
 }

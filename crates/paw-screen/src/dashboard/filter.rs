@@ -3,7 +3,7 @@
 use paw_core::AgentId;
 use paw_view::{MessageKind, MessageView};
 
-/// Nothing chosen means everything shown.
+/// Nothing selected means everything shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     kinds: Vec<MessageKind>,
@@ -16,8 +16,8 @@ pub(super) struct Filter {
 
 impl Filter {
     pub(super) fn toggle(&mut self, kind: MessageKind) {
-        if let Some(place) = self.kinds.iter().position(|chosen| *chosen == kind) {
-            self.kinds.remove(place);
+        if let Some(index) = self.kinds.iter().position(|selected| *selected == kind) {
+            self.kinds.remove(index);
         } else {
             self.kinds.push(kind);
             self.kinds.sort_unstable();
@@ -33,7 +33,7 @@ impl Filter {
         self.folded = text.to_lowercase();
     }
 
-    pub(super) fn chosen(&self, kind: MessageKind) -> bool {
+    pub(super) fn selected(&self, kind: MessageKind) -> bool {
         self.kinds.contains(&kind)
     }
 
@@ -54,7 +54,7 @@ impl Filter {
     }
 
     pub(super) fn shows(&self, message: &MessageView) -> bool {
-        let kind = self.kinds.is_empty() || self.chosen(message.kind);
+        let kind = self.kinds.is_empty() || self.selected(message.kind);
         let agent =
             self.agent.as_ref().is_none_or(|id| message.from == *id || message.to.as_ref() == Some(id));
         kind && agent && self.finds(message)
@@ -73,16 +73,16 @@ impl Filter {
 
 /// The types have the keys `1` to `9` and `0`.
 pub(super) fn kind_of_key(key: char) -> Option<MessageKind> {
-    let place = match key.to_digit(10)? {
+    let index = match key.to_digit(10)? {
         0 => 9,
         digit => digit as usize - 1,
     };
-    MessageKind::ALL.get(place).copied()
+    MessageKind::ALL.get(index).copied()
 }
 
 pub(super) fn key_of_kind(kind: MessageKind) -> char {
     match MessageKind::ALL.iter().position(|other| *other == kind) {
-        Some(place @ 0..9) => char::from(b'1' + u8::try_from(place).unwrap_or(0)),
+        Some(index @ 0..9) => char::from(b'1' + u8::try_from(index).unwrap_or(0)),
         _ => '0',
     }
 }

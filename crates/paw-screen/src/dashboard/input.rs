@@ -10,12 +10,12 @@ const LIMIT: usize = 4_000;
 
 /// The text and where the cursor stands in it, in bytes, always between two characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Input {
+pub(super) struct LineInput {
     text: String,
     cursor: usize,
 }
 
-impl Input {
+impl LineInput {
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len() }
     }
@@ -63,7 +63,7 @@ impl Input {
     }
 
     fn before(&self) -> usize {
-        self.text[..self.cursor].char_indices().next_back().map_or(0, |(place, _)| place)
+        self.text[..self.cursor].char_indices().next_back().map_or(0, |(index, _)| index)
     }
 
     fn after(&self) -> usize {
@@ -111,13 +111,13 @@ mod tests {
 
     use super::*;
 
-    fn press(input: &mut Input, code: KeyCode, modifiers: KeyModifiers) {
+    fn press(input: &mut LineInput, code: KeyCode, modifiers: KeyModifiers) {
         input.on_key(KeyEvent::new(code, modifiers));
     }
 
     #[test]
     fn a_line_is_edited_as_in_a_shell() {
-        let mut input = Input::of("use bcrypt now");
+        let mut input = LineInput::of("use bcrypt now");
         press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
         press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
         input.insert("argon2\nplease");
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn the_cursor_is_always_in_the_window() {
-        let input = Input::of("日本語 and more words than fit");
+        let input = LineInput::of("日本語 and more words than fit");
         let (seen, column) = input.window(10);
         assert_eq!((seen.as_str(), column), (" than fit", 9));
-        assert_eq!(Input::of("ab").window(10), ("ab".to_owned(), 2));
+        assert_eq!(LineInput::of("ab").window(10), ("ab".to_owned(), 2));
     }
 
     proptest! {
@@ -147,7 +147,7 @@ mod tests {
         fn any_keys_leave_a_line_that_can_be_shown(
             keys in proptest::collection::vec((0_usize..12, "\\PC"), 0..60), room in 0_usize..20,
         ) {
-            let mut input = Input::default();
+            let mut input = LineInput::default();
             for (choice, raw) in keys {
                 let c = raw.chars().next().unwrap_or('x');
                 let (code, modifiers) = match choice {

@@ -13,25 +13,25 @@ pub(super) enum Panel {
 
 /// A panel, how many rows it would fill, and how many are the least to be of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Want {
+pub(super) struct PanelRequest {
     pub(super) panel: Panel,
     pub(super) rows: u16,
 }
 
 /// A panel's title line and the lines below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Area {
+pub(super) struct PanelArea {
     pub(super) panel: Panel,
     pub(super) title: Rect,
     pub(super) rows: Rect,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ScreenLayout {
     pub(super) header: Rect,
     /// Everything between header and reply.
     pub(super) body: Rect,
-    pub(super) panels: Vec<Area>,
+    pub(super) panels: Vec<PanelArea>,
     /// The line between two columns, where there are two.
     pub(super) divide: Rect,
     /// Where an answer is written; empty when none is.
@@ -43,7 +43,7 @@ pub(super) struct Plan {
 const TWO_COLUMNS: (u16, u16) = (150, 16);
 
 /// Divides the screen. `reply` is how many lines the writing of an answer would like.
-pub(super) fn plan(screen: Rect, wants: &[Want], focus: Panel, reply: u16) -> Plan {
+pub(super) fn plan(screen: Rect, wants: &[PanelRequest], focus: Panel, reply: u16) -> ScreenLayout {
     let header_rows = u16::from(screen.height >= 4);
     let footer_rows = u16::from(screen.height >= 2 || reply > 0).min(screen.height);
     let (header, rest) = cut(screen, header_rows);
@@ -51,7 +51,7 @@ pub(super) fn plan(screen: Rect, wants: &[Want], focus: Panel, reply: u16) -> Pl
     // An answer may push the panels away, but not off the screen while there is room for both.
     let reply_rows = reply.min(rest.height).min((rest.height / 2).max(2));
     let (body, reply) = cut(rest, rest.height - reply_rows.min(rest.height));
-    let talks = |want: &&Want| want.panel == Panel::Messages;
+    let talks = |want: &&PanelRequest| want.panel == Panel::Messages;
     let beside = body.width >= TWO_COLUMNS.0 && body.height >= TWO_COLUMNS.1;
     if beside && wants.iter().any(|want| talks(&want)) {
         let left = Rect { width: body.width * 11 / 20, ..body };
@@ -59,11 +59,11 @@ pub(super) fn plan(screen: Rect, wants: &[Want], focus: Panel, reply: u16) -> Pl
         let right = Rect { x: divide.right(), width: body.right() - divide.right(), ..body };
         let others: Vec<_> = wants.iter().filter(|want| !talks(want)).copied().collect();
         let mut panels = column(left, &others, focus);
-        panels.extend(column(right, &[Want { panel: Panel::Messages, rows: u16::MAX }], focus));
-        return Plan { header, body, panels, divide, reply, footer };
+        panels.extend(column(right, &[PanelRequest { panel: Panel::Messages, rows: u16::MAX }], focus));
+        return ScreenLayout { header, body, panels, divide, reply, footer };
     }
     let panels = column(body, wants, focus);
-    Plan { header, body, panels, divide: Rect { width: 0, ..body }, reply, footer }
+    ScreenLayout { header, body, panels, divide: Rect { width: 0, ..body }, reply, footer }
 }
 
 /// The top `rows` of an area, and the rest.
@@ -72,7 +72,7 @@ fn cut(area: Rect, rows: u16) -> (Rect, Rect) {
     (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
 }
 
-fn column(area: Rect, wants: &[Want], focus: Panel) -> Vec<Area> {
+fn column(area: Rect, wants: &[PanelRequest], focus: Panel) -> Vec<PanelArea> {
     let wants = affordable(area.height, wants, focus);
     let titles = u16::try_from(wants.len()).unwrap_or(u16::MAX).min(area.height);
     let rows = share(area.height - titles, &wants, focus);
@@ -82,13 +82,13 @@ fn column(area: Rect, wants: &[Want], focus: Panel) -> Vec<Area> {
         let (title, below) = cut(rest, 1);
         let (rows, below) = cut(below, rows);
         rest = below;
-        areas.push(Area { panel: want.panel, title, rows });
+        areas.push(PanelArea { panel: want.panel, title, rows });
     }
     areas
 }
 
 /// Leaves out panels, the least important first, until the titles leave room for some rows.
-fn affordable(room: u16, wants: &[Want], focus: Panel) -> Vec<Want> {
+fn affordable(room: u16, wants: &[PanelRequest], focus: Panel) -> Vec<PanelRequest> {
     let mut kept = wants.to_vec();
     for panel in [Panel::Messages, Panel::Conflicts, Panel::Agents, Panel::Questions] {
         let enough = kept.len() + 2 <= usize::from(room);
@@ -100,7 +100,7 @@ fn affordable(room: u16, wants: &[Want], focus: Panel) -> Vec<Want> {
 }
 
 /// Rows for each panel: first what makes each of use, then what each would like, the rest for the messages.
-fn share(room: u16, wants: &[Want], focus: Panel) -> Vec<u16> {
+fn share(room: u16, wants: &[PanelRequest], focus: Panel) -> Vec<u16> {
     let mut given = vec![0; wants.len()];
     let mut left = room;
     let mut give = |panel: Panel, upto: u16, keep: u16, left: &mut u16| {
@@ -133,13 +133,13 @@ mod tests {
 
     use super::*;
 
-    fn wants(rows: [u16; 4]) -> Vec<Want> {
+    fn wants(rows: [u16; 4]) -> Vec<PanelRequest> {
         let panels = [Panel::Agents, Panel::Questions, Panel::Conflicts, Panel::Messages];
-        let wants = panels.into_iter().zip(rows).map(|(panel, rows)| Want { panel, rows });
+        let wants = panels.into_iter().zip(rows).map(|(panel, rows)| PanelRequest { panel, rows });
         wants.filter(|want| want.rows > 0).collect()
     }
 
-    fn heights(plan: &Plan) -> Vec<(Panel, u16)> {
+    fn heights(plan: &ScreenLayout) -> Vec<(Panel, u16)> {
         plan.panels.iter().map(|area| (area.panel, area.rows.height)).collect()
     }
 
@@ -192,9 +192,9 @@ mod tests {
             let plan = plan(screen, &wants(rows), focus, reply);
             let mut parts = vec![plan.header, plan.divide, plan.reply, plan.footer];
             parts.extend(plan.panels.iter().flat_map(|area| [area.title, area.rows]));
-            for (place, part) in parts.iter().enumerate() {
+            for (index, part) in parts.iter().enumerate() {
                 prop_assert!(screen.right() >= part.right() && screen.bottom() >= part.bottom());
-                for other in &parts[place + 1..] {
+                for other in &parts[index + 1..] {
                     prop_assert!(part.intersection(*other).is_empty(), "{:?} {:?}", part, other);
                 }
             }

@@ -11,9 +11,9 @@ use ratatui::layout::Rect;
 
 use super::filter::Filter;
 use super::input::LineInput;
-use super::layout::{self, PanelArea, Panel, ScreenLayout, PanelRequest};
-use super::theme::Theme;
+use super::layout::{self, Panel, PanelArea, PanelRequest, ScreenLayout};
 use super::selection::{Selection, first_row};
+use super::theme::Theme;
 use crate::age;
 use crate::text::{Text, wrap};
 
@@ -150,7 +150,13 @@ pub struct DashboardState {
 }
 
 impl DashboardState {
-    pub fn new(options: DashboardOptions, view: SessionView, columns: u16, rows: u16, now: Timestamp) -> Self {
+    pub fn new(
+        options: DashboardOptions,
+        view: SessionView,
+        columns: u16,
+        rows: u16,
+        now: Timestamp,
+    ) -> Self {
         Self {
             size: (columns, rows),
             now,

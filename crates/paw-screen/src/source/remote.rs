@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use paw_broker::SessionId;
-use paw_broker::client::{Client, Connection, ConnectionError, Event};
+use paw_broker::client::{BrokerClient, BrokerConnection, BrokerEvent, ConnectionError};
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Token;
 use paw_core::paths::PawDir;
@@ -15,7 +15,7 @@ use paw_view::{BrokerView, LOOK_BACK, SessionFacts, ViewEvent};
 use tokio::sync::mpsc;
 
 use super::answer_message;
-use crate::dashboard::{Answer, Update};
+use crate::dashboard::{DashboardUpdate, OperatorAnswer};
 use crate::text::Text;
 
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ enum RemoteError {
 
 /// Which broker, and the token that opens its stream.
 #[derive(Debug, Clone)]
-pub struct Remote {
+pub struct RemoteBroker {
     /// What all worktrees of the repository share.
     pub common_dir: PathBuf,
     pub token: Option<Token>,
@@ -43,16 +43,16 @@ pub struct Remote {
 
 /// Feeds a view from the broker of a repository on a thread of its own, and finds the broker again after a restart,
 /// until the view is gone.
-pub fn follow(remote: Remote, updates: mpsc::Sender<Update>) -> io::Result<()> {
+pub fn follow(remote: RemoteBroker, updates: mpsc::Sender<DashboardUpdate>) -> io::Result<()> {
     let mut follower = Follower { remote, since: None, updates };
     thread::Builder::new().name("paw-follow".into()).spawn(move || follower.run()).map(drop)
 }
 
 struct Follower {
-    remote: Remote,
+    remote: RemoteBroker,
     /// The last message that was shown.
     since: Option<u64>,
-    updates: mpsc::Sender<Update>,
+    updates: mpsc::Sender<DashboardUpdate>,
 }
 
 impl Follower {
@@ -63,7 +63,7 @@ impl Follower {
                 Err(error) => error.to_string(),
                 Ok(()) => "it ended".to_owned(),
             };
-            if self.send([Update::Lost(Text::line(&reason))]).is_err() {
+            if self.send([DashboardUpdate::Disconnected(Text::line(&reason))]).is_err() {
                 return;
             }
             thread::sleep(BETWEEN_TRIES);
@@ -75,7 +75,7 @@ impl Follower {
         let dir = PawDir::of(&self.remote.common_dir);
         let address =
             Endpoint::load(&dir)?.and_then(|endpoint| endpoint.address()).ok_or(RemoteError::NoBroker)?;
-        let connection = Connection { address, token: self.remote.token.as_ref() };
+        let connection = BrokerConnection { address, token: self.remote.token.as_ref() };
         let status = connection.status()?;
         let broker = BrokerView {
             url: Some(format!("http://{address}")),
@@ -92,20 +92,20 @@ impl Follower {
         };
         let from = self.since.unwrap_or(status.last_seq.saturating_sub(LOOK_BACK));
         let events = connection.events(from)?;
-        self.send([Update::Found, Update::View(ViewEvent::Session(Box::new(facts)))])?;
+        self.send([DashboardUpdate::Connected, DashboardUpdate::View(ViewEvent::Session(Box::new(facts)))])?;
         for event in events {
             match event.map_err(ConnectionError::from)? {
-                Event::Message(stored) => {
+                BrokerEvent::Message(stored) => {
                     self.since = Some(stored.seq);
-                    self.send([Update::View(ViewEvent::Message(Arc::from(stored)))])?;
+                    self.send([DashboardUpdate::View(ViewEvent::Message(Arc::from(stored)))])?;
                 }
-                Event::Alive => self.send([])?,
+                BrokerEvent::Alive => self.send([])?,
             }
         }
         Ok(())
     }
 
-    fn send(&self, updates: impl IntoIterator<Item = Update>) -> Result<(), RemoteError> {
+    fn send(&self, updates: impl IntoIterator<Item = DashboardUpdate>) -> Result<(), RemoteError> {
         for update in updates {
             self.updates.blocking_send(update).map_err(|_| RemoteError::ViewGone)?;
         }
@@ -114,19 +114,23 @@ impl Follower {
 }
 
 /// Hands answers to the broker, or to the log while none runs.
-pub async fn answer(client: Client, mut answers: mpsc::Receiver<Answer>, feeds: mpsc::Sender<Update>) {
+pub async fn answer(
+    client: BrokerClient,
+    mut answers: mpsc::Receiver<OperatorAnswer>,
+    feeds: mpsc::Sender<DashboardUpdate>,
+) {
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
         let client = client.clone();
         let said = tokio::task::spawn_blocking(move || {
             let message = answer_message(answer).map_err(|error| error.to_string())?;
-            client.say(&message, clock::now()).map_err(|error| error.to_string())
+            client.publish(&message, clock::now()).map_err(|error| error.to_string())
         });
         let reason = match said.await {
             Ok(Ok(_)) => continue,
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),
         };
-        let _ = feeds.send(Update::AnswerFailed { question, reason: reason.as_str().into() }).await;
+        let _ = feeds.send(DashboardUpdate::AnswerFailed { question, reason: reason.as_str().into() }).await;
     }
 }

@@ -8,11 +8,11 @@ use paw_broker::client::{BrokerClient, ClientIdentity};
 use paw_broker::message::{Message, QuestionMessage};
 use paw_broker::{Bus, SessionId};
 use paw_core::config::BrokerConfig;
-use paw_screen::dashboard::{OperatorAnswer, DashboardUpdate};
+use paw_screen::dashboard::{DashboardUpdate, OperatorAnswer};
 use paw_screen::source::remote::{self, RemoteBroker};
 use paw_screen::source::{answer_on_bus, follow_bus};
 use paw_testkit::Sandbox;
-use paw_view::{AgentView, ConflictKind, StatusCategory, SessionView};
+use paw_view::{AgentView, ConflictKind, SessionView, StatusCategory};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -74,7 +74,11 @@ impl Follower {
     }
 
     /// Applies updates until the view, or the last update itself, has what is wanted.
-    async fn until<T>(&mut self, what: &str, wanted: impl Fn(&SessionView, &DashboardUpdate) -> Option<T>) -> T {
+    async fn until<T>(
+        &mut self,
+        what: &str,
+        wanted: impl Fn(&SessionView, &DashboardUpdate) -> Option<T>,
+    ) -> T {
         let waiting = async {
             loop {
                 let update = self.updates.recv().await;
@@ -128,14 +132,14 @@ fn a_view_inside_sees_agents_messages_conflicts_and_answers() {
     let seq = say(QuestionMessage::new(id("feat-a"), "why\nso?").into());
     let asked = runtime.block_on(follower.until("the question", |view, _| view.questions.first().cloned()));
     assert_eq!((asked.seq, asked.text.as_str()), (seq, "why\nso?"));
-    let answer = OperatorAnswer { question: seq, asker: asked.asker, quoted: asked.text, text: "because".to_owned() };
+    let answer =
+        OperatorAnswer { question: seq, asker: asked.asker, quoted: asked.text, text: "because".to_owned() };
     runtime.block_on(answers.send(answer.clone())).unwrap();
     runtime.block_on(follower.until("the answer", |view, _| view.questions.is_empty().then_some(())));
     runtime.block_on(answers.send(OperatorAnswer { text: "<your answer>".to_owned(), ..answer })).unwrap();
-    runtime.block_on(
-        follower
-            .until("the refusal", |_, update| matches!(update, DashboardUpdate::AnswerFailed { .. }).then_some(())),
-    );
+    runtime.block_on(follower.until("the refusal", |_, update| {
+        matches!(update, DashboardUpdate::AnswerFailed { .. }).then_some(())
+    }));
     drop(bus);
     fixture.stop();
 }
@@ -148,7 +152,9 @@ fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
     say(&bus, message("agent.status", "feat-a", &json!({"status": "working", "modified_files": ["x"]})));
     let seq = say(&bus, QuestionMessage::new(id("feat-a"), "why?").into());
     let remote = fixture.remote();
-    let client = BrokerClient::new(&remote.common_dir, BrokerConfig::default(), ClientIdentity::default(), None).unwrap();
+    let client =
+        BrokerClient::new(&remote.common_dir, BrokerConfig::default(), ClientIdentity::default(), None)
+            .unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (update, updates) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
@@ -161,20 +167,25 @@ fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
     let broker = facts.broker.clone().unwrap();
     assert!(facts.repository.ends_with("repo") && broker.url.unwrap().starts_with("http://127.0.0.1:"));
     assert_eq!(broker.open_to_all, Some(false));
-    let answer =
-        OperatorAnswer { question: seq, asker: id("feat-a"), quoted: "why?".to_owned(), text: "because".to_owned() };
+    let answer = OperatorAnswer {
+        question: seq,
+        asker: id("feat-a"),
+        quoted: "why?".to_owned(),
+        text: "because".to_owned(),
+    };
     runtime.block_on(answers.send(answer)).unwrap();
     runtime.block_on(follower.until("the answer", |view, _| view.questions.is_empty().then_some(())));
     assert_eq!(follower.view.messages.back().unwrap().text, "because");
     drop(bus);
     fixture.stop();
-    runtime.block_on(
-        follower.until("that it is gone", |_, update| matches!(update, DashboardUpdate::Disconnected(_)).then_some(())),
-    );
+    runtime.block_on(follower.until("that it is gone", |_, update| {
+        matches!(update, DashboardUpdate::Disconnected(_)).then_some(())
+    }));
     let bus = fixture.start();
-    runtime.block_on(
-        follower.until("that it is back", |_, update| matches!(update, DashboardUpdate::Connected).then_some(())),
-    );
+    runtime
+        .block_on(follower.until("that it is back", |_, update| {
+            matches!(update, DashboardUpdate::Connected).then_some(())
+        }));
     say(&bus, message("agent.status", "feat-z", &json!({"status": "working", "message": "hello again"})));
     runtime.block_on(follower.until_agent(|agent| agent.last_message == "hello again"));
     drop(bus);

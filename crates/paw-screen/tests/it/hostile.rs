@@ -7,8 +7,8 @@ use paw_core::BranchName;
 use paw_screen::dashboard::{DashboardEvent, DashboardUpdate};
 use paw_screen::text::Text;
 use paw_view::{
-    BrokerView, ConflictView, ConflictKind, MessageKind, MessageView, OpenQuestion, SessionFacts, SessionView,
-    ViewEvent,
+    BrokerView, ConflictKind, ConflictView, MessageKind, MessageView, OpenQuestion, SessionFacts,
+    SessionView, ViewEvent,
 };
 use proptest::prelude::*;
 

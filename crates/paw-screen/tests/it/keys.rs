@@ -1,7 +1,7 @@
 //! What keys do.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use paw_screen::dashboard::{Event, Home, Options, Update};
+use paw_screen::dashboard::{DashboardEvent, DashboardHost, DashboardOptions, DashboardUpdate};
 use paw_view::SessionView;
 
 use crate::picture::{Picture, now};
@@ -10,8 +10,8 @@ use crate::sample::{self, answer, question, status};
 const QUESTION: &str =
     "Should expired tokens be refused with 401, or refreshed silently when the refresh token is still good?";
 
-fn control(letter: char) -> Event {
-    Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL))
+fn control(letter: char) -> DashboardEvent {
+    DashboardEvent::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL))
 }
 
 #[test]
@@ -36,9 +36,13 @@ fn what_happens_while_hidden_is_there_afterwards_and_paints_nothing() {
 
 #[test]
 fn q_closes_a_view_that_is_only_attached() {
-    for event in [Event::Key(KeyEvent::from(KeyCode::Char('q'))), control('c')] {
-        let mut picture =
-            Picture::with(Options { home: Home::Attached, ..sample::options() }, sample::empty(), 80, 24);
+    for event in [DashboardEvent::Key(KeyEvent::from(KeyCode::Char('q'))), control('c')] {
+        let mut picture = Picture::with(
+            DashboardOptions { host: DashboardHost::Attached, ..sample::options() },
+            sample::empty(),
+            80,
+            24,
+        );
         picture.on(event);
         assert!(picture.quit && !picture.state.is_hidden());
     }
@@ -68,7 +72,7 @@ fn a_question_is_answered_in_place() {
 fn an_answer_that_did_not_get_through_is_not_lost() {
     let mut picture = Picture::of_session(100, 30);
     picture.keys("rno").key(KeyCode::Enter);
-    picture.update(Update::AnswerFailed { question: 9, reason: "disk full".into() });
+    picture.update(DashboardUpdate::AnswerFailed { question: 9, reason: "disk full".into() });
     assert!(picture.shows("answer not sent: disk full") && picture.shows("questions 1"));
     picture.keys("rt yet").key(KeyCode::Esc).keys("r!").key(KeyCode::Enter);
     assert_eq!(picture.answers[1].text, "not yet!");
@@ -86,7 +90,7 @@ fn an_empty_answer_is_not_sent_and_escape_goes_back() {
 #[test]
 fn what_is_pasted_into_an_answer_is_one_line_and_sends_nothing() {
     let mut picture = Picture::of_session(100, 30);
-    picture.keys("r").on(Event::Paste("first\nsecond\u{1b}[2J".to_owned()));
+    picture.keys("r").on(DashboardEvent::Paste("first\nsecond\u{1b}[2J".to_owned()));
     assert!(picture.answers.is_empty());
     picture.key(KeyCode::Enter);
     assert_eq!(picture.answers[0].text, "first second");
@@ -226,6 +230,6 @@ fn a_key_that_is_let_go_does_nothing() {
     let mut picture = Picture::of_session(100, 30);
     let mut key = KeyEvent::from(KeyCode::Char('q'));
     key.kind = KeyEventKind::Release;
-    picture.on(Event::Key(key));
+    picture.on(DashboardEvent::Key(key));
     assert!(!picture.state.is_hidden());
 }

@@ -1,7 +1,7 @@
 //! How it looks.
 
 use crossterm::event::KeyCode;
-use paw_screen::dashboard::{Home, Look, Options, Update};
+use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate, Theme};
 use paw_view::{SessionView, ViewEvent};
 
 use crate::picture::{Picture, now};
@@ -10,7 +10,7 @@ use crate::sample;
 #[test]
 fn sixty_by_twelve() {
     insta::assert_snapshot!(Picture::of_session(60, 12).seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ─────────────────────────────────────────────────
     ○ supervisor   watching     12s     0 supervisor online
     ✓ docs-guide   done         14m     0 quick start and troub…
@@ -28,7 +28,7 @@ fn sixty_by_twelve() {
 #[test]
 fn a_hundred_by_thirty() {
     insta::assert_snapshot!(Picture::of_session(100, 30).seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ─────────────────────────────────────────────────────────────────────────────────────────
       agent              state        age files cli    branch       last message
     ○ supervisor         watching     12s     0 claude              supervisor online
@@ -68,7 +68,7 @@ fn two_hundred_by_fifty() {
     // The rest is empty but for the line between the columns.
     let (top, rest) = seen.split_at(seen.match_indices('\n').nth(14).unwrap().0);
     insta::assert_snapshot!(top, @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ───────────────────────────────────────────────────────────────────────────────────────────────────│─ messages 10 ───────────────────────────────────────────────────────────────────────────
       agent                 state        age files cli    branch              last message                        │1stat 2arti 3bloc 4veri 5feed 6ques 7answ 8inte 9main 0lear
     ○ supervisor            watching     12s     0 claude                     supervisor online                   │09:16:00 docs-guide                    artifact done: quick start and troubleshooting
@@ -109,13 +109,13 @@ fn nobody_is_there_yet() {
 
 #[test]
 fn without_unicode() {
-    let look = Look { colour: false, unicode: false };
-    let options = Options { look, ..sample::options() };
+    let look = Theme { colour: false, unicode: false };
+    let options = DashboardOptions { look, ..sample::options() };
     let mut picture = Picture::with(options, sample::session(now()), 60, 12);
     let seen = picture.seen();
     assert!(seen.lines().all(|line| line.replace('…', "").is_ascii()), "{seen}");
     insta::assert_snapshot!(seen, @r"
-     git paw  paw-shop - /home/ada/code/shop - 127.0.0.1:9119
+     git paw  paw-shop - /host/ada/code/shop - 127.0.0.1:9119
     > agents 5 -------------------------------------------------
     o supervisor   watching     12s     0 supervisor online
     v docs-guide   done         14m     0 quick start and troub…
@@ -169,7 +169,7 @@ fn twenty_six_agents_on_a_small_screen() {
 #[test]
 fn the_keys() {
     insta::assert_snapshot!(Picture::of_session(60, 12).keys("?").seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ keys 3 more below ────────────────────────────────────────
     Tab    next panel; Shift-Tab goes back
     j k    down and up, also arrows, PgDn, PgUp, g, G
@@ -183,7 +183,7 @@ fn the_keys() {
      1 working, 2 done, 1 blocked, 1 committed        Esc back
     ");
     assert!(Picture::of_session(100, 30).keys("?").shows("hide the view; the broker goes on"));
-    let attached = Options { home: Home::Attached, ..sample::options() };
+    let attached = DashboardOptions { host: DashboardHost::Attached, ..sample::options() };
     assert!(
         Picture::with(attached, sample::empty(), 100, 30)
             .keys("?")
@@ -196,7 +196,7 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
     let mut picture = Picture::of_session(80, 14);
     picture.keys("jjj").key(KeyCode::Enter);
     insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ feat-auth ────────────────────────────────────────────────────────────────────
     state      working
     branch     feat/auth
@@ -213,7 +213,7 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
     ");
     picture.key(KeyCode::Esc).key(KeyCode::Tab).key(KeyCode::Tab).key(KeyCode::Enter);
     insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ conflict ─────────────────────────────────────────────────────────────────────
     where   src/middleware/session.rs:41-58
     agents  feat-auth
@@ -230,7 +230,7 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
     ");
     picture.key(KeyCode::Esc).key(KeyCode::Tab).keys("kk").key(KeyCode::Enter);
     insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ▸ verified 8 ───────────────────────────────────────────────────────────────────
     from  supervisor
     to    fix-checkout-rounding
@@ -250,7 +250,7 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
 #[test]
 fn an_answer_being_written() {
     insta::assert_snapshot!(Picture::of_session(60, 12).keys("rrefuse").seen(), @r"
-     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
     ─ agents 5 ─────────────────────────────────────────────────
     ○ supervisor   watching     12s     0 supervisor online
     ✓ docs-guide   done         14m     0 quick start and troub…
@@ -280,13 +280,13 @@ fn a_broker_without_checks_and_a_broker_that_is_gone() {
     let mut picture = Picture::of_session(100, 12);
     let mut facts = sample::facts();
     facts.broker.as_mut().unwrap().open_to_all = Some(true);
-    picture.update(Update::View(ViewEvent::Session(Box::new(facts))));
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119         auth none: senders are not checked");
-    picture.update(Update::Lost("no broker runs here".into()));
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119           broker gone: no broker runs here");
+    picture.update(DashboardUpdate::View(ViewEvent::Session(Box::new(facts))));
+    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119         auth none: senders are not checked");
+    picture.update(DashboardUpdate::Disconnected("no broker runs here".into()));
+    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119           broker gone: no broker runs here");
     picture.resize(60, 12);
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop          broker gone: no broker runs here");
-    picture.update(Update::Found);
+    picture.update(DashboardUpdate::Connected);
     insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · …a/code/shop · 127.0.0.1:9119 auth none");
 }
 

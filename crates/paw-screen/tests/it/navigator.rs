@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::text::width;
 use paw_screen::autopilot::{
-    Effect, Event, Life, Order, Picture, Run, Standing, State, Subtask, Tag, Task, Word, draw,
+    NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState, NavigatorView, RunActivity, RunView,
+    StatusCategory, StatusLabel, SubtaskView, TagView, TaskView, draw,
 };
 use paw_screen::dashboard::Look;
 use paw_screen::text::Text;
@@ -11,55 +12,55 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-fn word(text: &str) -> Word {
-    let life = match text {
-        "done" => Life::Done,
-        "in-progress" => Life::Active,
-        "cancelled" => Life::Dropped,
-        _ => Life::Open,
+fn word(text: &str) -> StatusLabel {
+    let category = match text {
+        "done" => StatusCategory::Done,
+        "in-progress" => StatusCategory::Active,
+        "cancelled" => StatusCategory::Dropped,
+        _ => StatusCategory::Open,
     };
-    Word { text: text.into(), life }
+    StatusLabel { text: text.into(), category }
 }
 
-fn task(id: &str, status: &str, title: &str, subtasks: &[(&str, &str)]) -> Task {
-    let subtask = |(at, (status, title)): (usize, &(&str, &str))| Subtask {
+fn task(id: &str, status: &str, title: &str, subtasks: &[(&str, &str)]) -> TaskView {
+    let subtask = |(at, (status, title)): (usize, &(&str, &str))| SubtaskView {
         id: format!("{id}.{}", at + 1),
         title: (*title).into(),
         status: word(status),
     };
     let subtasks = subtasks.iter().enumerate().map(subtask).collect();
-    Task { id: id.to_owned(), title: title.into(), status: word(status), subtasks }
+    TaskView { id: id.to_owned(), title: title.into(), status: word(status), subtasks }
 }
 
-fn tag(name: &str, tasks: Vec<Task>) -> Tag {
-    Tag { name: name.to_owned(), tasks, problems: Vec::new() }
+fn tag(name: &str, tasks: Vec<TaskView>) -> TagView {
+    TagView { name: name.to_owned(), tasks, problems: Vec::new() }
 }
 
-fn run_of(task: &str, standing: Standing) -> Run {
-    Run {
+fn run_of(task: &str, activity: RunActivity) -> RunView {
+    RunView {
         task: task.to_owned(),
         tag: "analytics".to_owned(),
         subtask: Some(format!("{task}.2")),
         phase: "GREEN, attempt 2 of 3".into(),
         done: 1,
         of: 3,
-        standing,
+        activity,
         has_branch: true,
     }
 }
 
-fn paused() -> Standing {
-    Standing::Paused { why: "Could not achieve green state after 3 attempts".into() }
+fn paused() -> RunActivity {
+    RunActivity::Paused { why: "Could not achieve green state after 3 attempts".into() }
 }
 
-fn picture() -> Picture {
+fn view() -> NavigatorView {
     let metrics = task(
         "42",
         "in-progress",
         "User metrics",
         &[("done", "Schema"), ("pending", "Endpoint"), ("pending", "Dashboard")],
     );
-    Picture {
+    NavigatorView {
         project: "my-app".into(),
         branch: "analytics/task-42-user-metrics".into(),
         tag: "analytics".to_owned(),
@@ -80,21 +81,21 @@ fn picture() -> Picture {
     }
 }
 
-fn shown(picture: Picture) -> State {
-    let mut state = State::new(Look::FULL);
-    state.on_event(Event::Picture(Box::new(picture)));
+fn shown(view: NavigatorView) -> NavigatorState {
+    let mut state = NavigatorState::new(Theme::FULL);
+    state.on_event(NavigatorEvent::View(Box::new(view)));
     state
 }
 
-fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
-    state.on_event(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+fn press(state: &mut NavigatorState, code: KeyCode) -> Vec<NavigatorEffect> {
+    state.on_event(NavigatorEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
-fn letter(state: &mut State, letter: char) -> Vec<Effect> {
+fn letter(state: &mut NavigatorState, letter: char) -> Vec<NavigatorEffect> {
     press(state, KeyCode::Char(letter))
 }
 
-fn screen(state: &State, columns: u16, rows: u16) -> String {
+fn screen(state: &NavigatorState, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(state, frame)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -113,11 +114,11 @@ fn screen(state: &State, columns: u16, rows: u16) -> String {
 
 #[test]
 fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
-    let state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    let state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
     insta::assert_snapshot!(screen(&state, 60, 18), @r"
     Project: my-app
     Branch:  analytics/task-42-user-metrics
-    Tag:     analytics  (2 of 2)
+    TagView:     analytics  (2 of 2)
 
     Tasks  1 of 3 done
       41 [done] Login
@@ -127,7 +128,7 @@ fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
         42.3 [pending] Dashboard
     ▸ 43 [pending] Export
 
-    Run of task 42: working, 1 of 3 done
+    RunView of task 42: working, 1 of 3 done
       GREEN, attempt 2 of 3
       14:21:03 red 42.2 ok failed 3
       14:22:10 green 42.2 error failed 1
@@ -138,7 +139,7 @@ fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
 
 #[test]
 fn enter_opens_and_closes_a_task_and_the_arrows_reach_its_subtasks() {
-    let mut state = shown(picture());
+    let mut state = shown(view());
     assert!(!screen(&state, 60, 18).contains("42.1"));
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
@@ -153,73 +154,73 @@ fn enter_opens_and_closes_a_task_and_the_arrows_reach_its_subtasks() {
     // The task is chosen again, not whatever moved under the cursor.
     assert_eq!(
         letter(&mut state, 's'),
-        [Effect::Order(Order::Start { task: "42".into(), tag: "analytics".into() })]
+        [NavigatorEffect::Command(NavigatorCommand::Start { task: "42".into(), tag: "analytics".into() })]
     );
 }
 
 #[test]
 fn the_arrows_choose_among_tags_and_the_list_follows() {
-    let mut state = shown(picture());
+    let mut state = shown(view());
     assert!(screen(&state, 60, 18).contains("Tag:     analytics  (2 of 2)"));
     press(&mut state, KeyCode::Right);
     let other = screen(&state, 60, 18);
     assert!(other.contains("Tag:     master  (1 of 2)") && other.contains("1 [pending] Storage"), "{other}");
     assert_eq!(
         letter(&mut state, 's'),
-        [Effect::Order(Order::Start { task: "1".into(), tag: "master".into() })]
+        [NavigatorEffect::Command(NavigatorCommand::Start { task: "1".into(), tag: "master".into() })]
     );
 }
 
 #[test]
 fn s_starts_only_what_can_be_started_and_says_why_not() {
-    let mut state = shown(picture());
+    let mut state = shown(view());
     letter(&mut state, 's');
     assert!(screen(&state, 60, 18).contains("task 41 is done"));
 
-    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
+    let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
     press(&mut state, KeyCode::End);
-    assert_eq!(letter(&mut state, 's'), [Effect::Redraw]);
+    assert_eq!(letter(&mut state, 's'), [NavigatorEffect::Redraw]);
     assert!(screen(&state, 60, 18).contains("task 42 is running: p pauses it"));
 
-    let mut state = shown(Picture { run: Some(run_of("42", paused())), ..picture() });
-    assert_eq!(letter(&mut state, 's'), [Effect::Order(Order::Resume)]);
+    let mut state = shown(NavigatorView { run: Some(run_of("42", paused())), ..view() });
+    assert_eq!(letter(&mut state, 's'), [NavigatorEffect::Command(NavigatorCommand::Resume)]);
     press(&mut state, KeyCode::End);
     letter(&mut state, 's');
     assert!(screen(&state, 60, 18).contains("task 42 is not finished"));
 
-    let mut state = shown(Picture::default());
-    assert_eq!(letter(&mut state, 's'), [Effect::Redraw]);
+    let mut state = shown(NavigatorView::default());
+    assert_eq!(letter(&mut state, 's'), [NavigatorEffect::Redraw]);
 }
 
 #[test]
 fn p_pauses_what_works_and_resumes_what_waits() {
-    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
-    assert_eq!(letter(&mut state, 'p'), [Effect::Order(Order::Pause)]);
-    let mut state = shown(Picture { run: Some(run_of("42", paused())), ..picture() });
+    let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
+    assert_eq!(letter(&mut state, 'p'), [NavigatorEffect::Command(NavigatorCommand::Pause)]);
+    let mut state = shown(NavigatorView { run: Some(run_of("42", paused())), ..view() });
     let waiting = screen(&state, 60, 18);
     assert!(waiting.contains("Could not achieve green state") && waiting.contains("[p] resume"), "{waiting}");
-    assert_eq!(letter(&mut state, 'p'), [Effect::Order(Order::Resume)]);
-    let mut state = shown(Picture { run: Some(run_of("42", Standing::Over)), ..picture() });
-    assert_eq!(letter(&mut state, 'p'), [Effect::Redraw]);
+    assert_eq!(letter(&mut state, 'p'), [NavigatorEffect::Command(NavigatorCommand::Resume)]);
+    let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Finished)), ..view() });
+    assert_eq!(letter(&mut state, 'p'), [NavigatorEffect::Redraw]);
     assert!(screen(&state, 60, 18).contains("nothing is running"));
 }
 
 #[test]
 fn q_leaves_at_once_when_nothing_runs_and_says_first_what_goes_on() {
-    let mut state = shown(picture());
-    assert_eq!(letter(&mut state, 'q'), [Effect::Quit]);
-    let mut state = shown(Picture { run: Some(run_of("42", Standing::Working)), ..picture() });
-    assert_eq!(letter(&mut state, 'q'), [Effect::Redraw]);
+    let mut state = shown(view());
+    assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Quit]);
+    let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
+    assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Redraw]);
     assert!(screen(&state, 80, 18).contains("task 42 goes on: q again leaves"));
     press(&mut state, KeyCode::Down);
-    assert_eq!(letter(&mut state, 'q'), [Effect::Redraw]);
-    assert_eq!(letter(&mut state, 'q'), [Effect::Quit]);
+    assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Redraw]);
+    assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Quit]);
 }
 
 #[test]
 fn without_tasks_the_reason_stands_in_their_place() {
     let trouble = Some("there are no tasks here (git paw tasks add TITLE makes one)".into());
-    let state = shown(Picture { trouble, tags: Vec::new(), ..picture() });
+    let state = shown(NavigatorView { trouble, tags: Vec::new(), ..view() });
     let screen = screen(&state, 40, 14);
     assert!(screen.contains("there are no tasks here") && screen.contains("makes one)"), "{screen}");
 }
@@ -228,49 +229,49 @@ fn without_tasks_the_reason_stands_in_their_place() {
 fn ids_that_are_there_twice_do_not_hold_the_cursor() {
     let tasks =
         vec![task("1", "pending", "a", &[]), task("1", "pending", "b", &[]), task("2", "pending", "c", &[])];
-    let mut state = shown(Picture { tags: vec![tag("analytics", tasks)], ..picture() });
+    let mut state = shown(NavigatorView { tags: vec![tag("analytics", tasks)], ..view() });
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Down);
     assert_eq!(
         letter(&mut state, 's'),
-        [Effect::Order(Order::Start { task: "2".into(), tag: "analytics".into() })]
+        [NavigatorEffect::Command(NavigatorCommand::Start { task: "2".into(), tag: "analytics".into() })]
     );
 }
 
 #[test]
 fn without_unicode_and_colours_nothing_else_is_drawn() {
-    let mut state = State::new(Look { colour: false, unicode: false });
-    state.on_event(Event::Picture(Box::new(Picture {
-        run: Some(run_of("42", Standing::Working)),
-        ..picture()
+    let mut state = NavigatorState::new(Theme { colour: false, unicode: false });
+    state.on_event(NavigatorEvent::View(Box::new(NavigatorView {
+        run: Some(run_of("42", RunActivity::Working)),
+        ..view()
     })));
     assert!(screen(&state, 100, 18).is_ascii());
 }
 
-fn anything() -> impl Strategy<Value = Picture> {
+fn anything() -> impl Strategy<Value = NavigatorView> {
     let title = "(\\PC|\u{1b}\\[31m|[\\x00-\\x1f]){0,30}";
     let one = (0_u8..4, title, proptest::collection::vec(title, 0..3));
     let tasks = proptest::collection::vec(one, 0..6);
     let tags = proptest::collection::vec(("[a-z\u{1b}]{0,6}", tasks), 0..3);
-    let standing = prop_oneof![
+    let activity = prop_oneof![
         Just(None),
-        Just(Some(Standing::Working)),
+        Just(Some(RunActivity::Working)),
         Just(Some(paused())),
-        Just(Some(Standing::Over))
+        Just(Some(RunActivity::Finished))
     ];
-    (tags, standing, title).prop_map(|(tags, standing, raw)| {
+    (tags, activity, title).prop_map(|(tags, activity, raw)| {
         let task = |(id, title, subtasks): (u8, String, Vec<String>)| {
             let subtasks: Vec<(&str, &str)> = subtasks.iter().map(|title| ("done", title.as_str())).collect();
             task(&id.to_string(), &raw, &title, &subtasks)
         };
         let tags =
             tags.into_iter().map(|(name, tasks)| tag(&name, tasks.into_iter().map(task).collect())).collect();
-        let run = standing.map(|standing| run_of("2", standing));
-        Picture { tags, run, trouble: Some(Text::new(&raw)), ..picture() }
+        let run = activity.map(|activity| run_of("2", activity));
+        NavigatorView { tags, run, trouble: Some(Text::new(&raw)), ..view() }
     })
 }
 
-fn any_event() -> impl Strategy<Value = Event> {
+fn any_event() -> impl Strategy<Value = NavigatorEvent> {
     let codes = [
         KeyCode::Up,
         KeyCode::Down,
@@ -288,9 +289,9 @@ fn any_event() -> impl Strategy<Value = Event> {
     ];
     let key = proptest::sample::select(codes.to_vec());
     prop_oneof![
-        4 => key.prop_map(|code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE))),
-        1 => anything().prop_map(|picture| Event::Picture(Box::new(picture))),
-        1 => "\\PC{0,200}".prop_map(|text| Event::Said { text, alarming: true }),
+        4 => key.prop_map(|code| NavigatorEvent::Key(KeyEvent::new(code, KeyModifiers::NONE))),
+        1 => anything().prop_map(|view| NavigatorEvent::View(Box::new(view))),
+        1 => "\\PC{0,200}".prop_map(|text| NavigatorEvent::CommandResult { text, alarming: true }),
     ]
 }
 
@@ -299,16 +300,16 @@ proptest! {
     fn whatever_is_in_the_files_and_whatever_is_typed_the_screen_stays_whole(
         events in proptest::collection::vec(any_event(), 0..25), columns in 1_u16..120, rows in 1_u16..40,
     ) {
-        let mut state = State::new(Look::FULL);
+        let mut state = NavigatorState::new(Theme::FULL);
         let mut working = false;
         for event in events {
-            if let Event::Picture(picture) = &event {
-                working = picture.run.as_ref().is_some_and(|run| run.standing == Standing::Working);
+            if let NavigatorEvent::View(view) = &event {
+                working = view.run.as_ref().is_some_and(|run| run.activity == RunActivity::Working);
             }
-            let pressed = matches!(&event, Event::Key(key) if key.code == KeyCode::Char('s'));
+            let pressed = matches!(&event, NavigatorEvent::Key(key) if key.code == KeyCode::Char('s'));
             let effects = state.on_event(event);
             // Nothing is started beside something that runs.
-            prop_assert!(!(pressed && working && effects.iter().any(|effect| matches!(effect, Effect::Order(_)))));
+            prop_assert!(!(pressed && working && effects.iter().any(|effect| matches!(effect, NavigatorEffect::Command(_)))));
             let screen = screen(&state, columns, rows);
             prop_assert!(screen.lines().all(|line| width(line) <= usize::from(columns) && !line.contains(char::is_control)));
         }

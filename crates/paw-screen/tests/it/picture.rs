@@ -2,7 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
-use paw_screen::dashboard::{Answer, Effect, Event, Options, State, Update, draw};
+use paw_screen::dashboard::{
+    DashboardEffect, DashboardEvent, DashboardOptions, DashboardState, DashboardUpdate, OperatorAnswer, draw,
+};
 use paw_view::SessionView;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -15,10 +17,10 @@ pub(crate) fn now() -> Timestamp {
 
 /// A dashboard with keys and a screen, at a time that stands still unless told otherwise.
 pub(crate) struct Picture {
-    pub(crate) state: State,
+    pub(crate) state: DashboardState,
     pub(crate) terminal: Terminal<TestBackend>,
     pub(crate) now: Timestamp,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) answers: Vec<OperatorAnswer>,
     pub(crate) quit: bool,
     pub(crate) redraws: usize,
 }
@@ -28,9 +30,9 @@ impl Picture {
         Self::with(sample::options(), sample::empty(), columns, rows)
     }
 
-    pub(crate) fn with(options: Options, view: SessionView, columns: u16, rows: u16) -> Self {
+    pub(crate) fn with(options: DashboardOptions, view: SessionView, columns: u16, rows: u16) -> Self {
         Self {
-            state: State::new(options, view, columns, rows, now()),
+            state: DashboardState::new(options, view, columns, rows, now()),
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now: now(),
             answers: Vec::new(),
@@ -44,24 +46,24 @@ impl Picture {
         Self::with(sample::options(), sample::session(now()), columns, rows)
     }
 
-    pub(crate) fn update(&mut self, update: Update) -> &mut Self {
-        self.on(Event::Update(update))
+    pub(crate) fn update(&mut self, update: DashboardUpdate) -> &mut Self {
+        self.on(DashboardEvent::Update(update))
     }
 
-    pub(crate) fn on(&mut self, event: Event) -> &mut Self {
+    pub(crate) fn on(&mut self, event: DashboardEvent) -> &mut Self {
         for effect in self.state.on_event(event, self.now) {
             match effect {
-                Effect::Redraw => self.redraws += 1,
-                Effect::Repaint => {}
-                Effect::Answer(answer) => self.answers.push(answer),
-                Effect::Quit => self.quit = true,
+                DashboardEffect::Redraw => self.redraws += 1,
+                DashboardEffect::Repaint => {}
+                DashboardEffect::Answer(answer) => self.answers.push(answer),
+                DashboardEffect::Quit => self.quit = true,
             }
         }
         self
     }
 
     pub(crate) fn key(&mut self, code: KeyCode) -> &mut Self {
-        self.on(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+        self.on(DashboardEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
     /// Presses a key for every letter.
@@ -74,7 +76,7 @@ impl Picture {
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
         self.terminal.backend_mut().resize(columns, rows);
-        self.on(Event::Resize { columns, rows })
+        self.on(DashboardEvent::Resize { columns, rows })
     }
 
     /// What is on the screen, without the spaces at the ends of lines.

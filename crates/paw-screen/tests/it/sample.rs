@@ -8,10 +8,10 @@ use paw_broker::message::{self as say, Message};
 use paw_broker::record::{AgentRecord, AgentRecords};
 use paw_broker::{SessionId, StoredMessage};
 use paw_core::{AgentId, BranchName};
-use paw_screen::dashboard::{DashboardHost, Theme, DashboardOptions, DashboardUpdate};
+use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate, Theme};
 use paw_view::{
-    AgentView, BrokerView, ConflictView, ConflictKind, SessionMember, MessageKind, MessageView, OpenQuestion, SessionFacts,
-    SessionView, ViewEvent,
+    AgentView, BrokerView, ConflictKind, ConflictView, MessageKind, MessageView, OpenQuestion, SessionFacts,
+    SessionMember, SessionView, ViewEvent,
 };
 
 pub(crate) fn options() -> DashboardOptions {

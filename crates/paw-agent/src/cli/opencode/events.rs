@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::hooks::{Deed, Event, MOST_INPUT, What, text};
+use crate::hooks::{HookEvent, HookEventKind, MAX_INPUT, ToolAction, text};
 
 /// Words of a refusal that is over by itself at some time.
 const LIMITS: [&str; 5] = ["rate limit", "usage limit", "too many requests", "quota", "limit reached"];
@@ -35,38 +35,42 @@ const COMMANDS: [(&[&str], &[&str]); 2] = [
     (&["properties", "part", "state", "input", "command"], &["properties", "part", "tool"]),
 ];
 
-pub(super) fn read(record: &Value) -> Result<Event, &'static str> {
+pub(super) fn read(record: &Value) -> Result<HookEvent, &'static str> {
     let name = text(record, "type")?;
     let facts = &record["properties"];
-    let what = match (name.as_str(), facts["status"]["type"].as_str()) {
-        ("session.created", _) if facts["info"]["parentID"].is_string() => What::SubagentBegins,
+    let kind = match (name.as_str(), facts["status"]["type"].as_str()) {
+        ("session.created", _) if facts["info"]["parentID"].is_string() => HookEventKind::SubagentStarted,
         // The person at the keyboard has begun it: it takes the place of the one before.
-        ("session.created", _) => What::Started { anew: false },
-        ("session.status", Some("busy")) => What::Busy,
-        ("session.idle", _) | ("session.status", Some("idle")) => What::TurnEnded,
+        ("session.created", _) => HookEventKind::Started { fresh: false },
+        ("session.status", Some("busy")) => HookEventKind::Busy,
+        ("session.idle", _) | ("session.status", Some("idle")) => HookEventKind::TurnEnded,
         ("session.status", Some("retry")) => retry(&facts["status"]),
         ("session.error", _) => failure(&facts["error"]),
-        ("permission.asked", _) => What::ApprovalAsked { id: Some(text(facts, "id")?), deed: asked(facts)? },
-        ("permission.replied", _) => What::ApprovalAnswered { id: text(facts, "requestID")? },
-        ("question.asked", _) => What::ApprovalAsked { id: Some(text(facts, "id")?), deed: Deed::Question },
+        ("permission.asked", _) => {
+            HookEventKind::ApprovalRequested { id: Some(text(facts, "id")?), action: asked(facts)? }
+        }
+        ("permission.replied", _) => HookEventKind::ApprovalAnswered { id: text(facts, "requestID")? },
+        ("question.asked", _) => {
+            HookEventKind::ApprovalRequested { id: Some(text(facts, "id")?), action: ToolAction::Question }
+        }
         ("question.replied" | "question.rejected", _) => {
-            What::ApprovalAnswered { id: text(facts, "requestID")? }
+            HookEventKind::ApprovalAnswered { id: text(facts, "requestID")? }
         }
         ("message.part.updated", _) => tool(&facts["part"]),
-        _ => What::Other(name),
+        _ => HookEventKind::Other(name),
     };
     // Some events belong to the server and to no conversation.
     let conversation = facts["sessionID"].as_str().unwrap_or_default().to_owned();
-    Ok(Event { conversation, what })
+    Ok(HookEvent { conversation, kind })
 }
 
-fn asked(facts: &Value) -> Result<Deed, &'static str> {
+fn asked(facts: &Value) -> Result<ToolAction, &'static str> {
     let permission = text(facts, "permission")?;
     let about = &facts["metadata"];
     Ok(match permission.as_str() {
-        "bash" => Deed::Command(text(about, "command")?),
-        "edit" => edited(about)?.map_or(Deed::Other(permission), Deed::Edit),
-        _ => Deed::Other(permission),
+        "bash" => ToolAction::Command(text(about, "command")?),
+        "edit" => edited(about)?.map_or(ToolAction::Other(permission), ToolAction::Edit),
+        _ => ToolAction::Other(permission),
     })
 }
 
@@ -86,19 +90,19 @@ fn edited(about: &Value) -> Result<Option<Vec<String>>, &'static str> {
 }
 
 /// It tries again by itself. Only where it says that it was refused for having asked too much there is a limit.
-fn retry(status: &Value) -> What {
+fn retry(status: &Value) -> HookEventKind {
     let reason = status["message"].as_str().unwrap_or_default().to_owned();
     if !is_limit(&reason) {
-        return What::Busy;
+        return HookEventKind::Busy;
     }
     let next = status["next"].as_i64().and_then(|at| Timestamp::from_millisecond(at).ok());
-    What::Limited { reason, resets: next.map(|at| at.to_string()) }
+    HookEventKind::RateLimited { reason, resets: next.map(|at| at.to_string()) }
 }
 
-fn failure(error: &Value) -> What {
+fn failure(error: &Value) -> HookEventKind {
     let words = [&error["data"]["message"], &error["message"], &error["name"]];
     let reason = words.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned();
-    What::TurnFailed { limited: is_limit(&reason), reason }
+    HookEventKind::TurnFailed { limited: is_limit(&reason), reason }
 }
 
 fn is_limit(reason: &str) -> bool {
@@ -107,17 +111,17 @@ fn is_limit(reason: &str) -> bool {
 }
 
 /// A tool at work is a part of a message.
-fn tool(part: &Value) -> What {
+fn tool(part: &Value) -> HookEventKind {
     let (tool, input) = (part["tool"].as_str(), &part["state"]["input"]);
-    let deed = || match (tool, input["command"].as_str(), input["filePath"].as_str()) {
-        (Some("bash"), Some(command), _) => Deed::Command(command.to_owned()),
-        (Some("edit" | "write"), _, Some(file)) => Deed::Edit(vec![file.to_owned()]),
-        (tool, ..) => Deed::Other(tool.unwrap_or_default().to_owned()),
+    let action = || match (tool, input["command"].as_str(), input["filePath"].as_str()) {
+        (Some("bash"), Some(command), _) => ToolAction::Command(command.to_owned()),
+        (Some("edit" | "write"), _, Some(file)) => ToolAction::Edit(vec![file.to_owned()]),
+        (tool, ..) => ToolAction::Other(tool.unwrap_or_default().to_owned()),
     };
     match part["state"]["status"].as_str() {
-        Some("running") if tool.is_some() => What::ToolBegins(deed()),
-        Some("completed" | "error") if tool.is_some() => What::ToolEnded(deed()),
-        _ => What::Other("message.part.updated".to_owned()),
+        Some("running") if tool.is_some() => HookEventKind::ToolStarted(action()),
+        Some("completed" | "error") if tool.is_some() => HookEventKind::ToolEnded(action()),
+        _ => HookEventKind::Other("message.part.updated".to_owned()),
     }
 }
 
@@ -129,7 +133,7 @@ pub(super) fn shorten(record: &Value) -> Value {
     }
     if let Some(files) = patched(&record["properties"]["metadata"]["files"]) {
         let too_long = "a tool, too long to keep".into();
-        let (way, kept): (&[&str], _) = if files.to_string().len() <= MOST_INPUT {
+        let (way, kept): (&[&str], _) = if files.to_string().len() <= MAX_INPUT {
             (&["properties", "metadata", "files"], &files)
         } else {
             (&["properties", "permission"], &too_long)
@@ -164,7 +168,7 @@ fn find<'a>(record: &'a Value, way: &[&str]) -> Option<&'a Value> {
 }
 
 fn is_small(value: &Value) -> bool {
-    value.as_str().is_none_or(|text| text.len() <= MOST_INPUT)
+    value.as_str().is_none_or(|text| text.len() <= MAX_INPUT)
 }
 
 fn keep(short: &mut Value, way: &[&str], value: Option<&Value>) {
@@ -206,31 +210,31 @@ mod tests {
             json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s", "permission": "edit",
                 "metadata": {"filepath": "src/a.rs", "files": files}}})
         };
-        let deed = |files: Value| {
+        let action = |files: Value| {
             let event = parse(cli::descriptor("opencode"), &shorten(&asked(files)).to_string()).unwrap();
-            match event.what {
-                What::ApprovalAsked { deed, .. } => deed,
+            match event.kind {
+                HookEventKind::ApprovalRequested { action, .. } => action,
                 other => panic!("{other:?}"),
             }
         };
         let moved = json!([{"filePath": "src/a.rs", "movePath": ".claude/settings.json", "before": "x"}]);
-        assert_eq!(deed(moved), Deed::Edit(vec!["src/a.rs".into(), ".claude/settings.json".into()]));
-        assert_eq!(deed(json!([{"filePath": "src/a.rs"}])), Deed::Edit(vec!["src/a.rs".into()]));
-        assert_eq!(deed(Value::Null), Deed::Edit(vec!["src/a.rs".into()]));
+        assert_eq!(action(moved), ToolAction::Edit(vec!["src/a.rs".into(), ".claude/settings.json".into()]));
+        assert_eq!(action(json!([{"filePath": "src/a.rs"}])), ToolAction::Edit(vec!["src/a.rs".into()]));
+        assert_eq!(action(Value::Null), ToolAction::Edit(vec!["src/a.rs".into()]));
         for odd in [json!([]), json!("src/b.rs"), json!(7)] {
-            assert_eq!(deed(odd), Deed::Other("edit".into()));
+            assert_eq!(action(odd), ToolAction::Other("edit".into()));
         }
         let many: Vec<_> = (0..9000).map(|n| json!({"filePath": format!("f{n}")})).collect();
-        assert!(matches!(deed(many.into()), Deed::Other(_)));
+        assert!(matches!(action(many.into()), ToolAction::Other(_)));
         let together = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
             "permission": "edit", "metadata": {"filepath": "src/a.rs, .env"}}});
         let event = parse(cli::descriptor("opencode"), &together.to_string()).unwrap();
-        assert!(matches!(event.what, What::ApprovalAsked { deed: Deed::Other(_), .. }));
+        assert!(matches!(event.kind, HookEventKind::ApprovalRequested { action: ToolAction::Other(_), .. }));
     }
 
     #[test]
     fn a_command_that_is_too_long_is_not_kept_in_part() {
-        let long = "x".repeat(MOST_INPUT + 1);
+        let long = "x".repeat(MAX_INPUT + 1);
         let asked = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
             "permission": "bash", "metadata": {"command": long}}});
         let short = shorten(&asked);

@@ -9,10 +9,10 @@ use paw_view::AgentView;
 use super::pen::Pen;
 use super::{mark, title};
 use crate::age;
-use crate::dashboard::layout::{Area, Panel};
-use crate::dashboard::look::Look;
-use crate::dashboard::select::first_row;
-use crate::dashboard::state::State;
+use crate::dashboard::layout::{Panel, PanelArea};
+use crate::dashboard::selection::first_row;
+use crate::dashboard::state::DashboardState;
+use crate::dashboard::theme::Theme;
 use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const ORDER: [Column; 7] =
 const WORTH: [Column; 7] =
     [Column::Agent, Column::State, Column::Age, Column::Files, Column::Message, Column::Cli, Column::Branch];
 
-pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
+pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     let agents = state.agents();
     let count = agents.iter().filter(|agent| !agent.is_supervisor()).count();
     title(
@@ -46,7 +46,7 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
     if agents.is_empty() {
         let mut pen = Pen::new(buffer, area.rows);
         pen.skip(2);
-        pen.put("No agents connected yet", Look::dim());
+        pen.put("No agents connected yet", Theme::dim());
         return;
     }
     let columns = columns(&widths(&agents), usize::from(area.rows.width));
@@ -54,13 +54,13 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
     if state.names_columns(area.rows.height)
         && let Some(row) = rows.next()
     {
-        names(&columns, Look::dim(), row, buffer);
+        names(&columns, Theme::dim(), row, buffer);
     }
-    let chosen = state.chosen(Panel::Agents);
-    let first = first_row(chosen, agents.len(), state.room(area));
-    for ((place, agent), row) in agents.iter().enumerate().skip(first).zip(rows) {
+    let selected = state.selected(Panel::Agents);
+    let first = first_row(selected, agents.len(), state.room(area));
+    for ((index, agent), row) in agents.iter().enumerate().skip(first).zip(rows) {
         line(state, agent, &columns, row, buffer);
-        mark(state, Panel::Agents, row, place == chosen, buffer);
+        mark(state, Panel::Agents, row, index == selected, buffer);
     }
 }
 
@@ -79,30 +79,36 @@ fn names(columns: &[(Column, usize)], style: ratatui::style::Style, row: Rect, b
     }
 }
 
-fn line(state: &State, agent: &AgentView, columns: &[(Column, usize)], row: Rect, buffer: &mut Buffer) {
-    let look = state.options.look;
+fn line(
+    state: &DashboardState,
+    agent: &AgentView,
+    columns: &[(Column, usize)],
+    row: Rect,
+    buffer: &mut Buffer,
+) {
+    let theme = state.options.theme;
     let (mood, status) = agent.status();
-    let symbol = look.symbol(mood);
-    let mood = look.mood(mood);
+    let symbol = theme.symbol(mood);
+    let mood = theme.mood(mood);
     let mut pen = Pen::new(buffer, row);
     for (column, width) in columns {
         match column {
             Column::Agent => {
                 pen.column(symbol, 1, mood);
-                pen.column(agent.id.as_str(), width.saturating_sub(2), Look::strong());
+                pen.column(agent.id.as_str(), width.saturating_sub(2), Theme::strong());
             }
             Column::State => pen.column(Text::line(status).as_str(), *width, mood),
             Column::Age => {
                 let age = agent.last_seen().map(|seen| age::text(seen, state.now));
-                pen.column_right(age.as_deref().unwrap_or("-"), *width, Look::dim());
+                pen.column_right(age.as_deref().unwrap_or("-"), *width, Theme::dim());
             }
             Column::Files => {
                 let files = agent.files().len();
-                let style = if files == 0 { Look::dim() } else { ratatui::style::Style::new() };
+                let style = if files == 0 { Theme::dim() } else { ratatui::style::Style::new() };
                 pen.column_right(&files.to_string(), *width, style);
             }
-            Column::Cli => pen.column(Text::line(agent.cli()).as_str(), *width, Look::dim()),
-            Column::Branch => pen.column(branch(agent).as_str(), *width, Look::dim()),
+            Column::Cli => pen.column(Text::line(agent.cli()).as_str(), *width, Theme::dim()),
+            Column::Branch => pen.column(branch(agent).as_str(), *width, Theme::dim()),
             Column::Message => {
                 let message = Text::line(&agent.last_message);
                 pen.column(message.as_str(), *width, ratatui::style::Style::new());

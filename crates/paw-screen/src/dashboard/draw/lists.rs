@@ -9,10 +9,10 @@ use paw_view::ConflictView;
 use super::pen::Pen;
 use super::{mark, title};
 use crate::age;
-use crate::dashboard::layout::{PanelArea, Panel};
-use crate::dashboard::theme::Theme;
+use crate::dashboard::layout::{Panel, PanelArea};
 use crate::dashboard::selection::first_row;
 use crate::dashboard::state::DashboardState;
+use crate::dashboard::theme::Theme;
 use crate::text::Text;
 
 pub(super) fn questions(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
@@ -42,7 +42,8 @@ pub(super) fn conflicts(state: &DashboardState, area: PanelArea, buffer: &mut Bu
     let count = state.view.conflicts.len().to_string();
     title(state, Panel::Conflicts, area.title, &[("conflicts".to_owned(), true), (count, false)], buffer);
     let room = usize::from(area.rows.width);
-    let longest = |of: &dyn Fn(&ConflictView) -> usize| state.view.conflicts.iter().map(of).max().unwrap_or(0);
+    let longest =
+        |of: &dyn Fn(&ConflictView) -> usize| state.view.conflicts.iter().map(of).max().unwrap_or(0);
     let between =
         |conflict: &ConflictView| format!("{} {} {}", conflict.agents[0], theme.versus(), conflict.agents[1]);
     // The word and the age are short; file and agents share the rest.

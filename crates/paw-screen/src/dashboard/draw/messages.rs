@@ -10,18 +10,18 @@ use paw_view::{MessageKind, MessageView};
 use super::pen::Pen;
 use super::{mark, title};
 use crate::dashboard::filter::{key_of_kind, short_word};
-use crate::dashboard::layout::{Area, Panel};
-use crate::dashboard::look::Look;
-use crate::dashboard::select::first_row;
-use crate::dashboard::state::State;
+use crate::dashboard::layout::{Panel, PanelArea};
+use crate::dashboard::selection::first_row;
+use crate::dashboard::state::DashboardState;
+use crate::dashboard::theme::Theme;
 use crate::text::Text;
 
-pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
+pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     let shown = state.shown();
-    let chosen = state.chosen(Panel::Messages);
-    title(state, Panel::Messages, area.title, &heading(state, shown.len(), chosen), buffer);
+    let selected = state.selected(Panel::Messages);
+    title(state, Panel::Messages, area.title, &heading(state, shown.len(), selected), buffer);
     let mut rows = area.rows.rows();
-    if State::names_kinds(area.rows.height)
+    if DashboardState::names_kinds(area.rows.height)
         && let Some(row) = rows.next()
     {
         chips(state, row, buffer);
@@ -31,20 +31,20 @@ pub(super) fn draw(state: &State, area: Area, buffer: &mut Buffer) {
             let mut pen = Pen::new(buffer, row);
             pen.skip(2);
             let nothing = state.view.messages.is_empty();
-            pen.put(if nothing { "No messages yet" } else { "No message fits; a shows all" }, Look::dim());
+            pen.put(if nothing { "No messages yet" } else { "No message fits; a shows all" }, Theme::dim());
         }
         return;
     }
-    let first = first_row(chosen, shown.len(), state.room(area));
+    let first = first_row(selected, shown.len(), state.room(area));
     let window = &shown[first..(first + state.room(area)).min(shown.len())];
     let widths = Widths::of(state, window, usize::from(area.rows.width));
-    for ((place, message), row) in window.iter().enumerate().zip(rows) {
+    for ((index, message), row) in window.iter().enumerate().zip(rows) {
         line(state, message, &widths, row, buffer);
-        mark(state, Panel::Messages, row, first + place == chosen, buffer);
+        mark(state, Panel::Messages, row, first + index == selected, buffer);
     }
 }
 
-fn heading(state: &State, shown: usize, chosen: usize) -> Vec<(String, bool)> {
+fn heading(state: &DashboardState, shown: usize, selected: usize) -> Vec<(String, bool)> {
     let all = state.view.messages.len();
     let mut words = vec![("messages".to_owned(), true)];
     if state.filter.is_open() {
@@ -58,25 +58,25 @@ fn heading(state: &State, shown: usize, chosen: usize) -> Vec<(String, bool)> {
         words.push((format!("{shown} of {all}:"), false));
         words.push((only.join(", "), true));
     }
-    let below = shown.saturating_sub(chosen + 1);
+    let below = shown.saturating_sub(selected + 1);
     if below > 0 {
-        words.push((format!("{}{below} below", state.options.look.dot().trim_start()), false));
+        words.push((format!("{}{below} below", state.options.theme.dot().trim_start()), false));
     }
     words
 }
 
-/// The types and their keys; what is chosen stands out.
-fn chips(state: &State, row: Rect, buffer: &mut Buffer) {
-    let look = state.options.look;
+/// The types and their keys; what is selected stands out.
+fn chips(state: &DashboardState, row: Rect, buffer: &mut Buffer) {
+    let theme = state.options.theme;
     let full: usize = MessageKind::ALL.iter().map(|kind| kind.word().len() + 3).sum();
     let wide = full <= usize::from(row.width);
     let mut pen = Pen::new(buffer, row);
     for kind in MessageKind::ALL {
-        let chosen = state.filter.chosen(kind);
-        let style = match (chosen, state.filter.kinds().is_empty()) {
-            (true, _) => look.kind(kind).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
-            (false, true) => look.kind(kind),
-            (false, false) => Look::dim(),
+        let selected = state.filter.selected(kind);
+        let style = match (selected, state.filter.kinds().is_empty()) {
+            (true, _) => theme.kind(kind).remove_modifier(Modifier::DIM).add_modifier(Modifier::REVERSED),
+            (false, true) => theme.kind(kind),
+            (false, false) => Theme::dim(),
         };
         let word = if wide {
             format!("{} {}", key_of_kind(kind), kind.word())
@@ -101,7 +101,7 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(state: &State, window: &[&MessageView], room: usize) -> Self {
+    fn of(state: &DashboardState, window: &[&MessageView], room: usize) -> Self {
         let both = room >= 80;
         let longest = window.iter().map(|message| text::width(&who(state, message, both))).max().unwrap_or(0);
         Self {
@@ -117,23 +117,23 @@ impl Widths {
     }
 }
 
-fn who(state: &State, message: &MessageView, both: bool) -> String {
+fn who(state: &DashboardState, message: &MessageView, both: bool) -> String {
     match message.to.as_ref().filter(|to| both && **to != message.from) {
-        Some(to) => format!("{} {} {to}", message.from, state.options.look.arrow()),
+        Some(to) => format!("{} {} {to}", message.from, state.options.theme.arrow()),
         None => message.from.to_string(),
     }
 }
 
-fn line(state: &State, message: &MessageView, widths: &Widths, row: Rect, buffer: &mut Buffer) {
-    let look = state.options.look;
+fn line(state: &DashboardState, message: &MessageView, widths: &Widths, row: Rect, buffer: &mut Buffer) {
+    let theme = state.options.theme;
     let mut pen = Pen::new(buffer, row);
     if widths.time > 0 {
         let time = message.at.to_zoned(state.options.zone.clone()).strftime("%H:%M:%S").to_string();
-        pen.column(&time[..widths.time.min(time.len())], widths.time, Look::dim());
+        pen.column(&time[..widths.time.min(time.len())], widths.time, Theme::dim());
     }
-    pen.column(&who(state, message, widths.both), widths.who, Look::strong());
+    pen.column(&who(state, message, widths.both), widths.who, Theme::strong());
     let word = if widths.kind == 8 { message.kind.word() } else { short_word(message.kind) };
-    pen.column(word, widths.kind, look.kind(message.kind));
+    pen.column(word, widths.kind, theme.kind(message.kind));
     let quiet = message.kind == MessageKind::Status;
-    pen.put(Text::line(&message.text).as_str(), if quiet { Look::dim() } else { Style::new() });
+    pen.put(Text::line(&message.text).as_str(), if quiet { Theme::dim() } else { Style::new() });
 }

@@ -7,8 +7,8 @@ use ratatui::style::Style;
 
 use super::lists::place_of;
 use super::pen::Pen;
-use crate::dashboard::look::Look;
-use crate::dashboard::state::{Home, Mode, State, Subject};
+use crate::dashboard::state::{DashboardHost, DashboardState, DetailSubject, Mode};
+use crate::dashboard::theme::Theme;
 use crate::text::{Text, wrap};
 
 /// A name, dim, and what it stands for.
@@ -23,14 +23,14 @@ struct Page {
 }
 
 /// How many lines there are to read, and how many are seen at once.
-pub(in crate::dashboard) fn extent(state: &State) -> (usize, usize) {
+pub(in crate::dashboard) fn extent(state: &DashboardState) -> (usize, usize) {
     let body = state.plan().body;
     let room = usize::from(body.height.saturating_sub(1));
     (laid_out(&page(state), usize::from(body.width)).len(), room)
 }
 
-pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
-    let look = state.options.look;
+pub(super) fn draw(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
+    let theme = state.options.theme;
     let page = page(state);
     let lines = laid_out(&page, usize::from(area.width));
     let room = usize::from(area.height.saturating_sub(1));
@@ -41,17 +41,17 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
         _ => 0,
     };
     let mut pen = Pen::new(buffer, area);
-    pen.put(look.marker(), look.title(true));
-    pen.put(&format!(" {} ", page.title), look.title(true));
+    pen.put(theme.marker(), theme.title(true));
+    pen.put(&format!(" {} ", page.title), theme.title(true));
     let below = lines.len().saturating_sub(scroll + room);
     if below > 0 {
-        pen.put(&format!("{below} more below "), Look::dim());
+        pen.put(&format!("{below} more below "), Theme::dim());
     }
-    pen.fill(look.rule(), Look::dim());
+    pen.fill(theme.rule(), Theme::dim());
     for (row, line) in area.rows().skip(1).zip(lines.iter().skip(scroll)) {
         let mut pen = Pen::new(buffer, row);
         for (text, columns, dim) in line {
-            pen.column(text, *columns, if *dim { Look::dim() } else { Style::new() });
+            pen.column(text, *columns, if *dim { Theme::dim() } else { Style::new() });
         }
     }
 }
@@ -71,8 +71,8 @@ fn laid_out(page: &Page, width: usize) -> Vec<Line> {
         if !beside {
             lines.push(vec![(entry.name.clone(), width, true)]);
         }
-        for (place, text) in wrapped.into_iter().enumerate() {
-            let name = if place == 0 && beside { entry.name.clone() } else { String::new() };
+        for (index, text) in wrapped.into_iter().enumerate() {
+            let name = if index == 0 && beside { entry.name.clone() } else { String::new() };
             let margin = if beside { names + 1 } else { 1 };
             lines.push(vec![(name, margin, true), (text, room, false)]);
         }
@@ -80,23 +80,23 @@ fn laid_out(page: &Page, width: usize) -> Vec<Line> {
     lines
 }
 
-fn page(state: &State) -> Page {
+fn page(state: &DashboardState) -> Page {
     match &state.mode {
         Mode::Detail { subject, .. } => detail(state, subject),
         _ => keys(state),
     }
 }
 
-fn keys(state: &State) -> Page {
-    let close = match state.options.home {
-        Home::Session => "hide the view; the broker goes on",
-        Home::Attached => "close the view; the broker goes on",
+fn keys(state: &DashboardState) -> Page {
+    let close = match state.options.host {
+        DashboardHost::Session => "hide the view; the broker goes on",
+        DashboardHost::Attached => "close the view; the broker goes on",
     };
     let keys = [
         ("Tab", "next panel; Shift-Tab goes back"),
         ("j k", "down and up, also arrows, PgDn, PgUp, g, G"),
         ("Enter", "everything about the row; answers a question"),
-        ("r", "answer a question: the chosen, or the oldest"),
+        ("r", "answer a question: the selected, or the oldest"),
         ("d", "take a question off this screen"),
         ("1-9 0", "only this type of message; again: not this one"),
         ("o", "only messages of this agent; again: of all"),
@@ -114,13 +114,13 @@ fn entry(name: &str, text: &str) -> Entry {
     Entry { name: name.to_owned(), text: text.to_owned() }
 }
 
-fn detail(state: &State, subject: &Subject) -> Page {
+fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
     let time = |at: jiff::Timestamp| {
         at.to_zoned(state.options.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     };
     let line = |raw: &str| Text::line(raw).to_string();
     let found = match subject {
-        Subject::Agent(id) => state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| {
+        DetailSubject::Agent(id) => state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| {
             let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
             let seen = agent.last_seen().map_or_else(|| "nothing heard yet".to_owned(), time);
             let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
@@ -134,7 +134,7 @@ fn detail(state: &State, subject: &Subject) -> Page {
             ];
             Page { title: agent.id.to_string(), entries }
         }),
-        Subject::Conflict(key) => {
+        DetailSubject::Conflict(key) => {
             state.view.conflicts.iter().find(|conflict| conflict.key == *key).map(|conflict| {
                 let entries = vec![
                     entry("where", &place_of(conflict)),
@@ -145,7 +145,7 @@ fn detail(state: &State, subject: &Subject) -> Page {
                 Page { title: conflict.kind.word().to_owned(), entries }
             })
         }
-        Subject::Message(seq) => {
+        DetailSubject::Message(seq) => {
             state.view.messages.iter().find(|message| message.seq == *seq).map(|message| {
                 let mut entries = vec![
                     entry("from", message.from.as_str()),

@@ -5,25 +5,25 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 
-use paw_view::Mood;
+use paw_view::StatusCategory;
 
 use super::cursor_at;
 use super::pen::Pen;
-use crate::dashboard::input::Input;
+use crate::dashboard::input::LineInput;
 use crate::dashboard::layout::Panel;
-use crate::dashboard::look::Look;
-use crate::dashboard::state::{Home, Mode, State};
+use crate::dashboard::state::{DashboardHost, DashboardState, Mode};
+use crate::dashboard::theme::Theme;
 use crate::text::{Text, wrap};
 
-pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
-    let look = state.options.look;
+pub(super) fn header(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
+    let theme = state.options.theme;
     let facts = &state.view.session;
     let broker = facts.broker.clone().unwrap_or_default();
     let url = broker.url.unwrap_or_default();
     let (session, address) = (Text::line(&facts.session), Text::line(url.trim_start_matches("http://")));
     let repository = Text::line(&facts.repository.to_string_lossy());
     let mut warning = String::new();
-    if let Some(reason) = &state.lost {
+    if let Some(reason) = &state.disconnected {
         warning = format!("broker gone: {reason}");
     } else if broker.open_to_all == Some(true) {
         let long = "auth none: senders are not checked";
@@ -34,35 +34,35 @@ pub(super) fn header(state: &State, area: Rect, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let warned = text::width(&warning).min(width * 2 / 3);
     let mut pen = Pen::new(buffer, Rect { width: area.width - u16::try_from(warned).unwrap_or(0), ..area });
-    pen.put(" git paw ", Look::strong().add_modifier(Modifier::REVERSED));
+    pen.put(" git paw ", Theme::strong().add_modifier(Modifier::REVERSED));
     pen.skip(1);
-    pen.put(session.as_str(), Look::strong());
+    pen.put(session.as_str(), Theme::strong());
     let address_width = text::width(address.as_str()) + 3;
     // The repository is the longest and the easiest to guess, so it shrinks first, from its start.
     let room = pen.room().saturating_sub(address_width + 3 + 1);
     if !repository.is_empty() && room >= 8 {
-        pen.put(look.dot(), Look::dim());
+        pen.put(theme.dot(), Theme::dim());
         pen.put(&text::truncate_start(repository.as_str(), room), Style::new());
     }
     if !address.is_empty() && pen.room() > address_width {
-        pen.put(look.dot(), Look::dim());
-        pen.put(address.as_str(), Look::dim());
+        pen.put(theme.dot(), Theme::dim());
+        pen.put(address.as_str(), Theme::dim());
     }
     let warned = u16::try_from(warned).unwrap_or(0);
     let corner = Rect { x: area.right() - warned, width: warned, ..area };
-    Pen::new(buffer, corner).put(&warning, look.alarm());
+    Pen::new(buffer, corner).put(&warning, theme.alarm());
 }
 
 /// Returns where the cursor stands, when something is typed here.
-pub(super) fn footer(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Position> {
-    let look = state.options.look;
+pub(super) fn footer(state: &DashboardState, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let theme = state.options.theme;
     if let Mode::Search { input, .. } = &state.mode {
         return typed("/", input, area, state, buffer);
     }
     if let Some(notice) = &state.notice {
         let mut pen = Pen::new(buffer, area);
         pen.skip(1);
-        pen.put(&notice.text, if notice.alarming { look.alarm() } else { look.attention() });
+        pen.put(&notice.text, if notice.alarming { theme.alarm() } else { theme.attention() });
         return None;
     }
     let hints = hints(state);
@@ -72,8 +72,8 @@ pub(super) fn footer(state: &State, area: Rect, buffer: &mut Buffer) -> Option<P
     pen.put(&counts, Style::new());
     pen.skip(pen.room().saturating_sub(columns(hints)));
     for (key, does) in hints {
-        pen.put(key, Look::strong());
-        pen.put(&format!(" {does}  "), Look::dim());
+        pen.put(key, Theme::strong());
+        pen.put(&format!(" {does}  "), Theme::dim());
     }
     None
 }
@@ -98,15 +98,16 @@ fn fitting<'a>(counts: &str, hints: &'a [Hint], width: usize) -> (String, &'a [H
 }
 
 /// `5 agents: 2 working, 1 done`.
-fn counts(state: &State) -> String {
+fn counts(state: &DashboardState) -> String {
     let agents: Vec<_> = state.view.listed().filter(|agent| !agent.is_supervisor()).collect();
-    let of = |moods: &[Mood]| agents.iter().filter(|agent| moods.contains(&agent.status().0)).count();
+    let of =
+        |moods: &[StatusCategory]| agents.iter().filter(|agent| moods.contains(&agent.status().0)).count();
     let parts = [
-        (of(&[Mood::Working]), "working"),
-        (of(&[Mood::Done, Mood::Verified]), "done"),
-        (of(&[Mood::Blocked]), "blocked"),
-        (of(&[Mood::Committed]), "committed"),
-        (of(&[Mood::Failed]), "failed"),
+        (of(&[StatusCategory::Working]), "working"),
+        (of(&[StatusCategory::Done, StatusCategory::Verified]), "done"),
+        (of(&[StatusCategory::Blocked]), "blocked"),
+        (of(&[StatusCategory::Committed]), "committed"),
+        (of(&[StatusCategory::Failed]), "failed"),
     ];
     let parts: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -115,15 +116,15 @@ fn counts(state: &State) -> String {
 }
 
 /// The keys that are of use now, the least needed first.
-fn hints(state: &State) -> Vec<(&'static str, &'static str)> {
+fn hints(state: &DashboardState) -> Vec<(&'static str, &'static str)> {
     match &state.mode {
         Mode::Reply { .. } => return vec![("Esc", "back"), ("Enter", "send")],
         Mode::Help { .. } | Mode::Detail { .. } => return vec![("j/k", "scroll"), ("Esc", "back")],
         Mode::Browse | Mode::Hidden | Mode::Search { .. } => {}
     }
-    let close = match state.options.home {
-        Home::Session => "hide",
-        Home::Attached => "close",
+    let close = match state.options.host {
+        DashboardHost::Session => "hide",
+        DashboardHost::Attached => "close",
     };
     let mut hints = vec![("Tab", "panel"), ("/", "search")];
     match state.focus() {
@@ -140,9 +141,9 @@ fn hints(state: &State) -> Vec<(&'static str, &'static str)> {
 }
 
 /// The question and the line for its answer. Returns where the cursor stands.
-pub(super) fn reply(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+pub(super) fn reply(state: &DashboardState, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let Mode::Reply { question, input } = &state.mode else { return None };
-    let look = state.options.look;
+    let theme = state.options.theme;
     let (above, line) = {
         let rows = area.height.saturating_sub(1);
         (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
@@ -152,26 +153,32 @@ pub(super) fn reply(state: &State, area: Rect, buffer: &mut Buffer) -> Option<Po
         && let Some(row) = rows.next()
     {
         let mut pen = Pen::new(buffer, row);
-        pen.put(look.marker(), look.title(true));
-        pen.put(&format!(" {} asks ", question.asker), look.title(true));
-        pen.fill(look.rule(), Look::dim());
+        pen.put(theme.marker(), theme.title(true));
+        pen.put(&format!(" {} asks ", question.asker), theme.title(true));
+        pen.fill(theme.rule(), Theme::dim());
     }
     let text = wrap(Text::line(&question.text).as_str(), usize::from(area.width.saturating_sub(2)));
     let titled = u16::from(above.height >= 2);
     let shown = usize::from(above.height - titled);
-    for (place, (row, line)) in rows.zip(&text).enumerate() {
+    for (index, (row, line)) in rows.zip(&text).enumerate() {
         let mut pen = Pen::new(buffer, row);
         pen.skip(2);
-        let cut = place + 1 == shown && shown < text.len();
+        let cut = index + 1 == shown && shown < text.len();
         pen.put(&if cut { format!("{line} …") } else { line.clone() }, Style::new());
     }
-    typed(look.prompt(), input, line, state, buffer)
+    typed(theme.prompt(), input, line, state, buffer)
 }
 
-fn typed(prompt: &str, input: &Input, area: Rect, state: &State, buffer: &mut Buffer) -> Option<Position> {
-    let look = state.options.look;
+fn typed(
+    prompt: &str,
+    input: &LineInput,
+    area: Rect,
+    state: &DashboardState,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let theme = state.options.theme;
     let mut pen = Pen::new(buffer, area);
-    pen.column(prompt, 1, look.title(true));
+    pen.column(prompt, 1, theme.title(true));
     let (seen, column) = input.window(pen.room());
     pen.put(&seen, Style::new());
     cursor_at(area, column + 2)

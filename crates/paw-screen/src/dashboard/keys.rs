@@ -2,17 +2,19 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use paw_core::AgentId;
-use paw_view::{MessageKind, Question};
+use paw_view::{MessageKind, OpenQuestion};
 
 use super::draw::overlay;
 use super::filter::{Filter, kind_of_key};
-use super::input::Input;
+use super::input::LineInput;
 use super::layout::Panel;
-use super::state::{Answer, Draft, Effect, Home, Mode, State, Subject};
+use super::state::{
+    AnswerDraft, DashboardEffect, DashboardHost, DashboardState, DetailSubject, Mode, OperatorAnswer,
+};
 
-impl State {
+impl DashboardState {
     /// Whether something that can be seen has changed.
-    pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
+    pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<DashboardEffect>) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
         }
@@ -20,7 +22,7 @@ impl State {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let changed = match key.code {
             KeyCode::Char('l') if control => {
-                effects.push(Effect::Repaint);
+                effects.push(DashboardEffect::Repaint);
                 true
             }
             KeyCode::Char('c') if control && self.mode != Mode::Hidden => self.close(effects),
@@ -50,20 +52,20 @@ impl State {
         true
     }
 
-    fn close(&mut self, effects: &mut Vec<Effect>) -> bool {
-        match self.options.home {
-            Home::Session => {
+    fn close(&mut self, effects: &mut Vec<DashboardEffect>) -> bool {
+        match self.options.host {
+            DashboardHost::Session => {
                 self.mode = Mode::Hidden;
                 true
             }
-            Home::Attached => {
-                effects.push(Effect::Quit);
+            DashboardHost::Attached => {
+                effects.push(DashboardEffect::Quit);
                 false
             }
         }
     }
 
-    fn on_browse_key(&mut self, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
+    fn on_browse_key(&mut self, key: KeyEvent, effects: &mut Vec<DashboardEffect>) -> bool {
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
             return false;
         }
@@ -73,16 +75,16 @@ impl State {
             KeyCode::Char('/') => {
                 self.show_messages = true;
                 let before = self.filter.search().to_owned();
-                self.mode = Mode::Search { input: Input::of(&before), before };
+                self.mode = Mode::Search { input: LineInput::of(&before), before };
             }
             KeyCode::Char('a') => self.open_filter(),
             KeyCode::Esc => {
-                let open = self.filter.is_open() && !self.message.is_put();
+                let open = self.filter.is_open() && !self.message.is_set();
                 self.open_filter();
                 return !open;
             }
             KeyCode::Char('l') => self.show_messages = !self.show_messages,
-            KeyCode::Char('o') => return self.only_chosen_agent(),
+            KeyCode::Char('o') => return self.filter_by_selected_agent(),
             KeyCode::Char('r') => return self.reply_to_fitting(),
             KeyCode::Char('d') => return self.dismiss(),
             KeyCode::Char(digit @ '0'..='9') => {
@@ -92,66 +94,66 @@ impl State {
             KeyCode::Tab => self.turn(1),
             KeyCode::BackTab => self.turn(self.panels().len() - 1),
             KeyCode::Enter => return self.open(),
-            _ => return self.move_chosen(key.code),
+            _ => return self.move_selection(key.code),
         }
         true
     }
 
     fn open_filter(&mut self) {
         self.filter = Filter::default();
-        self.message.put(0, None);
+        self.message.set(0, None);
     }
 
     fn turn(&mut self, by: usize) {
         let panels = self.panels();
-        let place = panels.iter().position(|panel| *panel == self.focus()).unwrap_or(0);
-        self.focused = panels[(place + by) % panels.len()];
+        let index = panels.iter().position(|panel| *panel == self.focus()).unwrap_or(0);
+        self.focused = panels[(index + by) % panels.len()];
     }
 
-    fn move_chosen(&mut self, code: KeyCode) -> bool {
+    fn move_selection(&mut self, code: KeyCode) -> bool {
         let panel = self.focus();
         let rows = self.count(panel);
         let page =
             self.plan().panels.into_iter().find(|area| area.panel == panel).map_or(1, |area| self.room(area));
-        let Some(place) = moved(self.chosen(panel), rows, page, code) else { return false };
-        self.choose(panel, place);
+        let Some(index) = moved(self.selected(panel), rows, page, code) else { return false };
+        self.select(panel, index);
         true
     }
 
-    fn choose(&mut self, panel: Panel, place: usize) {
+    fn select(&mut self, panel: Panel, index: usize) {
         match panel {
             Panel::Agents => {
-                let key = self.agents().get(place).map(|agent| agent.id.clone());
-                self.agent.put(place, key);
+                let key = self.agents().get(index).map(|agent| agent.id.clone());
+                self.agent.set(index, key);
             }
             Panel::Questions => {
-                let key = self.questions().get(place).map(|question| question.seq);
-                self.question.put(place, key);
+                let key = self.questions().get(index).map(|question| question.seq);
+                self.question.set(index, key);
             }
             Panel::Conflicts => {
-                let key = self.view.conflicts.get(place).map(|conflict| conflict.key.clone());
-                self.conflict.put(place, key);
+                let key = self.view.conflicts.get(index).map(|conflict| conflict.key.clone());
+                self.conflict.set(index, key);
             }
             Panel::Messages => {
                 let shown = self.shown();
-                let newest = place + 1 >= shown.len();
-                let key = shown.get(place).map(|message| message.seq).filter(|_| !newest);
-                self.message.put(place, key);
+                let newest = index + 1 >= shown.len();
+                let key = shown.get(index).map(|message| message.seq).filter(|_| !newest);
+                self.message.set(index, key);
             }
         }
     }
 
     fn open(&mut self) -> bool {
         let panel = self.focus();
-        let place = self.chosen(panel);
+        let index = self.selected(panel);
         let subject = match panel {
-            Panel::Agents => self.agents().get(place).map(|agent| Subject::Agent(agent.id.clone())),
+            Panel::Agents => self.agents().get(index).map(|agent| DetailSubject::Agent(agent.id.clone())),
             Panel::Conflicts => {
-                self.view.conflicts.get(place).map(|conflict| Subject::Conflict(conflict.key.clone()))
+                self.view.conflicts.get(index).map(|conflict| DetailSubject::Conflict(conflict.key.clone()))
             }
-            Panel::Messages => self.shown().get(place).map(|message| Subject::Message(message.seq)),
+            Panel::Messages => self.shown().get(index).map(|message| DetailSubject::Message(message.seq)),
             Panel::Questions => {
-                let question = self.questions().get(place).copied().cloned();
+                let question = self.questions().get(index).copied().cloned();
                 return question.is_some_and(|question| self.reply(question));
             }
         };
@@ -160,30 +162,30 @@ impl State {
         true
     }
 
-    fn only_chosen_agent(&mut self) -> bool {
-        let chosen = match self.focus() {
-            Panel::Agents => self.agents().get(self.chosen(Panel::Agents)).map(|agent| agent.id.clone()),
+    fn filter_by_selected_agent(&mut self) -> bool {
+        let selected = match self.focus() {
+            Panel::Agents => self.agents().get(self.selected(Panel::Agents)).map(|agent| agent.id.clone()),
             Panel::Messages => {
-                self.shown().get(self.chosen(Panel::Messages)).map(|message| message.from.clone())
+                self.shown().get(self.selected(Panel::Messages)).map(|message| message.from.clone())
             }
             Panel::Questions | Panel::Conflicts => None,
         };
-        let Some(chosen) = chosen else { return false };
-        let again = self.filter.agent() == Some(&chosen);
-        self.filter.only((!again).then_some(chosen));
+        let Some(selected) = selected else { return false };
+        let again = self.filter.agent() == Some(&selected);
+        self.filter.only((!again).then_some(selected));
         self.show_messages = true;
         true
     }
 
-    /// The question that is meant: the chosen one, the chosen agent's, or the one that waits longest.
+    /// The question that is meant: the selected one, the selected agent's, or the one that waits longest.
     fn reply_to_fitting(&mut self) -> bool {
-        let place = self.chosen(self.focus());
+        let index = self.selected(self.focus());
         let questions = self.questions();
         let fitting = match self.focus() {
-            Panel::Questions => questions.get(place).copied(),
-            Panel::Agents => self.agents().get(place).and_then(|agent| self.oldest_of(&agent.id)),
+            Panel::Questions => questions.get(index).copied(),
+            Panel::Agents => self.agents().get(index).and_then(|agent| self.oldest_of(&agent.id)),
             Panel::Messages => {
-                let seq = self.shown().get(place).map(|message| message.seq);
+                let seq = self.shown().get(index).map(|message| message.seq);
                 questions.iter().find(|question| Some(question.seq) == seq).copied()
             }
             Panel::Conflicts => None,
@@ -195,13 +197,13 @@ impl State {
         true
     }
 
-    fn oldest_of(&self, asker: &AgentId) -> Option<&Question> {
+    fn oldest_of(&self, asker: &AgentId) -> Option<&OpenQuestion> {
         self.questions().into_iter().find(|question| question.asker == *asker)
     }
 
-    fn reply(&mut self, question: Question) -> bool {
+    fn reply(&mut self, question: OpenQuestion) -> bool {
         let draft = self.drafts.get(&question.seq).map(|draft| draft.text.as_str());
-        let input = Input::of(draft.unwrap_or_default());
+        let input = LineInput::of(draft.unwrap_or_default());
         self.mode = Mode::Reply { question, input };
         true
     }
@@ -211,7 +213,7 @@ impl State {
         let is_open = |seq: &u64| self.view.questions.iter().any(|open| open.seq == *seq);
         self.drafts.retain(|seq, _| is_open(seq));
         if is_open(&question) {
-            self.drafts.insert(question, Draft { text: text.to_owned(), sent });
+            self.drafts.insert(question, AnswerDraft { text: text.to_owned(), sent });
         }
     }
 
@@ -220,7 +222,7 @@ impl State {
             return false;
         }
         let questions = self.questions();
-        let Some(dismissed) = questions.get(self.chosen(Panel::Questions)).copied().cloned() else {
+        let Some(dismissed) = questions.get(self.selected(Panel::Questions)).copied().cloned() else {
             return false;
         };
         self.dismissed.insert(dismissed.seq);
@@ -242,15 +244,17 @@ impl State {
         }
     }
 
-    fn on_detail_key(&mut self, key: KeyEvent, subject: &Subject, scroll: usize) -> bool {
+    fn on_detail_key(&mut self, key: KeyEvent, subject: &DetailSubject, scroll: usize) -> bool {
         let KeyCode::Char('r') = key.code else {
             return self
                 .on_overlay_key(key, scroll, |scroll| Mode::Detail { subject: subject.clone(), scroll });
         };
         let about = match subject {
-            Subject::Agent(id) => self.oldest_of(id).cloned(),
-            Subject::Message(seq) => self.questions().into_iter().find(|open| open.seq == *seq).cloned(),
-            Subject::Conflict(_) => None,
+            DetailSubject::Agent(id) => self.oldest_of(id).cloned(),
+            DetailSubject::Message(seq) => {
+                self.questions().into_iter().find(|open| open.seq == *seq).cloned()
+            }
+            DetailSubject::Conflict(_) => None,
         };
         if let Some(question) = about.or_else(|| self.asked_again(subject)) {
             return self.reply(question);
@@ -261,11 +265,11 @@ impl State {
     }
 
     /// A question that was answered already may be answered once more from its message.
-    fn asked_again(&self, subject: &Subject) -> Option<Question> {
-        let Subject::Message(seq) = subject else { return None };
+    fn asked_again(&self, subject: &DetailSubject) -> Option<OpenQuestion> {
+        let DetailSubject::Message(seq) = subject else { return None };
         let message = self.view.messages.iter().find(|message| message.seq == *seq)?;
         let is_question = message.kind == MessageKind::Question;
-        is_question.then(|| Question {
+        is_question.then(|| OpenQuestion {
             seq: *seq,
             at: message.at,
             asker: message.from.clone(),
@@ -273,7 +277,7 @@ impl State {
         })
     }
 
-    fn on_search_key(&mut self, key: KeyEvent, mut input: Input, before: String) -> bool {
+    fn on_search_key(&mut self, key: KeyEvent, mut input: LineInput, before: String) -> bool {
         match key.code {
             KeyCode::Enter => {
                 self.focused = Panel::Messages;
@@ -295,9 +299,9 @@ impl State {
     fn on_reply_key(
         &mut self,
         key: KeyEvent,
-        question: Question,
-        mut input: Input,
-        effects: &mut Vec<Effect>,
+        question: OpenQuestion,
+        mut input: LineInput,
+        effects: &mut Vec<DashboardEffect>,
     ) -> bool {
         match key.code {
             KeyCode::Esc => {
@@ -313,7 +317,7 @@ impl State {
                 let text = input.text().trim().to_owned();
                 self.keep_draft(question.seq, &text, true);
                 self.say(format!("sending to {} …", question.asker));
-                effects.push(Effect::Answer(Answer {
+                effects.push(DashboardEffect::Answer(OperatorAnswer {
                     question: question.seq,
                     asker: question.asker,
                     quoted: question.text,
@@ -330,7 +334,7 @@ impl State {
     }
 }
 
-/// Where a key moves the chosen row, when it is a key that moves.
+/// Where a key moves the selected row, when it is a key that moves.
 fn moved(from: usize, rows: usize, page: usize, code: KeyCode) -> Option<usize> {
     let last = rows.saturating_sub(1);
     let page = page.max(2) - 1;

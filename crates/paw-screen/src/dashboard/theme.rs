@@ -1,16 +1,16 @@
 //! Symbols and colours. Every colour stands beside a word or a symbol, so none is needed to understand the screen.
 
-use paw_view::{ConflictKind, MessageKind, Mood};
+use paw_view::{ConflictKind, MessageKind, StatusCategory};
 use ratatui::style::{Color, Modifier, Style};
 
 /// What the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct Theme {
     pub colour: bool,
     pub unicode: bool,
 }
 
-impl Look {
+impl Theme {
     /// Everything a usual terminal can.
     pub const FULL: Self = Self { colour: true, unicode: true };
 
@@ -48,7 +48,7 @@ impl Look {
         self.pick(" · ", " - ")
     }
 
-    pub(super) fn against(self) -> &'static str {
+    pub(super) fn versus(self) -> &'static str {
         self.pick("⇄", "<>")
     }
 
@@ -60,15 +60,15 @@ impl Look {
         self.pick("›", ">")
     }
 
-    pub(super) fn symbol(self, mood: Mood) -> &'static str {
+    pub(super) fn symbol(self, mood: StatusCategory) -> &'static str {
         match mood {
-            Mood::Working => self.pick("●", "*"),
-            Mood::Committed => self.pick("◆", "+"),
-            Mood::Done => self.pick("✓", "v"),
-            Mood::Verified => self.pick("✔", "V"),
-            Mood::Blocked => self.pick("▲", "!"),
-            Mood::Failed => self.pick("✗", "x"),
-            Mood::Idle => self.pick("○", "o"),
+            StatusCategory::Working => self.pick("●", "*"),
+            StatusCategory::Committed => self.pick("◆", "+"),
+            StatusCategory::Done => self.pick("✓", "v"),
+            StatusCategory::Verified => self.pick("✔", "V"),
+            StatusCategory::Blocked => self.pick("▲", "!"),
+            StatusCategory::Failed => self.pick("✗", "x"),
+            StatusCategory::Idle => self.pick("○", "o"),
         }
     }
 
@@ -76,14 +76,14 @@ impl Look {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    pub(super) fn mood(self, mood: Mood) -> Style {
+    pub(super) fn mood(self, mood: StatusCategory) -> Style {
         match mood {
-            Mood::Working => self.paint(Color::Blue),
-            Mood::Committed => self.paint(Color::Magenta),
-            Mood::Done | Mood::Verified => self.paint(Color::Green),
-            Mood::Blocked => self.paint(Color::Yellow).add_modifier(Modifier::BOLD),
-            Mood::Failed => self.paint(Color::Red).add_modifier(Modifier::BOLD),
-            Mood::Idle => Self::dim(),
+            StatusCategory::Working => self.paint(Color::Blue),
+            StatusCategory::Committed => self.paint(Color::Magenta),
+            StatusCategory::Done | StatusCategory::Verified => self.paint(Color::Green),
+            StatusCategory::Blocked => self.paint(Color::Yellow).add_modifier(Modifier::BOLD),
+            StatusCategory::Failed => self.paint(Color::Red).add_modifier(Modifier::BOLD),
+            StatusCategory::Idle => Self::dim(),
         }
     }
 
@@ -132,21 +132,21 @@ impl Look {
 mod tests {
     use super::*;
 
-    fn look(variables: &[(&str, &str)]) -> Look {
+    fn theme(variables: &[(&str, &str)]) -> Theme {
         let find =
             |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        Look::of_environment(find)
+        Theme::of_environment(find)
     }
 
     #[test]
     fn the_environment_decides_about_colour_and_symbols() {
         let usual = [("TERM", "tmux-256color"), ("LANG", "de_DE.UTF-8")];
-        assert_eq!(look(&usual), Look::FULL);
-        assert!(!look(&[("TERM", "xterm"), ("NO_COLOR", "1")]).colour);
-        assert!(look(&[("TERM", "xterm"), ("NO_COLOR", "")]).colour);
-        assert!(!look(&[("TERM", "dumb"), ("LANG", "C.UTF-8")]).colour);
-        assert!(!look(&[("TERM", "xterm"), ("LANG", "C")]).unicode);
-        assert!(!look(&[("LANG", "ja_JP.UTF-8")]).unicode);
-        assert!(!look(&[("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")]).unicode);
+        assert_eq!(theme(&usual), Theme::FULL);
+        assert!(!theme(&[("TERM", "xterm"), ("NO_COLOR", "1")]).colour);
+        assert!(theme(&[("TERM", "xterm"), ("NO_COLOR", "")]).colour);
+        assert!(!theme(&[("TERM", "dumb"), ("LANG", "C.UTF-8")]).colour);
+        assert!(!theme(&[("TERM", "xterm"), ("LANG", "C")]).unicode);
+        assert!(!theme(&[("LANG", "ja_JP.UTF-8")]).unicode);
+        assert!(!theme(&[("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")]).unicode);
     }
 }

@@ -5,9 +5,9 @@
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::Event as Input;
+use crossterm::event::Event as TerminalEvent;
 use jiff::Timestamp;
-use paw_host::signals::asked_to_end;
+use paw_host::signals::wait_for_shutdown;
 use paw_view::SessionView;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
@@ -15,9 +15,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_stream::{Stream, StreamExt as _};
 
-use crate::dashboard::{Answer, Effect, Event, Options, State, Update, draw};
-use crate::terminal::{Screen, TerminalError};
-use crate::typed::Typed;
+use super::{
+    DashboardEffect, DashboardEvent, DashboardOptions, DashboardState, DashboardUpdate, OperatorAnswer, draw,
+};
+use crate::terminal::{RawTerminal, TerminalError};
+use crate::terminal_input::TerminalInput;
 
 /// Paintings follow each other no faster than this, however fast updates come.
 const FRAME: Duration = Duration::from_millis(33);
@@ -26,7 +28,7 @@ const BATCH: usize = 256;
 
 /// Why the view was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum DashboardExit {
     /// The user closed it.
     Closed,
     /// The program is about to end.
@@ -37,45 +39,46 @@ pub enum End {
 
 /// What the view is joined to.
 #[derive(Debug)]
-pub struct Wires {
-    pub updates: mpsc::Receiver<Update>,
-    pub answers: mpsc::Sender<Answer>,
+pub struct DashboardChannels {
+    pub updates: mpsc::Receiver<DashboardUpdate>,
+    pub answers: mpsc::Sender<OperatorAnswer>,
 }
 
 /// Shows the dashboard on the user's terminal until it is closed, the terminal is gone, a signal asks the process to
 /// end, or `stop` resolves.
-pub async fn on_terminal(
-    options: Options,
+pub async fn run_on_terminal(
+    options: DashboardOptions,
     view: SessionView,
-    wires: Wires,
+    channels: DashboardChannels,
     stop: impl Future<Output = ()>,
-) -> Result<End, TerminalError> {
-    let mut screen = Screen::open()?;
+) -> Result<DashboardExit, TerminalError> {
+    let mut screen = RawTerminal::open()?;
     let size = screen.terminal.size()?;
-    let state = State::new(options, view, size.width, size.height, paw_host::clock::now());
+    let state = DashboardState::new(options, view, size.width, size.height, paw_host::clock::now());
     let stop = async {
         tokio::select! {
             () = stop => {}
             // Without signal handlers there is still `stop`.
-            Ok(()) = asked_to_end() => {}
+            Ok(()) = wait_for_shutdown() => {}
         }
     };
-    let end = run(&mut screen.terminal, state, Typed::new(), wires, stop, paw_host::clock::now).await?;
+    let end =
+        run(&mut screen.terminal, state, TerminalInput::new(), channels, stop, paw_host::clock::now).await?;
     Ok(end)
 }
 
 /// Runs a dashboard on any terminal, with keys from anywhere.
 pub async fn run<B, K>(
     terminal: &mut Terminal<B>,
-    mut state: State,
+    mut state: DashboardState,
     mut keys: K,
-    mut wires: Wires,
+    mut channels: DashboardChannels,
     stop: impl Future<Output = ()>,
     clock: impl Fn() -> Timestamp,
-) -> Result<End, B::Error>
+) -> Result<DashboardExit, B::Error>
 where
     B: Backend,
-    K: Stream<Item = io::Result<Input>> + Unpin,
+    K: Stream<Item = io::Result<TerminalEvent>> + Unpin,
 {
     tokio::pin!(stop);
     let mut updates_open = true;
@@ -87,7 +90,7 @@ where
         let wake = state.next_wake().map(|wake| until(wake, clock()));
         tokio::select! {
             biased;
-            () = &mut stop => return Ok(End::Stopped),
+            () = &mut stop => return Ok(DashboardExit::Stopped),
             () = sleep_until(due.unwrap_or(painted)), if due.is_some() => {
                 terminal.draw(|frame| draw(&state, frame))?;
                 painted = Instant::now();
@@ -95,21 +98,23 @@ where
             }
             key = keys.next() => match key {
                 Some(Ok(key)) => events.extend(of_input(key)),
-                Some(Err(_)) | None => return Ok(End::TerminalGone),
+                Some(Err(_)) | None => return Ok(DashboardExit::TerminalGone),
             },
-            count = wires.updates.recv_many(&mut batch, BATCH), if updates_open => {
+            count = channels.updates.recv_many(&mut batch, BATCH), if updates_open => {
                 updates_open = count > 0;
-                events.extend(batch.drain(..).map(Event::Update));
+                events.extend(batch.drain(..).map(DashboardEvent::Update));
             }
-            () = sleep(wake.unwrap_or_default()), if wake.is_some() && due.is_none() => events.push(Event::Wake),
+            () = sleep(wake.unwrap_or_default()), if wake.is_some() && due.is_none() => events.push(DashboardEvent::Wake),
         }
         for event in events.drain(..) {
             for effect in state.on_event(event, clock()) {
                 match effect {
-                    Effect::Redraw => due = due.or(Some(painted + FRAME)),
-                    Effect::Repaint => terminal.clear()?,
-                    Effect::Answer(answer) => hand_over(&wires.answers, answer, &mut state, clock()),
-                    Effect::Quit => return Ok(End::Closed),
+                    DashboardEffect::Redraw => due = due.or(Some(painted + FRAME)),
+                    DashboardEffect::Repaint => terminal.clear()?,
+                    DashboardEffect::Answer(answer) => {
+                        hand_over(&channels.answers, answer, &mut state, clock())
+                    }
+                    DashboardEffect::Quit => return Ok(DashboardExit::Closed),
                 }
             }
         }
@@ -117,21 +122,27 @@ where
 }
 
 /// Never waits: a carrier that does not keep up must not freeze the screen.
-fn hand_over(answers: &mpsc::Sender<Answer>, answer: Answer, state: &mut State, now: Timestamp) {
+fn hand_over(
+    answers: &mpsc::Sender<OperatorAnswer>,
+    answer: OperatorAnswer,
+    state: &mut DashboardState,
+    now: Timestamp,
+) {
     if let Err(error) = answers.try_send(answer) {
         let reason = error.to_string();
         let (mpsc::error::TrySendError::Full(answer) | mpsc::error::TrySendError::Closed(answer)) = error;
-        let failed = Update::AnswerFailed { question: answer.question, reason: reason.as_str().into() };
-        state.on_event(Event::Update(failed), now);
+        let failed =
+            DashboardUpdate::AnswerFailed { question: answer.question, reason: reason.as_str().into() };
+        state.on_event(DashboardEvent::Update(failed), now);
     }
 }
 
-fn of_input(input: Input) -> Option<Event> {
+fn of_input(input: TerminalEvent) -> Option<DashboardEvent> {
     match input {
-        Input::Key(key) => Some(Event::Key(key)),
-        Input::Paste(text) => Some(Event::Paste(text)),
-        Input::Resize(columns, rows) => Some(Event::Resize { columns, rows }),
-        Input::FocusGained | Input::FocusLost | Input::Mouse(_) => None,
+        TerminalEvent::Key(key) => Some(DashboardEvent::Key(key)),
+        TerminalEvent::Paste(text) => Some(DashboardEvent::Paste(text)),
+        TerminalEvent::Resize(columns, rows) => Some(DashboardEvent::Resize { columns, rows }),
+        TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => None,
     }
 }
 

@@ -3,8 +3,8 @@
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 
 use crate::cli::Cli;
-use crate::screen::{self, Reading, Screen};
-use crate::state::Life;
+use crate::screen::{self, Screen, ScreenReading};
+use crate::state::PaneProcess;
 
 /// Programs that run whatever is typed.
 const SHELLS: [&str; 15] = [
@@ -20,7 +20,7 @@ pub fn is_shell(program: &str) -> bool {
 
 /// What a pane was like at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct PaneSnapshot {
     /// The program in front.
     pub program: String,
     pub dead: bool,
@@ -28,8 +28,8 @@ pub struct Look {
     pub screen: Screen,
 }
 
-impl Look {
-    pub fn take(tmux: &Tmux, pane_id: &str) -> Result<Self, TmuxError> {
+impl PaneSnapshot {
+    pub fn capture(tmux: &Tmux, pane_id: &str) -> Result<Self, TmuxError> {
         const FORMAT: &str = "#{pane_dead} #{cursor_flag} #{pane_current_command}";
         let command = TmuxCommand::new("display-message").args([
             "-p",
@@ -61,16 +61,16 @@ impl Look {
         })
     }
 
-    pub fn read(&self, cli: &Cli) -> Reading {
+    pub fn read(&self, cli: &Cli) -> ScreenReading {
         screen::read(cli, &self.screen)
     }
 
     /// Whether the CLI is in front, or what is in its place.
-    pub fn life(&self) -> Life {
+    pub fn process(&self) -> PaneProcess {
         match self.dead {
-            true => Life::Dead,
-            false if is_shell(&self.program) => Life::Shell(self.program.clone()),
-            false => Life::Running,
+            true => PaneProcess::Dead,
+            false if is_shell(&self.program) => PaneProcess::Shell(self.program.clone()),
+            false => PaneProcess::Running,
         }
     }
 

@@ -2,16 +2,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::State;
-use crate::hooks::Heard;
-use crate::screen::{Ask, AskKind, AskSubject, Reading};
+use super::CliState;
+use crate::hooks::ReportedState;
+use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject, ScreenReading};
 
 /// A screen is drawn after the CLI has told something. Only when it has said otherwise for this long is it believed.
 const LAG: SignedDuration = SignedDuration::from_secs(3);
 
 /// Whether the program in the pane lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Life {
+pub enum PaneProcess {
     Running,
     /// A shell is in front in its place.
     Shell(String),
@@ -20,25 +20,25 @@ pub enum Life {
 
 /// A screen, and since when it has shown this.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
-    pub reading: Reading,
+pub struct ScreenObservation {
+    pub reading: ScreenReading,
     pub since: Timestamp,
 }
 
 /// Where a state was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum StateSource {
     /// The CLI has told it.
-    Told,
+    Hooks,
     Process,
     Screen,
     Nothing,
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for StateSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Told => "hooks",
+            Self::Hooks => "hooks",
             Self::Process => "process",
             Self::Screen => "screen",
             Self::Nothing => "nothing",
@@ -48,14 +48,14 @@ impl std::fmt::Display for Source {
 
 /// What an agent is doing, since when, and how we know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    pub state: State,
+pub struct ObservedState {
+    pub state: CliState,
     pub since: Timestamp,
-    pub source: Source,
+    pub source: StateSource,
     pub reason: String,
 }
 
-impl Known {
+impl ObservedState {
     /// A state that goes on keeps its beginning.
     #[must_use]
     pub fn following(mut self, before: Option<&Self>) -> Self {
@@ -68,75 +68,79 @@ impl Known {
 
 /// Weighs the evidence. A dead program is dead whatever was told or drawn; else what the CLI tells comes first, until
 /// its screen has clearly said otherwise for a while: denials and Esc are never told.
-pub fn conclude(life: &Life, told: Option<&Heard>, sight: Option<&Sight>, now: Timestamp) -> Known {
+pub fn infer_state(
+    life: &PaneProcess,
+    told: Option<&ReportedState>,
+    sight: Option<&ScreenObservation>,
+    now: Timestamp,
+) -> ObservedState {
     let gone = match life {
-        Life::Running => None,
-        Life::Shell(shell) => Some(format!("a shell ({shell}) is in front")),
-        Life::Dead => Some("the program has ended".to_owned()),
+        PaneProcess::Running => None,
+        PaneProcess::Shell(shell) => Some(format!("a shell ({shell}) is in front")),
+        PaneProcess::Dead => Some("the program has ended".to_owned()),
     };
     if let Some(reason) = gone {
-        return Known { state: State::Exited, since: now, source: Source::Process, reason };
+        return ObservedState { state: CliState::Exited, since: now, source: StateSource::Process, reason };
     }
     match (told, sight) {
         (Some(told), Some(sight)) if overrules(sight, told, now) => seen(sight),
         (Some(told), sight) => heard(told, sight),
         (None, Some(sight)) => seen(sight),
-        (None, None) => Known {
-            state: State::Unknown,
+        (None, None) => ObservedState {
+            state: CliState::Unknown,
             since: now,
-            source: Source::Nothing,
+            source: StateSource::Nothing,
             reason: "nothing was told and nothing is seen".to_owned(),
         },
     }
 }
 
-fn overrules(sight: &Sight, told: &Heard, now: Timestamp) -> bool {
+fn overrules(sight: &ScreenObservation, told: &ReportedState, now: Timestamp) -> bool {
     let shown = &sight.reading.state;
-    let clear = !matches!(shown, State::Unknown | State::Starting);
+    let clear = !matches!(shown, CliState::Unknown | CliState::Starting);
     let later = now.duration_since(sight.since.max(told.since)) >= LAG;
     // A limit ends with something that is told. Until then one CLI is drawn at work, as it tries again, and another at
     // rest.
-    let limited = matches!(told.state, State::RateLimited { .. })
-        && matches!(shown, State::Working | State::Idle | State::RateLimited { .. });
+    let limited = matches!(told.state, CliState::RateLimited { .. })
+        && matches!(shown, CliState::Working | CliState::Idle | CliState::RateLimited { .. });
     clear && later && !limited && shown.name() != told.state.name()
 }
 
-fn seen(sight: &Sight) -> Known {
-    let Reading { state, reason, .. } = sight.reading.clone();
-    Known { state, since: sight.since, source: Source::Screen, reason }
+fn seen(sight: &ScreenObservation) -> ObservedState {
+    let ScreenReading { state, reason, .. } = sight.reading.clone();
+    ObservedState { state, since: sight.since, source: StateSource::Screen, reason }
 }
 
-fn heard(told: &Heard, sight: Option<&Sight>) -> Known {
+fn heard(told: &ReportedState, sight: Option<&ScreenObservation>) -> ObservedState {
     let state = match (&told.state, sight.map(|sight| &sight.reading.state)) {
-        (State::WaitingApproval(told), Some(State::WaitingApproval(shown))) => {
-            State::WaitingApproval(same_ask(told, shown))
+        (CliState::WaitingApproval(told), Some(CliState::WaitingApproval(shown))) => {
+            CliState::WaitingApproval(merge_requests(told, shown))
         }
-        (State::RateLimited { resets: None }, Some(shown @ State::RateLimited { .. })) => shown.clone(),
+        (CliState::RateLimited { resets: None }, Some(shown @ CliState::RateLimited { .. })) => shown.clone(),
         (state, _) => state.clone(),
     };
-    Known { state, since: told.since, source: Source::Told, reason: told.reason.clone() }
+    ObservedState { state, since: told.since, source: StateSource::Hooks, reason: told.reason.clone() }
 }
 
 /// One approval, told and shown: what was told is exact, how it is answered is on the screen. Where the two disagree it
 /// is not known what a key would approve.
-fn same_ask(told: &Ask, shown: &Ask) -> Ask {
+fn merge_requests(told: &ApprovalRequest, shown: &ApprovalRequest) -> ApprovalRequest {
     const APART: &str = "what the CLI tells and what its screen shows are not the same";
     let subject = match (&told.subject, &shown.subject) {
-        (AskSubject::Command(told), AskSubject::Command(shown)) if told != shown => {
-            AskSubject::Unreadable(APART)
+        (ApprovalSubject::Command(told), ApprovalSubject::Command(shown)) if told != shown => {
+            ApprovalSubject::Unreadable(APART)
         }
-        (AskSubject::Command(_) | AskSubject::File(_), AskSubject::Unreadable(_))
+        (ApprovalSubject::Command(_) | ApprovalSubject::File(_), ApprovalSubject::Unreadable(_))
             if told.kind != shown.kind =>
         {
-            AskSubject::Unreadable(APART)
+            ApprovalSubject::Unreadable(APART)
         }
-        (AskSubject::Command(_), AskSubject::File(_)) | (AskSubject::File(_), AskSubject::Command(_)) => {
-            AskSubject::Unreadable(APART)
-        }
+        (ApprovalSubject::Command(_), ApprovalSubject::File(_))
+        | (ApprovalSubject::File(_), ApprovalSubject::Command(_)) => ApprovalSubject::Unreadable(APART),
         // Several are asked at once; the screen shows which one is asked now.
-        (AskSubject::Unreadable(_), AskSubject::Command(_)) => shown.subject.clone(),
+        (ApprovalSubject::Unreadable(_), ApprovalSubject::Command(_)) => shown.subject.clone(),
         _ => told.subject.clone(),
     };
-    let kind = if told.kind == AskKind::Other { shown.kind } else { told.kind };
-    Ask { kind, subject, keys: shown.keys }
+    let kind = if told.kind == ApprovalKind::Other { shown.kind } else { told.kind };
+    ApprovalRequest { kind, subject, keys: shown.keys }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Deed, Event, MOST_INPUT, What, text};
+use super::{HookEvent, HookEventKind, MAX_INPUT, ToolAction, text};
 
 const FIELDS: [&str; 11] = [
     "hook_event_name",
@@ -19,35 +19,37 @@ const FIELDS: [&str; 11] = [
 ];
 const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
 
-pub(crate) fn read(record: &Value) -> Result<Event, &'static str> {
+pub(crate) fn read(record: &Value) -> Result<HookEvent, &'static str> {
     let name = text(record, "hook_event_name")?;
-    let what = match name.as_str() {
-        "SessionStart" => What::Started { anew: record["source"] == "startup" },
-        "UserPromptSubmit" => What::PromptTaken,
-        "PreToolUse" => What::ToolBegins(deed(record)?),
-        "PermissionRequest" => What::ApprovalAsked { id: None, deed: deed(record)? },
-        "PostToolUse" | "PostToolUseFailure" | "PermissionDenied" => What::ToolEnded(deed(record)?),
+    let kind = match name.as_str() {
+        "SessionStart" => HookEventKind::Started { fresh: record["source"] == "startup" },
+        "UserPromptSubmit" => HookEventKind::PromptSubmitted,
+        "PreToolUse" => HookEventKind::ToolStarted(action(record)?),
+        "PermissionRequest" => HookEventKind::ApprovalRequested { id: None, action: action(record)? },
+        "PostToolUse" | "PostToolUseFailure" | "PermissionDenied" => {
+            HookEventKind::ToolEnded(action(record)?)
+        }
         "Notification" => notice(record),
-        "Stop" => What::TurnEnded,
+        "Stop" => HookEventKind::TurnEnded,
         "StopFailure" => failure(record),
-        "SubagentStart" => What::SubagentBegins,
-        "SubagentStop" => What::SubagentEnded,
-        "SessionEnd" => What::Ended,
-        _ => What::Other(name),
+        "SubagentStart" => HookEventKind::SubagentStarted,
+        "SubagentStop" => HookEventKind::SubagentEnded,
+        "SessionEnd" => HookEventKind::Ended,
+        _ => HookEventKind::Other(name),
     };
-    Ok(Event { conversation: text(record, "session_id")?, what })
+    Ok(HookEvent { conversation: text(record, "session_id")?, kind })
 }
 
-fn deed(record: &Value) -> Result<Deed, &'static str> {
+fn action(record: &Value) -> Result<ToolAction, &'static str> {
     let tool = text(record, "tool_name")?;
     let input = &record["tool_input"];
     Ok(match tool.as_str() {
-        "Bash" => Deed::Command(text(input, "command")?),
-        "Write" | "Edit" | "MultiEdit" => Deed::Edit(vec![text(input, "file_path")?]),
-        "NotebookEdit" => Deed::Edit(vec![text(input, "notebook_path")?]),
-        "apply_patch" => Deed::Edit(patched(&text(input, "command")?)),
-        "AskUserQuestion" | "ExitPlanMode" => Deed::Question,
-        _ => Deed::Other(tool),
+        "Bash" => ToolAction::Command(text(input, "command")?),
+        "Write" | "Edit" | "MultiEdit" => ToolAction::Edit(vec![text(input, "file_path")?]),
+        "NotebookEdit" => ToolAction::Edit(vec![text(input, "notebook_path")?]),
+        "apply_patch" => ToolAction::Edit(patched(&text(input, "command")?)),
+        "AskUserQuestion" | "ExitPlanMode" => ToolAction::Question,
+        _ => ToolAction::Other(tool),
     })
 }
 
@@ -59,22 +61,22 @@ fn patched(patch: &str) -> Vec<String> {
     patch.lines().filter_map(file).collect()
 }
 
-fn notice(record: &Value) -> What {
+fn notice(record: &Value) -> HookEventKind {
     match record["notification_type"].as_str() {
-        Some("permission_prompt") => What::ApprovalReminder,
-        Some("idle_prompt") => What::IdleReminder,
-        other => What::Other(format!("Notification {}", other.unwrap_or_default())),
+        Some("permission_prompt") => HookEventKind::ApprovalReminder,
+        Some("idle_prompt") => HookEventKind::IdleReminder,
+        other => HookEventKind::Other(format!("Notification {}", other.unwrap_or_default())),
     }
 }
 
-fn failure(record: &Value) -> What {
+fn failure(record: &Value) -> HookEventKind {
     let reason = ["error_details", "error", "message"].iter().find_map(|field| match &record[*field] {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     });
     let limited = record["error"].to_string().contains("rate_limit");
-    What::TurnFailed { reason: reason.unwrap_or_default(), limited }
+    HookEventKind::TurnFailed { reason: reason.unwrap_or_default(), limited }
 }
 
 /// Only what can say something about the state.
@@ -85,14 +87,14 @@ pub(crate) fn shorten(record: &Value) -> Value {
     };
     let mut short = kept(record, &FIELDS);
     let input = Value::Object(kept(&record["tool_input"], &INPUT));
-    if input.to_string().len() <= MOST_INPUT {
+    if input.to_string().len() <= MAX_INPUT {
         short.insert("tool_input".to_owned(), input);
     } else if let Some(tool) = record["tool_name"].as_str() {
         // Half of a command would be another one.
         short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
     }
     for field in ["error", "error_details", "message"] {
-        if short.get(field).is_some_and(|value| value.to_string().len() > MOST_INPUT) {
+        if short.get(field).is_some_and(|value| value.to_string().len() > MAX_INPUT) {
             short.shift_remove(field);
         }
     }

@@ -1,0 +1,128 @@
+//! Whether a CLI has taken the prompt that was typed. Pure: looks come in, in their order.
+
+use std::time::Duration;
+
+use super::ready::is_text;
+use super::snapshot::PaneSnapshot;
+use crate::cli::Cli;
+use crate::state::CliState;
+
+/// An input that is drawn anew is empty for a moment.
+const EMPTY: Duration = Duration::from_millis(400);
+/// A screen that is not understood may be one that is half drawn.
+const UNCLEAR: Duration = Duration::from_secs(2);
+
+/// What a look says about the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    /// It stands in the input, or nothing has changed.
+    Unchanged,
+    /// The input is empty.
+    Empty,
+    /// It cannot be said.
+    Unclear,
+    /// The CLI is at it.
+    Accepted,
+}
+
+fn read_signal(cli: &Cli, text: &str, before: &PaneSnapshot, now: &PaneSnapshot) -> Signal {
+    let reading = now.read(cli);
+    let changed = now.screen != before.screen;
+    match (&reading.state, reading.typed.as_deref()) {
+        (_, Some(typed)) if is_text(typed, text) => Signal::Unchanged,
+        _ if !changed => Signal::Unchanged,
+        _ if cli.screen.is_none() => Signal::Accepted,
+        (CliState::Idle, Some("")) => Signal::Empty,
+        (CliState::Idle, _) => Signal::Unchanged,
+        (CliState::Unknown | CliState::Starting, _) => Signal::Unclear,
+        _ => Signal::Accepted,
+    }
+}
+
+/// Follows the looks after an Enter.
+#[derive(Debug)]
+pub(super) struct AcceptanceCheck<'a> {
+    cli: &'a Cli,
+    text: &'a str,
+    before: &'a PaneSnapshot,
+    /// The last sign, and when it was first seen.
+    last: Option<(Signal, Duration)>,
+}
+
+impl<'a> AcceptanceCheck<'a> {
+    pub(super) fn new(cli: &'a Cli, text: &'a str, before: &'a PaneSnapshot) -> Self {
+        Self { cli, text, before, last: None }
+    }
+
+    /// Whether the prompt was taken, now that this is seen `at` so long after the Enter.
+    pub(super) fn update(&mut self, now: &PaneSnapshot, at: Duration) -> bool {
+        let signal = read_signal(self.cli, self.text, self.before, now);
+        let since = match self.last {
+            Some((last, since)) if last == signal => since,
+            _ => at,
+        };
+        self.last = Some((signal, since));
+        let held = at.saturating_sub(since);
+        match signal {
+            Signal::Unchanged => false,
+            Signal::Empty => held >= EMPTY,
+            Signal::Unclear => held >= UNCLEAR,
+            Signal::Accepted => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+    use crate::screen::Screen;
+
+    const TEXT: &str = "Read AGENTS.md and begin.";
+
+    fn look(screen: &str) -> PaneSnapshot {
+        PaneSnapshot {
+            program: "node".into(),
+            dead: false,
+            cursor_visible: true,
+            screen: Screen::parse(screen),
+        }
+    }
+
+    fn claude(above: &str, typed: &str) -> PaneSnapshot {
+        look(&format!("{above}\n{rule}\n❯ {typed}\n{rule}\n  ? for shortcuts", rule = "─".repeat(40)))
+    }
+
+    /// When the prompt is said to be taken, of looks that come every 150 ms.
+    fn accepted_at(cli: &str, before: &PaneSnapshot, looks: &[PaneSnapshot]) -> Option<usize> {
+        let mut check = AcceptanceCheck::new(cli::descriptor(cli), TEXT, before);
+        looks.iter().enumerate().position(|(at, look)| {
+            check.update(look, Duration::from_millis(150) * u32::try_from(at).unwrap())
+        })
+    }
+
+    #[test]
+    fn a_screen_that_is_drawn_anew_does_not_take_a_prompt() {
+        let typed = claude("", TEXT);
+        let looks = [look(""), claude("", ""), claude("● hello", ""), claude("● hello", TEXT)];
+        assert_eq!(accepted_at("claude", &typed, &looks), None);
+        let looks: Vec<_> = std::iter::repeat_n(claude("● hello", TEXT), 40).collect();
+        assert_eq!(accepted_at("claude", &typed, &looks), None, "other words above it are no sign");
+    }
+
+    #[test]
+    fn an_agent_at_work_has_taken_it_at_once_and_one_that_rests_a_moment_later() {
+        let typed = claude("", TEXT);
+        let working = claude("✻ Thinking… (esc to interrupt)", "");
+        assert_eq!(accepted_at("claude", &typed, &[typed.clone(), working]), Some(1));
+        let resting: Vec<_> = std::iter::repeat_n(claude("● Ready.", ""), 5).collect();
+        assert_eq!(accepted_at("claude", &typed, &resting), Some(3));
+    }
+
+    #[test]
+    fn a_screen_that_nobody_understands_is_believed_after_a_while() {
+        let looks: Vec<_> = (0..40).map(|at| look(&format!("something new {at}"))).collect();
+        assert_eq!(accepted_at("claude", &claude("", TEXT), &looks), Some(14));
+        assert_eq!(accepted_at("mine", &look("> Read AGENTS.md and begin."), &looks), Some(0));
+    }
+}
