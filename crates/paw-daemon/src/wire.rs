@@ -1,7 +1,7 @@
 //! Our values as messages.
 
 use jiff::Timestamp;
-use paw_agent::headless::{Done, Event};
+use paw_agent::headless::{TurnEvent, TurnOutcome};
 use paw_worktree::{Conversation, ManagedWorktree, UnmanagedWorktree};
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct};
@@ -70,27 +70,27 @@ pub(crate) fn conversation(talk: &Conversation) -> proto::Conversation {
     }
 }
 
-pub(crate) fn event(event: Event) -> told::Event {
+pub(crate) fn event(event: TurnEvent) -> told::Event {
     let short = |text: String| fit::text(&text, ROOM);
     match event {
-        Event::Text(text) => told::Event::Text(told::Text { text: short(text) }),
-        Event::ToolUse { id, name, input } => {
+        TurnEvent::Text(text) => told::Event::Text(told::Text { text: short(text) }),
+        TurnEvent::ToolUse { id, name, input } => {
             told::Event::ToolUse(told::ToolUse { id, name, input: Some(object(&fit::value(&input, ROOM))) })
         }
-        Event::ToolResult { id, output, is_error } => {
+        TurnEvent::ToolResult { id, output, is_error } => {
             told::Event::ToolResult(told::ToolResult { id, output: short(output), is_error })
         }
-        Event::PermissionDenied { id, name, input, message } => {
+        TurnEvent::PermissionDenied { id, name, input, message } => {
             let input = Some(object(&fit::value(&input, ROOM)));
             told::Event::PermissionDenied(told::PermissionDenied { id, name, input, message: short(message) })
         }
-        Event::Error(message) => told::Event::Error(told::Error { message: short(message) }),
-        Event::Raw(said) => told::Event::Raw(told::Raw { json: fit::value(&said, ROOM).to_string() }),
+        TurnEvent::Error(message) => told::Event::Error(told::Error { message: short(message) }),
+        TurnEvent::Raw(said) => told::Event::Raw(told::Raw { json: fit::value(&said, ROOM).to_string() }),
     }
 }
 
-pub(crate) fn done(done: Done) -> told::Event {
-    let Done { ok, cost_usd, turns, session, message } = done;
+pub(crate) fn done(done: TurnOutcome) -> told::Event {
+    let TurnOutcome { ok, cost_usd, turns, session, message } = done;
     told::Event::Done(told::Done { ok, cost_usd, turns, cli_session: session, message })
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use paw_agent::cli;
-use paw_agent::headless::{self, Event, Turn};
+use paw_agent::headless::{self, Turn, TurnEvent};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError};
@@ -105,7 +105,7 @@ impl Executor {
                 let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
             }
             if let Some(listener) = &mut listener {
-                for event in listener.hear(stream, line) {
+                for event in listener.read_line(stream, line) {
                     said(&event, &mut text, on_text);
                 }
             } else {
@@ -123,7 +123,7 @@ impl Executor {
         let left = end_marked(&order.mark);
         let (complaint, cost) = match listener {
             Some(listener) => {
-                let done = listener.conclude(exit);
+                let done = listener.finish(exit);
                 (done.message, millionths(done.cost_usd))
             }
             None if exit.success() => (None, 0),
@@ -143,7 +143,11 @@ impl Executor {
             }
             Kind::Own { command } => {
                 let program = command.first().cloned().unwrap_or_default();
-                headless::own(Command::new(program).args(&command[1..]), &order.root, &order.prompt)
+                headless::custom_command(
+                    Command::new(program).args(&command[1..]),
+                    &order.root,
+                    &order.prompt,
+                )
             }
         };
         command
@@ -156,16 +160,16 @@ impl Executor {
     }
 }
 
-fn said(event: &Event, text: &mut String, on_text: &mut dyn FnMut(&str)) {
+fn said(event: &TurnEvent, text: &mut String, on_text: &mut dyn FnMut(&str)) {
     match event {
-        Event::Text(words) => {
+        TurnEvent::Text(words) => {
             push(text, words);
             words.lines().filter(|line| !line.trim().is_empty()).for_each(on_text);
         }
-        Event::ToolUse { name, .. } => on_text(&format!("[{name}]")),
-        Event::PermissionDenied { message, .. } => on_text(&format!("[denied] {message}")),
-        Event::Error(message) => on_text(&format!("[error] {message}")),
-        Event::ToolResult { .. } | Event::Raw(_) => {}
+        TurnEvent::ToolUse { name, .. } => on_text(&format!("[{name}]")),
+        TurnEvent::PermissionDenied { message, .. } => on_text(&format!("[denied] {message}")),
+        TurnEvent::Error(message) => on_text(&format!("[error] {message}")),
+        TurnEvent::ToolResult { .. } | TurnEvent::Raw(_) => {}
     }
 }
 

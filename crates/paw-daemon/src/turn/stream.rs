@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use paw_agent::headless::{Event, Listener};
+use paw_agent::headless::{TurnEvent, TurnListener};
 use paw_host::clock;
 use paw_host::process::RunningCommand;
 use tokio::runtime::Handle;
@@ -46,7 +46,7 @@ pub(super) fn follow(
     shared: &Arc<Shared>,
     claim: Claim,
     running: RunningCommand,
-    listener: Listener,
+    listener: TurnListener,
 ) -> TurnStream {
     let (sender, events) = mpsc::channel(WAITING);
     let token = claim.token().clone();
@@ -62,9 +62,9 @@ pub(super) fn follow(
     TurnStream { events, _guard: guard }
 }
 
-fn listen(claim: Claim, running: RunningCommand, mut listener: Listener, mut mouth: Mouth) {
+fn listen(claim: Claim, running: RunningCommand, mut listener: TurnListener, mut mouth: Mouth) {
     let followed = running.follow(|stream, line| {
-        for event in listener.hear(stream, line) {
+        for event in listener.read_line(stream, line) {
             mouth.say(event)?;
         }
         ControlFlow::Continue(())
@@ -77,7 +77,7 @@ fn listen(claim: Claim, running: RunningCommand, mut listener: Listener, mut mou
     drop(claim);
     match followed {
         Ok(followed) if followed.stopped => mouth.break_off(cut_short(why)),
-        Ok(followed) => mouth.finish(listener.conclude(followed.exit)),
+        Ok(followed) => mouth.finish(listener.finish(followed.exit)),
         Err(error) => mouth.break_off(Refusal::from(error).into()),
     }
 }
@@ -101,7 +101,7 @@ struct Mouth {
 
 impl Mouth {
     /// Waits for a slow client, but not for one that is gone, and not once the turn is to end.
-    fn say(&mut self, event: Event) -> ControlFlow<()> {
+    fn say(&mut self, event: TurnEvent) -> ControlFlow<()> {
         let event = self.numbered(wire::event(event));
         let said = self.handle.block_on(async {
             tokio::select! {
@@ -113,7 +113,7 @@ impl Mouth {
         if said { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    fn finish(mut self, done: paw_agent::headless::Done) {
+    fn finish(mut self, done: paw_agent::headless::TurnOutcome) {
         let event = self.numbered(wire::done(done));
         // The turn is over, so nobody cancels any more; a client that is gone refuses.
         let _ = self.sender.blocking_send(Ok(event));
