@@ -1,18 +1,18 @@
-//! What every command is given: where it runs, where our files are, and how to speak.
+//! What every command receives: its directory, our data directories, and its output.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use paw_broker::SessionId;
-use paw_broker::client::{Client, Who};
+use paw_broker::client::{BrokerClient, ClientIdentity};
 use paw_core::PawError;
 use paw_core::config::ConfigError;
 use paw_core::paths::lock_of;
 use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
-use paw_session::trust::loosens;
+use paw_session::trust::is_user_only;
 
 use crate::output::Output;
 
@@ -27,20 +27,20 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(output: Output) -> Result<Self, PawError> {
         let cwd = env::current_dir().map_err(|error| {
-            PawError::internal(format!("cannot tell the current directory: {error}"))
-                .hint("cd to one that exists")
+            PawError::internal(format!("cannot find the current directory: {error}"))
+                .hint("change to a directory that exists")
         })?;
         let search_path = env::var_os("PATH").unwrap_or_default();
         Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
     }
 
-    /// The same for a program that asks about another directory: one document, and nobody is asked anything.
+    /// The same for a call from a program: another directory, JSON output, no prompts.
     pub(crate) fn for_program(&self, cwd: PathBuf) -> Self {
         let (dirs, search_path) = (self.dirs.clone(), self.search_path.clone());
         Self { cwd, dirs, search_path, output: Output::new(true) }
     }
 
-    /// The repository of this command, or nothing outside of one.
+    /// The repository of the current directory, if there is one.
     pub(crate) fn find_repo(&self) -> Result<Option<Repo>, PawError> {
         match Repo::discover(&self.cwd) {
             Ok(repo) => Ok(Some(repo)),
@@ -49,12 +49,12 @@ impl Context {
         }
     }
 
-    /// Whether the current directory lies in a repository, or in something that git refuses to take for one.
+    /// Whether the current directory is in a repository, including one that git refuses to open.
     pub(crate) fn is_inside_repo(&self) -> bool {
         !matches!(Repo::discover(&self.cwd), Err(GitError::NotARepository(_)))
     }
 
-    /// The current directory, where it lies in a repository.
+    /// The current directory, if it is in a repository.
     pub(crate) fn repo_dir(&self) -> Option<&Path> {
         self.is_inside_repo().then_some(self.cwd.as_path())
     }
@@ -63,7 +63,7 @@ impl Context {
         Ok(Repo::discover(&self.cwd)?)
     }
 
-    /// The user's configuration and, inside a repository, its own; keys nobody reads are said aloud.
+    /// The user's configuration and, inside a repository, its own. Warns about unknown keys.
     pub(crate) fn load_config(&self) -> Result<Layers, PawError> {
         let repo = self.find_repo()?;
         let layers = config::load_layers(repo.as_ref().map(|repo| repo.root.as_path()), None)?;
@@ -73,26 +73,26 @@ impl Context {
         Ok(layers)
     }
 
-    /// Whoever runs this command, as one who sends and receives messages: the agent of this pane, or the operator.
-    pub(crate) fn broker_client(&self) -> Result<Client, PawError> {
+    /// The broker client of the caller: the agent of this pane, or the operator.
+    pub(crate) fn broker_client(&self) -> Result<BrokerClient, PawError> {
         let repo = self.require_repo()?;
-        // Whoever serves has said what of a repository's file is not followed.
-        let config = config::load_layers(Some(&repo.root), None)?.without(loosens).resolve()?;
-        // Without a receipt that can be read it is the session that spoke last.
+        // The broker process has already warned about the keys of the repository that are ignored.
+        let config = config::load_layers(Some(&repo.root), None)?.without(is_user_only).resolve()?;
+        // Without a readable receipt, the client uses the session of the last message.
         let receipt = self.receipts().find_for_repo(&repo.root).unwrap_or_default();
         let session = receipt.map(|receipt| SessionId::new(&receipt.session_id()));
         let variable = |name: &str| env::var(name).ok();
-        let who = Who {
+        let who = ClientIdentity {
             agent: variable("GIT_PAW_AGENT_ID"),
             token: variable("GIT_PAW_BROKER_TOKEN"),
             url: variable("GIT_PAW_BROKER_URL"),
         };
-        let nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
-        Ok(Client::new(&repo.common_dir, config.broker, who, session)?.nudging(nudge))
+        let nudge = config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
+        Ok(BrokerClient::new(&repo.common_dir, config.broker, who, session)?.with_nudge(nudge))
     }
 
-    /// Changes the user's configuration file by `edit`, which gets its text and its name and returns the new text,
-    /// or nothing to leave it alone. Says whether it was changed. Two edits at once do not lose one of them.
+    /// Edits the user's configuration file under a lock. `edit` gets the text and the file name and returns the new
+    /// text, or `None` to leave the file alone. Returns whether the file changed.
     pub(crate) fn edit_user_config(
         &self,
         edit: impl FnOnce(&str, &str) -> Result<Option<String>, ConfigError>,

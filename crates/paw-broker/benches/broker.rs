@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::{Keyring, Token};
-use paw_broker::log::{self, Draft};
-use paw_broker::message::{Artifact, Feedback, Message, Status};
-use paw_broker::{Broker, SessionId, Settings};
+use paw_broker::log::{self, MessageDraft};
+use paw_broker::message::{ArtifactMessage, FeedbackMessage, Message, StatusMessage};
+use paw_broker::{Broker, BrokerSettings, SessionId};
 use paw_core::AgentId;
 use paw_core::config::{BrokerConfig, Synchronous};
 use paw_core::paths::PawDir;
@@ -48,13 +48,13 @@ fn agent(number: usize) -> AgentId {
 fn message(from: usize, number: usize) -> Message {
     let files = (0..6).map(|file| format!("crates/part-{file}/src/module_{number}.rs")).collect();
     match number % 4 {
-        0 => Artifact { exports: files, ..Artifact::new(agent(from), "done") }.into(),
-        1 => Feedback::new(agent((from + 1) % AGENTS), agent(from), files).into(),
-        _ => Status {
+        0 => ArtifactMessage { exports: files, ..ArtifactMessage::new(agent(from), "done") }.into(),
+        1 => FeedbackMessage::new(agent((from + 1) % AGENTS), agent(from), files).into(),
+        _ => StatusMessage {
             modified_files: Some(files),
             message: Some("working on the next part of the task".into()),
             cli: Some("claude".into()),
-            ..Status::new(agent(from), "working")
+            ..StatusMessage::new(agent(from), "working")
         }
         .into(),
     }
@@ -104,7 +104,7 @@ fn serve(dir: &Path) {
     let synchronous = if std::env::var_os(FULL).is_some() { Synchronous::Full } else { Synchronous::Normal };
     let config = BrokerConfig { port: 0, synchronous, ..BrokerConfig::default() };
     let _broker =
-        Broker::start(Settings::new(dir.join(".git"), dir.to_path_buf(), session(), config)).unwrap();
+        Broker::start(BrokerSettings::new(dir.join(".git"), dir.to_path_buf(), session(), config)).unwrap();
     loop {
         std::thread::park_timeout(Duration::from_mins(1));
     }
@@ -127,14 +127,14 @@ impl Server {
         let keyring = Keyring::new(&log, paw_dir.path());
         let tokens = (0..AGENTS).map(|number| keyring.mint(&session(), &agent(number)).unwrap()).collect();
         for start in (0..rows).step_by(10_000) {
-            let drafts: Vec<Draft> = (start..rows.min(start + 10_000))
-                .map(|number| Draft::new(message(number % AGENTS, number), clock::now()))
+            let drafts: Vec<MessageDraft> = (start..rows.min(start + 10_000))
+                .map(|number| MessageDraft::new(message(number % AGENTS, number), clock::now()))
                 .collect();
             log.append(&session(), &drafts).unwrap();
         }
         if rows > 2000 {
             // A broker that ran through all of this has saved its records on the way.
-            let empty = paw_broker::record::Records::default();
+            let empty = paw_broker::record::AgentRecords::default();
             log.save_snapshot(&session(), rows as u64 - 2000, &serde_json::to_string(&empty).unwrap())
                 .unwrap();
         }

@@ -17,8 +17,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use paw_broker::SessionId;
-use paw_broker::radar::{Facts, Level, Patrol, Signal};
-use paw_broker::watch::{Settings, Target};
+use paw_broker::conflict::{ConflictLevel, ConflictMonitor, ConflictMonitorEvent, ConflictReport};
+use paw_broker::watch::{WatchSettings, WatchTarget};
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 use paw_host::clock::Stopwatch;
@@ -108,10 +108,10 @@ fn edit(worktree: &Path, number: usize, middle: &str) {
     fs::write(file(worktree, number), text(number, middle)).expect("an edit");
 }
 
-fn start(root: &Path, worktrees: &[PathBuf]) -> (Patrol, Receiver<Signal>) {
-    let mut settings = Settings::new(root.join("repo/.git"), root.join("scratch"));
+fn start(root: &Path, worktrees: &[PathBuf]) -> (ConflictMonitor, Receiver<ConflictMonitorEvent>) {
+    let mut settings = WatchSettings::new(root.join("repo/.git"), root.join("scratch"));
     settings.bases = vec!["refs/heads/main".to_owned()];
-    let target = |worktree: &PathBuf| Target {
+    let target = |worktree: &PathBuf| WatchTarget {
         agent: AgentId::new(name(worktree)).expect("an id"),
         worktree: worktree.clone(),
         cli: None,
@@ -119,7 +119,7 @@ fn start(root: &Path, worktrees: &[PathBuf]) -> (Patrol, Receiver<Signal>) {
     let (sender, signals) = mpsc::channel();
     let signal = move |signal| drop(sender.send(signal));
     let (session, config) = (SessionId::new("bench"), ConflictConfig::default());
-    let patrol = Patrol::start(session, config, settings, worktrees.iter().map(target), [], signal);
+    let patrol = ConflictMonitor::start(session, config, settings, worktrees.iter().map(target), [], signal);
     (patrol.expect("a patrol"), signals)
 }
 
@@ -128,11 +128,11 @@ fn name(worktree: &Path) -> &str {
 }
 
 /// Until nothing has been said for a while.
-fn settle(signals: &Receiver<Signal>) {
+fn settle(signals: &Receiver<ConflictMonitorEvent>) {
     while signals.recv_timeout(Duration::from_secs(4)).is_ok() {}
 }
 
-fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> Measured {
+fn warnings(worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>, round: usize) -> Measured {
     let mut times: Vec<Duration> = Vec::new();
     for (number, worktree) in worktrees.iter().enumerate().skip(1) {
         while signals.try_recv().is_ok() {}
@@ -140,10 +140,10 @@ fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> 
         edit(worktree, number, &format!("another's, {round}"));
         loop {
             let signal = signals.recv_timeout(Duration::from_secs(10)).expect("a warning");
-            let Signal::Publish(message) = signal else { continue };
-            let facts = Facts::find(&message);
+            let ConflictMonitorEvent::Publish(message) = signal else { continue };
+            let facts = ConflictReport::find(&message);
             if facts.is_some_and(|facts| {
-                facts.level == Level::Conflict && facts.you.as_str() == name(&worktrees[0])
+                facts.level == ConflictLevel::Conflict && facts.you.as_str() == name(&worktrees[0])
             }) {
                 break;
             }
@@ -166,7 +166,7 @@ fn warnings(worktrees: &[PathBuf], signals: &Receiver<Signal>, round: usize) -> 
 }
 
 /// The processor time of this process and of all programs it has waited for.
-fn idle(signals: &Receiver<Signal>) -> Measured {
+fn idle(signals: &Receiver<ConflictMonitorEvent>) -> Measured {
     let before = processor_time();
     let watch = Stopwatch::start();
     let said = signals.recv_timeout(Duration::from_secs(10)).is_ok();

@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use serde_json::Value;
 
 use crate::bus::Subscription;
-use crate::memory::Kept;
+use crate::cache::CachedMessage;
 
 /// A file of this size is put aside.
 const MOST_BYTES: u64 = 10 << 20;
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// The file and how it grows.
 #[derive(Debug)]
-pub struct Audit {
+pub struct AuditTrail {
     /// The repository. It may bring links, and what they lead to is not ours to write.
     root: PathBuf,
     path: PathBuf,
@@ -36,7 +36,7 @@ pub struct Audit {
     told: bool,
 }
 
-impl Audit {
+impl AuditTrail {
     pub fn new(root: &Path, path: &Path) -> Self {
         Self { root: root.to_path_buf(), path: path.to_path_buf(), most_bytes: MOST_BYTES, told: false }
     }
@@ -61,7 +61,7 @@ impl Audit {
         }
     }
 
-    fn write(&mut self, session: &str, page: &[Arc<Kept>]) {
+    fn write(&mut self, session: &str, page: &[Arc<CachedMessage>]) {
         match self.try_write(session, page) {
             Ok(()) => self.told = false,
             Err(error) if !self.told => {
@@ -72,7 +72,7 @@ impl Audit {
         }
     }
 
-    fn try_write(&self, session: &str, page: &[Arc<Kept>]) -> io::Result<()> {
+    fn try_write(&self, session: &str, page: &[Arc<CachedMessage>]) -> io::Result<()> {
         let session = Value::from(session).to_string();
         let mut text = String::new();
         for kept in page {
@@ -113,7 +113,7 @@ impl Audit {
 }
 
 /// The body is JSON already and holds no line break; ids and times need no escaping.
-fn push_line(text: &mut String, session: &str, kept: &Kept) {
+fn push_line(text: &mut String, session: &str, kept: &CachedMessage) {
     let entry = &kept.entry;
     // Writing to a string cannot fail.
     let _ = write!(
@@ -160,26 +160,26 @@ mod tests {
     use paw_core::AgentId;
 
     use super::*;
-    use crate::log::Entry;
+    use crate::log::LogEntry;
     use crate::route::Audience;
 
-    fn page(numbers: std::ops::Range<u64>) -> Vec<Arc<Kept>> {
+    fn page(numbers: std::ops::Range<u64>) -> Vec<Arc<CachedMessage>> {
         let sender = AgentId::new("a").unwrap();
-        let entry = |seq| Entry {
+        let entry = |seq| LogEntry {
             seq,
             at: Timestamp::UNIX_EPOCH,
             sender: sender.clone(),
             audience: Audience::Others,
             body: r#"{"type":"agent.artifact"}"#.into(),
         };
-        numbers.map(|seq| Arc::new(Kept::new(entry(seq)))).collect()
+        numbers.map(|seq| Arc::new(CachedMessage::new(entry(seq)))).collect()
     }
 
     #[test]
     fn every_message_is_one_line_of_json_and_the_trail_goes_on_where_it_ended() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/broker.log");
-        let mut audit = Audit::new(dir.path(), &path);
+        let mut audit = AuditTrail::new(dir.path(), &path);
         assert_eq!(audit.last_seq(), None);
         audit.write("s", &page(1..4));
         let text = fs::read_to_string(&path).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
-        let mut audit = Audit::new(dir.path(), &path);
+        let mut audit = AuditTrail::new(dir.path(), &path);
         audit.write("s", &page(1..3));
         let whole = fs::read(&path).unwrap();
         files::write_atomic(&path, &whole[..whole.len() - 5], files::Access::Usual).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     fn a_large_trail_is_put_aside_and_the_oldest_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
-        let mut audit = Audit { most_bytes: 200, ..Audit::new(dir.path(), &path) };
+        let mut audit = AuditTrail { most_bytes: 200, ..AuditTrail::new(dir.path(), &path) };
         for start in (0..50).step_by(5) {
             audit.write("s", &page(start..start + 5));
         }
@@ -228,7 +228,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.join("broker.log"), &linked).unwrap();
         std::os::unix::fs::symlink(&outside, root.join("elsewhere")).unwrap();
         for path in [linked, root.join("elsewhere/broker.log")] {
-            let mut audit = Audit::new(&root, &path);
+            let mut audit = AuditTrail::new(&root, &path);
             assert_eq!(audit.last_seq(), None, "{}", path.display());
             audit.write("s", &page(8..9));
             assert!(audit.told);
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_trail_that_cannot_be_written_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let mut audit = Audit::new(dir.path(), dir.path());
+        let mut audit = AuditTrail::new(dir.path(), dir.path());
         audit.write("s", &page(1..2));
         assert!(audit.told);
     }

@@ -19,10 +19,10 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint};
-use crate::http::{self, Address, App, KnownKeys, Limits, WatchRequest};
+use crate::http::{self, ServerAddress, ServerContext, ServerLimits, TokenCache, WatchRequest};
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
@@ -41,7 +41,7 @@ const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// What a broker needs to know.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct BrokerSettings {
     /// What all worktrees of the repository share.
     pub common_dir: PathBuf,
     /// Its main checkout: what `/status` calls the repository.
@@ -52,19 +52,19 @@ pub struct Settings {
     pub nudge: bool,
     /// The readable trail, if there shall be one.
     pub audit: Option<PathBuf>,
-    pub limits: Limits,
+    pub limits: ServerLimits,
 }
 
-impl Settings {
+impl BrokerSettings {
     pub fn new(common_dir: PathBuf, repository: PathBuf, session: SessionId, config: BrokerConfig) -> Self {
         let audit = Some(CheckoutDir::of(&repository).audit_trail());
-        Self { common_dir, repository, session, config, nudge: true, audit, limits: Limits::default() }
+        Self { common_dir, repository, session, config, nudge: true, audit, limits: ServerLimits::default() }
     }
 }
 
 /// A broker that does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum BrokerStartError {
     #[error("a broker of this repository is running already{}", at(.0.as_ref()))]
     AlreadyRunning(Option<Endpoint>),
     #[error("[broker] bind = \"{0}\" is not an address")]
@@ -85,7 +85,7 @@ fn at(endpoint: Option<&Endpoint>) -> String {
     endpoint.map(|endpoint| format!(" at {} (process {})", endpoint.url, endpoint.pid)).unwrap_or_default()
 }
 
-impl Diagnostic for StartError {
+impl Diagnostic for BrokerStartError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);
         match self {
@@ -120,14 +120,14 @@ pub struct Broker {
 
 impl Broker {
     /// Takes the wished port or the next free one, and serves.
-    pub fn start(settings: Settings) -> Result<Self, StartError> {
+    pub fn start(settings: BrokerSettings) -> Result<Self, BrokerStartError> {
         let bind = bind_address(&settings.config)?;
         let listener = endpoint::reserve(bind, settings.config.port)?;
         Self::start_on(settings, listener)
     }
 
     /// Serves on a port that was reserved before.
-    pub fn start_on(settings: Settings, listener: TcpListener) -> Result<Self, StartError> {
+    pub fn start_on(settings: BrokerSettings, listener: TcpListener) -> Result<Self, BrokerStartError> {
         bind_address(&settings.config)?;
         let dir = PawDir::of(&settings.common_dir);
         files::create_private_dir(dir.path())?;
@@ -153,11 +153,11 @@ impl Broker {
         };
         let (ending, ended) = watch::channel(false);
         let (watch_sender, watches) = mpsc::channel(WATCHES);
-        let app = Arc::new(App {
+        let app = Arc::new(ServerContext {
             bus: Arc::clone(&bus),
-            keys: KnownKeys::load(keyring.clone(), settings.session.clone())?,
+            keys: TokenCache::load(keyring.clone(), settings.session.clone())?,
             auth: settings.config.auth,
-            address: Address(address),
+            address: ServerAddress(address),
             repository: settings.repository.clone(),
             watches: watch_sender,
             ending: ended.clone(),
@@ -171,7 +171,7 @@ impl Broker {
             runtime.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
-            let audit = Audit::new(&settings.repository, &path);
+            let audit = AuditTrail::new(&settings.repository, &path);
             // One that is behind is brought up to date: messages are stored while no broker runs, too.
             let since = audit.last_seq().unwrap_or(0).min(bus.head());
             runtime.spawn(audit.follow(bus.subscribe_after(since)))
@@ -259,7 +259,7 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
 }
 
 /// Notices what other processes wrote or allowed.
-async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
+async fn look_around(app: Arc<ServerContext>, mut ended: watch::Receiver<bool>) {
     while tokio::time::timeout(LOOK_AROUND, ended.wait_for(|ended| *ended)).await.is_err() {
         app.bus.refresh();
         app.keys.refresh().await;
@@ -267,25 +267,25 @@ async fn look_around(app: Arc<App>, mut ended: watch::Receiver<bool>) {
 }
 
 /// Where to listen, if the configuration allows it.
-pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, StartError> {
+pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, BrokerStartError> {
     let bind = match config.bind.as_str() {
         "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        text => text.parse().map_err(|_| StartError::NotAnAddress(text.to_owned()))?,
+        text => text.parse().map_err(|_| BrokerStartError::NotAnAddress(text.to_owned()))?,
     };
     match config.auth {
-        BrokerAuth::None if !bind.is_loopback() => Err(StartError::Exposed(bind)),
+        BrokerAuth::None if !bind.is_loopback() => Err(BrokerStartError::Exposed(bind)),
         _ => Ok(bind),
     }
 }
 
-fn take_lock(dir: &PawDir) -> Result<Lock, StartError> {
+fn take_lock(dir: &PawDir) -> Result<Lock, BrokerStartError> {
     let watch = Stopwatch::start();
     loop {
         if let Some(lock) = Lock::try_take(&dir.broker_lock())? {
             return Ok(lock);
         }
         if watch.elapsed() > HANDOVER {
-            return Err(StartError::AlreadyRunning(Endpoint::load(dir)?));
+            return Err(BrokerStartError::AlreadyRunning(Endpoint::load(dir)?));
         }
         thread::sleep(GLANCE);
     }

@@ -8,19 +8,19 @@ use jiff::Timestamp;
 use paw_core::AgentId;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::log::writer::{self, Desk, Job};
-use crate::log::{Draft, Entry, LogError, MessageLog, PageLimit, SessionId, Stored};
-use crate::memory::{Kept, Memory, Recall};
+use crate::cache::{CacheLookup, CachedMessage, SessionCache};
+use crate::log::writer::{self, WriterContext, WriterJob};
+use crate::log::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId, StoredMessage};
 use crate::message::Message;
-use crate::record::Records;
+use crate::record::AgentRecords;
 
 /// The messages of one session, from any thread.
 #[derive(Debug)]
 pub struct Bus {
     session: SessionId,
     log: Arc<dyn MessageLog>,
-    memory: Arc<RwLock<Memory>>,
-    jobs: mpsc::Sender<Job>,
+    memory: Arc<RwLock<SessionCache>>,
+    jobs: mpsc::Sender<WriterJob>,
     head: watch::Receiver<u64>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -30,7 +30,7 @@ impl Bus {
     pub fn open(log: Arc<dyn MessageLog>, session: SessionId, nudge: bool) -> Result<Arc<Self>, LogError> {
         let memory = Arc::new(RwLock::new(remember(&*log, &session)?));
         let (head_sender, head) = watch::channel(read(&memory).head());
-        let desk = Desk {
+        let desk = WriterContext {
             log: Arc::clone(&log),
             session: session.clone(),
             memory: Arc::clone(&memory),
@@ -53,16 +53,16 @@ impl Bus {
     /// Stores a message. When it returns a number, the message is durable under it.
     pub async fn publish(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let draft = Box::new(Draft::new(message, at));
-        self.jobs.send(Job::Publish { draft, done }).await.map_err(|_| LogError::Closed)?;
+        let draft = Box::new(MessageDraft::new(message, at));
+        self.jobs.send(WriterJob::Publish { draft, done }).await.map_err(|_| LogError::Closed)?;
         Ok(answer.await.map_err(|_| LogError::Closed)??.seq)
     }
 
     /// The same from a thread that may wait. Never call it on a runtime's own thread.
     pub fn publish_blocking(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let draft = Box::new(Draft::new(message, at));
-        self.jobs.blocking_send(Job::Publish { draft, done }).map_err(|_| LogError::Closed)?;
+        let draft = Box::new(MessageDraft::new(message, at));
+        self.jobs.blocking_send(WriterJob::Publish { draft, done }).map_err(|_| LogError::Closed)?;
         Ok(answer.blocking_recv().map_err(|_| LogError::Closed)??.seq)
     }
 
@@ -72,8 +72,8 @@ impl Bus {
         agent: &AgentId,
         since: u64,
         limit: PageLimit,
-    ) -> Result<Vec<Arc<Kept>>, LogError> {
-        if let Recall::Here(page) = read(&self.memory).inbox(agent, since, limit) {
+    ) -> Result<Vec<Arc<CachedMessage>>, LogError> {
+        if let CacheLookup::Hit(page) = read(&self.memory).inbox(agent, since, limit) {
             return Ok(page);
         }
         let (log, session, agent) = (Arc::clone(&self.log), self.session.clone(), agent.clone());
@@ -81,8 +81,8 @@ impl Bus {
     }
 
     /// Everything after `since`, oldest first.
-    pub async fn history(&self, since: u64, limit: PageLimit) -> Result<Vec<Arc<Kept>>, LogError> {
-        if let Recall::Here(page) = read(&self.memory).history(since, limit) {
+    pub async fn history(&self, since: u64, limit: PageLimit) -> Result<Vec<Arc<CachedMessage>>, LogError> {
+        if let CacheLookup::Hit(page) = read(&self.memory).history(since, limit) {
             return Ok(page);
         }
         let (log, session) = (Arc::clone(&self.log), self.session.clone());
@@ -95,12 +95,12 @@ impl Bus {
     }
 
     /// What is known about every agent.
-    pub fn records(&self) -> Records {
+    pub fn records(&self) -> AgentRecords {
         read(&self.memory).records().clone()
     }
 
     /// The messages that hold now, oldest first: with them whoever starts late knows what the others know.
-    pub fn state(&self) -> Result<Vec<Stored>, LogError> {
+    pub fn state(&self) -> Result<Vec<StoredMessage>, LogError> {
         let one = PageLimit { messages: 1, bytes: 0 };
         let numbers = read(&self.memory).records().state();
         let mut found = Vec::with_capacity(numbers.len());
@@ -114,7 +114,7 @@ impl Bus {
     }
 
     /// Of the newest `span` messages those whose text is wanted, oldest first.
-    pub fn recent(&self, span: u64, wanted: impl Fn(&str) -> bool) -> Result<Vec<Stored>, LogError> {
+    pub fn recent(&self, span: u64, wanted: impl Fn(&str) -> bool) -> Result<Vec<StoredMessage>, LogError> {
         let mut since = self.head().saturating_sub(span);
         let mut found = Vec::new();
         loop {
@@ -145,14 +145,14 @@ impl Bus {
     /// Looks for messages that other processes wrote.
     pub fn refresh(&self) {
         // A full queue means that the writer is about to notice by itself.
-        let _ = self.jobs.try_send(Job::Refresh);
+        let _ = self.jobs.try_send(WriterJob::Refresh);
     }
 
     /// Stores what waits already, takes nothing more, and wakes everybody. May wait; not for a runtime's own thread.
     pub fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            let _ = self.jobs.blocking_send(Job::Stop);
+            let _ = self.jobs.blocking_send(WriterJob::Stop);
             let _ = writer.join();
         }
     }
@@ -161,7 +161,7 @@ impl Bus {
 impl Drop for Bus {
     fn drop(&mut self) {
         // The writer ends when the last sender goes; nothing to wait for.
-        let _ = self.jobs.try_send(Job::Stop);
+        let _ = self.jobs.try_send(WriterJob::Stop);
     }
 }
 
@@ -191,7 +191,7 @@ impl Subscription {
     }
 
     /// The next messages, as soon as there are some. Nothing when the bus is closed and all was read.
-    pub async fn next(&mut self) -> Result<Option<Vec<Arc<Kept>>>, LogError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Arc<CachedMessage>>>, LogError> {
         loop {
             let head = *self.head.borrow_and_update();
             let page = self.bus.history(self.since, self.limit).await?;
@@ -207,7 +207,7 @@ impl Subscription {
     }
 
     /// The same for a thread: what is there within `limit`, or nothing.
-    pub fn wait(&mut self, runtime: &tokio::runtime::Handle, limit: Duration) -> Vec<Arc<Stored>> {
+    pub fn wait(&mut self, runtime: &tokio::runtime::Handle, limit: Duration) -> Vec<Arc<StoredMessage>> {
         let next = runtime.block_on(async { tokio::time::timeout(limit, self.next()).await });
         match next {
             Ok(Ok(Some(page))) => page.iter().filter_map(|kept| kept.stored(&self.bus.session)).collect(),
@@ -216,25 +216,25 @@ impl Subscription {
     }
 }
 
-fn read(memory: &RwLock<Memory>) -> std::sync::RwLockReadGuard<'_, Memory> {
+fn read(memory: &RwLock<SessionCache>) -> std::sync::RwLockReadGuard<'_, SessionCache> {
     memory.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Disks can be slow; a runtime's own threads must not wait for them.
 async fn blocking(
-    ask: impl FnOnce() -> Result<Vec<Entry>, LogError> + Send + 'static,
-) -> Result<Vec<Arc<Kept>>, LogError> {
+    ask: impl FnOnce() -> Result<Vec<LogEntry>, LogError> + Send + 'static,
+) -> Result<Vec<Arc<CachedMessage>>, LogError> {
     let page = tokio::task::spawn_blocking(ask).await.map_err(|_| LogError::Closed)??;
-    Ok(page.into_iter().map(|entry| Arc::new(Kept::new(entry))).collect())
+    Ok(page.into_iter().map(|entry| Arc::new(CachedMessage::new(entry))).collect())
 }
 
 /// What a start knows: the saved records, and every message since.
-fn remember(log: &dyn MessageLog, session: &SessionId) -> Result<Memory, LogError> {
+fn remember(log: &dyn MessageLog, session: &SessionId) -> Result<SessionCache, LogError> {
     let saved = log.load_snapshot(session)?;
     let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str(&body).ok()?)));
-    let (mut since, records) = saved.unwrap_or((0, Records::default()));
+    let (mut since, records) = saved.unwrap_or((0, AgentRecords::default()));
     let head = log.head()?;
-    let mut memory = Memory::new(since, &log.newest(session)?, records);
+    let mut memory = SessionCache::new(since, &log.newest(session)?, records);
     loop {
         let page = log.history(session, since, PageLimit::DEFAULT)?;
         let Some(last) = page.last() else { break };

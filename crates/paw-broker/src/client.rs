@@ -1,8 +1,8 @@
 //! What an agent or a person uses to speak and to listen: over HTTP when a broker runs, else straight to the log,
 //! under the same rules. Blocking, without a runtime. The only HTTP client of the workspace.
 //!
-//! - [`Client`]: one who speaks and listens; `direct` is its way to the log, `listen` everything as it is said
-//! - [`Connection`]: a broker at an address, its status and its events; [`probe`]: what listens on a port
+//! - [`BrokerClient`]: one who speaks and listens; `direct` is its way to the log, `listen` everything as it is said
+//! - [`BrokerConnection`]: a broker at an address, its status and its events; [`probe`]: what listens on a port
 //! - `request`: one HTTP request; `events`: server-sent events
 
 mod connection;
@@ -26,14 +26,14 @@ use paw_host::files::{self, FileError, Lock};
 use serde::Deserialize;
 use serde_json::json;
 
-pub use self::connection::{BrokerStatus, Connection, ConnectionError, Listener, probe};
-use self::events::Row;
-pub use self::events::{Event, Events};
-pub use self::listen::Heard;
-use self::request::{Answer, Request};
+pub use self::connection::{BrokerConnection, BrokerStatus, ConnectionError, PortOwner, probe};
+use self::events::WireEntry;
+pub use self::events::{BrokerEvent, EventStream};
+pub use self::listen::ListenEvent;
+use self::request::{HttpRequest, HttpResponse};
 use crate::endpoint::{self, Endpoint};
-use crate::identity::{IdentityError, Refusal, Token};
-use crate::log::{LogError, SessionId, Stored};
+use crate::identity::{IdentityError, SendRefusal, Token};
+use crate::log::{LogError, SessionId, StoredMessage};
 use crate::message::{Message, MessageError};
 
 /// How often a broker that is just starting is asked again.
@@ -50,7 +50,7 @@ pub enum ClientError {
     #[error(transparent)]
     Message(#[from] MessageError),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] SendRefusal),
     #[error("the broker refused it ({status}): {text}")]
     Http { status: u16, text: String, hints: Vec<String> },
     #[error("cannot talk to the broker at {url}: {source}")]
@@ -98,7 +98,7 @@ impl Diagnostic for ClientError {
 
 /// Who speaks: what a pane's environment says, or nothing for the person at the keyboard.
 #[derive(Debug, Clone, Default)]
-pub struct Who {
+pub struct ClientIdentity {
     /// `GIT_PAW_AGENT_ID`
     pub agent: Option<String>,
     /// `GIT_PAW_BROKER_TOKEN`
@@ -109,22 +109,22 @@ pub struct Who {
 
 /// Which way a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SendRoute {
     Broker,
     Log,
 }
 
 /// A message that was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct SendReceipt {
     pub seq: u64,
-    pub way: Way,
+    pub route: SendRoute,
 }
 
 /// What was in an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inbox {
-    pub messages: Vec<Stored>,
+    pub messages: Vec<StoredMessage>,
     /// Ask again after this number. Never lower than the one that was asked with.
     pub last_seq: u64,
     /// Whether there is more right away.
@@ -133,7 +133,7 @@ pub struct Inbox {
 
 /// One who speaks and listens in a repository.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct BrokerClient {
     dir: PawDir,
     config: BrokerConfig,
     agent: AgentId,
@@ -143,12 +143,12 @@ pub struct Client {
     nudge: bool,
 }
 
-impl Client {
+impl BrokerClient {
     /// `session`: which one to use while no broker runs; the last one if not given.
     pub fn new(
         common_dir: &Path,
         config: BrokerConfig,
-        who: Who,
+        who: ClientIdentity,
         session: Option<SessionId>,
     ) -> Result<Self, ClientError> {
         let dir = PawDir::of(common_dir);
@@ -165,7 +165,7 @@ impl Client {
 
     /// The same, but whether a commit is followed by a request to verify it, while no broker runs, is as said.
     #[must_use]
-    pub fn nudging(self, nudge: bool) -> Self {
+    pub fn with_nudge(self, nudge: bool) -> Self {
         Self { nudge, ..self }
     }
 
@@ -175,16 +175,16 @@ impl Client {
     }
 
     /// Sends a message. When it returns, the message is stored.
-    pub fn say(&self, message: &Message, now: Timestamp) -> Result<Said, ClientError> {
+    pub fn publish(&self, message: &Message, now: Timestamp) -> Result<SendReceipt, ClientError> {
         // The same rules for every way in.
         let message = Message::from_json(message.to_json())?;
         let body = message.to_text();
-        match self.ask(&Request::post("/publish", &body))? {
+        match self.ask(&HttpRequest::post("/publish", &body))? {
             Some(answer) => {
                 let answer = self.accepted(answer)?;
-                Ok(Said { seq: answer.head.seq.unwrap_or_default(), way: Way::Broker })
+                Ok(SendReceipt { seq: answer.head.seq.unwrap_or_default(), route: SendRoute::Broker })
             }
-            None => Ok(Said { seq: self.write_down(message, now)?, way: Way::Log }),
+            None => Ok(SendReceipt { seq: self.write_down(message, now)?, route: SendRoute::Log }),
         }
     }
 
@@ -192,7 +192,7 @@ impl Client {
     pub fn watch(&self, agent: &AgentId, worktree: &Path, cli: &str) -> Result<bool, ClientError> {
         let body =
             json!({"agent_id": agent, "worktree_path": worktree.to_string_lossy(), "cli": cli}).to_string();
-        match self.ask(&Request::post("/watch", &body))? {
+        match self.ask(&HttpRequest::post("/watch", &body))? {
             Some(answer) => self.accepted(answer).map(|_| true),
             None => Ok(false),
         }
@@ -228,8 +228,8 @@ impl Client {
     fn look_in(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let path = format!("/messages/{agent}?since={since}&wait={seconds}&entries=1");
-        match self.ask(&Request::get(&path).waiting(Duration::from_secs(seconds)))? {
-            Some(answer) => Ok(Page::read(&self.accepted(answer)?.body)?.into_inbox(since)),
+        match self.ask(&HttpRequest::get(&path).waiting(Duration::from_secs(seconds)))? {
+            Some(answer) => Ok(InboxPage::read(&self.accepted(answer)?.body)?.into_inbox(since)),
             None => self.look_up(agent, since, wait),
         }
     }
@@ -251,7 +251,7 @@ impl Client {
     }
 
     /// A good answer. One that refuses whoever asks speaks of headers, which only programs send.
-    fn accepted(&self, answer: Answer) -> Result<Answer, ClientError> {
+    fn accepted(&self, answer: HttpResponse) -> Result<HttpResponse, ClientError> {
         answer.ok().map_err(|error| match error {
             ClientError::Http { status: 401, .. } => self.stranger(),
             error => error,
@@ -270,10 +270,10 @@ impl Client {
     }
 
     /// Asks the broker, or says that there is none.
-    fn ask(&self, request: &Request<'_>) -> Result<Option<Answer>, ClientError> {
+    fn ask(&self, request: &HttpRequest<'_>) -> Result<Option<HttpResponse>, ClientError> {
         for _ in 0..TRIES {
             let Some(url) = self.find_broker()? else { return Ok(None) };
-            let Some(address) = endpoint::address(&url) else { return Ok(None) };
+            let Some(address) = endpoint::parse_address(&url) else { return Ok(None) };
             match request.send(address, self.token.as_ref()) {
                 Ok(answer) => return Ok(Some(answer)),
                 // It is about to listen, or has just ended. Nothing was sent.
@@ -303,20 +303,20 @@ impl Client {
 
 /// An answer of `/messages?entries=1`.
 #[derive(Deserialize)]
-struct Page {
-    entries: Vec<Row>,
+struct InboxPage {
+    entries: Vec<WireEntry>,
     last_seq: u64,
     more: bool,
 }
 
-impl Page {
+impl InboxPage {
     fn read(body: &[u8]) -> Result<Self, ClientError> {
         serde_json::from_slice(body).map_err(|error| MessageError::Json(error.to_string()).into())
     }
 
     fn into_inbox(self, since: u64) -> Inbox {
         Inbox {
-            messages: self.entries.into_iter().filter_map(Row::stored).collect(),
+            messages: self.entries.into_iter().filter_map(WireEntry::stored).collect(),
             last_seq: self.last_seq.max(since),
             more: self.more,
         }

@@ -45,12 +45,12 @@ impl Endpoint {
 
     /// The address behind the url. Nothing if it is none of ours.
     pub fn address(&self) -> Option<SocketAddr> {
-        address(&self.url)
+        parse_address(&self.url)
     }
 }
 
 /// The address in `http://127.0.0.1:9119`.
-pub fn address(url: &str) -> Option<SocketAddr> {
+pub fn parse_address(url: &str) -> Option<SocketAddr> {
     let rest = url.trim_end_matches('/').strip_prefix("http://")?;
     let rest =
         rest.strip_prefix("localhost:").map_or_else(|| rest.to_owned(), |port| format!("127.0.0.1:{port}"));
@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn only_addresses_of_this_kind_are_understood() {
-        assert_eq!(address("http://127.0.0.1:9119"), Some("127.0.0.1:9119".parse().unwrap()));
-        assert_eq!(address("http://localhost:1/"), Some("127.0.0.1:1".parse().unwrap()));
-        assert_eq!(address("http://[::1]:7"), Some("[::1]:7".parse().unwrap()));
+        assert_eq!(parse_address("http://127.0.0.1:9119"), Some("127.0.0.1:9119".parse().unwrap()));
+        assert_eq!(parse_address("http://localhost:1/"), Some("127.0.0.1:1".parse().unwrap()));
+        assert_eq!(parse_address("http://[::1]:7"), Some("[::1]:7".parse().unwrap()));
         for url in ["", "https://127.0.0.1:1", "http://example.org:80", "127.0.0.1:1"] {
-            assert_eq!(address(url), None, "{url}");
+            assert_eq!(parse_address(url), None, "{url}");
         }
     }
 }

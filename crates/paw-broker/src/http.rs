@@ -6,16 +6,16 @@
 //! - `serve`: connections, how many and how long
 //! - `answer`: errors as JSON
 
-mod admit;
-mod answer;
+mod access;
 mod events;
 mod inbox;
-mod keys;
 mod publish;
+mod response;
 mod serve;
 mod status;
-mod stream;
+mod token_cache;
 mod watch;
+mod write_timeout;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
 use tokio::sync::{mpsc, watch as flag};
 
-pub use admit::Address;
-use answer::{ApiError, Response};
-pub use keys::KnownKeys;
+pub use access::ServerAddress;
+use response::{ApiError, Response};
 use serve::Connection;
-pub use serve::{Limits, serve};
+pub use serve::{ServerLimits, serve};
+pub use token_cache::TokenCache;
 pub use watch::WatchRequest;
 
 use crate::bus::Bus;
@@ -42,11 +42,11 @@ pub const LARGEST_BODY: usize = 256 << 10;
 
 /// What every request can see.
 #[derive(Debug)]
-pub struct App {
+pub struct ServerContext {
     pub bus: Arc<Bus>,
-    pub keys: KnownKeys,
+    pub keys: TokenCache,
     pub auth: BrokerAuth,
-    pub address: Address,
+    pub address: ServerAddress,
     pub repository: PathBuf,
     /// Worktrees that shall be watched.
     pub watches: mpsc::Sender<WatchRequest>,
@@ -58,9 +58,9 @@ pub struct App {
 }
 
 /// One request, from the door to its answer.
-async fn answer(app: &Arc<App>, connection: &Connection, request: Request<Incoming>) -> Response {
+async fn answer(app: &Arc<ServerContext>, connection: &Connection, request: Request<Incoming>) -> Response {
     let (head, body) = request.into_parts();
-    let answered = match admit::at_the_door(app.address, &head.headers) {
+    let answered = match access::check_host_and_origin(app.address, &head.headers) {
         Ok(()) => dispatch(app, connection, &head, body).await,
         Err(refused) => Err(refused),
     };
@@ -68,7 +68,7 @@ async fn answer(app: &Arc<App>, connection: &Connection, request: Request<Incomi
 }
 
 async fn dispatch(
-    app: &Arc<App>,
+    app: &Arc<ServerContext>,
     connection: &Connection,
     head: &Parts,
     body: Incoming,

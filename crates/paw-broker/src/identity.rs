@@ -1,7 +1,7 @@
 //! Who is speaking. One token per agent of a session and one for the person at the keyboard; only their hashes are
 //! kept. Whoever has no token is nobody.
 //!
-//! - [`Token`], [`Keys`]: made, hashed, compared in constant time
+//! - [`Token`], [`SessionTokens`]: made, hashed, compared in constant time
 //! - [`may_send`]: which messages a token's owner may send. Pure.
 //! - [`Keyring`]: the hashes in the database, and the operator's token in its file
 
@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq as _;
 
 pub use keyring::{IdentityError, Keyring};
 
-use crate::message::{Artifact, Message};
+use crate::message::{ArtifactMessage, Message};
 
 /// A secret that proves who its holder is. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -88,9 +88,9 @@ impl fmt::Debug for TokenHash {
 
 /// Everybody who can prove who they are.
 #[derive(Debug, Clone, Default)]
-pub struct Keys(Vec<(AgentId, TokenHash)>);
+pub struct SessionTokens(Vec<(AgentId, TokenHash)>);
 
-impl Keys {
+impl SessionTokens {
     pub fn new(keys: Vec<(AgentId, TokenHash)>) -> Self {
         Self(keys)
     }
@@ -119,19 +119,19 @@ pub enum Caller {
     /// The owner of a token.
     Known(AgentId),
     /// Anybody, where the configuration asks nobody for a token.
-    Anybody,
+    Unauthenticated,
 }
 
 /// Why a caller may not send a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SendRefusal {
     #[error("the sender is '{claimed}', but the token belongs to '{owner}'")]
     ForgedSender { claimed: AgentId, owner: AgentId },
     #[error("only the supervisor or the operator may send {0}")]
-    NotInCharge(&'static str),
+    NotPrivileged(&'static str),
 }
 
-impl Diagnostic for Refusal {
+impl Diagnostic for SendRefusal {
     fn report(&self) -> ErrorReport {
         ErrorReport::new(ErrorCode::FailedPrecondition, self)
     }
@@ -139,10 +139,10 @@ impl Diagnostic for Refusal {
 
 impl Caller {
     /// Whether it speaks for the whole session.
-    pub fn is_in_charge(&self) -> bool {
+    pub fn is_privileged(&self) -> bool {
         match self {
             Self::Known(agent) => matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR),
-            Self::Anybody => true,
+            Self::Unauthenticated => true,
         }
     }
 }
@@ -151,22 +151,22 @@ impl Caller {
 ///
 /// One message is about a worktree rather than from its agent: that there is a new commit. Whoever is in charge may have
 /// made it there.
-pub fn may_send(caller: &Caller, message: &Message) -> Result<(), Refusal> {
+pub fn may_send(caller: &Caller, message: &Message) -> Result<(), SendRefusal> {
     let Caller::Known(owner) = caller else { return Ok(()) };
     if let Some(claimed) = message.sender()
         && claimed != owner
-        && !(caller.is_in_charge() && is_commit(message))
+        && !(caller.is_privileged() && is_commit(message))
     {
-        return Err(Refusal::ForgedSender { claimed: claimed.clone(), owner: owner.clone() });
+        return Err(SendRefusal::ForgedSender { claimed: claimed.clone(), owner: owner.clone() });
     }
-    if message.is_privileged() && !caller.is_in_charge() {
-        return Err(Refusal::NotInCharge(message.type_name()));
+    if message.is_privileged() && !caller.is_privileged() {
+        return Err(SendRefusal::NotPrivileged(message.type_name()));
     }
     Ok(())
 }
 
 fn is_commit(message: &Message) -> bool {
-    matches!(message, Message::Artifact(artifact) if artifact.status == Artifact::COMMITTED)
+    matches!(message, Message::Artifact(artifact) if artifact.status == ArtifactMessage::COMMITTED)
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_token_opens_for_its_owner_alone() {
         let (one, two) = (Token::mint().unwrap(), Token::mint().unwrap());
-        let keys = Keys::new(vec![(id("a"), one.hash()), (id("b"), two.hash())]);
+        let keys = SessionTokens::new(vec![(id("a"), one.hash()), (id("b"), two.hash())]);
         assert_eq!(keys.owner(&one), Some(&id("a")));
         assert_eq!(keys.owner(&Token::from_text(&format!(" {}\n", two.reveal()))), Some(&id("b")));
         for text in ["", "paw_", &one.reveal()[..20], &format!("{}0", one.reveal())] {
@@ -206,7 +206,7 @@ mod tests {
         let merged = json!({"type": "agent.advanced-main", "from": "a", "merged_branch": "feat/a",
             "new_main_sha": "abc", "base": "main", "merged_at": "2026-01-31T12:00:00Z"});
         let learning = json!({"category": "c", "title": "t", "timestamp": "x", "agent_id": "a"});
-        let forged = |owner: &str| Err(Refusal::ForgedSender { claimed: id("a"), owner: id(owner) });
+        let forged = |owner: &str| Err(SendRefusal::ForgedSender { claimed: id("a"), owner: id(owner) });
         let own = [
             message("agent.status", "a", json!({"status": "working"})),
             message("agent.artifact", "a", json!({"status": "done"})),
@@ -222,7 +222,7 @@ mod tests {
             for other in ["b", "supervisor", "operator"] {
                 assert_eq!(may_send(&Caller::Known(id(other)), &message), forged(other), "{message}");
             }
-            assert_eq!(may_send(&Caller::Anybody, &message), Ok(()), "{message}");
+            assert_eq!(may_send(&Caller::Unauthenticated, &message), Ok(()), "{message}");
         }
         let verdicts = [
             message("agent.verified", "b", json!({"verified_by": "a"})),
@@ -230,7 +230,7 @@ mod tests {
             Message::from_json(json!({"type": "supervisor.verify-now", "branch_id": "a"})).unwrap(),
         ];
         for message in verdicts {
-            let refused = Err(Refusal::NotInCharge(message.type_name()));
+            let refused = Err(SendRefusal::NotPrivileged(message.type_name()));
             assert_eq!(may_send(&Caller::Known(id("a")), &message), refused, "{message}");
         }
         let verified = message("agent.verified", "a", json!({"verified_by": "operator"}));
@@ -238,13 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_in_an_agent_s_worktree_may_be_told_by_whoever_is_in_charge_and_by_no_other_agent() {
-        let told = |status: &str| Message::from(Artifact::new(id("a"), status));
+    fn a_commit_in_an_agent_s_worktree_may_be_told_by_whoever_is_privileged_and_by_no_other_agent() {
+        let told = |status: &str| Message::from(ArtifactMessage::new(id("a"), status));
         for owner in ["a", "supervisor", "operator"] {
-            assert_eq!(may_send(&Caller::Known(id(owner)), &told(Artifact::COMMITTED)), Ok(()), "{owner}");
+            assert_eq!(
+                may_send(&Caller::Known(id(owner)), &told(ArtifactMessage::COMMITTED)),
+                Ok(()),
+                "{owner}"
+            );
         }
-        let forged = |owner| Err(Refusal::ForgedSender { claimed: id("a"), owner: id(owner) });
-        assert_eq!(may_send(&Caller::Known(id("b")), &told(Artifact::COMMITTED)), forged("b"));
+        let forged = |owner| Err(SendRefusal::ForgedSender { claimed: id("a"), owner: id(owner) });
+        assert_eq!(may_send(&Caller::Known(id("b")), &told(ArtifactMessage::COMMITTED)), forged("b"));
         assert_eq!(may_send(&Caller::Known(id("operator")), &told("done")), forged("operator"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a session teaches: who collided, who waited for whom, what came back from checking, what was approved again
 //! and again, and what the supervisor noticed.
 //!
-//! [`Learnings`] is pure: messages and the time go in, a [`Flush`] comes out. It reads facts in messages, never their
+//! [`Learnings`] is pure: messages and the time go in, a [`LearningsFlush`] comes out. It reads facts in messages, never their
 //! sentences. Everything it knows follows from the session's messages, so after a crash it is told them again; what
 //! the file says already is found in the file, and what was published already is found among the messages.
 //!
@@ -22,11 +22,11 @@ use paw_core::AgentId;
 use paw_core::config::{LearningsConfig, LearningsPublish};
 use serde_json::Value;
 
-pub use entry::{Entry, Section};
+pub use entry::{LearningEntry, LearningSection};
 
-use crate::log::{SessionId, Stored};
-use crate::message::{Learning, Message, Status};
-use crate::radar::{Facts, Kind, Level};
+use crate::conflict::{ConflictCategory, ConflictLevel, ConflictReport};
+use crate::log::{SessionId, StoredMessage};
+use crate::message::{LearningMessage, Message, StatusMessage};
 
 /// The status of an agent whose prompt was answered for it.
 pub const AUTO_APPROVED: &str = "auto_approved";
@@ -40,7 +40,7 @@ const MOST: usize = 500;
 
 /// What is told, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct LearningsSettings {
     pub flush_every: SignedDuration,
     /// Tell the agents too.
     pub publish: bool,
@@ -48,7 +48,7 @@ pub struct Settings {
     pub specs: BTreeMap<AgentId, String>,
 }
 
-impl Settings {
+impl LearningsSettings {
     pub fn of(config: &LearningsConfig) -> Self {
         let seconds = i64::try_from(config.flush_interval_seconds).unwrap_or(i64::MAX).max(1);
         Self {
@@ -61,14 +61,14 @@ impl Settings {
 
 /// What is to be done now.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Flush {
+pub struct LearningsFlush {
     /// Everything the block of this session should hold. Nothing when nothing is new.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LearningEntry>,
     pub publish: Vec<Message>,
 }
 
 /// Two agents and how they met, whoever was first.
-type Meeting = (Kind, AgentId, AgentId);
+type ConflictKey = (ConflictCategory, AgentId, AgentId);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wait {
@@ -95,14 +95,14 @@ struct Recovered {
 #[derive(Debug)]
 pub struct Learnings {
     session: SessionId,
-    settings: Settings,
-    meetings: BTreeMap<Meeting, BTreeSet<String>>,
+    settings: LearningsSettings,
+    meetings: BTreeMap<ConflictKey, BTreeSet<String>>,
     waiting: BTreeMap<AgentId, Wait>,
     waited: Vec<Waited>,
     cycles: BTreeMap<AgentId, u32>,
     recovered: Vec<Recovered>,
     approvals: BTreeMap<String, u64>,
-    noticed: Vec<Entry>,
+    noticed: Vec<LearningEntry>,
     /// Ids of learnings that are in the log, or on their way to it.
     published: BTreeSet<String>,
     news: bool,
@@ -110,7 +110,7 @@ pub struct Learnings {
 }
 
 impl Learnings {
-    pub fn new(session: SessionId, settings: Settings, now: Timestamp) -> Self {
+    pub fn new(session: SessionId, settings: LearningsSettings, now: Timestamp) -> Self {
         Self {
             session,
             settings,
@@ -128,11 +128,11 @@ impl Learnings {
     }
 
     /// Takes in the next message of the session, new or told again after a restart.
-    pub fn on_message(&mut self, stored: &Stored) {
+    pub fn on_message(&mut self, stored: &StoredMessage) {
         if stored.session != self.session {
             return;
         }
-        let facts = Facts::find(&stored.message);
+        let facts = ConflictReport::find(&stored.message);
         if let Some(facts) = &facts {
             self.met(facts);
         }
@@ -149,9 +149,9 @@ impl Learnings {
     }
 
     /// What is due by now.
-    pub fn on_tick(&mut self, now: Timestamp) -> Flush {
+    pub fn on_tick(&mut self, now: Timestamp) -> LearningsFlush {
         if self.next_wake().is_none_or(|wake| now < wake) {
-            return Flush::default();
+            return LearningsFlush::default();
         }
         self.flush(self.entries(), now)
     }
@@ -163,7 +163,7 @@ impl Learnings {
     }
 
     /// The last word, with what is still open.
-    pub fn on_end(&mut self, now: Timestamp) -> Flush {
+    pub fn on_end(&mut self, now: Timestamp) -> LearningsFlush {
         let mut entries = self.entries();
         entries.extend(
             self.waiting.iter().map(|(agent, wait)| entry::still_waiting(agent, &wait.on, wait.since, now)),
@@ -179,16 +179,16 @@ impl Learnings {
     }
 
     /// Everything that is settled, in the order of the file.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<LearningEntry> {
         let specs = |agent: &AgentId| self.settings.specs.get(agent).map(String::as_str);
         let mut entries = Vec::new();
         for ((kind, first, second), files) in &self.meetings {
             match kind {
-                Kind::Forward => {
+                ConflictCategory::Forward => {
                     entries.push(entry::forward([first, second], [specs(first), specs(second)], files));
                 }
-                Kind::InFlight => entries.push(entry::in_flight([first, second], files)),
-                Kind::Ownership => {
+                ConflictCategory::InFlight => entries.push(entry::in_flight([first, second], files)),
+                ConflictCategory::Ownership => {
                     entries.extend(files.iter().map(|file| entry::ownership(first, second, file)));
                 }
             }
@@ -204,7 +204,7 @@ impl Learnings {
         entries
     }
 
-    fn flush(&mut self, entries: Vec<Entry>, now: Timestamp) -> Flush {
+    fn flush(&mut self, entries: Vec<LearningEntry>, now: Timestamp) -> LearningsFlush {
         self.news = false;
         self.flushed = now;
         let mut publish = Vec::new();
@@ -215,16 +215,16 @@ impl Learnings {
                 publish.push(message.into());
             }
         }
-        Flush { entries, publish }
+        LearningsFlush { entries, publish }
     }
 
-    fn met(&mut self, facts: &Facts) {
-        if matches!(facts.level, Level::Cleared | Level::Additive) {
+    fn met(&mut self, facts: &ConflictReport) {
+        if matches!(facts.level, ConflictLevel::Cleared | ConflictLevel::Additive) {
             return;
         }
         let (you, other) = (facts.you.clone(), facts.other.clone());
         // Only in an ownership violation does it matter who is who.
-        let ordered = facts.kind == Kind::Ownership || you <= other;
+        let ordered = facts.kind == ConflictCategory::Ownership || you <= other;
         let (first, second) = if ordered { (you, other) } else { (other, you) };
         let meeting = (facts.kind, first, second);
         if self.meetings.len() >= MOST && !self.meetings.contains_key(&meeting) {
@@ -240,7 +240,7 @@ impl Learnings {
         self.news |= !known || files.len() > before;
     }
 
-    fn waits(&mut self, stored: &Stored, agent: &AgentId, on: &AgentId) {
+    fn waits(&mut self, stored: &StoredMessage, agent: &AgentId, on: &AgentId) {
         match self.waiting.get(agent) {
             // Said again, it is still the same wait.
             Some(wait) if wait.on == *on => return,
@@ -260,7 +260,7 @@ impl Learnings {
         }
     }
 
-    fn on_status(&mut self, status: &Status, at: Timestamp) {
+    fn on_status(&mut self, status: &StatusMessage, at: Timestamp) {
         // Our own loops report in an agent's name, and say so; whatever else comes is the agent at work again.
         let own = !status.extra.payload.contains_key("source");
         if own && status.status != "blocked" && status.status != AUTO_APPROVED {
@@ -290,7 +290,7 @@ impl Learnings {
         }
     }
 
-    fn notice(&mut self, learning: &Learning) {
+    fn notice(&mut self, learning: &LearningMessage) {
         self.published.extend(learning.id.clone());
         let Some(entry) = entry::noticed(learning) else { return };
         if self.noticed.len() < MOST && !self.noticed.contains(&entry) {

@@ -18,22 +18,22 @@
 pub mod audit;
 pub mod broker;
 pub mod bus;
+pub mod cache;
 pub mod client;
+pub mod conflict;
 pub mod endpoint;
 pub mod hooks;
 pub mod http;
 pub mod identity;
 pub mod learnings;
 pub mod log;
-pub mod memory;
 pub mod message;
-pub mod radar;
+pub mod open_questions;
 pub mod record;
-pub mod repeat;
 pub mod route;
 pub mod watch;
 
-pub use broker::{Broker, Settings};
+pub use broker::{Broker, BrokerSettings};
 pub use bus::{Bus, Subscription};
-pub use log::{SessionId, Stored};
+pub use log::{SessionId, StoredMessage};
 pub use message::{Message, MessageError};

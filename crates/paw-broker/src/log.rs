@@ -2,7 +2,7 @@
 //!
 //! - [`open`]: the log of a repository; the storage engine is chosen here and nowhere else
 //! - [`MessageLog`]: what every engine can do; `sqlite` is the log of one machine
-//! - [`Stored`]: a message with its place, session, time and sender
+//! - [`StoredMessage`]: a message with its place, session, time and sender
 //! - `writer`: many publishers, one commit
 
 mod database;
@@ -77,7 +77,7 @@ impl From<SessionId> for String {
 
 /// A message as the log holds it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stored {
+pub struct StoredMessage {
     /// Its place in the log. Never given twice, not even after a restart or a purge.
     pub seq: u64,
     pub session: SessionId,
@@ -89,7 +89,7 @@ pub struct Stored {
 
 /// A message that is not in the log yet.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct MessageDraft {
     pub at: Timestamp,
     pub sender: AgentId,
     pub audience: Audience,
@@ -98,7 +98,7 @@ pub struct Draft {
     pub body: Box<str>,
 }
 
-impl Draft {
+impl MessageDraft {
     pub fn new(message: Message, at: Timestamp) -> Self {
         Self {
             // As exact as the log keeps it, so that memory and log agree.
@@ -113,7 +113,7 @@ impl Draft {
 
 /// A row of the log, its message still in JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct LogEntry {
     pub seq: u64,
     pub at: Timestamp,
     pub sender: AgentId,
@@ -121,11 +121,11 @@ pub struct Entry {
     pub body: Box<str>,
 }
 
-impl Entry {
+impl LogEntry {
     /// The message in full. Nothing if it was written by a version that knows types this one does not.
-    pub fn stored(&self, session: &SessionId) -> Option<Stored> {
+    pub fn stored(&self, session: &SessionId) -> Option<StoredMessage> {
         let message = Message::parse(self.body.as_bytes()).ok()?;
-        Some(Stored {
+        Some(StoredMessage {
             seq: self.seq,
             session: session.clone(),
             at: self.at,
@@ -153,7 +153,7 @@ impl PageLimit {
 
 /// The newest message of one audience.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Newest {
+pub struct NewestSeq {
     pub audience: Audience,
     pub seq: u64,
 }
@@ -169,7 +169,7 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
 
     /// Adds messages in their order, all or none. They are durable when it returns, under consecutive numbers of
     /// which it returns the first.
-    fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError>;
+    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError>;
 
     /// What is in an agent's inbox after `since`, oldest first.
     fn inbox(
@@ -178,16 +178,16 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
         agent: &AgentId,
         since: u64,
         limit: PageLimit,
-    ) -> Result<Vec<Entry>, LogError>;
+    ) -> Result<Vec<LogEntry>, LogError>;
 
     /// Everything of a session after `since`, oldest first.
-    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<Entry>, LogError>;
+    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError>;
 
     /// The newest number given to anybody.
     fn head(&self) -> Result<u64, LogError>;
 
     /// Per audience of a session, its newest message.
-    fn newest(&self, session: &SessionId) -> Result<Vec<Newest>, LogError>;
+    fn newest(&self, session: &SessionId) -> Result<Vec<NewestSeq>, LogError>;
 
     /// What was kept beside the log about the messages up to a number.
     fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError>;

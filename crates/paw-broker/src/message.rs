@@ -23,7 +23,7 @@ pub use error::MessageError;
 use fields::{Fields, shown};
 pub use fields::{agent_id, is_placeholder};
 pub use region::{IntentFile, Region};
-use wire::Wire;
+use wire::WireFormat;
 
 use crate::route::Audience;
 
@@ -37,7 +37,7 @@ pub struct Extra {
 }
 
 /// What a type of message means.
-trait MessageType: Wire {
+trait MessageType: WireFormat {
     /// Whether only the supervisor and the operator may send it.
     const PRIVILEGED: bool = false;
 
@@ -63,20 +63,20 @@ trait MessageType: Wire {
 }
 
 macro_rules! messages {
-    ($($name:ident in $file:ident,)+) => {
+    ($($variant:ident($name:ident) in $file:ident,)+) => {
         $(mod $file;
         pub use $file::$name;
 
         impl From<$name> for Message {
             fn from(message: $name) -> Self {
-                Self::$name(message)
+                Self::$variant(message)
             }
         })+
 
         /// One message, as an agent, the person at the keyboard or one of our own loops sends it.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Message {
-            $($name($name),)+
+            $($variant($name),)+
         }
 
         impl Message {
@@ -92,72 +92,72 @@ macro_rules! messages {
 
             /// The wire name of its type.
             pub fn type_name(&self) -> &'static str {
-                match self { $(Self::$name(_) => $name::TYPE,)+ }
+                match self { $(Self::$variant(_) => $name::TYPE,)+ }
             }
 
             /// Whether only the supervisor and the operator may send it.
             pub fn is_privileged(&self) -> bool {
-                match self { $(Self::$name(_) => $name::PRIVILEGED,)+ }
+                match self { $(Self::$variant(_) => $name::PRIVILEGED,)+ }
             }
 
             /// Who sent it. Which field says so depends on the type; nothing for a nudge, which has no sender.
             pub fn sender(&self) -> Option<&AgentId> {
-                match self { $(Self::$name(message) => message.sender(),)+ }
+                match self { $(Self::$variant(message) => message.sender(),)+ }
             }
 
             /// The agent it is about: whose work, question or branch.
             pub fn subject(&self) -> &AgentId {
-                match self { $(Self::$name(message) => message.subject(),)+ }
+                match self { $(Self::$variant(message) => message.subject(),)+ }
             }
 
             /// The word a person reads in a list: the status an agent gave, or the type of message.
             pub fn label(&self) -> &str {
-                match self { $(Self::$name(message) => message.label(),)+ }
+                match self { $(Self::$variant(message) => message.label(),)+ }
             }
 
             /// Who it is for.
             pub fn audience(&self) -> Audience {
-                match self { $(Self::$name(message) => message.audience(),)+ }
+                match self { $(Self::$variant(message) => message.audience(),)+ }
             }
 
             /// The content without type and sender, for a view that shows those beside it. Not sanitized.
             pub fn summary(&self) -> String {
-                match self { $(Self::$name(message) => message.summary(),)+ }
+                match self { $(Self::$variant(message) => message.summary(),)+ }
             }
 
             pub fn extra(&self) -> &Extra {
-                match self { $(Self::$name(message) => &message.extra,)+ }
+                match self { $(Self::$variant(message) => &message.extra,)+ }
             }
 
             pub fn extra_mut(&mut self) -> &mut Extra {
-                match self { $(Self::$name(message) => &mut message.extra,)+ }
+                match self { $(Self::$variant(message) => &mut message.extra,)+ }
             }
 
             fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
-                match self { $(Self::$name(message) => message.describe(f),)+ }
+                match self { $(Self::$variant(message) => message.describe(f),)+ }
             }
         }
 
         impl Serialize for Message {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$name(message) => wire::write(message, serializer),)+ }
+                match self { $(Self::$variant(message) => wire::write(message, serializer),)+ }
             }
         }
     };
 }
 
 messages! {
-    Status in status,
-    Artifact in artifact,
-    Blocked in blocked,
-    Verified in verified,
-    Feedback in feedback,
-    Question in question,
-    Intent in intent,
-    AdvancedMain in advanced_main,
-    Learning in learning,
-    VerifyNow in verify_now,
-    Answer in answer,
+    Status(StatusMessage) in status,
+    Artifact(ArtifactMessage) in artifact,
+    Blocked(BlockedMessage) in blocked,
+    Verified(VerifiedMessage) in verified,
+    Feedback(FeedbackMessage) in feedback,
+    Question(QuestionMessage) in question,
+    Intent(IntentMessage) in intent,
+    AdvancedMain(AdvancedMainMessage) in advanced_main,
+    Learning(LearningMessage) in learning,
+    VerifyNow(VerifyNowMessage) in verify_now,
+    Answer(AnswerMessage) in answer,
 }
 
 fn count(number: usize, word: &str) -> String {

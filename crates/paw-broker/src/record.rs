@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use paw_core::{AgentId, text};
 use serde::{Deserialize, Serialize};
 
-use crate::log::Stored;
-use crate::message::{Message, Status};
+use crate::log::StoredMessage;
+use crate::message::{Message, StatusMessage};
 use crate::watch;
 
 /// More agents than any session has. Beyond it the one that was silent longest is forgotten.
@@ -48,7 +48,7 @@ pub enum StateKind {
 
 /// A message that was stored, as far as records are concerned.
 #[derive(Debug)]
-pub struct Said<'a> {
+pub struct MessageRef<'a> {
     pub seq: u64,
     pub at: Timestamp,
     pub sender: &'a AgentId,
@@ -57,9 +57,9 @@ pub struct Said<'a> {
 
 /// The agents of a session, by id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Records(BTreeMap<AgentId, AgentRecord>);
+pub struct AgentRecords(BTreeMap<AgentId, AgentRecord>);
 
-impl Records {
+impl AgentRecords {
     pub fn iter(&self) -> impl Iterator<Item = &AgentRecord> {
         self.0.values()
     }
@@ -76,14 +76,14 @@ impl Records {
     }
 
     /// Takes in the next message.
-    pub fn apply(&mut self, stored: &Stored) {
-        let Stored { seq, at, sender, message, .. } = stored;
-        self.hear(&Said { seq: *seq, at: *at, sender, message });
+    pub fn apply(&mut self, stored: &StoredMessage) {
+        let StoredMessage { seq, at, sender, message, .. } = stored;
+        self.hear(&MessageRef { seq: *seq, at: *at, sender, message });
     }
 
     /// The same for whoever has the message in parts.
-    pub fn hear(&mut self, stored: &Said<'_>) {
-        if watch::is_gone(stored.message) {
+    pub fn hear(&mut self, stored: &MessageRef<'_>) {
+        if watch::is_gone_message(stored.message) {
             self.0.remove(stored.sender);
             return;
         }
@@ -117,14 +117,14 @@ impl Records {
         }
     }
 
-    fn set(&mut self, stored: &Said<'_>, kind: StateKind) {
+    fn set(&mut self, stored: &MessageRef<'_>, kind: StateKind) {
         let record = self.of(stored);
         record.status = short(stored.message.label());
         record.state.insert(kind, stored.seq);
     }
 
     /// Notes a sign of life of an agent that is known.
-    fn see(&mut self, stored: &Said<'_>) {
+    fn see(&mut self, stored: &MessageRef<'_>) {
         if let Some(record) = self.0.get_mut(stored.sender) {
             record.last_seen = record.last_seen.max(stored.at);
             record.last_seq = stored.seq;
@@ -132,7 +132,7 @@ impl Records {
     }
 
     /// The record of the sender, made if there is none.
-    fn of(&mut self, stored: &Said<'_>) -> &mut AgentRecord {
+    fn of(&mut self, stored: &MessageRef<'_>) -> &mut AgentRecord {
         if self.0.len() >= MOST_AGENTS && !self.0.contains_key(stored.sender) {
             let silent = self.0.values().min_by_key(|record| record.last_seq);
             if let Some(silent) = silent.map(|record| record.agent_id.clone()) {
@@ -155,13 +155,13 @@ impl Records {
     }
 }
 
-impl FromIterator<AgentRecord> for Records {
+impl FromIterator<AgentRecord> for AgentRecords {
     fn from_iter<T: IntoIterator<Item = AgentRecord>>(records: T) -> Self {
         Self(records.into_iter().map(|record| (record.agent_id.clone(), record)).collect())
     }
 }
 
-impl IntoIterator for Records {
+impl IntoIterator for AgentRecords {
     type Item = AgentRecord;
     type IntoIter = std::collections::btree_map::IntoValues<AgentId, AgentRecord>;
 
@@ -172,7 +172,7 @@ impl IntoIterator for Records {
 
 /// Whether a status changes the label. Those that say how a piece of work ended stay until there is news: another
 /// set of files, words of the agent itself, or another such label.
-fn replaces(record: &AgentRecord, status: &Status) -> bool {
+fn replaces(record: &AgentRecord, status: &StatusMessage) -> bool {
     let ends_work = |label: &str| matches!(label, "done" | "verified" | "blocked" | "committed");
     if !ends_work(&record.status) || ends_work(&status.status) || status.message.is_some() {
         return true;
@@ -192,14 +192,14 @@ mod tests {
     use crate::route;
 
     #[derive(Default)]
-    struct Told(Records, u64);
+    struct Told(AgentRecords, u64);
 
     impl Told {
         fn say(&mut self, name: &str, agent: &str, payload: &Value) -> &mut Self {
             let message =
                 Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap();
             self.1 += 1;
-            self.0.hear(&Said {
+            self.0.hear(&MessageRef {
                 seq: self.1,
                 at: Timestamp::from_second(i64::try_from(self.1).unwrap()).unwrap(),
                 sender: route::sender(&message),
@@ -277,7 +277,7 @@ mod tests {
         let mut told = Told::default();
         told.status(&json!({"status": "working", "modified_files": ["x"]}));
         told.say("agent.intent", "a", &json!({"files": ["f"], "summary": "s"}));
-        let gone = watch::gone(&AgentId::new("a").unwrap()).to_json();
+        let gone = watch::gone_message(&AgentId::new("a").unwrap()).to_json();
         told.status(&json!({"status": "gone"}));
         assert!(!told.0.state().is_empty(), "words of its own");
         told.status(&gone["payload"]);
@@ -294,6 +294,6 @@ mod tests {
         }
         assert_eq!(told.0.iter().count(), MOST_AGENTS);
         let saved = serde_json::to_string(&told.0).unwrap();
-        assert_eq!(serde_json::from_str::<Records>(&saved).unwrap(), told.0);
+        assert_eq!(serde_json::from_str::<AgentRecords>(&saved).unwrap(), told.0);
     }
 }

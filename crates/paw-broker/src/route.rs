@@ -5,13 +5,13 @@
 
 use paw_core::AgentId;
 
-use crate::message::{Artifact, Message, VerifyNow};
+use crate::message::{ArtifactMessage, Message, VerifyNowMessage};
 
 /// Whose inbox a message shows up in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// It only updates what is known about its sender.
-    Nobody,
+    None,
     /// Everybody but its sender.
     Others,
     Only(AgentId),
@@ -32,7 +32,7 @@ impl Audience {
     /// The column of the log, empty for nobody.
     pub fn as_column(&self) -> Option<&str> {
         match self {
-            Self::Nobody => None,
+            Self::None => None,
             Self::Others => Some(Self::OTHERS),
             Self::Only(agent) => Some(agent.as_str()),
             Self::Supervisor => Some(AgentId::SUPERVISOR),
@@ -44,15 +44,15 @@ impl Audience {
         match column {
             Some(Self::OTHERS) => Self::Others,
             Some(AgentId::SUPERVISOR) => Self::Supervisor,
-            Some(agent) => AgentId::new(agent).map_or(Self::Nobody, Self::Only),
-            None => Self::Nobody,
+            Some(agent) => AgentId::new(agent).map_or(Self::None, Self::Only),
+            None => Self::None,
         }
     }
 
     /// Whether a message of `sender` with this audience is in the inbox of `agent`.
     pub fn reaches(&self, agent: &AgentId, sender: &AgentId) -> bool {
         match self {
-            Self::Nobody => false,
+            Self::None => false,
             Self::Others => agent != sender,
             Self::Only(only) => only == agent,
             Self::Supervisor => agent.as_str() == AgentId::SUPERVISOR,
@@ -68,8 +68,8 @@ pub fn sender(message: &Message) -> &AgentId {
 /// What the broker itself says to a message: a commit is there to be checked.
 pub fn reply(message: &Message) -> Option<Message> {
     match message {
-        Message::Artifact(artifact) if artifact.status == Artifact::COMMITTED => {
-            Some(VerifyNow::new(artifact.agent_id.clone()).into())
+        Message::Artifact(artifact) if artifact.status == ArtifactMessage::COMMITTED => {
+            Some(VerifyNowMessage::new(artifact.agent_id.clone()).into())
         }
         _ => None,
     }
@@ -100,7 +100,7 @@ mod tests {
             "new_main_sha": "abc", "base": "main", "merged_at": "2026-01-31T12:00:00Z"});
         let only = |agent| Audience::Only(id(agent));
         let table = [
-            (message("agent.status", "a", &json!({"status": "working"})), Audience::Nobody),
+            (message("agent.status", "a", &json!({"status": "working"})), Audience::None),
             (message("agent.artifact", "a", &json!({"status": "done"})), Audience::Others),
             (message("agent.blocked", "a", &json!({"needs": "x", "from": "feat/b"})), only("feat-b")),
             (
@@ -140,7 +140,7 @@ mod tests {
         assert!(Audience::Only(id("b")).reaches(&id("b"), &id("b")));
         assert!(!Audience::Only(id("b")).reaches(&id("c"), &id("a")));
         assert!(Audience::Supervisor.reaches(&id("supervisor"), &id("a")));
-        assert!(!Audience::Nobody.reaches(&id("a"), &id("b")));
+        assert!(!Audience::None.reaches(&id("a"), &id("b")));
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //!
 //! One file system watcher serves all worktrees, with a watch on every directory that git does not ignore
 //! (`rules`). What happened is gathered until it settles (`pending`), then that one worktree is looked at: through
-//! [`Snapshot`](paw_host::git::Snapshot), which sees dirty, untracked and committed files alike. Whether that is
+//! [`WorktreeSnapshot`](paw_host::git::WorktreeSnapshot), which sees dirty, untracked and committed files alike. Whether that is
 //! worth a message is decided in `publish`. Where the system has no watches left, a worktree is looked at every few
 //! seconds instead, and its status says so.
 
+mod directories;
+mod ignore_rules;
 mod pending;
-mod places;
 mod publish;
-mod rules;
 mod run;
-mod tree;
 mod walk;
+mod worktree;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use std::time::Duration;
 
 use paw_core::paths::CheckoutDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
-use paw_host::git::{Git, GitError, Scratch, ScratchError};
+use paw_host::git::{Git, GitError, ScratchError, ScratchRepo};
 
-pub use publish::{gone, is_gone};
+pub use publish::{gone_message, is_gone_message};
 
 use crate::message::Message;
 
@@ -55,7 +55,7 @@ impl Diagnostic for WatchError {
 
 /// A worktree to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct WatchTarget {
     pub agent: AgentId,
     pub worktree: PathBuf,
     pub cli: Option<String>,
@@ -63,7 +63,7 @@ pub struct Target {
 
 /// How to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct WatchSettings {
     /// The repository that all worktrees belong to.
     pub common_dir: PathBuf,
     /// Where our own copies of indexes and objects live while we watch.
@@ -86,7 +86,7 @@ pub struct Settings {
     pub most_scratch_bytes: u64,
 }
 
-impl Settings {
+impl WatchSettings {
     pub fn new(common_dir: impl Into<PathBuf>, scratch_dir: impl Into<PathBuf>) -> Self {
         Self {
             common_dir: common_dir.into(),
@@ -112,10 +112,10 @@ pub fn find_bases(git: &Git) -> Result<Vec<String>, GitError> {
 
 /// What the watcher has to tell.
 #[derive(Debug)]
-pub enum Report {
-    Work(Work),
+pub enum WatchReport {
+    Work(AgentWork),
     /// Something to publish that is no change of the work.
-    Said(Message),
+    Status(Message),
     /// The worktree is gone, and no longer watched.
     Gone(AgentId),
     /// Something people should know.
@@ -127,9 +127,9 @@ pub enum Report {
 
 /// The work of one agent at one moment.
 #[derive(Debug)]
-pub struct Work {
+pub struct AgentWork {
     pub agent: AgentId,
-    pub moment: Moment,
+    pub moment: WorkSnapshot,
     /// Every file that differs from where the branch began. Sorted.
     pub files: Vec<String>,
     /// What to publish, if anything: the files may be the same while what is in them changed.
@@ -138,14 +138,14 @@ pub struct Work {
 
 /// A commit that holds everything somebody has in a worktree, in the repository that knows it.
 #[derive(Debug, Clone)]
-pub struct Moment {
-    pub scratch: Arc<Scratch>,
+pub struct WorkSnapshot {
+    pub scratch: Arc<ScratchRepo>,
     pub commit: String,
 }
 
-enum Input {
+enum WatchInput {
     Event(notify::Result<notify::Event>),
-    Add(Target),
+    Add(WatchTarget),
     Remove(AgentId),
     Stop,
 }
@@ -153,7 +153,7 @@ enum Input {
 /// A running watcher. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
-    inputs: Sender<Input>,
+    inputs: Sender<WatchInput>,
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -161,16 +161,16 @@ pub struct Watcher {
 impl Watcher {
     /// Starts watching. `sink` is called on the watcher's own thread.
     pub fn start(
-        settings: Settings,
-        targets: impl IntoIterator<Item = Target>,
-        sink: impl FnMut(Report) + Send + 'static,
+        settings: WatchSettings,
+        targets: impl IntoIterator<Item = WatchTarget>,
+        sink: impl FnMut(WatchReport) + Send + 'static,
     ) -> Result<Self, ScratchError> {
         let (inputs, inbox) = mpsc::channel();
         for target in targets {
             // The receiver is right here.
-            let _ = inputs.send(Input::Add(target));
+            let _ = inputs.send(WatchInput::Add(target));
         }
-        let mut watching = run::Watching::new(settings, inputs.clone(), Box::new(sink))?;
+        let mut watching = run::WatchLoop::new(settings, inputs.clone(), Box::new(sink))?;
         let stopped = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stopped);
         let thread = thread::spawn(move || watching.run(&inbox, &flag));
@@ -178,19 +178,19 @@ impl Watcher {
     }
 
     /// Watches one more, or again with other facts.
-    pub fn add(&self, target: Target) {
-        let _ = self.inputs.send(Input::Add(target));
+    pub fn add(&self, target: WatchTarget) {
+        let _ = self.inputs.send(WatchInput::Add(target));
     }
 
     pub fn remove(&self, agent: AgentId) {
-        let _ = self.inputs.send(Input::Remove(agent));
+        let _ = self.inputs.send(WatchInput::Remove(agent));
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        let _ = self.inputs.send(Input::Stop);
+        let _ = self.inputs.send(WatchInput::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use paw_broker::conflict::ConflictMonitor;
 use paw_broker::endpoint::parse_address;
 use paw_broker::learnings;
 use paw_broker::log;
-use paw_broker::conflict::ConflictMonitor;
 use paw_broker::watch::WatchTarget;
 use paw_broker::{Broker, BrokerSettings, Bus, SessionId};
 use paw_core::config::{BrokerAuth, PawConfig};
@@ -16,7 +16,7 @@ use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
 use paw_supervisor::monitor::run::Monitor;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
-use paw_view::{BrokerView, SessionMember, SessionMembers, SessionFacts};
+use paw_view::{BrokerView, SessionFacts, SessionMember, SessionMembers};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -85,7 +85,11 @@ impl SessionProcess {
             let patrol = Arc::clone(&patrol);
             tasks.push(broker.runtime().spawn(async move {
                 while let Some(one) = wanted.recv().await {
-                    patrol.watch(WatchTarget { agent: one.agent_id, worktree: one.worktree_path, cli: one.cli });
+                    patrol.watch(WatchTarget {
+                        agent: one.agent_id,
+                        worktree: one.worktree_path,
+                        cli: one.cli,
+                    });
                 }
             }));
         }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paw_broker::SessionId;
-use paw_broker::log::{self, Entry, LogError, MessageLog, PageLimit};
-use paw_broker::record::Records;
+use paw_broker::log::{self, LogEntry, LogError, MessageLog, PageLimit};
+use paw_broker::record::AgentRecords;
 use paw_core::paths::PawDir;
 use paw_view::{LOOK_BACK, SessionView, ViewEvent};
 
@@ -22,7 +22,7 @@ pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionVi
 /// Reads as much of the log as tells what holds now: the saved records, the messages they point at, and the newest.
 fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Result<(), LogError> {
     let saved = log.load_snapshot(session)?;
-    let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<Records>(&body).ok()?)));
+    let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<AgentRecords>(&body).ok()?)));
     let (recorded, records) = saved.unwrap_or_default();
     let mut since = read_from(recorded, log.head()?);
     let mut older: Vec<u64> = records.state();
@@ -30,7 +30,7 @@ fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Re
     older.sort_unstable();
     older.dedup();
     view.apply(ViewEvent::Records { records, seq: recorded });
-    let mut apply = |page: &[Entry]| {
+    let mut apply = |page: &[LogEntry]| {
         for stored in page.iter().filter_map(|entry| entry.stored(session)) {
             view.apply(ViewEvent::Message(Arc::new(stored)));
         }
@@ -54,7 +54,7 @@ fn read_from(recorded: u64, head: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use paw_broker::Message;
-    use paw_broker::log::Draft;
+    use paw_broker::log::MessageDraft;
     use paw_host::clock;
     use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ mod tests {
         let log = log::open(&place.path().join("log.db")).unwrap();
         let session = SessionId::new("s");
         log.begin(&session, clock::now()).unwrap();
-        let draft = |message: Value| Draft::new(Message::from_json(message).unwrap(), clock::now());
+        let draft = |message: Value| MessageDraft::new(Message::from_json(message).unwrap(), clock::now());
         let status = |agent: &str, words: &str| {
             draft(
                 json!({"type": "agent.status", "agent_id": agent, "payload": {"status": "working", "message": words}}),
@@ -77,7 +77,7 @@ mod tests {
         log.append(&session, &[draft(plan), status("a", "old words")]).unwrap();
         let many: Vec<_> = (0..LOOK_BACK + 100).map(|_| status("b", "chatter")).collect();
         log.append(&session, &many).unwrap();
-        let mut records = Records::default();
+        let mut records = AgentRecords::default();
         for stored in log.history(&session, 0, PageLimit { messages: 2, bytes: 1 << 20 }).unwrap() {
             records.apply(&stored.stored(&session).unwrap());
         }

@@ -19,7 +19,7 @@ pub enum ViewEvent {
     /// The session as its receipt, tmux, the disk and the broker have it.
     Snapshot(Box<SessionSnapshot>),
     /// What a broker knows from every message up to `seq`.
-    AgentRecords { records: AgentRecords, seq: u64 },
+    Records { records: AgentRecords, seq: u64 },
     /// A stored message. One that was applied before changes nothing.
     Message(Arc<StoredMessage>),
     /// What an agent was seen doing.

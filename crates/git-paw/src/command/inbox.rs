@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use paw_broker::client::Inbox;
-use paw_broker::{Message, Stored};
+use paw_broker::{Message, StoredMessage};
 use paw_core::{AgentId, PawError};
 use paw_screen::text::Text;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub(crate) fn page(args: &InboxArgs, limit: usize, context: &Context) -> Result<
     Ok(page)
 }
 
-fn line(stored: &Stored) -> String {
+fn line(stored: &StoredMessage) -> String {
     format!("{:>5}  {}  {}", stored.seq, stored.at.strftime("%H:%M:%S"), stored.message)
 }
 

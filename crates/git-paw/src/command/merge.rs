@@ -16,7 +16,7 @@ use paw_supervisor::merge::project_tests::{self, ProjectTests};
 
 use crate::approval::{self, Consent};
 use crate::context::Context;
-use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 
 /// Merge the agents' branches into the main branch, each tested before main moves
 ///
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !Caller::Known(client.agent().clone()).is_in_charge() {
+    if !Caller::Known(client.agent().clone()).is_privileged() {
         return Err(PawError::SessionError(format!("{} may not merge", client.agent()))
             .hint("say that you are done; the supervisor or the user merges"));
     }
@@ -90,7 +90,8 @@ fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
     let text = format!("Not verified at the current tip: {}. Merge all the same?", names.join(", "));
     let prompter = TerminalPrompter;
     if !context.output.wants_json() && prompter.is_interactive() && Approver::from_env().is_ok() {
-        let wanted = prompter.confirm(&Question { text: &text, instead: "git paw merge --only" }, false)?;
+        let wanted =
+            prompter.confirm(&PromptQuestion { text: &text, instead: "git paw merge --only" }, false)?;
         return if wanted { Ok(()) } else { Err(PawError::UserCancelled) };
     }
     Err(PawError::SessionError(format!("not verified at the current tip: {}", names.join(", "))).hint(

@@ -1,9 +1,10 @@
 //! `git paw say`
 
 use clap::{Args, Subcommand};
-use paw_broker::client::{Said, Way};
+use paw_broker::client::{SendReceipt, SendRoute};
 use paw_broker::message::{
-    self, Answer, Artifact, Blocked, Feedback, Intent, IntentFile, Message, Question, Status, Verified,
+    self, AnswerMessage, ArtifactMessage, BlockedMessage, FeedbackMessage, IntentFile, IntentMessage,
+    Message, QuestionMessage, StatusMessage, VerifiedMessage,
 };
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
@@ -33,12 +34,12 @@ pub(crate) struct SayArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
-    pub(crate) what: What,
+    pub(crate) what: MessageArgs,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum What {
-    /// What you are doing
+pub(crate) enum MessageArgs {
+    /// MessageArgs you are doing
     #[command(after_help = "Examples:\n  git paw say status working --message \"writing tests\"")]
     Status {
         status: String,
@@ -53,7 +54,7 @@ pub(crate) enum What {
     )]
     Artifact {
         status: String,
-        /// What others can use now; can be given several times
+        /// MessageArgs others can use now; can be given several times
         #[arg(long = "export", value_name = "NAME")]
         exports: Vec<String>,
         /// A file that belongs to it; can be given several times
@@ -81,7 +82,7 @@ pub(crate) enum What {
         #[arg(short, long)]
         summary: String,
         /// How many seconds it holds
-        #[arg(long, default_value_t = Intent::DEFAULT_SECONDS)]
+        #[arg(long, default_value_t = IntentMessage::DEFAULT_SECONDS)]
         ttl: u64,
     },
     /// An agent's work was checked (supervisor and operator only)
@@ -106,7 +107,7 @@ pub(crate) enum What {
     Answer {
         agent: String,
         answer: String,
-        /// What it answers
+        /// MessageArgs it answers
         #[arg(long)]
         re: Option<String>,
     },
@@ -117,55 +118,59 @@ pub(crate) fn run(args: &SayArgs, context: &Context) -> Result<(), PawError> {
         return context.output.document(&answer(&args.what, context)?);
     }
     match send(&args.what, context)?.way {
-        Way::Broker => context.output.say("sent"),
-        Way::Log => context.output.say("stored (no broker is running; it will be delivered when one does)"),
+        SendRoute::Broker => context.output.say("sent"),
+        SendRoute::Log => {
+            context.output.say("stored (no broker is running; it will be delivered when one does)")
+        }
     }
 }
 
 /// The answer for programs.
-pub(crate) fn answer(what: &What, context: &Context) -> Result<Value, PawError> {
+pub(crate) fn answer(what: &MessageArgs, context: &Context) -> Result<Value, PawError> {
     let said = send(what, context)?;
-    let way = if said.way == Way::Broker { "broker" } else { "log" };
+    let way = if said.route == SendRoute::Broker { "broker" } else { "log" };
     Ok(json!({"seq": said.seq, "way": way}))
 }
 
-fn send(what: &What, context: &Context) -> Result<Said, PawError> {
+fn send(what: &MessageArgs, context: &Context) -> Result<SendReceipt, PawError> {
     let client = context.broker_client()?;
     let message = compose(what, client.agent().clone())?;
-    Ok(client.say(&message, clock::now())?)
+    Ok(client.publish(&message, clock::now())?)
 }
 
-fn compose(what: &What, me: AgentId) -> Result<Message, PawError> {
+fn compose(what: &MessageArgs, me: AgentId) -> Result<Message, PawError> {
     let agent = |name: &str| message::agent_id("agent_id", name);
     Ok(match what {
-        What::Status { status, message, phase } => {
-            let mut said = Status::new(me, status);
+        MessageArgs::Status { status, message, phase } => {
+            let mut said = StatusMessage::new(me, status);
             said.message.clone_from(message);
             said.phase.clone_from(phase);
             said.into()
         }
-        What::Artifact { status, exports, files } => {
-            let mut said = Artifact::new(me, status);
+        MessageArgs::Artifact { status, exports, files } => {
+            let mut said = ArtifactMessage::new(me, status);
             said.exports.clone_from(exports);
             said.modified_files.clone_from(files);
             said.into()
         }
-        What::Blocked { needs, from } => Blocked::new(me, needs, agent(from)?).into(),
-        What::Question { question } => Question::new(me, question).into(),
-        What::Intent { files, summary, ttl } => {
-            let mut said = Intent::new(me, files.iter().map(IntentFile::whole).collect(), summary);
+        MessageArgs::Blocked { needs, from } => BlockedMessage::new(me, needs, agent(from)?).into(),
+        MessageArgs::Question { question } => QuestionMessage::new(me, question).into(),
+        MessageArgs::Intent { files, summary, ttl } => {
+            let mut said = IntentMessage::new(me, files.iter().map(IntentFile::whole).collect(), summary);
             said.valid_for_seconds = *ttl;
             said.into()
         }
-        What::Verified { agent: whom, message, commit } => {
-            let mut said = Verified::new(agent(whom)?, me);
+        MessageArgs::Verified { agent: whom, message, commit } => {
+            let mut said = VerifiedMessage::new(agent(whom)?, me);
             said.message.clone_from(message);
             said.commit.clone_from(commit);
             said.into()
         }
-        What::Feedback { agent: whom, errors } => Feedback::new(agent(whom)?, me, errors.clone()).into(),
-        What::Answer { agent: whom, answer, re } => {
-            let mut said = Answer::new(agent(whom)?, me, answer);
+        MessageArgs::Feedback { agent: whom, errors } => {
+            FeedbackMessage::new(agent(whom)?, me, errors.clone()).into()
+        }
+        MessageArgs::Answer { agent: whom, answer, re } => {
+            let mut said = AnswerMessage::new(agent(whom)?, me, answer);
             said.re.clone_from(re);
             said.into()
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use paw_agent::cli;
-use paw_agent::deliver::{Patience, deliver};
-use paw_broker::message::Feedback;
+use paw_agent::deliver::{DeliveryOptions, deliver};
+use paw_broker::message::FeedbackMessage;
 use paw_core::config::TellMode;
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
@@ -44,16 +44,16 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     }
     let session = context.require_session()?;
     let config = context.load_config()?.resolve()?;
-    let agent = sweep::require(sweep::sweep(&session, clock::now())?, &args.agent)?;
+    let agent = sweep::require_agent(sweep::sweep(&session, clock::now())?, &args.agent)?;
     let mode = config.supervisor.unwrap_or_default().tell.mode;
     let typed = args.now || mode == TellMode::SendKeys;
     if typed {
-        let seen = agent.seen.as_ref().ok_or_else(|| {
+        let pane = agent.pane.as_ref().ok_or_else(|| {
             PawError::SessionError(format!("{} has no pane", agent.id)).hint("omit --now to send a message")
         })?;
-        let patience = Patience { ready: READY, ..Patience::default() };
+        let patience = DeliveryOptions { ready_timeout: READY, ..DeliveryOptions::default() };
         let patience = patience.with_config(config.clis.get(&agent.cli));
-        deliver(&session.tmux, &seen.pane, cli::descriptor(&agent.cli), &args.text, patience)?;
+        deliver(&session.tmux, &pane.id, cli::descriptor(&agent.cli), &args.text, patience)?;
     } else {
         let sent = send(&agent.id, &args.text, session.receipt.has_broker(), context);
         sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;
@@ -78,7 +78,7 @@ fn send(agent: &AgentId, text: &str, has_broker: bool, context: &Context) -> Res
         return Err(no_inbox());
     }
     let errors = vec![format!("[directive] {text}")];
-    let message = Feedback::new(agent.clone(), client.agent().clone(), errors);
-    client.say(&message.into(), clock::now())?;
+    let message = FeedbackMessage::new(agent.clone(), client.agent().clone(), errors);
+    client.publish(&message.into(), clock::now())?;
     Ok(())
 }

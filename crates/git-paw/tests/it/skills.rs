@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paw_broker::identity::Keyring;
-use paw_broker::log::{self, Draft, MessageLog, SessionId};
-use paw_broker::message::{Answer, Message, Question};
+use paw_broker::log::{self, MessageDraft, MessageLog, SessionId};
+use paw_broker::message::{AnswerMessage, Message, QuestionMessage};
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionName};
 use paw_session::Receipts;
-use paw_session::briefing::{self, Assignment, Member, Role, Team};
+use paw_session::briefing::{self, BriefedAgent, BriefingInput, BriefingRole, Team};
 use paw_session::skills;
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -55,11 +55,11 @@ impl Session {
     fn talk(&self) {
         let (agent, supervisor) = (AgentId::new("feat-parser").unwrap(), AgentId::supervisor());
         let now = "2026-01-31T12:00:00Z".parse().unwrap();
-        let to_agent: Message = Answer::new(agent.clone(), supervisor, "yes").into();
-        let to_supervisor: Message = Question::new(agent, "may I?").into();
-        let drafts: Vec<Draft> = (0..50)
+        let to_agent: Message = AnswerMessage::new(agent.clone(), supervisor, "yes").into();
+        let to_supervisor: Message = QuestionMessage::new(agent, "may I?").into();
+        let drafts: Vec<MessageDraft> = (0..50)
             .flat_map(|_| [&to_agent, &to_supervisor])
-            .map(|said| Draft::new(said.clone(), now))
+            .map(|said| MessageDraft::new(said.clone(), now))
             .collect();
         self.log.append(&self.id, &drafts).unwrap();
     }
@@ -78,17 +78,22 @@ fn team() -> Team {
     let branch = BranchName::new("feat/parser").unwrap();
     Team {
         project: "app".to_owned(),
-        members: vec![Member { agent: AgentId::slug(&branch), branch, cli: "claude".to_owned(), spec: None }],
+        members: vec![BriefedAgent {
+            agent: AgentId::slug(&branch),
+            branch,
+            cli: "claude".to_owned(),
+            spec: None,
+        }],
         supervised: true,
         broker_url: Some("http://127.0.0.1:9119".to_owned()),
         ..Team::default()
     }
 }
 
-fn briefing(role: Role<'_>, team: &Team, skill: &str) -> String {
+fn briefing(role: BriefingRole<'_>, team: &Team, skill: &str) -> String {
     let nowhere = Path::new("/nowhere");
     let skill = skills::load(skill, nowhere, nowhere).unwrap().skill;
-    let briefing = briefing::render(&Assignment { team, role, skill: &skill });
+    let briefing = briefing::render(&BriefingInput { team, role, skill: &skill });
     assert!(briefing.warnings.is_empty(), "{:?}", briefing.warnings);
     briefing.text
 }
@@ -112,7 +117,7 @@ fn commands(text: &str) -> Vec<String> {
 #[test]
 fn every_command_an_agent_is_told_works() {
     let team = team();
-    let text = briefing(Role::Agent(&team.members[0]), &team, skills::COORDINATION);
+    let text = briefing(BriefingRole::Agent(&team.members[0]), &team, skills::COORDINATION);
     let commands = commands(&text);
     for kind in ["status", "intent", "artifact", "blocked", "question", "answer", "feedback"] {
         let said = format!("git paw say {kind} ");
@@ -128,7 +133,7 @@ fn every_command_an_agent_is_told_works() {
 #[test]
 fn every_command_the_supervisor_is_told_works() {
     let team = team();
-    let text = briefing(Role::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
+    let text = briefing(BriefingRole::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
     let commands = commands(&text);
     for told in
         ["say status ", "say answer ", "say feedback ", "say verified ", "tell ", "verify ", "merge --rebase"]

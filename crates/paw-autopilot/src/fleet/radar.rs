@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paw_broker::radar::{Facts, Kind, Patrol, Signal};
-use paw_broker::watch::{self, Target};
+use paw_broker::conflict::{ConflictCategory, ConflictMonitor, ConflictMonitorEvent, ConflictReport};
+use paw_broker::watch::{self, WatchTarget};
 use paw_broker::{Message, SessionId};
 use paw_core::paths::{PawDir, TaskmasterDir};
 use paw_core::{AgentId, PawError};
@@ -40,11 +40,11 @@ struct TaskAgent {
 
 pub struct Radar {
     agents: Vec<TaskAgent>,
-    settings: watch::Settings,
+    settings: watch::WatchSettings,
     /// The project, seen from a worktree's root.
     inside: PathBuf,
     /// Nothing where worktrees cannot be watched.
-    patrol: Mutex<Option<Patrol>>,
+    patrol: Mutex<Option<ConflictMonitor>>,
     link: Option<Arc<Mutex<SessionLink>>>,
     notify: FleetNotify,
 }
@@ -66,8 +66,10 @@ impl Radar {
         let link = session.map(SessionLink::open).transpose()?.flatten();
         let agents = task_agents(plan, link.as_ref().map(SessionLink::members).unwrap_or_default());
         let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
-        let mut settings =
-            watch::Settings::new(&site.repo.common_dir, PawDir::of(&site.repo.common_dir).autopilot_radar());
+        let mut settings = watch::WatchSettings::new(
+            &site.repo.common_dir,
+            PawDir::of(&site.repo.common_dir).autopilot_radar(),
+        );
         settings.bases =
             vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
         settings.excluded.push(inside.join(TaskmasterDir::NAME));
@@ -76,12 +78,12 @@ impl Radar {
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
         let (told, to, told_of) = (agents.clone(), link.clone(), notify.clone());
         let signal = move |signal| {
-            if let Signal::Publish(message) = signal {
+            if let ConflictMonitorEvent::Publish(message) = signal {
                 on_message(&message, &told, to.as_deref(), &told_of);
             }
         };
         let session = SessionId::new("autopilot");
-        let patrol = Patrol::start(session, conflict, settings.clone(), [], [], signal);
+        let patrol = ConflictMonitor::start(session, conflict, settings.clone(), [], [], signal);
         if let Err(error) = &patrol {
             let words = format!("nobody watches whether tasks change the same files: {error}");
             notify(FleetNotice::Warning(&words));
@@ -99,7 +101,7 @@ impl Radar {
         }
         if let Some(patrol) = lock(&self.patrol).as_ref() {
             let (agent, cli) = (known.agent.clone(), cli.map(str::to_owned));
-            patrol.watch(Target { agent, worktree: worktree.to_path_buf(), cli });
+            patrol.watch(WatchTarget { agent, worktree: worktree.to_path_buf(), cli });
         }
     }
 
@@ -175,7 +177,10 @@ fn on_message(
         // One that is lost is followed by others.
         let _ = lock(link).say(&status.agent_id.clone(), &Message::Status(status));
     }
-    let Some(facts) = Facts::find(message).filter(|facts| facts.kind == Kind::InFlight) else { return };
+    let Some(facts) = ConflictReport::find(message).filter(|facts| facts.kind == ConflictCategory::InFlight)
+    else {
+        return;
+    };
     // Both sides are told; people are told once.
     if facts.you > facts.other {
         return;

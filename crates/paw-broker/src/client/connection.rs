@@ -8,8 +8,8 @@ use std::time::Duration;
 use paw_core::error::BrokerError;
 use serde::Deserialize;
 
-use super::events::Events;
-use super::request::Request;
+use super::events::EventStream;
+use super::request::HttpRequest;
 use crate::identity::Token;
 use crate::log::SessionId;
 
@@ -54,14 +54,14 @@ impl From<io::Error> for ConnectionError {
 
 /// Where a broker listens, and the token it is asked with.
 #[derive(Debug, Clone, Copy)]
-pub struct Connection<'a> {
+pub struct BrokerConnection<'a> {
     pub address: SocketAddr,
     pub token: Option<&'a Token>,
 }
 
-impl Connection<'_> {
+impl BrokerConnection<'_> {
     pub fn status(&self) -> Result<BrokerStatus, ConnectionError> {
-        let answer = Request::get("/status").send(self.address, self.token)?;
+        let answer = HttpRequest::get("/status").send(self.address, self.token)?;
         if answer.head.status != 200 {
             return Err(ConnectionError::Refused(answer.head.status));
         }
@@ -70,20 +70,20 @@ impl Connection<'_> {
     }
 
     /// Every message after `since`, as it is stored.
-    pub fn events(&self, since: u64) -> Result<Events, ConnectionError> {
+    pub fn events(&self, since: u64) -> Result<EventStream, ConnectionError> {
         let (head, reader) =
-            Request::get(&format!("/events?since={since}")).open(self.address, self.token)?;
+            HttpRequest::get(&format!("/events?since={since}")).open(self.address, self.token)?;
         if head.status != 200 {
             return Err(ConnectionError::Refused(head.status));
         }
         reader.get_ref().set_read_timeout(Some(SILENCE))?;
-        Ok(Events::new(reader))
+        Ok(EventStream::new(reader))
     }
 }
 
 /// What listens on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listener {
+pub enum PortOwner {
     Nothing,
     /// A broker, for this repository if it says so.
     Broker {
@@ -94,15 +94,21 @@ pub enum Listener {
 }
 
 /// Finds out what listens on `address`.
-pub fn probe(address: SocketAddr) -> Result<Listener, BrokerError> {
-    let Some(asked) = Request::get("/status").probe(address, PROBE) else { return Ok(Listener::Nothing) };
+pub fn probe(address: SocketAddr) -> Result<PortOwner, BrokerError> {
+    let Some(asked) = HttpRequest::get("/status").probe(address, PROBE) else {
+        return Ok(PortOwner::Nothing);
+    };
     match asked {
         Ok(answer) => {
             let status: BrokerStatus = serde_json::from_slice(&answer.body).unwrap_or_default();
             let BrokerStatus { repository, session, .. } = status;
-            Ok(if status.git_paw { Listener::Broker { repository, session } } else { Listener::OtherProgram })
+            Ok(if status.git_paw {
+                PortOwner::Broker { repository, session }
+            } else {
+                PortOwner::OtherProgram
+            })
         }
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Listener::OtherProgram),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(PortOwner::OtherProgram),
         Err(_) => Err(BrokerError::ProbeTimeout { port: address.port() }),
     }
 }
@@ -135,15 +141,15 @@ mod tests {
     #[test]
     fn the_probe_tells_free_ports_brokers_other_programs_and_silent_ones_apart() {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        assert_eq!(probe(free).unwrap(), Listener::Nothing);
+        assert_eq!(probe(free).unwrap(), PortOwner::Nothing);
         let web = listener(Some(b"HTTP/1.1 404 Not Found\r\n\r\nno"));
-        assert_eq!(probe(web).unwrap(), Listener::OtherProgram);
+        assert_eq!(probe(web).unwrap(), PortOwner::OtherProgram);
         let json = listener(Some(b"HTTP/1.1 200 OK\r\n\r\n{\"git_paw\":1,\"repository\":\"/r\"}"));
-        assert_eq!(probe(json).unwrap(), Listener::OtherProgram);
+        assert_eq!(probe(json).unwrap(), PortOwner::OtherProgram);
         let mail = listener(Some(b"220 mail\r\n"));
-        assert_eq!(probe(mail).unwrap(), Listener::OtherProgram);
+        assert_eq!(probe(mail).unwrap(), PortOwner::OtherProgram);
         let broker = listener(Some(b"HTTP/1.1 200 OK\r\n\r\n{\"git_paw\":true,\"repository\":\"/r\"}"));
-        let expected = Listener::Broker { repository: Some("/r".into()), session: None };
+        let expected = PortOwner::Broker { repository: Some("/r".into()), session: None };
         assert_eq!(probe(broker).unwrap(), expected);
         assert!(matches!(probe(listener(None)), Err(BrokerError::ProbeTimeout { .. })));
     }

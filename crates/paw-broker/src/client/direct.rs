@@ -9,22 +9,25 @@ use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
 
-use super::{Client, ClientError, Inbox};
+use super::{BrokerClient, ClientError, Inbox};
 use crate::identity::{Caller, Keyring, may_send};
-use crate::log::{self, Draft, MessageLog, PageLimit, SessionId};
+use crate::log::{self, MessageDraft, MessageLog, PageLimit, SessionId};
 use crate::message::Message;
 use crate::route;
 
 /// How often the log is looked at while somebody waits.
 const GLANCE: Duration = Duration::from_millis(250);
 
-impl Client {
+impl BrokerClient {
     pub(super) fn write_down(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
         let reply = route::reply(&message).filter(|_| self.nudge);
-        let drafts: Vec<Draft> =
-            [Some(message), reply].into_iter().flatten().map(|message| Draft::new(message, now)).collect();
+        let drafts: Vec<MessageDraft> = [Some(message), reply]
+            .into_iter()
+            .flatten()
+            .map(|message| MessageDraft::new(message, now))
+            .collect();
         Ok(log.append(&session, &drafts)?)
     }
 
@@ -61,7 +64,7 @@ impl Client {
 
     fn prove(&self, log: &Arc<dyn MessageLog>, session: &SessionId) -> Result<Caller, ClientError> {
         if self.config.auth == BrokerAuth::None {
-            return Ok(Caller::Anybody);
+            return Ok(Caller::Unauthenticated);
         }
         let token = self.token.as_ref().ok_or_else(|| self.stranger())?;
         let keys = Keyring::new(log, self.dir.path()).load(session)?;

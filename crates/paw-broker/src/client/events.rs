@@ -8,7 +8,7 @@ use paw_core::AgentId;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::log::{SessionId, Stored};
+use crate::log::{SessionId, StoredMessage};
 use crate::message::Message;
 
 /// The longest line a broker sends: one message.
@@ -16,23 +16,23 @@ const LONGEST_LINE: u64 = 8 << 20;
 
 /// What a broker sends.
 #[derive(Debug)]
-pub enum Event {
-    Message(Box<Stored>),
+pub enum BrokerEvent {
+    Message(Box<StoredMessage>),
     /// A sign of life while there is no message.
     Alive,
 }
 
 /// Events until the broker ends, which is the end, or is silent for too long, which is an error.
 #[derive(Debug)]
-pub struct Events {
+pub struct EventStream {
     reader: BufReader<TcpStream>,
     line: Vec<u8>,
-    decoder: Decoder,
+    decoder: EventDecoder,
 }
 
-impl Events {
+impl EventStream {
     pub(super) fn new(reader: BufReader<TcpStream>) -> Self {
-        Self { reader, line: Vec::new(), decoder: Decoder::default() }
+        Self { reader, line: Vec::new(), decoder: EventDecoder::default() }
     }
 
     fn read_line(&mut self) -> io::Result<bool> {
@@ -41,8 +41,8 @@ impl Events {
     }
 }
 
-impl Iterator for Events {
-    type Item = io::Result<Event>;
+impl Iterator for EventStream {
+    type Item = io::Result<BrokerEvent>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -60,7 +60,7 @@ impl Iterator for Events {
 
 /// One message as a broker sends it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Row {
+pub(super) struct WireEntry {
     seq: u64,
     at: Timestamp,
     sender: AgentId,
@@ -68,31 +68,37 @@ pub(super) struct Row {
     message: Value,
 }
 
-impl Row {
+impl WireEntry {
     /// Nothing for a message of a type that this version does not know.
-    pub(super) fn stored(self) -> Option<Stored> {
+    pub(super) fn stored(self) -> Option<StoredMessage> {
         let message = Message::from_json(self.message).ok()?;
-        Some(Stored { seq: self.seq, session: self.session, at: self.at, sender: self.sender, message })
+        Some(StoredMessage {
+            seq: self.seq,
+            session: self.session,
+            at: self.at,
+            sender: self.sender,
+            message,
+        })
     }
 }
 
 /// The data of the event that is being read.
 #[derive(Debug, Default)]
-struct Decoder {
+struct EventDecoder {
     data: Vec<u8>,
 }
 
-impl Decoder {
+impl EventDecoder {
     /// Takes the next line; the empty one after an event gives the event. Unreadable events are skipped.
-    fn on_line(&mut self, line: &[u8]) -> Option<Event> {
+    fn on_line(&mut self, line: &[u8]) -> Option<BrokerEvent> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
-            let row: Option<Row> = serde_json::from_slice(&std::mem::take(&mut self.data)).ok();
-            return row.and_then(Row::stored).map(|stored| Event::Message(Box::new(stored)));
+            let row: Option<WireEntry> = serde_json::from_slice(&std::mem::take(&mut self.data)).ok();
+            return row.and_then(WireEntry::stored).map(|stored| BrokerEvent::Message(Box::new(stored)));
         }
         if line.starts_with(b":") {
-            return Some(Event::Alive);
+            return Some(BrokerEvent::Alive);
         }
         if let Some(data) = line.strip_prefix(b"data:") {
             self.data.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
@@ -109,22 +115,22 @@ mod tests {
 
     #[test]
     fn an_event_is_a_message_and_a_comment_is_a_sign_of_life() {
-        let mut decoder = Decoder::default();
-        assert!(matches!(decoder.on_line(b": git paw\n"), Some(Event::Alive)));
+        let mut decoder = EventDecoder::default();
+        assert!(matches!(decoder.on_line(b": git paw\n"), Some(BrokerEvent::Alive)));
         for line in ["", "id: 7", "event: message"] {
             assert!(decoder.on_line(line.as_bytes()).is_none());
         }
         let data = r#"data: {"seq":7,"at":"2026-11-15T09:00:00Z","session":"s","sender":"a",
             "message":{"type":"agent.question","agent_id":"a","payload":{"question":"why?"}}}"#;
         assert!(decoder.on_line(data.replace('\n', "").as_bytes()).is_none());
-        let Some(Event::Message(stored)) = decoder.on_line(b"\r\n") else { panic!("no message") };
+        let Some(BrokerEvent::Message(stored)) = decoder.on_line(b"\r\n") else { panic!("no message") };
         assert_eq!((stored.seq, stored.message.label()), (7, "question"));
         assert!(decoder.on_line(b"").is_none());
     }
 
     #[test]
     fn an_event_of_an_unknown_type_is_skipped() {
-        let mut decoder = Decoder::default();
+        let mut decoder = EventDecoder::default();
         for data in ["", "{", "{}", r#"{"seq":7,"message":{"type":"new"}}"#] {
             decoder.on_line(format!("data: {data}").as_bytes());
             assert!(decoder.on_line(b"\n").is_none(), "{data}");
@@ -134,7 +140,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_passed_over(lines in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20)) {
-            let mut decoder = Decoder::default();
+            let mut decoder = EventDecoder::default();
             for line in lines {
                 let mut data = b"data: ".to_vec();
                 data.extend_from_slice(&line);

@@ -20,7 +20,7 @@ const LARGEST_HEAD: u64 = 16 << 10;
 const LARGEST_BODY: u64 = 16 << 20;
 
 #[derive(Debug)]
-pub(super) struct Request<'a> {
+pub(super) struct HttpRequest<'a> {
     method: &'static str,
     path: &'a str,
     body: &'a str,
@@ -29,20 +29,20 @@ pub(super) struct Request<'a> {
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) head: Head,
+pub(super) struct HttpResponse {
+    pub(super) head: ResponseHead,
     pub(super) body: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) status: u16,
     /// The number a message was stored under.
     pub(super) seq: Option<u64>,
     length: Option<u64>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> HttpRequest<'a> {
     pub(super) fn get(path: &'a str) -> Self {
         Self { method: "GET", path, body: "", wait: Duration::ZERO }
     }
@@ -56,10 +56,10 @@ impl<'a> Request<'a> {
     }
 
     /// Sends it and reads the whole answer.
-    pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<Answer> {
+    pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<HttpResponse> {
         let (head, mut reader) = self.open(address, token)?;
         let body = head.read_body(&mut reader)?;
-        Ok(Answer { head, body })
+        Ok(HttpResponse { head, body })
     }
 
     /// Sends it and reads the head of the answer.
@@ -67,25 +67,25 @@ impl<'a> Request<'a> {
         &self,
         address: SocketAddr,
         token: Option<&Token>,
-    ) -> io::Result<(Head, BufReader<TcpStream>)> {
+    ) -> io::Result<(ResponseHead, BufReader<TcpStream>)> {
         let stream = TcpStream::connect_timeout(&address, CONNECT)?;
         stream.set_read_timeout(Some(ANSWER.saturating_add(self.wait)))?;
         self.write(&stream, address, token)?;
         let mut reader = BufReader::new(stream);
-        Ok((Head::read(&mut reader)?, reader))
+        Ok((ResponseHead::read(&mut reader)?, reader))
     }
 
     /// Sends it to an unknown program. Nothing if no program listens; all of it has to be done within `limit`.
-    pub(super) fn probe(&self, address: SocketAddr, limit: Duration) -> Option<io::Result<Answer>> {
+    pub(super) fn probe(&self, address: SocketAddr, limit: Duration) -> Option<io::Result<HttpResponse>> {
         let deadline = (Stopwatch::start(), limit);
         let stream = TcpStream::connect_timeout(&address, limit).ok()?;
         let ask = || {
             self.write(&stream, address, None)?;
-            let mut reader = BufReader::new(Deadline(&stream, deadline));
-            let head = Head::read(&mut reader)?;
+            let mut reader = BufReader::new(DeadlineReader(&stream, deadline));
+            let head = ResponseHead::read(&mut reader)?;
             // A body that does not arrive in time is as good as none.
             let body = head.read_body(&mut reader).unwrap_or_default();
-            Ok(Answer { head, body })
+            Ok(HttpResponse { head, body })
         };
         Some(ask())
     }
@@ -111,9 +111,9 @@ impl<'a> Request<'a> {
 }
 
 /// A stream that may be read until a point in time.
-struct Deadline<'a>(&'a TcpStream, (Stopwatch, Duration));
+struct DeadlineReader<'a>(&'a TcpStream, (Stopwatch, Duration));
 
-impl Read for Deadline<'_> {
+impl Read for DeadlineReader<'_> {
     fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
         let (watch, limit) = self.1;
         let left = watch.remaining(limit);
@@ -125,7 +125,7 @@ impl Read for Deadline<'_> {
     }
 }
 
-impl Head {
+impl ResponseHead {
     /// `InvalidData` if it is not HTTP, `UnexpectedEof` if there is no answer at all.
     fn read(reader: &mut impl BufRead) -> io::Result<Self> {
         let mut reader = reader.take(LARGEST_HEAD);
@@ -174,7 +174,7 @@ fn status(line: &[u8]) -> Option<u16> {
     std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
 }
 
-impl Answer {
+impl HttpResponse {
     /// The answer, if it is a good one.
     pub(super) fn ok(self) -> Result<Self, ClientError> {
         let status = self.head.status;
@@ -194,10 +194,10 @@ mod tests {
 
     use super::*;
 
-    fn parse(mut bytes: &[u8]) -> io::Result<Answer> {
-        let head = Head::read(&mut bytes)?;
+    fn parse(mut bytes: &[u8]) -> io::Result<HttpResponse> {
+        let head = ResponseHead::read(&mut bytes)?;
         let body = head.read_body(&mut bytes)?;
-        Ok(Answer { head, body })
+        Ok(HttpResponse { head, body })
     }
 
     #[test]

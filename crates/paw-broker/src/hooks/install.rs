@@ -50,12 +50,12 @@ pub struct HookSetup {
 }
 
 /// Everything of ours that all worktrees share.
-struct Place {
+struct HookPaths {
     common_dir: PathBuf,
     dir: PawDir,
 }
 
-impl Place {
+impl HookPaths {
     fn of(common_dir: &Path) -> Self {
         let common_dir = common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_path_buf());
         Self { dir: PawDir::of(&common_dir), common_dir }
@@ -88,7 +88,7 @@ pub fn install(setup: &HookSetup) -> Result<(), HookError> {
 pub fn install_all(setups: &[HookSetup]) -> Result<(), HookError> {
     let Some(first) = setups.first() else { return Ok(()) };
     let repo = Repo::discover(&first.worktree)?;
-    let place = Place::of(&repo.common_dir);
+    let place = HookPaths::of(&repo.common_dir);
     let admins: Vec<_> = setups.iter().map(|setup| admin_dir(&repo, setup)).collect::<Result<_, _>>()?;
     if place.common_dir.display().to_string().contains('\n') {
         return Err(HookError::Path(place.common_dir));
@@ -126,7 +126,7 @@ fn mark(setup: &HookSetup, admin: &Path) -> Result<(), HookError> {
 }
 
 /// Hooks that are run so often that passing them on is only worth it where there is one.
-fn needed(git: &Git, place: &Place) -> Result<Vec<&'static str>, HookError> {
+fn needed(git: &Git, place: &HookPaths) -> Result<Vec<&'static str>, HookError> {
     let configured = git.find(["config", "--type=path", "--get-all", "core.hooksPath"])?.unwrap_or_default();
     let ours = place.dir.hook_scripts().display().to_string();
     let dir = configured.lines().rfind(|line| *line != ours);
@@ -134,7 +134,7 @@ fn needed(git: &Git, place: &Place) -> Result<Vec<&'static str>, HookError> {
     Ok(WHERE_NEEDED.into_iter().filter(|name| dir.join(name).is_file()).collect())
 }
 
-fn include(git: &Git, place: &Place) -> Result<(), HookError> {
+fn include(git: &Git, place: &HookPaths) -> Result<(), HookError> {
     let include = place.dir.hooks_config();
     let hooks = place.dir.hook_scripts().display().to_string();
     if load_text(&include)?.is_none() {
@@ -180,7 +180,7 @@ pub fn uninstall(common_dir: &Path, worktree: &Path) -> Result<(), HookError> {
 
 /// Takes everything of ours away, and leaves the configuration as it was found.
 pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
-    let place = Place::of(common_dir);
+    let place = HookPaths::of(common_dir);
     for admin in admin_dirs(common_dir) {
         remove(&admin.join(AGENT_FILE))?;
         remove(&admin.join(BRANCH_FILE))?;
@@ -220,7 +220,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(|source| FileError { action: "read", path: path.to_path_buf(), source })
 }
 
-fn read_kept(place: &Place, when: &str) -> Option<Vec<u8>> {
+fn read_kept(place: &HookPaths, when: &str) -> Option<Vec<u8>> {
     fs::read(place.dir.kept_config(when)).ok()
 }
 

@@ -11,7 +11,7 @@ use paw_host::git::{Git, GitError};
 use serde_json::Value;
 
 use super::install::HookError;
-use crate::message::{Artifact, Message};
+use crate::message::{ArtifactMessage, Message};
 
 /// A signal names at most this many files, in this many bytes of JSON, and then how many there are. A broker takes
 /// messages of twice that size.
@@ -45,7 +45,7 @@ impl CommitSignal {
     }
 
     pub fn to_message(&self) -> Message {
-        let mut artifact = Artifact::new(self.agent.clone(), Artifact::COMMITTED);
+        let mut artifact = ArtifactMessage::new(self.agent.clone(), ArtifactMessage::COMMITTED);
         artifact.modified_files = self.named_files();
         let extra = &mut artifact.extra.payload;
         extra.insert("commit".into(), self.commit.clone().into());

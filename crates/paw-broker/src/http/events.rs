@@ -16,21 +16,25 @@ use serde_json::Value;
 use tokio::sync::watch as flag;
 use tokio::time::timeout;
 
-use super::answer::{ApiError, Response};
 use super::inbox::push_entry;
+use super::response::{ApiError, Response};
 use super::serve::Connection;
-use super::{App, admit, ended};
+use super::{ServerContext, access, ended};
 use crate::bus::Subscription;
+use crate::cache::CachedMessage;
 use crate::log::PageLimit;
-use crate::memory::Kept;
 
 /// A sign of life when nothing happens.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// What is handed to a connection at once.
 const PIECE: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
 
-pub(super) async fn events(app: &App, connection: &Connection, head: &Parts) -> Result<Response, ApiError> {
-    admit::caller(app, &head.headers).await?;
+pub(super) async fn events(
+    app: &ServerContext,
+    connection: &Connection,
+    head: &Parts,
+) -> Result<Response, ApiError> {
+    access::caller(app, &head.headers).await?;
     let since = match resume_after(&head.headers, head.uri.query())? {
         Some(since) => since,
         None => app.bus.head(),
@@ -78,7 +82,7 @@ async fn follow(
 }
 
 /// JSON as we write it holds no line break.
-fn push_event(text: &mut String, session: &str, kept: &Kept) {
+fn push_event(text: &mut String, session: &str, kept: &CachedMessage) {
     let _ = write!(text, "id: {}\nevent: message\ndata: ", kept.entry.seq);
     push_entry(text, session, kept);
     text.push_str("\n\n");

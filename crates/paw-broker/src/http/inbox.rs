@@ -9,10 +9,10 @@ use paw_core::AgentId;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::{ApiError, Response, json_text};
-use super::{App, admit, ended};
+use super::response::{ApiError, Response, json_text};
+use super::{ServerContext, access, ended};
+use crate::cache::CachedMessage;
 use crate::log::PageLimit;
-use crate::memory::Kept;
 
 /// The longest a poll may wait.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
@@ -56,8 +56,8 @@ impl Query {
     }
 }
 
-pub(super) async fn messages(app: &App, head: &Parts, agent: &str) -> Result<Response, ApiError> {
-    admit::caller(app, &head.headers).await?;
+pub(super) async fn messages(app: &ServerContext, head: &Parts, agent: &str) -> Result<Response, ApiError> {
+    access::caller(app, &head.headers).await?;
     let agent = inbox_of(agent)?;
     let query = Query::parse(head.uri.query())?;
     let page = poll(app, &agent, &query).await?;
@@ -74,7 +74,11 @@ fn inbox_of(text: &str) -> Result<AgentId, ApiError> {
         .map_err(|_| ApiError::bad_request("agent_id must match [a-z0-9-_]+"))
 }
 
-async fn poll(app: &App, agent: &AgentId, query: &Query) -> Result<Vec<Arc<Kept>>, ApiError> {
+async fn poll(
+    app: &ServerContext,
+    agent: &AgentId,
+    query: &Query,
+) -> Result<Vec<Arc<CachedMessage>>, ApiError> {
     let page = app.bus.inbox(agent, query.since, query.page()).await?;
     if !page.is_empty() || query.wait.is_zero() {
         return Ok(page);
@@ -100,8 +104,8 @@ async fn poll(app: &App, agent: &AgentId, query: &Query) -> Result<Vec<Arc<Kept>
     }
 }
 
-pub(super) async fn log(app: &App, head: &Parts) -> Result<Response, ApiError> {
-    admit::caller(app, &head.headers).await?;
+pub(super) async fn log(app: &ServerContext, head: &Parts) -> Result<Response, ApiError> {
+    access::caller(app, &head.headers).await?;
     let query = Query::parse(head.uri.query())?;
     let page = app.bus.history(query.since, query.page()).await?;
     let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
@@ -109,17 +113,17 @@ pub(super) async fn log(app: &App, head: &Parts) -> Result<Response, ApiError> {
     Ok(json_text(format!("{{\"entries\":{},\"last_seq\":{last},\"more\":{more}}}", entries(app, &page))))
 }
 
-fn bodies(page: &[Arc<Kept>]) -> String {
+fn bodies(page: &[Arc<CachedMessage>]) -> String {
     list(page, |text, kept| text.push_str(&kept.entry.body))
 }
 
-fn entries(app: &App, page: &[Arc<Kept>]) -> String {
+fn entries(app: &ServerContext, page: &[Arc<CachedMessage>]) -> String {
     let session = Value::from(app.bus.session().as_str()).to_string();
     list(page, |text, kept| push_entry(text, &session, kept))
 }
 
 /// One message with its number, time, session (in JSON) and sender, none of which needs escaping.
-pub(super) fn push_entry(text: &mut String, session: &str, kept: &Kept) {
+pub(super) fn push_entry(text: &mut String, session: &str, kept: &CachedMessage) {
     let entry = &kept.entry;
     // Writing to a string cannot fail.
     let _ = write!(
@@ -133,7 +137,7 @@ pub(super) fn push_entry(text: &mut String, session: &str, kept: &Kept) {
     );
 }
 
-fn list(page: &[Arc<Kept>], push: impl Fn(&mut String, &Kept)) -> String {
+fn list(page: &[Arc<CachedMessage>], push: impl Fn(&mut String, &CachedMessage)) -> String {
     let size: usize = page.iter().map(|kept| kept.entry.body.len() + 1).sum();
     let mut text = String::with_capacity(size + 2);
     text.push('[');

@@ -9,8 +9,8 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use paw_host::clock;
 
-use super::answer::{ApiError, Response, accepted};
-use super::{App, LARGEST_BODY, admit};
+use super::response::{ApiError, Response, accepted};
+use super::{LARGEST_BODY, ServerContext, access};
 use crate::identity::may_send;
 use crate::message::Message;
 
@@ -24,9 +24,9 @@ const TURN: Duration = Duration::from_secs(5);
 /// Bodies up to this size need no turn.
 const SMALL_BODY: u64 = 16 << 10;
 
-pub(super) async fn publish(app: &App, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
-    let caller = admit::caller(app, &head.headers).await?;
-    if !admit::is_json(&head.headers) {
+pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
+    let caller = access::caller(app, &head.headers).await?;
+    if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
     let body = read(app, &head.headers, body).await?;
@@ -39,7 +39,11 @@ pub(super) async fn publish(app: &App, head: &Parts, body: Incoming) -> Result<R
 }
 
 /// The whole body, if it is small enough and arrives in time.
-pub(super) async fn read(app: &App, headers: &HeaderMap, body: Incoming) -> Result<Bytes, ApiError> {
+pub(super) async fn read(
+    app: &ServerContext,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Result<Bytes, ApiError> {
     let length =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > LARGEST_BODY as u64) {

@@ -15,15 +15,15 @@ use paw_host::clock::Stopwatch;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
-use super::stream::Impatient;
-use super::{App, answer, ended};
+use super::write_timeout::WriteTimeout;
+use super::{ServerContext, answer, ended};
 
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
     Content-Length: 32\r\nConnection: close\r\n\r\n{\"error\":\"too many connections\"}";
 
 /// What a server allows.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Open connections. When one more comes, the one that was idle longest goes.
     pub connections: usize,
     /// How long a request's head may take, and how long a connection may be idle.
@@ -34,7 +34,7 @@ pub struct Limits {
     pub farewell: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         // The database, the watcher and everything else need files too.
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(4096);
@@ -86,13 +86,13 @@ impl Connection {
 
 /// All open connections.
 #[derive(Debug)]
-struct Open {
+struct OpenConnections {
     all: Mutex<HashMap<u64, Arc<Connection>>>,
     next: AtomicU64,
     started: Stopwatch,
 }
 
-impl Open {
+impl OpenConnections {
     fn new() -> Self {
         Self { all: Mutex::default(), next: AtomicU64::new(0), started: Stopwatch::start() }
     }
@@ -141,8 +141,13 @@ impl Open {
 }
 
 /// Serves until `ending` turns true, then lets requests under way finish.
-pub async fn serve(listener: TcpListener, app: Arc<App>, limits: Limits, mut ending: watch::Receiver<bool>) {
-    let open = Arc::new(Open::new());
+pub async fn serve(
+    listener: TcpListener,
+    app: Arc<ServerContext>,
+    limits: ServerLimits,
+    mut ending: watch::Receiver<bool>,
+) {
+    let open = Arc::new(OpenConnections::new());
     let (gone, mut all_gone) = tokio::sync::mpsc::channel::<()>(1);
     let mut sweeping = tokio::time::interval((limits.head / 4).max(Duration::from_millis(50)));
     loop {
@@ -183,9 +188,9 @@ pub async fn serve(listener: TcpListener, app: Arc<App>, limits: Limits, mut end
 
 async fn converse(
     stream: TcpStream,
-    app: Arc<App>,
-    limits: Limits,
-    open: &Arc<Open>,
+    app: Arc<ServerContext>,
+    limits: ServerLimits,
+    open: &Arc<OpenConnections>,
     connection: Arc<Connection>,
 ) {
     // Answers are small and somebody waits for each.
@@ -203,7 +208,7 @@ async fn converse(
     });
     let served = http1::Builder::new()
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(Impatient::new(stream, limits.unread)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream, limits.unread)), service);
     tokio::pin!(served);
     tokio::select! {
         // What goes wrong on a connection concerns its other side alone.

@@ -4,18 +4,18 @@ use hyper::http::request::Parts;
 use paw_host::clock;
 use serde_json::{Value, json};
 
-use super::answer::{Response, json_text};
-use super::{App, admit};
+use super::response::{Response, json_text};
+use super::{ServerContext, access};
 use crate::record::AgentRecord;
 
-pub(super) async fn status(app: &App, head: &Parts) -> Response {
+pub(super) async fn status(app: &ServerContext, head: &Parts) -> Response {
     let mut status = json!({
         "git_paw": true,
         "version": env!("CARGO_PKG_VERSION"),
         "repository": app.repository.to_string_lossy(),
     });
     // Without a token it still says who it is, so that anybody can tell whose port this is.
-    if admit::caller(app, &head.headers).await.is_ok() {
+    if access::caller(app, &head.headers).await.is_ok() {
         let now = clock::now();
         status["session"] = app.bus.session().as_str().into();
         status["auth"] = app.auth.as_str().into();

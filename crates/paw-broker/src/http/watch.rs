@@ -8,8 +8,8 @@ use hyper::http::request::Parts;
 use paw_core::AgentId;
 use serde::Deserialize;
 
-use super::answer::{ApiError, Response, accepted};
-use super::{App, admit, publish};
+use super::response::{ApiError, Response, accepted};
+use super::{ServerContext, access, publish};
 use crate::message::{MessageError, agent_id, is_placeholder};
 
 /// A worktree and the agent that works in it.
@@ -21,7 +21,7 @@ pub struct WatchRequest {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct WatchBody {
     agent_id: String,
     worktree_path: String,
     cli: Option<String>,
@@ -29,7 +29,7 @@ struct Wire {
 
 impl WatchRequest {
     fn parse(body: &[u8]) -> Result<Self, ApiError> {
-        let wire: Wire =
+        let wire: WatchBody =
             serde_json::from_slice(body).map_err(|error| MessageError::Json(error.to_string()))?;
         let path = wire.worktree_path.trim();
         if path.is_empty() || is_placeholder(path) {
@@ -43,11 +43,11 @@ impl WatchRequest {
     }
 }
 
-pub(super) async fn watch(app: &App, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
-    if !admit::caller(app, &head.headers).await?.is_in_charge() {
-        return Err(ApiError::not_in_charge());
+pub(super) async fn watch(app: &ServerContext, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
+    if !access::caller(app, &head.headers).await?.is_privileged() {
+        return Err(ApiError::not_privileged());
     }
-    if !admit::is_json(&head.headers) {
+    if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
     let body = publish::read(app, &head.headers, body).await?;

@@ -7,7 +7,7 @@ use paw_core::paths::PawDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, Access, FileError};
 
-use super::{Keys, Token};
+use super::{SessionTokens, Token};
 use crate::log::{LogError, MessageLog, SessionId};
 
 /// A token that cannot be made or kept.
@@ -73,7 +73,7 @@ impl Keyring {
     }
 
     /// The tokens of a session's agents and of the operator.
-    pub fn load(&self, session: &SessionId) -> Result<Keys, IdentityError> {
-        Ok(Keys::new(self.log.load_tokens(session)?))
+    pub fn load(&self, session: &SessionId) -> Result<SessionTokens, IdentityError> {
+        Ok(SessionTokens::new(self.log.load_tokens(session)?))
     }
 }

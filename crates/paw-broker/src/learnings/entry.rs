@@ -7,11 +7,11 @@ use paw_core::AgentId;
 use paw_core::text::{self, plural};
 use serde_json::{Value, json};
 
-use crate::message::Learning;
+use crate::message::LearningMessage;
 
 /// The parts of a session's block, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Section {
+pub enum LearningSection {
     Conflicts,
     Stuck,
     Recovery,
@@ -24,7 +24,7 @@ pub enum Section {
     Other,
 }
 
-impl Section {
+impl LearningSection {
     pub const ALL: [Self; 10] = [
         Self::Conflicts,
         Self::Stuck,
@@ -56,17 +56,17 @@ impl Section {
 
 /// One line, and which older line of the file it brings up to date.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    pub section: Section,
+pub struct LearningEntry {
+    pub section: LearningSection,
     pub text: String,
     /// How an older version of this line begins and ends.
     pub(super) older: Option<(String, String)>,
-    pub(super) fact: Option<Fact>,
+    pub(super) fact: Option<LearningFact>,
 }
 
 /// What agents are told about an entry. Those that people or the supervisor wrote are told already.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fact {
+pub(super) struct LearningFact {
     pub(super) category: &'static str,
     /// Whose affair it is; the supervisor's, when it is nobody's alone.
     pub(super) agent: Option<AgentId>,
@@ -87,7 +87,7 @@ const MOST_FILES: usize = 5;
 /// Letters of one line that somebody else wrote.
 const LONGEST: usize = 600;
 
-impl Entry {
+impl LearningEntry {
     /// Whether `text` is an older version of this line.
     pub(super) fn follows(&self, text: &str) -> bool {
         self.older.as_ref().is_some_and(|(start, end)| {
@@ -96,7 +96,11 @@ impl Entry {
     }
 }
 
-pub(super) fn forward(agents: [&AgentId; 2], specs: [Option<&str>; 2], files: &BTreeSet<String>) -> Entry {
+pub(super) fn forward(
+    agents: [&AgentId; 2],
+    specs: [Option<&str>; 2],
+    files: &BTreeSet<String>,
+) -> LearningEntry {
     let [first, second] = agents;
     let stem = match specs {
         [Some(one), Some(two)] if one == two => {
@@ -114,18 +118,23 @@ pub(super) fn forward(agents: [&AgentId; 2], specs: [Option<&str>; 2], files: &B
     meeting("forward", agents, &stem, files)
 }
 
-pub(super) fn in_flight(agents: [&AgentId; 2], files: &BTreeSet<String>) -> Entry {
+pub(super) fn in_flight(agents: [&AgentId; 2], files: &BTreeSet<String>) -> LearningEntry {
     let stem = format!("in-flight-conflict: {} and {}", agents[0], agents[1]);
     meeting("in-flight", agents, &stem, files)
 }
 
-fn meeting(kind: &str, [first, second]: [&AgentId; 2], stem: &str, files: &BTreeSet<String>) -> Entry {
+fn meeting(
+    kind: &str,
+    [first, second]: [&AgentId; 2],
+    stem: &str,
+    files: &BTreeSet<String>,
+) -> LearningEntry {
     let mut named: Vec<String> = files.iter().take(MOST_FILES).map(|file| code(file)).collect();
     if files.len() > MOST_FILES {
         named.push(format!("{} more", files.len() - MOST_FILES));
     }
     let text = if named.is_empty() { stem.to_owned() } else { format!("{stem} in {}", named.join(", ")) };
-    let fact = Fact {
+    let fact = LearningFact {
         category: CONFLICT,
         agent: None,
         key: format!("{kind}|{first}|{second}"),
@@ -133,55 +142,76 @@ fn meeting(kind: &str, [first, second]: [&AgentId; 2], stem: &str, files: &BTree
     };
     // Its files become more.
     let older = Some((format!("{stem} in "), String::new()));
-    Entry { section: Section::Conflicts, text, older, fact: Some(fact) }
+    LearningEntry { section: LearningSection::Conflicts, text, older, fact: Some(fact) }
 }
 
-pub(super) fn ownership(violator: &AgentId, owner: &AgentId, file: &str) -> Entry {
-    let fact = Fact {
+pub(super) fn ownership(violator: &AgentId, owner: &AgentId, file: &str) -> LearningEntry {
+    let fact = LearningFact {
         category: CONFLICT,
         agent: Some(violator.clone()),
         key: format!("ownership|{violator}|{owner}|{file}"),
         body: json!({"kind": "ownership", "violator": violator, "owner": owner, "file": file}),
     };
     let text = format!("ownership-violation: {violator} edited {} owned by {owner}", code(file));
-    Entry { section: Section::Conflicts, text, older: None, fact: Some(fact) }
+    LearningEntry { section: LearningSection::Conflicts, text, older: None, fact: Some(fact) }
 }
 
-pub(super) fn waited(agent: &AgentId, on: &AgentId, since: Timestamp, until: Timestamp, seq: u64) -> Entry {
+pub(super) fn waited(
+    agent: &AgentId,
+    on: &AgentId,
+    since: Timestamp,
+    until: Timestamp,
+    seq: u64,
+) -> LearningEntry {
     let seconds = seconds(since, until);
-    let fact = Fact {
+    let fact = LearningFact {
         category: STUCK,
         agent: Some(agent.clone()),
         key: seq.to_string(),
         body: json!({"agent": agent, "waiting_on": on, "seconds": seconds}),
     };
     let text = format!("{agent}: blocked {} waiting on {on}", duration(seconds));
-    Entry { section: Section::Stuck, text, older: Some(open_wait(agent, on)), fact: Some(fact) }
+    LearningEntry {
+        section: LearningSection::Stuck,
+        text,
+        older: Some(open_wait(agent, on)),
+        fact: Some(fact),
+    }
 }
 
-pub(super) fn still_waiting(agent: &AgentId, on: &AgentId, since: Timestamp, now: Timestamp) -> Entry {
+pub(super) fn still_waiting(
+    agent: &AgentId,
+    on: &AgentId,
+    since: Timestamp,
+    now: Timestamp,
+) -> LearningEntry {
     let text = format!("{agent}: blocked {} waiting on {on} {OPEN}", duration(seconds(since, now)));
-    Entry { section: Section::Stuck, text, older: Some(open_wait(agent, on)), fact: None }
+    LearningEntry { section: LearningSection::Stuck, text, older: Some(open_wait(agent, on)), fact: None }
 }
 
 fn open_wait(agent: &AgentId, on: &AgentId) -> (String, String) {
     (format!("{agent}: blocked "), format!(" waiting on {on} {OPEN}"))
 }
 
-pub(super) fn recovered(agent: &AgentId, cycles: u32, seq: u64) -> Entry {
-    let fact = Fact {
+pub(super) fn recovered(agent: &AgentId, cycles: u32, seq: u64) -> LearningEntry {
+    let fact = LearningFact {
         category: RECOVERY,
         agent: Some(agent.clone()),
         key: seq.to_string(),
         body: json!({"agent": agent, "cycles": cycles}),
     };
     let text = format!("{agent}: {} before verifying", feedback_cycles(cycles));
-    Entry { section: Section::Recovery, text, older: Some(open_cycles(agent)), fact: Some(fact) }
+    LearningEntry {
+        section: LearningSection::Recovery,
+        text,
+        older: Some(open_cycles(agent)),
+        fact: Some(fact),
+    }
 }
 
-pub(super) fn not_verified(agent: &AgentId, cycles: u32) -> Entry {
+pub(super) fn not_verified(agent: &AgentId, cycles: u32) -> LearningEntry {
     let text = format!("{agent}: {} and not verified {OPEN}", feedback_cycles(cycles));
-    Entry { section: Section::Recovery, text, older: Some(open_cycles(agent)), fact: None }
+    LearningEntry { section: LearningSection::Recovery, text, older: Some(open_cycles(agent)), fact: None }
 }
 
 fn open_cycles(agent: &AgentId) -> (String, String) {
@@ -192,8 +222,8 @@ fn feedback_cycles(cycles: u32) -> String {
     plural(cycles, "feedback cycle")
 }
 
-pub(super) fn approved(pattern: &str, count: u64) -> Entry {
-    let fact = Fact {
+pub(super) fn approved(pattern: &str, count: u64) -> LearningEntry {
+    let fact = LearningFact {
         category: PERMISSION,
         agent: None,
         key: pattern.to_owned(),
@@ -201,19 +231,24 @@ pub(super) fn approved(pattern: &str, count: u64) -> Entry {
     };
     let start = format!("{} auto-approved ", code(pattern));
     let text = format!("{start}{count} times");
-    Entry { section: Section::Permissions, text, older: Some((start, " times".to_owned())), fact: Some(fact) }
+    LearningEntry {
+        section: LearningSection::Permissions,
+        text,
+        older: Some((start, " times".to_owned())),
+        fact: Some(fact),
+    }
 }
 
 /// What somebody noticed and told. Nothing for what this very module tells: it has it already.
-pub(super) fn noticed(learning: &Learning) -> Option<Entry> {
+pub(super) fn noticed(learning: &LearningMessage) -> Option<LearningEntry> {
     let section = match learning.category.as_str() {
         CONFLICT | STUCK | RECOVERY | PERMISSION => return None,
-        "recurring_failure_shape" => Section::FailureShapes,
-        "doc_gap" => Section::DocumentationGaps,
-        "adr_drift" => Section::Drift,
-        "scope_mistake" => Section::ScopeMistakes,
-        "tooling_friction" => Section::Friction,
-        _ => Section::Other,
+        "recurring_failure_shape" => LearningSection::FailureShapes,
+        "doc_gap" => LearningSection::DocumentationGaps,
+        "adr_drift" => LearningSection::Drift,
+        "scope_mistake" => LearningSection::ScopeMistakes,
+        "tooling_friction" => LearningSection::Friction,
+        _ => LearningSection::Other,
     };
     let mut text = plain(&learning.title);
     if let Some(branch) = &learning.branch_id {
@@ -223,7 +258,7 @@ pub(super) fn noticed(learning: &Learning) -> Option<Entry> {
     if !body.is_empty() {
         text = format!("{text}: {body}");
     }
-    Some(Entry { section, text, older: None, fact: None })
+    Some(LearningEntry { section, text, older: None, fact: None })
 }
 
 /// A body of any shape as a sentence.

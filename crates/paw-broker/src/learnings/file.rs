@@ -11,7 +11,7 @@ use paw_core::paths::lock_of;
 use paw_core::text;
 use paw_host::files::{self, Access, FileError, Lock};
 
-use super::entry::{Entry, Section};
+use super::entry::{LearningEntry, LearningSection};
 use crate::log::SessionId;
 
 /// Where the file of a repository is.
@@ -23,7 +23,7 @@ pub fn path(repository: &Path) -> PathBuf {
 pub fn update(
     repository: &Path,
     session: &SessionId,
-    entries: &[Entry],
+    entries: &[LearningEntry],
     now: Timestamp,
 ) -> Result<bool, FileError> {
     if entries.is_empty() {
@@ -44,7 +44,7 @@ pub fn update(
 }
 
 /// The file with everything in it that was missing, or nothing when all is there.
-pub fn merge(text: &str, session: &SessionId, entries: &[Entry], now: Timestamp) -> Option<String> {
+pub fn merge(text: &str, session: &SessionId, entries: &[LearningEntry], now: Timestamp) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let marker = marker(session);
     let known = lines.iter().position(|line| *line == marker);
@@ -87,10 +87,11 @@ fn marker(session: &SessionId) -> String {
 struct Block(Vec<String>);
 
 impl Block {
-    fn add(&mut self, entries: &[Entry]) -> bool {
+    fn add(&mut self, entries: &[LearningEntry]) -> bool {
         let mut changed = false;
-        for section in Section::ALL {
-            let wanted: Vec<&Entry> = entries.iter().filter(|entry| entry.section == section).collect();
+        for section in LearningSection::ALL {
+            let wanted: Vec<&LearningEntry> =
+                entries.iter().filter(|entry| entry.section == section).collect();
             if wanted.is_empty() {
                 continue;
             }
@@ -99,8 +100,8 @@ impl Block {
         changed
     }
 
-    fn add_to(&mut self, section: Section, wanted: &[&Entry]) -> bool {
-        let bullet = |entry: &Entry| format!("- {}", entry.text);
+    fn add_to(&mut self, section: LearningSection, wanted: &[&LearningEntry]) -> bool {
+        let bullet = |entry: &LearningEntry| format!("- {}", entry.text);
         let (start, end) = self.place(section).unwrap_or((0, 0));
         // A line counts once: two waits of the same length are two lines.
         let mut left: Vec<usize> = (start..end).collect();
@@ -130,7 +131,7 @@ impl Block {
     }
 
     /// The lines of a section, without its heading.
-    fn place(&self, section: Section) -> Option<(usize, usize)> {
+    fn place(&self, section: LearningSection) -> Option<(usize, usize)> {
         let heading = format!("### {}", section.heading());
         let start = self.0.iter().position(|line| *line == heading)? + 1;
         let end = self.0[start..].iter().position(|line| line.starts_with("### "));
@@ -138,14 +139,14 @@ impl Block {
     }
 
     /// Where the next line of a section goes; a section that is not there is made in its place.
-    fn end_of(&mut self, section: Section) -> usize {
+    fn end_of(&mut self, section: LearningSection) -> usize {
         if let Some((start, mut end)) = self.place(section) {
             while end > start && self.0[end - 1].is_empty() {
                 end -= 1;
             }
             return end;
         }
-        let later = Section::ALL.into_iter().filter(|other| *other > section);
+        let later = LearningSection::ALL.into_iter().filter(|other| *other > section);
         let before = later.filter_map(|other| self.place(other)).map(|(start, _)| start - 1).min();
         let mut place = before.unwrap_or(self.0.len());
         while place > 0 && self.0[place - 1].is_empty() {

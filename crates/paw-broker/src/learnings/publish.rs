@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use paw_core::AgentId;
 use sha2::{Digest as _, Sha256};
 
-use super::entry::Entry;
+use super::entry::LearningEntry;
 use crate::log::SessionId;
-use crate::message::{Extra, Learning};
+use crate::message::{Extra, LearningMessage};
 
 /// The message about an entry, in the supervisor's name. Nothing for entries that came as messages.
-pub(super) fn message(session: &SessionId, entry: &Entry, now: Timestamp) -> Option<Learning> {
+pub(super) fn message(session: &SessionId, entry: &LearningEntry, now: Timestamp) -> Option<LearningMessage> {
     let fact = entry.fact.as_ref()?;
-    Some(Learning {
+    Some(LearningMessage {
         agent_id: AgentId::new(AgentId::SUPERVISOR).ok()?,
         id: Some(id(session, fact.category, &fact.key)),
         branch_id: fact.agent.clone(),

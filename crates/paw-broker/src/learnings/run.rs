@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use paw_host::clock;
 
-use super::{Flush, Learnings, Settings, file};
+use super::{Learnings, LearningsFlush, LearningsSettings, file};
 use crate::bus::Bus;
 use crate::log::LogError;
 
@@ -21,7 +21,7 @@ const LAST_READ: Duration = Duration::from_secs(2);
 /// It begins with the session's first message, so a restart needs nothing but the log.
 pub async fn run(
     bus: Arc<Bus>,
-    settings: Settings,
+    settings: LearningsSettings,
     repository: PathBuf,
     stop: impl Future<Output = ()>,
 ) -> Result<(), LogError> {
@@ -72,7 +72,7 @@ pub async fn run(
 }
 
 /// A file that cannot be written is tried again; a message that cannot be published is in the file.
-async fn keep(bus: &Bus, learnings: &mut Learnings, flush: Flush, repository: PathBuf) {
+async fn keep(bus: &Bus, learnings: &mut Learnings, flush: LearningsFlush, repository: PathBuf) {
     let session = bus.session().clone();
     let entries = flush.entries;
     let update = move || file::update(&repository, &session, &entries, clock::now());

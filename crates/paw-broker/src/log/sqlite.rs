@@ -11,7 +11,7 @@ use paw_host::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::database::Database;
-use super::{Draft, Entry, LogError, MessageLog, Newest, PageLimit, SessionId, tokens};
+use super::{LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId, tokens};
 use crate::identity::TokenHash;
 use crate::route::Audience;
 
@@ -22,11 +22,11 @@ const COLUMNS: &str = "seq, at, sender, audience, body";
 pub(super) struct SqliteLog {
     database: Database,
     /// Session ids as the database numbers them; a number is never given to another session.
-    numbers: Mutex<HashMap<SessionId, Session>>,
+    numbers: Mutex<HashMap<SessionId, SessionRow>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Session {
+struct SessionRow {
     number: i64,
     /// Nothing of the session lies before it.
     first_seq: i64,
@@ -41,7 +41,7 @@ impl SqliteLog {
         Ok(Self { database: Database::open(path, durability)?, numbers: Mutex::default() })
     }
 
-    fn find_session(&self, session: &SessionId) -> Result<Option<Session>, LogError> {
+    fn find_session(&self, session: &SessionId) -> Result<Option<SessionRow>, LogError> {
         if let Some(known) = self.numbers().get(session) {
             return Ok(Some(*known));
         }
@@ -52,18 +52,18 @@ impl SqliteLog {
         Ok(found)
     }
 
-    fn numbers(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {
+    fn numbers(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, SessionRow>> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn find(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option<Session>> {
+fn find(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option<SessionRow>> {
     let mut statement = connection.prepare_cached("SELECT id, first_seq FROM session WHERE name = ?1")?;
-    let read = |row: &Row<'_>| Ok(Session { number: row.get(0)?, first_seq: row.get(1)? });
+    let read = |row: &Row<'_>| Ok(SessionRow { number: row.get(0)?, first_seq: row.get(1)? });
     statement.query_row([session.as_str()], read).optional()
 }
 
-fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<Session> {
+fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<SessionRow> {
     if let Some(found) = find(connection, session)? {
         return Ok(found);
     }
@@ -72,8 +72,8 @@ fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<Sessi
     find(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-fn insert(connection: &Connection, session: &SessionId, drafts: &[Draft]) -> rusqlite::Result<u64> {
-    let Session { number, .. } = enrol(connection, session)?;
+fn insert(connection: &Connection, session: &SessionId, drafts: &[MessageDraft]) -> rusqlite::Result<u64> {
+    let SessionRow { number, .. } = enrol(connection, session)?;
     let head = head(connection)?;
     let mut seq = head;
     let insert =
@@ -111,7 +111,7 @@ impl MessageLog for SqliteLog {
         })
     }
 
-    fn append(&self, session: &SessionId, drafts: &[Draft]) -> Result<u64, LogError> {
+    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError> {
         let connection = self.database.writer();
         // The hottest path there is: all of its statements are prepared once.
         let run = |sql: &str| connection.prepare_cached(sql)?.execute([]);
@@ -130,8 +130,8 @@ impl MessageLog for SqliteLog {
         agent: &AgentId,
         since: u64,
         limit: PageLimit,
-    ) -> Result<Vec<Entry>, LogError> {
-        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
+    ) -> Result<Vec<LogEntry>, LogError> {
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
         // Two ordered walks of the index, merged: no sort, whatever the log's length.
         let query = format!(
             "SELECT {COLUMNS} FROM (
@@ -148,8 +148,10 @@ impl MessageLog for SqliteLog {
         })
     }
 
-    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<Entry>, LogError> {
-        let Some(Session { number, first_seq }) = self.find_session(session)? else { return Ok(Vec::new()) };
+    fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError> {
+        let Some(SessionRow { number, first_seq }) = self.find_session(session)? else {
+            return Ok(Vec::new());
+        };
         let since = signed(since).max(first_seq - 1);
         let query =
             format!("SELECT {COLUMNS} FROM message WHERE seq > ?2 AND +session = ?1 ORDER BY seq LIMIT ?3");
@@ -164,8 +166,8 @@ impl MessageLog for SqliteLog {
         Ok(unsigned(self.database.read(head)?))
     }
 
-    fn newest(&self, session: &SessionId) -> Result<Vec<Newest>, LogError> {
-        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
+    fn newest(&self, session: &SessionId) -> Result<Vec<NewestSeq>, LogError> {
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
         // Jumps from audience to audience instead of reading the whole index.
         let query = "
             WITH RECURSIVE each (audience) AS (
@@ -180,14 +182,14 @@ impl MessageLog for SqliteLog {
             let mut statement = connection.prepare_cached(query)?;
             let read = |row: &Row<'_>| {
                 let audience = Audience::from_column(row.get_ref(0)?.as_str_or_null()?);
-                Ok(Newest { audience, seq: unsigned(row.get(1)?) })
+                Ok(NewestSeq { audience, seq: unsigned(row.get(1)?) })
             };
             statement.query_map([number], read)?.collect()
         })
     }
 
     fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError> {
-        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(None) };
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(None) };
         self.database.read(|connection| {
             let query = "SELECT seq, body FROM snapshot WHERE session = ?1";
             connection.query_row(query, [number], |row| Ok((unsigned(row.get(0)?), row.get(1)?))).optional()
@@ -195,7 +197,7 @@ impl MessageLog for SqliteLog {
     }
 
     fn save_snapshot(&self, session: &SessionId, seq: u64, body: &str) -> Result<(), LogError> {
-        let Some(Session { number, .. }) = self.find_session(session)? else { return Ok(()) };
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(()) };
         let save = "INSERT INTO snapshot VALUES (?1, ?2, ?3)
             ON CONFLICT (session) DO UPDATE SET seq = ?2, body = ?3 WHERE seq < ?2";
         self.database.writer().prepare_cached(save)?.execute(params![number, signed(seq), body])?;
@@ -222,7 +224,7 @@ impl MessageLog for SqliteLog {
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
-        if let Some(Session { number, first_seq }) = find(&transaction, session)? {
+        if let Some(SessionRow { number, first_seq }) = find(&transaction, session)? {
             transaction.execute("UPDATE purged SET seq = ?1", [head(&transaction)?])?;
             let delete = "DELETE FROM message WHERE seq >= ?2 AND +session = ?1";
             transaction.execute(delete, [number, first_seq])?;
@@ -241,12 +243,12 @@ fn head(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(newest)?.query_row([], |row| row.get(0))
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let text = |column: usize| row.get_ref(column).and_then(|value| Ok(value.as_str()?));
     let unreadable = |column: usize, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error)
     };
-    Ok(Entry {
+    Ok(LogEntry {
         seq: unsigned(row.get(0)?),
         at: Timestamp::from_microsecond(row.get(1)?).map_err(|error| unreadable(1, error.into()))?,
         sender: AgentId::new(text(2)?).map_err(|error| unreadable(2, error.into()))?,
@@ -257,9 +259,9 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 
 /// Stops at the page's end in bytes; its end in messages is the query's own limit.
 fn page(
-    rows: impl Iterator<Item = rusqlite::Result<Entry>>,
+    rows: impl Iterator<Item = rusqlite::Result<LogEntry>>,
     limit: PageLimit,
-) -> rusqlite::Result<Vec<Entry>> {
+) -> rusqlite::Result<Vec<LogEntry>> {
     let (mut entries, mut size) = (Vec::new(), 0_usize);
     for entry in rows {
         let entry = entry?;
@@ -288,7 +290,7 @@ fn unsigned(seq: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Artifact;
+    use crate::message::ArtifactMessage;
 
     #[test]
     fn a_full_disk_is_an_error_and_leaves_the_log_as_it_was() {
@@ -296,8 +298,8 @@ mod tests {
         let log = SqliteLog::open(&dir.path().join("db"), Synchronous::Normal).unwrap();
         let session = SessionId::new("s");
         let draft = |bytes: usize| {
-            let artifact = Artifact::new(AgentId::new("a").unwrap(), "x".repeat(bytes));
-            Draft::new(artifact.into(), Timestamp::UNIX_EPOCH)
+            let artifact = ArtifactMessage::new(AgentId::new("a").unwrap(), "x".repeat(bytes));
+            MessageDraft::new(artifact.into(), Timestamp::UNIX_EPOCH)
         };
         assert_eq!(log.append(&session, &[draft(10)]).unwrap(), 1);
         let most = |pages: u32| log.database.writer().pragma_update(None, "max_page_count", pages).unwrap();

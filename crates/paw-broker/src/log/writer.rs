@@ -6,7 +6,7 @@ use std::{io, mem};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{MessageDraft, LogEntry, LogError, MessageLog, PageLimit, SessionId};
+use super::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId};
 use crate::cache::SessionCache;
 use crate::message::Message;
 use crate::open_questions::OpenQuestions;
@@ -150,11 +150,12 @@ impl Writer {
             head = seq;
         }
         drop(memory);
+        // First, so that a publisher that subscribes after its answer does not get its own message.
+        desk.head.send_replace(head);
         for (index, done) in batch.publishers {
             let receipt = PublishReceipt { seq: first + index as u64, _message: messages[index].take() };
             let _ = done.send(Ok(receipt));
         }
-        desk.head.send_replace(head);
         if head >= self.saved + SNAPSHOT_EVERY {
             self.save_records();
         }

@@ -9,7 +9,7 @@ use super::{Audience, MessageType, short_commit};
 
 message_type! {
     /// `agent.advanced-main`: a branch was merged.
-    pub struct AdvancedMain = "agent.advanced-main", Flat about from {
+    pub struct AdvancedMainMessage = "agent.advanced-main", Flat about from {
         pub from: AgentId = require_agent,
         pub merged_branch: String = require_text,
         pub new_main_sha: String = require_text,
@@ -20,7 +20,7 @@ message_type! {
     }
 }
 
-impl MessageType for AdvancedMain {
+impl MessageType for AdvancedMainMessage {
     const PRIVILEGED: bool = true;
 
     fn audience(&self) -> Audience {

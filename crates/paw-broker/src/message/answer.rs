@@ -9,7 +9,7 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.answer`: the answer to a question of `agent_id`.
-    pub struct Answer = "agent.answer", Agent {
+    pub struct AnswerMessage = "agent.answer", Agent {
         pub from: AgentId = require_agent,
         pub answer: String = require_filled,
         /// What it answers: the question's text, or its sequence number.
@@ -17,13 +17,13 @@ message_type! {
     }
 }
 
-impl Answer {
+impl AnswerMessage {
     pub fn new(agent_id: AgentId, from: AgentId, answer: impl Into<String>) -> Self {
         Self { agent_id, from, answer: answer.into(), re: None, extra: Extra::default() }
     }
 }
 
-impl MessageType for Answer {
+impl MessageType for AnswerMessage {
     fn sender(&self) -> Option<&AgentId> {
         Some(&self.from)
     }

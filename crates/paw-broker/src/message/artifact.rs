@@ -9,14 +9,14 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.artifact`: an agent finished or committed something.
-    pub struct Artifact = "agent.artifact", Agent {
+    pub struct ArtifactMessage = "agent.artifact", Agent {
         pub status: String = require_text,
         pub exports: Vec<String> = texts,
         pub modified_files: Vec<String> = texts,
     }
 }
 
-impl Artifact {
+impl ArtifactMessage {
     /// The status of an artifact that a commit hook sends.
     pub const COMMITTED: &'static str = "committed";
 
@@ -31,7 +31,7 @@ impl Artifact {
     }
 }
 
-impl MessageType for Artifact {
+impl MessageType for ArtifactMessage {
     fn label(&self) -> &str {
         &self.status
     }

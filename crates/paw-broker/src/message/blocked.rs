@@ -7,20 +7,20 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.blocked`: an agent waits for another.
-    pub struct Blocked = "agent.blocked", Agent {
+    pub struct BlockedMessage = "agent.blocked", Agent {
         pub needs: String = require_filled,
         /// Who can unblock it.
         pub from: AgentId = require_agent,
     }
 }
 
-impl Blocked {
+impl BlockedMessage {
     pub fn new(agent_id: AgentId, needs: impl Into<String>, from: AgentId) -> Self {
         Self { agent_id, needs: needs.into(), from, extra: Extra::default() }
     }
 }
 
-impl MessageType for Blocked {
+impl MessageType for BlockedMessage {
     fn audience(&self) -> Audience {
         Audience::only(&self.from)
     }

@@ -9,19 +9,19 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.feedback`: something for `agent_id` to fix.
-    pub struct Feedback = "agent.feedback", Agent {
+    pub struct FeedbackMessage = "agent.feedback", Agent {
         pub from: AgentId = require_agent,
         pub errors: Vec<String> = require_filled_texts,
     }
 }
 
-impl Feedback {
+impl FeedbackMessage {
     pub fn new(agent_id: AgentId, from: AgentId, errors: Vec<String>) -> Self {
         Self { agent_id, from, errors, extra: Extra::default() }
     }
 }
 
-impl MessageType for Feedback {
+impl MessageType for FeedbackMessage {
     fn sender(&self) -> Option<&AgentId> {
         Some(&self.from)
     }

@@ -11,14 +11,14 @@ use super::{Audience, Extra, IntentFile, MessageError, MessageType, count};
 
 message_type! {
     /// `agent.intent`: what an agent is about to change.
-    pub struct Intent = "agent.intent", Agent {
+    pub struct IntentMessage = "agent.intent", Agent {
         pub files: Vec<IntentFile> = require_files,
         pub summary: String = require_text,
         pub valid_for_seconds: u64 = lifetime,
     }
 }
 
-impl Intent {
+impl IntentMessage {
     /// How long an intent is valid that does not say.
     pub const DEFAULT_SECONDS: u64 = 3600;
 
@@ -45,14 +45,14 @@ impl Fields {
 
     fn lifetime(&mut self, name: &str) -> Result<u64, MessageError> {
         match self.find_number(name)? {
-            None => Ok(Intent::DEFAULT_SECONDS),
+            None => Ok(IntentMessage::DEFAULT_SECONDS),
             Some(0) => Err(MessageError::field(self.path(name), "must be more than 0")),
             Some(seconds) => Ok(seconds),
         }
     }
 }
 
-impl MessageType for Intent {
+impl MessageType for IntentMessage {
     fn audience(&self) -> Audience {
         Audience::Others
     }

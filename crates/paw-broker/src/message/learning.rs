@@ -10,7 +10,7 @@ use super::{Audience, MessageType};
 
 message_type! {
     /// `agent.learning`: something the session taught.
-    pub struct Learning = "agent.learning", Payload about agent_id {
+    pub struct LearningMessage = "agent.learning", Payload about agent_id {
         pub id: Option<String> = find_text,
         pub agent_id: AgentId = require_agent,
         pub branch_id: Option<AgentId> = find_agent,
@@ -21,7 +21,7 @@ message_type! {
     }
 }
 
-impl MessageType for Learning {
+impl MessageType for LearningMessage {
     fn audience(&self) -> Audience {
         self.branch_id.as_ref().map_or(Audience::Supervisor, Audience::only)
     }

@@ -7,18 +7,18 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.question`: an agent wants to know something.
-    pub struct Question = "agent.question", Agent {
+    pub struct QuestionMessage = "agent.question", Agent {
         pub question: String = require_filled,
     }
 }
 
-impl Question {
+impl QuestionMessage {
     pub fn new(agent_id: AgentId, question: impl Into<String>) -> Self {
         Self { agent_id, question: question.into(), extra: Extra::default() }
     }
 }
 
-impl MessageType for Question {
+impl MessageType for QuestionMessage {
     fn audience(&self) -> Audience {
         Audience::Supervisor
     }

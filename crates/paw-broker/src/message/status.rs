@@ -10,7 +10,7 @@ use super::{Audience, Extra, MessageType, count};
 
 message_type! {
     /// `agent.status`: what an agent is doing.
-    pub struct Status = "agent.status", Agent {
+    pub struct StatusMessage = "agent.status", Agent {
         pub status: String = require_text,
         /// Nothing when the message says nothing about files, which is not the same as "no files".
         pub modified_files: Option<Vec<String>> = find_texts,
@@ -21,7 +21,7 @@ message_type! {
     }
 }
 
-impl Status {
+impl StatusMessage {
     pub fn new(agent_id: AgentId, status: impl Into<String>) -> Self {
         Self {
             agent_id,
@@ -41,13 +41,13 @@ impl Status {
     }
 }
 
-impl MessageType for Status {
+impl MessageType for StatusMessage {
     fn label(&self) -> &str {
         &self.status
     }
 
     fn audience(&self) -> Audience {
-        Audience::Nobody
+        Audience::None
     }
 
     fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {

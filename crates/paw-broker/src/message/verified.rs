@@ -9,7 +9,7 @@ use super::{Audience, Extra, MessageType, short_commit};
 
 message_type! {
     /// `agent.verified`: the work of `agent_id` was checked.
-    pub struct Verified = "agent.verified", Agent {
+    pub struct VerifiedMessage = "agent.verified", Agent {
         pub verified_by: AgentId = require_agent,
         pub message: Option<String> = find_text,
         /// The commit that was checked.
@@ -17,13 +17,13 @@ message_type! {
     }
 }
 
-impl Verified {
+impl VerifiedMessage {
     pub fn new(agent_id: AgentId, verified_by: AgentId) -> Self {
         Self { agent_id, verified_by, message: None, commit: None, extra: Extra::default() }
     }
 }
 
-impl MessageType for Verified {
+impl MessageType for VerifiedMessage {
     const PRIVILEGED: bool = true;
 
     fn sender(&self) -> Option<&AgentId> {

@@ -9,18 +9,18 @@ use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `supervisor.verify-now`: a commit waits to be checked.
-    pub struct VerifyNow = "supervisor.verify-now", Flat about branch_id {
+    pub struct VerifyNowMessage = "supervisor.verify-now", Flat about branch_id {
         pub branch_id: AgentId = require_agent,
     }
 }
 
-impl VerifyNow {
+impl VerifyNowMessage {
     pub fn new(branch_id: AgentId) -> Self {
         Self { branch_id, extra: Extra::default() }
     }
 }
 
-impl MessageType for VerifyNow {
+impl MessageType for VerifyNowMessage {
     const PRIVILEGED: bool = true;
 
     fn sender(&self) -> Option<&AgentId> {

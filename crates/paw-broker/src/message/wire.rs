@@ -22,7 +22,7 @@ pub(super) enum Layout {
 }
 
 /// The fields of a type on the wire.
-pub(super) trait Wire: Sized {
+pub(super) trait WireFormat: Sized {
     const TYPE: &'static str;
     const LAYOUT: Layout;
 
@@ -77,7 +77,7 @@ macro_rules! message_type {
     (@wire $name:ident, $type:literal, $layout:ident, $subject:ident, $envelope:ident,
         { $($outside:tt)* } $($field:ident: $take:ident,)+
     ) => {
-        impl $crate::message::wire::Wire for $name {
+        impl $crate::message::wire::WireFormat for $name {
             const TYPE: &'static str = $type;
             const LAYOUT: $crate::message::wire::Layout = $crate::message::wire::Layout::$layout;
 
@@ -93,7 +93,7 @@ macro_rules! message_type {
             }
 
             fn write<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-                use $crate::message::wire::Entry as _;
+                use $crate::message::wire::WriteField as _;
                 $(self.$field.write(map, stringify!($field))?;)+
                 Ok(())
             }
@@ -116,11 +116,11 @@ macro_rules! message_type {
 pub(super) use message_type;
 
 /// A field as it is written. A list that was absent is `[]`; only what is optional is left out.
-pub(super) trait Entry {
+pub(super) trait WriteField {
     fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error>;
 }
 
-impl<T: Serialize> Entry for Option<T> {
+impl<T: Serialize> WriteField for Option<T> {
     fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error> {
         self.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
     }
@@ -128,7 +128,7 @@ impl<T: Serialize> Entry for Option<T> {
 
 macro_rules! always_written {
     ($($kind:ty),+) => {$(
-        impl Entry for $kind {
+        impl WriteField for $kind {
             fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error> {
                 map.serialize_entry(name, self)
             }
@@ -185,7 +185,7 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// Reads a message of a known type.
-pub(super) fn read<T: Wire>(mut envelope: Fields) -> Result<T, MessageError> {
+pub(super) fn read<T: WireFormat>(mut envelope: Fields) -> Result<T, MessageError> {
     if T::LAYOUT == Layout::Flat {
         let mut message = T::take(&mut Fields::new(Map::new(), ""), &mut envelope)?;
         message.extra_mut().envelope = envelope.rest();
@@ -207,7 +207,7 @@ pub(super) fn read<T: Wire>(mut envelope: Fields) -> Result<T, MessageError> {
 }
 
 /// Writes known fields in their usual order, unknown ones after them.
-pub(super) fn write<T: Wire, S: Serializer>(message: &T, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn write<T: WireFormat, S: Serializer>(message: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("type", T::TYPE)?;
     match T::LAYOUT {
@@ -224,7 +224,7 @@ pub(super) fn write<T: Wire, S: Serializer>(message: &T, serializer: S) -> Resul
 
 struct Payload<'a, T>(&'a T);
 
-impl<T: Wire> Serialize for Payload<'_, T> {
+impl<T: WireFormat> Serialize for Payload<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.0.write(&mut map)?;

@@ -9,8 +9,8 @@ const MOST_PATHS: usize = 2_000;
 
 /// Times are those of the watcher's own stopwatch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Pending {
-    what: What,
+pub(super) struct PendingChanges {
+    what: ChangeSet,
     when: Option<Span>,
 }
 
@@ -22,7 +22,7 @@ struct Span {
 
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct What {
+pub(super) struct ChangeSet {
     pub(super) paths: BTreeSet<PathBuf>,
     /// HEAD or a ref may have moved.
     pub(super) head: bool,
@@ -31,7 +31,7 @@ pub(super) struct What {
     walk: bool,
 }
 
-impl Pending {
+impl PendingChanges {
     pub(super) fn path(&mut self, path: PathBuf, now: Duration) {
         if !self.what.whole {
             self.what.paths.insert(path);
@@ -73,7 +73,7 @@ impl Pending {
         self.what.walk
     }
 
-    pub(super) fn take(&mut self) -> What {
+    pub(super) fn take(&mut self) -> ChangeSet {
         std::mem::take(self).what
     }
 }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_worktree_is_looked_at_when_it_is_quiet_but_not_later_than_the_limit() {
-        let mut pending = Pending::default();
+        let mut pending = PendingChanges::default();
         assert_eq!(pending.due(ms(30), ms(100)), None);
         pending.path("a".into(), ms(0));
         assert_eq!(pending.due(ms(30), ms(100)), Some(ms(30)));
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_paths_becomes_one_look_at_everything() {
-        let mut pending = Pending::default();
+        let mut pending = PendingChanges::default();
         for number in 0..=MOST_PATHS {
             pending.path(number.to_string().into(), ms(0));
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use paw_core::AgentId;
-use paw_host::git::Taken;
+use paw_host::git::WorktreeSnapshot;
 
-use crate::message::{Message, Status};
+use crate::message::{Message, StatusMessage};
 
 /// A status names at most this many files, and then how many there are.
 const MOST_FILES: usize = 5_000;
@@ -15,7 +15,7 @@ const GONE: &str = "gone";
 
 /// What was last said about a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct LastStatus {
     pub(super) changed: Vec<PathBuf>,
     pub(super) clean: bool,
     tree: String,
@@ -23,8 +23,8 @@ pub(super) struct Said {
     at: Duration,
 }
 
-impl Said {
-    pub(super) fn about(taken: &Taken, at: Duration) -> Self {
+impl LastStatus {
+    pub(super) fn about(taken: &WorktreeSnapshot, at: Duration) -> Self {
         let (changed, clean) = (taken.changed.clone(), taken.clean);
         Self { changed, clean, tree: taken.tree.clone(), head: taken.head.clone(), at }
     }
@@ -32,7 +32,12 @@ impl Said {
 
 /// A clean worktree has nothing to say at first. After that a change of the list is said at once; further edits of
 /// the same files are said when there was a commit in between, or after `republish_after`, unless that is zero.
-pub(super) fn is_news(last: Option<&Said>, taken: &Taken, now: Duration, republish_after: Duration) -> bool {
+pub(super) fn is_news(
+    last: Option<&LastStatus>,
+    taken: &WorktreeSnapshot,
+    now: Duration,
+    republish_after: Duration,
+) -> bool {
     let Some(last) = last else { return !taken.changed.is_empty() };
     if last.changed != taken.changed {
         return true;
@@ -50,7 +55,7 @@ pub(super) fn status(
     note: Option<&str>,
 ) -> Message {
     let word = if clean && !changed.is_empty() { "committed" } else { "working" };
-    let mut status = Status::new(agent.clone(), word);
+    let mut status = StatusMessage::new(agent.clone(), word);
     // JSON is UTF-8. A name that is not shows with replacement characters.
     let files = changed.iter().take(MOST_FILES).map(|path| path.to_string_lossy().into_owned()).collect();
     status.modified_files = Some(files);
@@ -64,8 +69,8 @@ pub(super) fn status(
 }
 
 /// The last status of an agent that works here no longer: its worktree was removed, or it was taken out of the session.
-pub fn gone(agent: &AgentId) -> Message {
-    let mut status = Status::new(agent.clone(), GONE);
+pub fn gone_message(agent: &AgentId) -> Message {
+    let mut status = StatusMessage::new(agent.clone(), GONE);
     status.modified_files = Some(Vec::new());
     status.message = Some("no longer works here".to_owned());
     status.extra.payload.insert("source".into(), super::SOURCE.into());
@@ -73,7 +78,7 @@ pub fn gone(agent: &AgentId) -> Message {
 }
 
 /// Whether a message is that last one.
-pub fn is_gone(message: &Message) -> bool {
+pub fn is_gone_message(message: &Message) -> bool {
     let Message::Status(status) = message else { return false };
     status.status == GONE && status.extra.payload.get("source").is_some_and(|source| source == super::SOURCE)
 }
@@ -84,8 +89,8 @@ mod tests {
 
     const TTL: Duration = Duration::from_mins(1);
 
-    fn taken(files: &[&str], tree: &str, head: &str) -> Taken {
-        Taken {
+    fn taken(files: &[&str], tree: &str, head: &str) -> WorktreeSnapshot {
+        WorktreeSnapshot {
             commit: "c".into(),
             tree: tree.into(),
             head: Some(head.into()),
@@ -102,13 +107,13 @@ mod tests {
     fn a_clean_worktree_is_silent_at_first_and_says_when_it_becomes_clean_again() {
         assert!(!is_news(None, &taken(&[], "t", "h"), after(0), TTL));
         assert!(is_news(None, &taken(&["a"], "t", "h"), after(0), TTL));
-        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
         assert!(is_news(Some(&said), &taken(&[], "u", "h"), after(1), TTL));
     }
 
     #[test]
     fn the_same_files_are_said_again_only_after_a_while() {
-        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
         assert!(!is_news(Some(&said), &taken(&["a"], "u", "h"), after(59), TTL));
         assert!(is_news(Some(&said), &taken(&["a"], "u", "h"), after(60), TTL));
         assert!(!is_news(Some(&said), &taken(&["a"], "t", "h"), after(600), TTL), "nothing was edited");
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_goes_on_after_its_commit_is_working_again_at_once() {
-        let said = Said::about(&taken(&["a"], "t", "h"), after(0));
+        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
         assert!(!is_news(Some(&said), &taken(&["a"], "t", "h2"), after(1), TTL), "a commit is no edit");
         assert!(is_news(Some(&said), &taken(&["a"], "u", "h2"), after(2), TTL));
     }

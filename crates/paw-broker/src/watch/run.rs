@@ -11,37 +11,37 @@ use notify::EventKind;
 use notify::event::{ModifyKind, RenameMode};
 use paw_core::AgentId;
 use paw_host::clock::Stopwatch;
-use paw_host::git::{Scratch, ScratchError};
+use paw_host::git::{ScratchError, ScratchRepo};
 
-use super::places::{Places, Role, Unwatched};
-use super::rules::Rules;
-use super::tree::Tree;
+use super::directories::{DirRole, WatchFailure, WatchedDirs};
+use super::ignore_rules::IgnoreRules;
 use super::walk::{is_repository, walk};
-use super::{Input, Report, Settings, Target};
+use super::worktree::WatchedWorktree;
+use super::{WatchInput, WatchReport, WatchSettings, WatchTarget};
 
-pub(super) struct Watching {
-    settings: Settings,
-    scratch: Arc<Scratch>,
-    places: Places,
-    trees: BTreeMap<AgentId, Tree>,
+pub(super) struct WatchLoop {
+    settings: WatchSettings,
+    scratch: Arc<ScratchRepo>,
+    places: WatchedDirs,
+    trees: BTreeMap<AgentId, WatchedWorktree>,
     clock: Stopwatch,
-    sink: Box<dyn FnMut(Report) + Send>,
+    sink: Box<dyn FnMut(WatchReport) + Send>,
 }
 
-impl Watching {
+impl WatchLoop {
     pub(super) fn new(
-        mut settings: Settings,
-        inputs: Sender<Input>,
-        sink: Box<dyn FnMut(Report) + Send>,
+        mut settings: WatchSettings,
+        inputs: Sender<WatchInput>,
+        sink: Box<dyn FnMut(WatchReport) + Send>,
     ) -> Result<Self, ScratchError> {
         // Events name real paths.
         if let Ok(real) = settings.common_dir.canonicalize() {
             settings.common_dir = real;
         }
-        let scratch = Arc::new(Scratch::open(&settings.common_dir, &settings.scratch_dir)?);
-        let system = notify::recommended_watcher(move |event| drop(inputs.send(Input::Event(event))));
+        let scratch = Arc::new(ScratchRepo::open(&settings.common_dir, &settings.scratch_dir)?);
+        let system = notify::recommended_watcher(move |event| drop(inputs.send(WatchInput::Event(event))));
         Ok(Self {
-            places: Places::new(system, settings.most_watches),
+            places: WatchedDirs::new(system, settings.most_watches),
             scratch,
             settings,
             trees: BTreeMap::new(),
@@ -50,7 +50,7 @@ impl Watching {
         })
     }
 
-    pub(super) fn run(&mut self, inbox: &Receiver<Input>, stopped: &AtomicBool) {
+    pub(super) fn run(&mut self, inbox: &Receiver<WatchInput>, stopped: &AtomicBool) {
         self.watch_shared();
         while !stopped.load(Ordering::Relaxed) {
             let due = self.next_due();
@@ -65,20 +65,20 @@ impl Watching {
                 Some(due) => inbox.recv_timeout(due.saturating_sub(self.clock.elapsed())),
             };
             match input {
-                Ok(Input::Event(Ok(event))) => self.on_event(&event),
+                Ok(WatchInput::Event(Ok(event))) => self.on_event(&event),
                 // An error about one path is followed by events about its parent.
-                Ok(Input::Event(Err(error))) => tracing::debug!("file system watcher: {error}"),
-                Ok(Input::Add(target)) => self.add(target),
-                Ok(Input::Remove(agent)) => self.remove(&agent),
+                Ok(WatchInput::Event(Err(error))) => tracing::debug!("file system watcher: {error}"),
+                Ok(WatchInput::Add(target)) => self.add(target),
+                Ok(WatchInput::Remove(agent)) => self.remove(&agent),
                 // The flag says it; this is only to be woken up.
-                Ok(Input::Stop) => {}
+                Ok(WatchInput::Stop) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => self.look_at_the_due_one(),
             }
         }
     }
 
-    fn due(&self, tree: &Tree) -> Option<Duration> {
+    fn due(&self, tree: &WatchedWorktree) -> Option<Duration> {
         let settled = tree.pending.due(self.settings.settle, self.settings.settle_at_most);
         settled.into_iter().chain(tree.look_at).min()
     }
@@ -94,9 +94,9 @@ impl Watching {
         let Some(agent) = due.min().filter(|(due, _)| *due <= now).map(|(_, agent)| agent.clone()) else {
             return;
         };
-        if self.trees.get(&agent).is_some_and(Tree::is_gone) {
+        if self.trees.get(&agent).is_some_and(WatchedWorktree::is_gone) {
             self.remove(&agent);
-            (self.sink)(Report::Gone(agent));
+            (self.sink)(WatchReport::Gone(agent));
             return;
         }
         if self.trees.get(&agent).is_some_and(|tree| tree.pending.wants_walk()) {
@@ -112,7 +112,7 @@ impl Watching {
             Ok(work) => {
                 tree.told = None;
                 if let Some(work) = work {
-                    (self.sink)(Report::Work(work));
+                    (self.sink)(WatchReport::Work(work));
                 }
             }
             Err(error) => self.failed(&agent, &error.to_string(), now),
@@ -129,14 +129,14 @@ impl Watching {
         let text = format!("cannot see what {agent} changed: {error}");
         if tree.told.as_ref() != Some(&text) {
             tree.told = Some(text.clone());
-            (self.sink)(Report::Notice { agent: Some(agent.clone()), text });
+            (self.sink)(WatchReport::Notice { agent: Some(agent.clone()), text });
         }
     }
 
     /// Our copies have grown: throws them away and looks at everything once.
     fn start_over(&mut self) {
         let now = self.clock.elapsed();
-        match Scratch::open(&self.settings.common_dir, &self.settings.scratch_dir) {
+        match ScratchRepo::open(&self.settings.common_dir, &self.settings.scratch_dir) {
             Ok(scratch) => self.scratch = Arc::new(scratch),
             Err(error) => return tracing::warn!("cannot make room for snapshots: {error}"),
         }
@@ -148,7 +148,7 @@ impl Watching {
         }
     }
 
-    fn add(&mut self, target: Target) {
+    fn add(&mut self, target: WatchTarget) {
         let agent = target.agent.clone();
         let known = self.trees.get_mut(&agent);
         if let Some(tree) = known.filter(|tree| tree.target.worktree == target.worktree) {
@@ -156,7 +156,7 @@ impl Watching {
             return;
         }
         self.remove(&agent);
-        match Tree::open(target, &self.scratch, &self.settings) {
+        match WatchedWorktree::open(target, &self.scratch, &self.settings) {
             Ok(tree) => {
                 self.trees.insert(agent.clone(), tree);
                 self.watch_admin(&agent);
@@ -167,36 +167,37 @@ impl Watching {
             }
             Err(error) => {
                 let text = format!("cannot watch the worktree of {agent}: {error}");
-                (self.sink)(Report::Notice { agent: Some(agent), text });
+                (self.sink)(WatchReport::Notice { agent: Some(agent), text });
             }
         }
     }
 
     fn watch_admin(&mut self, agent: &AgentId) {
-        let Some(admin) = self.trees.get(agent).map(Tree::admin_dir) else { return };
+        let Some(admin) = self.trees.get(agent).map(WatchedWorktree::admin_dir) else { return };
         for dir in [admin.join("logs"), admin] {
             // A repository may keep no logs.
-            let _ = self.places.watch(&dir, Role::Admin(agent.clone()));
+            let _ = self.places.watch(&dir, DirRole::Admin(agent.clone()));
         }
     }
 
     fn remove(&mut self, agent: &AgentId) {
         self.trees.remove(agent);
-        self.places.unwatch_where(|role| matches!(role, Role::Files(of) | Role::Admin(of) if of == agent));
+        self.places
+            .unwatch_where(|role| matches!(role, DirRole::Files(of) | DirRole::Admin(of) if of == agent));
     }
 
     /// Reads the rules and the directories again, watching what is kept and nothing else.
     fn rewalk(&mut self, agent: &AgentId) {
         let Some(tree) = self.trees.get_mut(agent) else { return };
         let root = tree.root.clone();
-        match Rules::load(&root, &self.settings.common_dir, &self.settings.excluded) {
+        match IgnoreRules::load(&root, &self.settings.common_dir, &self.settings.excluded) {
             Ok(rules) => tree.rules = rules,
             Err(error) => return self.failed(agent, &error.to_string(), self.clock.elapsed()),
         }
         if tree.polled.is_some() {
             return;
         }
-        let role = Role::Files(agent.clone());
+        let role = DirRole::Files(agent.clone());
         let before = self.places.with_role(&role);
         let mut kept = BTreeSet::new();
         self.visit(agent, Path::new(""), &mut kept);
@@ -212,7 +213,7 @@ impl Watching {
         let mut enter = |dir: &Path| {
             // Not even a trailing slash may tell this path from the one in an event.
             let path = if dir == Path::new("") { root.clone() } else { root.join(dir) };
-            let role = Role::Files(agent.clone());
+            let role = DirRole::Files(agent.clone());
             match self.places.watch(&path, role.clone()) {
                 // Looked at only now: a repository that appears later is seen by the watch.
                 Ok(()) if is_repository(&root, dir) => {
@@ -220,8 +221,8 @@ impl Watching {
                     return Ok(false);
                 }
                 Ok(()) => drop(kept.insert(path)),
-                Err(Unwatched::Gone) => {}
-                Err(Unwatched::NoneLeft(reason)) => return Err(reason),
+                Err(WatchFailure::Gone) => {}
+                Err(WatchFailure::NoneLeft(reason)) => return Err(reason),
             }
             Ok(true)
         };
@@ -238,23 +239,23 @@ impl Watching {
 
     /// Gives up watching one worktree, and its watches to the others.
     fn poll(&mut self, agent: &AgentId, reason: &str) {
-        self.places.unwatch_where(|role| matches!(role, Role::Files(of) if of == agent));
+        self.places.unwatch_where(|role| matches!(role, DirRole::Files(of) if of == agent));
         let every = self.settings.poll_every.as_secs().max(1);
         let text = format!("looked at every {every} s instead of watched: {reason}");
         let Some(tree) = self.trees.get_mut(agent) else { return };
         tree.polled = Some(text.clone());
         tree.look_at = Some(self.clock.elapsed());
         let status = tree.last_status();
-        (self.sink)(Report::Notice { agent: Some(agent.clone()), text: format!("{agent} is {text}") });
-        (self.sink)(Report::Said(status));
+        (self.sink)(WatchReport::Notice { agent: Some(agent.clone()), text: format!("{agent} is {text}") });
+        (self.sink)(WatchReport::Status(status));
     }
 
     fn watch_shared(&mut self) {
         let common = self.settings.common_dir.clone();
         for dir in [common.clone(), common.join("info")] {
-            let _ = self.places.watch(&dir, Role::Common);
+            let _ = self.places.watch(&dir, DirRole::Common);
         }
-        let _ = self.places.watch(&common.join("reftable"), Role::Refs);
+        let _ = self.places.watch(&common.join("reftable"), DirRole::Refs);
         self.places.watch_refs(&common.join("refs/heads"));
         self.places.watch_refs(&common.join("refs/remotes/origin"));
     }
@@ -292,10 +293,10 @@ impl Watching {
             let Some(parent) = path.parent() else { continue };
             for role in self.places.roles(parent) {
                 match role {
-                    Role::Files(agent) => self.on_file(&agent, path, now),
-                    Role::Admin(agent) => self.on_admin(&agent, path, now),
-                    Role::Common => self.on_common(path, now),
-                    Role::Refs => self.on_ref(path, now),
+                    DirRole::Files(agent) => self.on_file(&agent, path, now),
+                    DirRole::Admin(agent) => self.on_admin(&agent, path, now),
+                    DirRole::Common => self.on_common(path, now),
+                    DirRole::Refs => self.on_ref(path, now),
                 }
             }
         }
@@ -306,7 +307,7 @@ impl Watching {
         for path in self.places.below(dir) {
             for role in self.places.roles(&path) {
                 self.places.unwatch(&path, &role);
-                if let Role::Files(agent) | Role::Admin(agent) = role
+                if let DirRole::Files(agent) | DirRole::Admin(agent) = role
                     && let Some(tree) = self.trees.get_mut(&agent)
                 {
                     tree.pending.whole(now);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::rules::Rules;
+use super::ignore_rules::IgnoreRules;
 
 /// Visits `start` and what is below it, leaving out what is ignored. `enter` is called before a directory is read, so
 /// that what appears while we read is seen by the watch; it may pass over a directory, or stop the walk.
@@ -11,7 +11,7 @@ use super::rules::Rules;
 pub(super) fn walk<E>(
     root: &Path,
     start: &Path,
-    rules: &mut Rules,
+    rules: &mut IgnoreRules,
     enter: &mut impl FnMut(&Path) -> Result<bool, E>,
 ) -> Result<Vec<PathBuf>, E> {
     let mut files = Vec::new();

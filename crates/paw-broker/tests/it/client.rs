@@ -5,26 +5,27 @@ use std::path::Path;
 use std::time::Duration;
 
 use paw_broker::SessionId;
-use paw_broker::client::{Client, ClientError, Heard, Way, Who};
+use paw_broker::client::{BrokerClient, ClientError, ClientIdentity, ListenEvent, SendRoute};
 use paw_broker::identity::Token;
-use paw_broker::message::{Artifact, Message, Question, Status, Verified};
+use paw_broker::message::{ArtifactMessage, Message, QuestionMessage, StatusMessage, VerifiedMessage};
 use paw_core::Diagnostic as _;
 use paw_core::config::BrokerConfig;
 use paw_host::clock;
 
 use crate::server::{SESSION, Server, id};
 
-fn client(dir: &Path, agent: &str, token: &Token) -> Client {
-    let who = Who { agent: Some(agent.to_owned()), token: Some(token.reveal().to_owned()), url: None };
-    Client::new(&dir.join(".git"), BrokerConfig::default(), who, None).unwrap()
+fn client(dir: &Path, agent: &str, token: &Token) -> BrokerClient {
+    let who =
+        ClientIdentity { agent: Some(agent.to_owned()), token: Some(token.reveal().to_owned()), url: None };
+    BrokerClient::new(&dir.join(".git"), BrokerConfig::default(), who, None).unwrap()
 }
 
-fn operator(dir: &Path) -> Client {
-    Client::new(&dir.join(".git"), BrokerConfig::default(), Who::default(), None).unwrap()
+fn operator(dir: &Path) -> BrokerClient {
+    BrokerClient::new(&dir.join(".git"), BrokerConfig::default(), ClientIdentity::default(), None).unwrap()
 }
 
 fn artifact(agent: &str, text: &str) -> Message {
-    Artifact::new(id(agent), text).into()
+    ArtifactMessage::new(id(agent), text).into()
 }
 
 #[test]
@@ -33,11 +34,11 @@ fn a_message_goes_over_the_broker_when_one_runs_and_to_the_log_when_none_does() 
     let (token, other) = (server.token("feat-a"), server.token("feat-b"));
     let dir = server.dir;
     let a = client(dir.path(), "feat/a", &token);
-    let said = a.say(&artifact("feat-a", "one"), clock::now()).unwrap();
-    assert_eq!((said.seq, said.way), (1, Way::Broker));
+    let said = a.publish(&artifact("feat-a", "one"), clock::now()).unwrap();
+    assert_eq!((said.seq, said.route), (1, SendRoute::Broker));
     server.broker.shutdown();
-    let said = a.say(&artifact("feat-a", "two"), clock::now()).unwrap();
-    assert_eq!((said.seq, said.way), (2, Way::Log));
+    let said = a.publish(&artifact("feat-a", "two"), clock::now()).unwrap();
+    assert_eq!((said.seq, said.route), (2, SendRoute::Log));
     let b = client(dir.path(), "feat-b", &other);
     let inbox = b.inbox(0, Duration::ZERO).unwrap();
     let labels = |inbox: &paw_broker::client::Inbox| {
@@ -51,7 +52,7 @@ fn a_message_goes_over_the_broker_when_one_runs_and_to_the_log_when_none_does() 
         Server { broker: paw_broker::Broker::start(crate::server::settings(dir.path())).unwrap(), dir };
     let again = b.inbox(0, Duration::ZERO).unwrap();
     assert_eq!(again, inbox);
-    assert_eq!(a.say(&artifact("feat-a", "three"), clock::now()).unwrap().seq, 3);
+    assert_eq!(a.publish(&artifact("feat-a", "three"), clock::now()).unwrap().seq, 3);
     drop(server);
 }
 
@@ -62,21 +63,21 @@ fn the_same_rules_hold_both_ways() {
     let a = client(server.dir.path(), "a", &token);
     let stranger = client(server.dir.path(), "a", &Token::from_text("paw_no"));
     let forged = artifact("b", "x");
-    let verdict: Message = Verified::new(id("b"), id("a")).into();
-    let placeholder: Message = Question::new(id("a"), "<question>").into();
+    let verdict: Message = VerifiedMessage::new(id("b"), id("a")).into();
+    let placeholder: Message = QuestionMessage::new(id("a"), "<question>").into();
     let check = || {
-        assert!(a.say(&forged, clock::now()).is_err());
-        assert!(a.say(&verdict, clock::now()).is_err());
-        assert!(matches!(a.say(&placeholder, clock::now()), Err(ClientError::Message(_))));
-        assert!(stranger.say(&artifact("a", "x"), clock::now()).is_err());
+        assert!(a.publish(&forged, clock::now()).is_err());
+        assert!(a.publish(&verdict, clock::now()).is_err());
+        assert!(matches!(a.publish(&placeholder, clock::now()), Err(ClientError::Message(_))));
+        assert!(stranger.publish(&artifact("a", "x"), clock::now()).is_err());
         assert!(stranger.inbox(0, Duration::ZERO).is_err());
         assert_eq!(operator(server.dir.path()).inbox(0, Duration::ZERO).unwrap().last_seq, 0);
     };
     check();
     server.broker.shutdown();
     check();
-    let own: Message = Verified::new(id("a"), id("operator")).into();
-    assert_eq!(operator(server.dir.path()).say(&own, clock::now()).unwrap().way, Way::Log);
+    let own: Message = VerifiedMessage::new(id("a"), id("operator")).into();
+    assert_eq!(operator(server.dir.path()).publish(&own, clock::now()).unwrap().route, SendRoute::Log);
 }
 
 #[test]
@@ -88,8 +89,8 @@ fn an_endpoint_that_a_crash_left_behind_is_not_believed() {
     server.broker.shutdown();
     assert!(!endpoint.exists());
     std::fs::write(&endpoint, left).unwrap();
-    let said = client(server.dir.path(), "a", &token).say(&artifact("a", "x"), clock::now()).unwrap();
-    assert_eq!(said.way, Way::Log);
+    let said = client(server.dir.path(), "a", &token).publish(&artifact("a", "x"), clock::now()).unwrap();
+    assert_eq!(said.route, SendRoute::Log);
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn waiting_at_the_log_ends_with_a_message_or_in_time() {
     let (a, b) = (client(dir, "a", &token), client(dir, "b", &other));
     assert!(b.inbox(0, Duration::from_millis(50)).unwrap().messages.is_empty());
     let waiting = std::thread::spawn(move || b.inbox(0, Duration::from_secs(20)).unwrap());
-    a.say(&artifact("a", "x"), clock::now()).unwrap();
+    a.publish(&artifact("a", "x"), clock::now()).unwrap();
     assert_eq!(waiting.join().unwrap().messages.len(), 1);
 }
 
@@ -113,7 +114,7 @@ fn whoever_waits_for_as_long_as_it_takes_goes_on_waiting_when_the_broker_ends() 
     let (a, b) = (client(dir, "a", &token), client(dir, "b", &other));
     let waiting = std::thread::spawn(move || b.inbox(0, Duration::from_secs(u64::MAX)).unwrap());
     server.broker.shutdown();
-    assert_eq!(a.say(&artifact("a", "x"), clock::now()).unwrap().way, Way::Log);
+    assert_eq!(a.publish(&artifact("a", "x"), clock::now()).unwrap().route, SendRoute::Log);
     assert_eq!(waiting.join().unwrap().messages.len(), 1);
 }
 
@@ -131,11 +132,11 @@ fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
     let token = server.token("a");
     let dir = &server.dir;
     server.broker.shutdown();
-    client(dir.path(), "a", &token).say(&artifact("a", "x"), clock::now()).unwrap();
-    let named = Client::new(
+    client(dir.path(), "a", &token).publish(&artifact("a", "x"), clock::now()).unwrap();
+    let named = BrokerClient::new(
         &dir.path().join(".git"),
         BrokerConfig::default(),
-        Who::default(),
+        ClientIdentity::default(),
         Some(SessionId::new(SESSION)),
     );
     assert_eq!(named.unwrap().inbox(0, Duration::ZERO).unwrap().last_seq, 1);
@@ -149,7 +150,7 @@ fn whoever_listens_hears_states_as_well_and_goes_on_when_the_broker_ends() {
     let listening = std::thread::spawn(move || {
         let mut heard = Vec::new();
         let listened = operator.listen(0, |what| {
-            if let Heard::Said(stored) = what {
+            if let ListenEvent::Message(stored) = what {
                 heard.push((stored.seq, stored.message.type_name().to_owned()));
             }
             if heard.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -157,11 +158,11 @@ fn whoever_listens_hears_states_as_well_and_goes_on_when_the_broker_ends() {
         listened.unwrap();
         heard
     });
-    let status = || Message::from(Status::new(id("a"), "working"));
-    a.say(&status(), clock::now()).unwrap();
-    a.say(&artifact("a", "two"), clock::now()).unwrap();
+    let status = || Message::from(StatusMessage::new(id("a"), "working"));
+    a.publish(&status(), clock::now()).unwrap();
+    a.publish(&artifact("a", "two"), clock::now()).unwrap();
     server.broker.shutdown();
-    a.say(&status(), clock::now()).unwrap();
+    a.publish(&status(), clock::now()).unwrap();
     let kinds = ["agent.status", "agent.artifact", "agent.status"].map(str::to_owned);
     assert_eq!(listening.join().unwrap(), (1..).zip(kinds).collect::<Vec<_>>());
 }
@@ -188,10 +189,10 @@ fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
         .unwrap();
         seen
     });
-    a.say(&artifact("a", "one"), clock::now()).unwrap();
-    a.say(&artifact("a", "two"), clock::now()).unwrap();
+    a.publish(&artifact("a", "one"), clock::now()).unwrap();
+    a.publish(&artifact("a", "two"), clock::now()).unwrap();
     server.broker.shutdown();
-    a.say(&artifact("a", "three"), clock::now()).unwrap();
+    a.publish(&artifact("a", "three"), clock::now()).unwrap();
     assert_eq!(following.join().unwrap(), ["one", "two", "three"]);
 }
 
@@ -199,10 +200,11 @@ fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
 fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
     let server = Server::start();
     let speak = |agent: &str, token: Option<&str>| {
-        let who = Who { agent: Some(agent.to_owned()), token: token.map(str::to_owned), url: None };
+        let who =
+            ClientIdentity { agent: Some(agent.to_owned()), token: token.map(str::to_owned), url: None };
         let config = BrokerConfig::default();
-        let client = Client::new(&server.dir.path().join(".git"), config, who, None).unwrap();
-        client.say(&artifact(agent, "x"), clock::now()).unwrap_err().report().to_string()
+        let client = BrokerClient::new(&server.dir.path().join(".git"), config, who, None).unwrap();
+        client.publish(&artifact(agent, "x"), clock::now()).unwrap_err().report().to_string()
     };
     let check = || {
         for (said, words) in [
@@ -213,7 +215,7 @@ fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
             assert!(!said.contains("Authorization") && !said.contains("header"), "{said}");
         }
         std::fs::write(server.dir.path().join(".git/paw/operator-token"), "paw_old").unwrap();
-        let said = operator(server.dir.path()).say(&artifact("operator", "x"), clock::now());
+        let said = operator(server.dir.path()).publish(&artifact("operator", "x"), clock::now());
         let said = said.unwrap_err().report().to_string();
         assert!(said.contains("operator-token") && said.contains("git paw pause"), "{said}");
     };
@@ -234,8 +236,8 @@ fn a_commit_that_is_written_down_without_a_broker_is_followed_by_a_nudge_where_t
         nudges.count()
     };
     let a = client(dir.path(), "a", &token);
-    a.clone().nudging(false).say(&artifact("a", "committed"), clock::now()).unwrap();
+    a.clone().with_nudge(false).publish(&artifact("a", "committed"), clock::now()).unwrap();
     assert_eq!(supervisor(), 0);
-    a.say(&artifact("a", "committed"), clock::now()).unwrap();
+    a.publish(&artifact("a", "committed"), clock::now()).unwrap();
     assert_eq!(supervisor(), 1);
 }

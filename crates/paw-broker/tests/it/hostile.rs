@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use paw_broker::client::{Client, Who};
-use paw_broker::http::{LARGEST_BODY, Limits};
+use paw_broker::client::{BrokerClient, ClientIdentity};
+use paw_broker::http::{LARGEST_BODY, ServerLimits};
 use paw_core::config::BrokerConfig;
 use paw_testkit::wait_until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -17,7 +17,7 @@ fn status(agent: &str) -> Value {
     json!({"type": "agent.status", "agent_id": agent, "payload": {"status": "working"}})
 }
 
-fn raw(server: &Server, text: &str) -> crate::server::Answer {
+fn raw(server: &Server, text: &str) -> crate::server::AnswerMessage {
     let mut http = server.connect();
     http.send(text.as_bytes()).unwrap();
     http.answer().unwrap()
@@ -137,8 +137,8 @@ fn a_message_that_is_nested_too_deep_is_refused_and_one_that_is_not_can_be_read_
         let answer = a.post("/publish", "application/json", nested(levels).as_bytes());
         assert_eq!(answer.status, status, "{levels}: {answer:?}");
     }
-    let who = Who { agent: Some("b".to_owned()), token: Some(b.reveal().to_owned()), url: None };
-    let b = Client::new(&server.dir.path().join(".git"), BrokerConfig::default(), who, None).unwrap();
+    let who = ClientIdentity { agent: Some("b".to_owned()), token: Some(b.reveal().to_owned()), url: None };
+    let b = BrokerClient::new(&server.dir.path().join(".git"), BrokerConfig::default(), who, None).unwrap();
     assert_eq!(b.inbox(0, Duration::ZERO).unwrap().messages.len(), 1);
 }
 
@@ -242,7 +242,7 @@ fn raise_open_files() -> usize {
 
 #[test]
 fn ten_thousand_open_connections_do_not_keep_others_out() {
-    let server = Server::with_limits(Limits { connections: 200, ..Limits::default() });
+    let server = Server::with_limits(ServerLimits { connections: 200, ..ServerLimits::default() });
     let mut a = server.agent("a");
     assert_eq!(a.publish(&status("a")).status, 202);
     let wanted = raise_open_files();
@@ -254,7 +254,7 @@ fn ten_thousand_open_connections_do_not_keep_others_out() {
 
 #[test]
 fn connections_beyond_the_limit_come_and_go_without_end() {
-    let limits = Limits { connections: 64, ..Limits::default() };
+    let limits = ServerLimits { connections: 64, ..ServerLimits::default() };
     let server = Server::with_limits(limits);
     let mut kept = std::collections::VecDeque::new();
     for number in 0..10_000 {
@@ -270,7 +270,7 @@ fn connections_beyond_the_limit_come_and_go_without_end() {
 
 #[test]
 fn when_every_connection_is_at_work_a_new_one_is_told_so() {
-    let limits = Limits { connections: 3, ..Limits::default() };
+    let limits = ServerLimits { connections: 3, ..ServerLimits::default() };
     let server = Server::with_limits(limits);
     let token = server.token("a");
     wait_until("all are at work", || {
@@ -289,7 +289,8 @@ fn when_every_connection_is_at_work_a_new_one_is_told_so() {
 
 #[test]
 fn a_head_that_never_ends_is_dropped() {
-    let server = Server::with_limits(Limits { head: Duration::from_millis(300), ..Limits::default() });
+    let server =
+        Server::with_limits(ServerLimits { head: Duration::from_millis(300), ..ServerLimits::default() });
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.write_all(b"GET /status HTTP/1.1\r\nHost: 127").unwrap();
@@ -301,13 +302,13 @@ fn a_head_that_never_ends_is_dropped() {
 
 #[test]
 fn other_machines_are_let_in_only_with_tokens() {
-    use paw_broker::broker::StartError;
+    use paw_broker::broker::BrokerStartError;
     use paw_core::config::BrokerAuth;
     let dir = tempfile::tempdir().unwrap();
     let mut settings = crate::server::settings(dir.path());
     settings.config.bind = "0.0.0.0".to_owned();
     settings.config.auth = BrokerAuth::None;
-    assert!(matches!(paw_broker::Broker::start(settings.clone()), Err(StartError::Exposed(_))));
+    assert!(matches!(paw_broker::Broker::start(settings.clone()), Err(BrokerStartError::Exposed(_))));
     settings.config.bind = "example.org".to_owned();
-    assert!(matches!(paw_broker::Broker::start(settings), Err(StartError::NotAnAddress(_))));
+    assert!(matches!(paw_broker::Broker::start(settings), Err(BrokerStartError::NotAnAddress(_))));
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use paw_broker::learnings::run::run;
-use paw_broker::learnings::{Flush, Learnings, Settings, file};
+use paw_broker::learnings::{Learnings, LearningsFlush, LearningsSettings, file};
 use paw_broker::log::{self, PageLimit};
-use paw_broker::{Bus, Message, SessionId, Stored};
+use paw_broker::{Bus, Message, SessionId, StoredMessage};
 use paw_core::config::LearningsConfig;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,14 +18,14 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_790_000_000 + second).unwrap()
 }
 
-fn settings() -> Settings {
-    Settings::of(&LearningsConfig::default())
+fn settings() -> LearningsSettings {
+    LearningsSettings::of(&LearningsConfig::default())
 }
 
 /// A session's log, and learnings that are told it.
 struct Session {
     id: SessionId,
-    log: Vec<Arc<Stored>>,
+    log: Vec<Arc<StoredMessage>>,
     learnings: Learnings,
 }
 
@@ -46,7 +46,7 @@ impl Session {
     }
 
     fn hear(&mut self, second: i64, message: Message) {
-        let stored = Arc::new(Stored {
+        let stored = Arc::new(StoredMessage {
             seq: self.log.len() as u64 + 1,
             session: self.id.clone(),
             at: at(second),
@@ -113,7 +113,7 @@ impl Session {
         self.keep(second, flush, repository)
     }
 
-    fn keep(&mut self, second: i64, flush: Flush, repository: &Path) -> (bool, Vec<String>) {
+    fn keep(&mut self, second: i64, flush: LearningsFlush, repository: &Path) -> (bool, Vec<String>) {
         let written = file::update(repository, &self.id, &flush.entries, at(second)).unwrap();
         let titles = flush.publish.iter().map(|message| match message {
             Message::Learning(learning) => learning.title.clone(),
@@ -429,7 +429,7 @@ fn messages_of_other_sessions_teach_nothing() {
     for stored in &other.log {
         learnings.on_message(stored);
     }
-    assert_eq!(learnings.on_end(at(1_000)), Flush::default());
+    assert_eq!(learnings.on_end(at(1_000)), LearningsFlush::default());
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn sentences_alone_teach_nothing() {
         "a",
         json!({"status": "auto_approved", "message": "auto_approved: matched x"}),
     );
-    assert_eq!(session.learnings.on_end(at(100)), Flush::default());
+    assert_eq!(session.learnings.on_end(at(100)), LearningsFlush::default());
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn force_off_keeps_learnings_in_the_file() {
         ..LearningsConfig::default()
     };
     let mut session = Session::new("s");
-    session.learnings = Learnings::new(SessionId::new("s"), Settings::of(&config), at(0));
+    session.learnings = Learnings::new(SessionId::new("s"), LearningsSettings::of(&config), at(0));
     eventful(&mut session);
     let flush = session.learnings.on_tick(at(200));
     assert!(!flush.entries.is_empty() && flush.publish.is_empty());

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use paw_broker::log::{self, Draft, PageLimit};
-use paw_broker::message::{Artifact, Message, Status};
+use paw_broker::log::{self, MessageDraft, PageLimit};
+use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
 use paw_broker::{Bus, SessionId};
 use paw_host::clock;
 use paw_testkit::wait_until;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::server::{SESSION, Server, id};
 
 fn artifact(agent: &str, text: &str) -> Message {
-    Artifact::new(id(agent), text).into()
+    ArtifactMessage::new(id(agent), text).into()
 }
 
-fn drafts(agent: &str, count: usize) -> Vec<Draft> {
-    (0..count).map(|number| Draft::new(artifact(agent, &number.to_string()), clock::now())).collect()
+fn drafts(agent: &str, count: usize) -> Vec<MessageDraft> {
+    (0..count).map(|number| MessageDraft::new(artifact(agent, &number.to_string()), clock::now())).collect()
 }
 
 fn intent(agent: &str) -> Value {
@@ -126,8 +126,11 @@ fn memory_and_log_give_the_same_inbox() {
     let bus = Bus::open(Arc::clone(&log), session.clone(), true).unwrap();
     for number in 0..3000 {
         let agent = ["a", "b", "c"][number % 3];
-        let message =
-            if number % 5 == 0 { Status::new(id(agent), "x").into() } else { artifact(agent, "committed") };
+        let message = if number % 5 == 0 {
+            StatusMessage::new(id(agent), "x").into()
+        } else {
+            artifact(agent, "committed")
+        };
         bus.publish_blocking(message, clock::now()).unwrap();
     }
     let limit = PageLimit { messages: 50, bytes: 1 << 20 };

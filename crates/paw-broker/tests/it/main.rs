@@ -8,6 +8,7 @@
 )]
 
 mod client;
+mod conflict;
 mod crash;
 mod hooks;
 mod hostile;
@@ -15,7 +16,6 @@ mod http;
 mod learnings;
 mod log;
 mod message;
-mod radar;
 mod server;
 mod slow_tokens;
 mod stream;

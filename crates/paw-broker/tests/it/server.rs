@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use paw_broker::http::Limits;
+use paw_broker::http::ServerLimits;
 use paw_broker::identity::Token;
-use paw_broker::{Broker, SessionId, Settings};
+use paw_broker::{Broker, BrokerSettings, SessionId};
 use paw_core::AgentId;
 use paw_core::config::{BrokerAuth, BrokerConfig};
 use serde_json::Value;
@@ -19,10 +19,13 @@ pub(crate) fn id(text: &str) -> AgentId {
     AgentId::new(text).unwrap()
 }
 
-pub(crate) fn settings(dir: &Path) -> Settings {
+pub(crate) fn settings(dir: &Path) -> BrokerSettings {
     let config = BrokerConfig { port: 0, ..BrokerConfig::default() };
     let session = SessionId::new(SESSION);
-    Settings { nudge: false, ..Settings::new(dir.join(".git"), dir.to_path_buf(), session, config) }
+    BrokerSettings {
+        nudge: false,
+        ..BrokerSettings::new(dir.join(".git"), dir.to_path_buf(), session, config)
+    }
 }
 
 /// A running broker. The directory outlives it, so that it can be started again.
@@ -36,7 +39,7 @@ impl Server {
         Self::start_with(|_| {})
     }
 
-    pub(crate) fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut settings = settings(dir.path());
         change(&mut settings);
@@ -47,7 +50,7 @@ impl Server {
         Self::start_with(|settings| settings.config.auth = BrokerAuth::None)
     }
 
-    pub(crate) fn with_limits(limits: Limits) -> Self {
+    pub(crate) fn with_limits(limits: ServerLimits) -> Self {
         Self::start_with(|settings| settings.limits = limits)
     }
 
@@ -63,7 +66,7 @@ impl Server {
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        paw_broker::endpoint::address(self.broker.url()).unwrap()
+        paw_broker::endpoint::parse_address(self.broker.url()).unwrap()
     }
 
     pub(crate) fn connect(&self) -> Http {
@@ -92,13 +95,13 @@ pub(crate) struct Http {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerMessage {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl AnswerMessage {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -142,20 +145,20 @@ impl Http {
         format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{token}{more}\r\n", self.address)
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> Answer {
+    pub(crate) fn get(&mut self, path: &str) -> AnswerMessage {
         self.send(self.head("GET", path, "").as_bytes()).unwrap();
         self.answer().unwrap()
     }
 
-    pub(crate) fn publish(&mut self, body: &Value) -> Answer {
+    pub(crate) fn publish(&mut self, body: &Value) -> AnswerMessage {
         self.post("/publish", "application/json", body.to_string().as_bytes())
     }
 
-    pub(crate) fn post(&mut self, path: &str, kind: &str, body: &[u8]) -> Answer {
+    pub(crate) fn post(&mut self, path: &str, kind: &str, body: &[u8]) -> AnswerMessage {
         self.try_post(path, kind, body).unwrap()
     }
 
-    pub(crate) fn try_post(&mut self, path: &str, kind: &str, body: &[u8]) -> std::io::Result<Answer> {
+    pub(crate) fn try_post(&mut self, path: &str, kind: &str, body: &[u8]) -> std::io::Result<AnswerMessage> {
         let more = format!("Content-Type: {kind}\r\nContent-Length: {}\r\n", body.len());
         let mut bytes = self.head("POST", path, &more).into_bytes();
         bytes.extend_from_slice(body);
@@ -164,7 +167,7 @@ impl Http {
     }
 
     /// Reads one answer with a known length.
-    pub(crate) fn answer(&mut self) -> std::io::Result<Answer> {
+    pub(crate) fn answer(&mut self) -> std::io::Result<AnswerMessage> {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -179,7 +182,7 @@ impl Http {
         let length = headers.iter().find(|(key, _)| key == "content-length");
         let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
         self.stream.read_exact(&mut body)?;
-        Ok(Answer { status, headers, body })
+        Ok(AnswerMessage { status, headers, body })
     }
 
     /// The next line of a stream.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_broker::Bus;
-use paw_broker::http::{Address, App, KnownKeys, Limits, serve};
+use paw_broker::http::{ServerAddress, ServerContext, ServerLimits, TokenCache, serve};
 use paw_broker::identity::{Keyring, Token, TokenHash};
-use paw_broker::log::{self, Draft, Entry, LogError, MessageLog, Newest, PageLimit, SessionId};
+use paw_broker::log::{self, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId};
 use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
@@ -48,19 +48,19 @@ impl MessageLog for SlowTokens {
     fn current_session(&self) -> Result<Option<SessionId>, LogError> {
         Err(LogError::Closed)
     }
-    fn append(&self, _: &SessionId, _: &[Draft]) -> Result<u64, LogError> {
+    fn append(&self, _: &SessionId, _: &[MessageDraft]) -> Result<u64, LogError> {
         Err(LogError::Closed)
     }
-    fn inbox(&self, _: &SessionId, _: &AgentId, _: u64, _: PageLimit) -> Result<Vec<Entry>, LogError> {
+    fn inbox(&self, _: &SessionId, _: &AgentId, _: u64, _: PageLimit) -> Result<Vec<LogEntry>, LogError> {
         Err(LogError::Closed)
     }
-    fn history(&self, _: &SessionId, _: u64, _: PageLimit) -> Result<Vec<Entry>, LogError> {
+    fn history(&self, _: &SessionId, _: u64, _: PageLimit) -> Result<Vec<LogEntry>, LogError> {
         Err(LogError::Closed)
     }
     fn head(&self) -> Result<u64, LogError> {
         Err(LogError::Closed)
     }
-    fn newest(&self, _: &SessionId) -> Result<Vec<Newest>, LogError> {
+    fn newest(&self, _: &SessionId) -> Result<Vec<NewestSeq>, LogError> {
         Err(LogError::Closed)
     }
     fn load_snapshot(&self, _: &SessionId) -> Result<Option<(u64, String)>, LogError> {
@@ -109,18 +109,18 @@ impl Slow {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (ending, ended) = tokio::sync::watch::channel(false);
-        let app = App {
+        let app = ServerContext {
             bus: Bus::open(log, session.clone(), false).unwrap(),
-            keys: KnownKeys::load(keyring, session).unwrap(),
+            keys: TokenCache::load(keyring, session).unwrap(),
             auth: BrokerAuth::Token,
-            address: Address(address),
+            address: ServerAddress(address),
             repository: dir.path().to_path_buf(),
             watches: tokio::sync::mpsc::channel(1).0,
             ending: ended.clone(),
             started: Stopwatch::start(),
             large_bodies: tokio::sync::Semaphore::new(1),
         };
-        runtime.spawn(serve(listener, Arc::new(app), Limits::default(), ended));
+        runtime.spawn(serve(listener, Arc::new(app), ServerLimits::default(), ended));
         Self { runtime, address, tokens, agent, release, _ending: ending, _dir: dir }
     }
 }

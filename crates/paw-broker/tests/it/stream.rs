@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use paw_broker::http::Limits;
+use paw_broker::http::ServerLimits;
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
 
@@ -72,7 +72,8 @@ fn a_slow_reader_misses_nothing_and_holds_nobody_up() {
 
 #[test]
 fn a_reader_that_stops_reading_is_let_go() {
-    let server = Server::with_limits(Limits { unread: Duration::from_millis(300), ..Limits::default() });
+    let server =
+        Server::with_limits(ServerLimits { unread: Duration::from_millis(300), ..ServerLimits::default() });
     let mut a = server.agent("a");
     let mut stuck = server.agent("operator");
     open(&mut stuck, "/events?since=0", "");
@@ -89,7 +90,7 @@ fn whoever_follows_inside_misses_nothing_either() {
     let server = Server::start();
     let mut stream = server.broker.subscribe();
     let mut seen = 0;
-    let message = || paw_broker::message::Status::new(id("a"), "working").into();
+    let message = || paw_broker::message::StatusMessage::new(id("a"), "working").into();
     for _ in 0..5000 {
         server.broker.publish(message()).unwrap();
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 
 use paw_broker::Message;
-use paw_broker::watch::{Report, Settings, Target, Watcher, find_bases};
+use paw_broker::watch::{WatchReport, WatchSettings, WatchTarget, Watcher, find_bases};
 use paw_core::AgentId;
 use paw_host::git::Git;
 use paw_testkit::{Sandbox, TestRepo, wait_until};
@@ -17,11 +17,11 @@ struct Watched {
     repo: TestRepo,
     tree: PathBuf,
     watcher: Watcher,
-    reports: Receiver<Report>,
+    reports: Receiver<WatchReport>,
 }
 
-fn target(name: &str, worktree: &Path) -> Target {
-    Target {
+fn target(name: &str, worktree: &Path) -> WatchTarget {
+    WatchTarget {
         agent: AgentId::new(name).unwrap(),
         worktree: worktree.to_path_buf(),
         cli: Some("claude".into()),
@@ -30,21 +30,21 @@ fn target(name: &str, worktree: &Path) -> Target {
 
 impl Watched {
     /// A repository with an ignore file, and one worktree that is watched.
-    fn new(change: impl FnOnce(&mut Settings)) -> Self {
+    fn new(change: impl FnOnce(&mut WatchSettings)) -> Self {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
         repo.commit_file(".gitignore", "target/\n*.log\n", "ignore");
         repo.commit_file("src/lib.rs", "one\n", "a file");
         let tree = sandbox.root().join("a");
         repo.git(["worktree", "add", "--quiet", "-b", "feat/a", tree.to_str().unwrap()]);
-        let mut settings = Settings::new(repo.root.join(".git"), sandbox.root().join("scratch"));
+        let mut settings = WatchSettings::new(repo.root.join(".git"), sandbox.root().join("scratch"));
         settings.bases = find_bases(&Git::at(&repo.root)).unwrap();
         change(&mut settings);
         let (said, reports) = mpsc::channel();
         let sink = move |report| drop(said.send(report));
         let watcher = Watcher::start(settings, [target("a", &tree)], sink).unwrap();
         let this = Self { sandbox, repo, tree, watcher, reports };
-        this.wait_for("a first look", |report| matches!(report, Report::Work(_)).then_some(()));
+        this.wait_for("a first look", |report| matches!(report, WatchReport::Work(_)).then_some(()));
         this
     }
 
@@ -58,7 +58,7 @@ impl Watched {
         paw_testkit::git(&self.tree, args)
     }
 
-    fn wait_for<T>(&self, what: &str, mut wanted: impl FnMut(Report) -> Option<T>) -> T {
+    fn wait_for<T>(&self, what: &str, mut wanted: impl FnMut(WatchReport) -> Option<T>) -> T {
         wait_until(what, || wanted(self.reports.try_recv().ok()?))
     }
 
@@ -77,9 +77,9 @@ impl Watched {
     }
 }
 
-fn status_files(report: &Report) -> Option<Vec<String>> {
+fn status_files(report: &WatchReport) -> Option<Vec<String>> {
     match report {
-        Report::Work(work) => match work.status.as_ref()? {
+        WatchReport::Work(work) => match work.status.as_ref()? {
             Message::Status(status) => Some(status.files().to_vec()),
             _ => None,
         },

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_broker::SessionId;
 use paw_broker::broker::bind_address;
-use paw_broker::client::{self, Listener};
+use paw_broker::client::{self, PortOwner};
 use paw_broker::endpoint::{self, Endpoint};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
@@ -22,20 +22,20 @@ use paw_host::git::Repo;
 use super::LaunchError;
 
 /// How long a broker may take to end, and how often it is asked.
-const FAREWELL: Duration = Duration::from_secs(5);
-const GLANCE: Duration = Duration::from_millis(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The tokens of a session's panes. They are in the panes' environment and nowhere else.
 #[derive(Default)]
-pub struct Tokens(BTreeMap<AgentId, String>);
+pub struct PaneTokens(BTreeMap<AgentId, String>);
 
-impl std::fmt::Debug for Tokens {
+impl std::fmt::Debug for PaneTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-impl Tokens {
+impl PaneTokens {
     pub fn of(&self, agent: &AgentId) -> Option<String> {
         self.0.get(agent).cloned()
     }
@@ -43,17 +43,17 @@ impl Tokens {
 
 /// A port that nobody else can take until the session's own process is about to.
 #[derive(Debug)]
-pub struct Broker {
+pub struct BrokerReservation {
     dir: PawDir,
     port: u16,
     _listener: TcpListener,
 }
 
-impl Broker {
+impl BrokerReservation {
     /// Takes the wished port or the next free one. Nothing is written yet.
     pub fn reserve(repo: &Repo, config: &BrokerConfig) -> Result<Self, LaunchError> {
         let dir = PawDir::of(&repo.common_dir);
-        require_none(&dir, repo)?;
+        require_no_broker(&dir, repo)?;
         let listener = endpoint::reserve(bind_address(config)?, config.port)?;
         let port = listener.local_addr().map_or(config.port, |address| address.port());
         Ok(Self { dir, port, _listener: listener })
@@ -64,7 +64,7 @@ impl Broker {
     }
 
     /// Makes the session the current one of the repository's log, and a token for each of its agents.
-    pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<Tokens, LaunchError> {
+    pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<PaneTokens, LaunchError> {
         files::create_private_dir(self.dir.path())?;
         let log = log::open(&self.dir.log())?;
         let session = SessionId::new(&receipt.session_id());
@@ -72,11 +72,11 @@ impl Broker {
         let keyring = Keyring::new(&log, self.dir.path());
         keyring.operator()?;
         let mut tokens = BTreeMap::new();
-        for agent in speakers(receipt) {
+        for agent in token_owners(receipt) {
             let token = keyring.mint(&session, &agent)?.reveal().to_owned();
             tokens.insert(agent, token);
         }
-        Ok(Tokens(tokens))
+        Ok(PaneTokens(tokens))
     }
 }
 
@@ -86,30 +86,30 @@ pub(super) fn revoke(repo: &Repo, receipt: &Receipt) -> Result<(), LaunchError> 
     let Some(log) = log::find(&dir.log())? else { return Ok(()) };
     let keyring = Keyring::new(&log, dir.path());
     let session = SessionId::new(&receipt.session_id());
-    for agent in speakers(receipt) {
+    for agent in token_owners(receipt) {
         keyring.revoke(&session, &agent)?;
     }
     Ok(())
 }
 
-fn speakers(receipt: &Receipt) -> Vec<AgentId> {
+fn token_owners(receipt: &Receipt) -> Vec<AgentId> {
     let supervisor = (receipt.mode == SessionMode::Supervisor).then(AgentId::supervisor);
     receipt.agent_ids().into_iter().chain(supervisor).collect()
 }
 
 /// Two brokers of one repository would each have half of its messages. The one of a session whose tmux has just died
 /// may still be writing down what it has.
-fn require_none(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
+fn require_no_broker(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
     let watch = Stopwatch::start();
     loop {
         let Some(found) = Endpoint::load(dir)? else { return Ok(()) };
         let Some(address) = found.address() else { return Ok(()) };
         match client::probe(address) {
-            Ok(Listener::Broker { repository: Some(of), .. }) if of == repo.root => {
-                if watch.remaining(FAREWELL).is_zero() {
+            Ok(PortOwner::Broker { repository: Some(of), .. }) if of == repo.root => {
+                if watch.remaining(SHUTDOWN_TIMEOUT).is_zero() {
                     return Err(LaunchError::BrokerRuns { url: found.url, pid: found.pid });
                 }
-                thread::sleep(GLANCE);
+                thread::sleep(POLL_INTERVAL);
             }
             _ => return Ok(()),
         }

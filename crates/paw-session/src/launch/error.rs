@@ -1,6 +1,6 @@
 //! Why a session did not start. What had been made was taken back.
 
-use paw_broker::broker::StartError;
+use paw_broker::broker::BrokerStartError;
 use paw_broker::hooks::HookError;
 use paw_broker::identity::IdentityError;
 use paw_broker::log::LogError;
@@ -26,7 +26,7 @@ pub enum LaunchError {
     #[error(transparent)]
     Receipts(#[from] ReceiptsError),
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] BrokerStartError),
     #[error(transparent)]
     Broker(#[from] BrokerError),
     #[error(transparent)]

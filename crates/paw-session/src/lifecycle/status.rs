@@ -11,8 +11,8 @@ use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
 use paw_host::clock;
 use paw_host::git::find_linked_admin_dir;
 use paw_view::{
-    BrokerView, CliState, SessionMember, SessionMembers, PromptDelivery, SessionFacts, SessionView, SessionSnapshot,
-    SupervisorView, ViewEvent, WorktreeState,
+    BrokerView, CliState, PromptDelivery, SessionFacts, SessionMember, SessionMembers, SessionSnapshot,
+    SessionView, SupervisorView, ViewEvent, WorktreeState,
 };
 
 use super::window::TmuxWindow;
@@ -58,7 +58,8 @@ impl Session {
             (state, worktrees, answering)
         });
         let (status, window) = state?;
-        let pane = |mark: &str| window.as_ref().and_then(|window| window.find(mark)).map(|pane| pane.id.clone());
+        let pane =
+            |mark: &str| window.as_ref().and_then(|window| window.find(mark)).map(|pane| pane.id.clone());
         let broker = receipt.has_broker().then(|| BrokerView {
             running: answering.is_some(),
             port: answering.as_deref().and_then(port).or(receipt.broker_port),
@@ -72,22 +73,21 @@ impl Session {
             state: cli_state(window.as_ref(), SUPERVISOR),
             prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
         });
-        let agent =
-            |((agent, (id, member)), worktree): ((&AgentReceipt, (AgentId, SessionMember)), WorktreeState)| {
-                let member = SessionMember {
-                    worktree_path: Some(agent.worktree_path.clone()),
-                    worktree: Some(worktree),
-                    pane: pane(id.as_str()),
-                    process: Some(cli_state(window.as_ref(), id.as_str())),
-                    prompt: Some(prompt(
-                        agent.pending_boot_prompt.as_ref(),
-                        agent.boot_prompt_problem.as_ref(),
-                    )),
-                    spec: agent.spec.clone(),
-                    ..member
-                };
-                (id, member)
+        let agent = |((agent, (id, member)), worktree): (
+            (&AgentReceipt, (AgentId, SessionMember)),
+            WorktreeState,
+        )| {
+            let member = SessionMember {
+                worktree_path: Some(agent.worktree_path.clone()),
+                worktree: Some(worktree),
+                pane: pane(id.as_str()),
+                process: Some(cli_state(window.as_ref(), id.as_str())),
+                prompt: Some(prompt(agent.pending_boot_prompt.as_ref(), agent.boot_prompt_problem.as_ref())),
+                spec: agent.spec.clone(),
+                ..member
             };
+            (id, member)
+        };
         let session = SessionFacts {
             session: receipt.session_name.to_string(),
             repository: self.repo.root.clone(),
@@ -138,7 +138,8 @@ fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
     if !path.exists() {
         return WorktreeState::Missing;
     }
-    let Some(head) = find_linked_admin_dir(path).and_then(|admin| fs::read_to_string(admin.join("HEAD")).ok())
+    let Some(head) =
+        find_linked_admin_dir(path).and_then(|admin| fs::read_to_string(admin.join("HEAD")).ok())
     else {
         return WorktreeState::NotAWorktree;
     };

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use paw_broker::client::{Client, ClientError};
-use paw_broker::message::{Feedback, Message, Verified};
+use paw_broker::client::{BrokerClient, ClientError};
+use paw_broker::message::{FeedbackMessage, Message, VerifiedMessage};
 use paw_core::{AgentId, BranchName};
 use paw_host::clock;
 use serde::Serialize;
@@ -34,9 +34,9 @@ pub struct GateReport {
 
 impl GateReport {
     /// Publishes the report about the work of `agent`. Returns whether there was a message and a session to send it to.
-    pub fn publish(&self, agent: AgentId, client: &Client) -> Result<bool, ClientError> {
+    pub fn publish(&self, agent: AgentId, client: &BrokerClient) -> Result<bool, ClientError> {
         let Some(message) = self.message(agent, client.agent().clone()) else { return Ok(false) };
-        match client.say(&message, clock::now()) {
+        match client.publish(&message, clock::now()) {
             Ok(_) => Ok(true),
             Err(ClientError::NoSession) => Ok(false),
             Err(error) => Err(error),
@@ -47,14 +47,14 @@ impl GateReport {
     pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
         match self.proof {
             GateProof::Verified => {
-                let mut said = Verified::new(agent, me);
+                let mut said = VerifiedMessage::new(agent, me);
                 let gates: Vec<_> = self.findings.iter().map(|finding| finding.gate.as_str()).collect();
                 said.message = Some(format!("passed: {}", gates.join(", ")));
                 said.commit = Some(self.commit.clone());
                 Some(said.into())
             }
             GateProof::Failed => {
-                let mut said = Feedback::new(agent, me, self.errors.clone());
+                let mut said = FeedbackMessage::new(agent, me, self.errors.clone());
                 said.extra.payload.insert("commit".to_owned(), self.commit.clone().into());
                 Some(said.into())
             }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use paw_broker::client::{Client, ClientError};
+use paw_broker::client::{BrokerClient, ClientError};
 use paw_broker::{Message, SessionId};
 use paw_core::{BranchName, PawError};
 use paw_host::clock;
@@ -77,7 +77,7 @@ impl Merge {
         self,
         rebase: bool,
         tests: &ProjectTests<'_>,
-        client: &Client,
+        client: &BrokerClient,
         stop: &Stop,
         on_line: &dyn Fn(&str),
     ) -> Result<MergeReport, PawError> {
@@ -98,8 +98,8 @@ impl Merge {
 }
 
 /// Without a session there is no one to tell.
-fn tell(client: &Client, message: &Message) -> Result<(), PawError> {
-    match client.say(message, clock::now()) {
+fn tell(client: &BrokerClient, message: &Message) -> Result<(), PawError> {
+    match client.publish(message, clock::now()) {
         Ok(_) | Err(ClientError::NoSession) => Ok(()),
         Err(error) => Err(error.into()),
     }

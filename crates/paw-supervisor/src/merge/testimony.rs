@@ -5,7 +5,7 @@ use std::path::Path;
 
 use paw_broker::identity::Caller;
 use paw_broker::log::{self, PageLimit};
-use paw_broker::{Message, SessionId, Stored};
+use paw_broker::{Message, SessionId, StoredMessage};
 use paw_core::AgentId;
 use paw_core::paths::PawDir;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Testimony {
         }
     }
 
-    pub fn hear(&mut self, stored: &Stored) {
+    pub fn hear(&mut self, stored: &StoredMessage) {
         let extra = match &stored.message {
             Message::Blocked(blocked) => {
                 let edge = Edge { dependent: blocked.agent_id.clone(), on: blocked.from.clone() };
@@ -57,7 +57,7 @@ impl Testimony {
             // Nobody vouches for work but those in charge, and only for the commit that is named.
             Message::Verified(verified) => {
                 if let Some(commit) = &verified.commit
-                    && Caller::Known(stored.sender.clone()).is_in_charge()
+                    && Caller::Known(stored.sender.clone()).is_privileged()
                 {
                     self.verified.entry(verified.agent_id.clone()).or_default().insert(commit.clone());
                 }
@@ -106,7 +106,7 @@ mod tests {
             let message = Message::from_json(message.clone()).unwrap();
             let sender = route::sender(&message).clone();
             let session = SessionId::new("s");
-            testimony.hear(&Stored { seq, session, at: Timestamp::UNIX_EPOCH, sender, message });
+            testimony.hear(&StoredMessage { seq, session, at: Timestamp::UNIX_EPOCH, sender, message });
         }
         testimony
     }

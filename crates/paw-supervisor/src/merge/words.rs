@@ -1,7 +1,7 @@
 //! What a merge tells the agents and the person. Pure.
 
 use paw_broker::Message;
-use paw_broker::message::{AdvancedMain, Extra, Feedback, Question, Status};
+use paw_broker::message::{AdvancedMainMessage, Extra, FeedbackMessage, QuestionMessage, StatusMessage};
 use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ impl Speaker<'_> {
                 let rebased = rebased_from.as_ref().map(|was| {
                     format!("{branch} was rebased onto {base} first (it was at {})", short_commit(was))
                 });
-                let message = AdvancedMain {
+                let message = AdvancedMainMessage {
                     from: self.me.clone(),
                     merged_branch: branch.to_string(),
                     new_main_sha: commit.clone(),
@@ -78,7 +78,7 @@ impl Speaker<'_> {
         };
         let mark = self.mark("cycle", &names);
         let hint = " (git paw merge --only <branch> merges one by itself)";
-        let mut message = Question::new(self.me.clone(), question + hint);
+        let mut message = QuestionMessage::new(self.me.clone(), question + hint);
         message.extra.payload = marked(&mark);
         Marked { mark, message: message.into() }
     }
@@ -87,7 +87,7 @@ impl Speaker<'_> {
     pub(super) fn summary(&self, entries: &[Entry]) -> Marked {
         let text = summary(entries);
         let mark = self.mark("summary", &text);
-        let mut message = Status::new(self.me.clone(), "merged");
+        let mut message = StatusMessage::new(self.me.clone(), "merged");
         message.message = Some(text);
         message.phase = Some("merge".to_owned());
         let details = entries.iter().map(|entry| {
@@ -102,7 +102,7 @@ impl Speaker<'_> {
 
     fn feedback(&self, kind: &str, agent: &AgentId, commit: &str, errors: Vec<String>) -> Marked {
         let mark = self.mark(kind, &format!("{agent}/{commit}"));
-        let mut message = Feedback::new(agent.clone(), self.me.clone(), errors);
+        let mut message = FeedbackMessage::new(agent.clone(), self.me.clone(), errors);
         message.extra.payload = marked(&mark);
         Marked { mark, message: message.into() }
     }

@@ -7,12 +7,12 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use paw_broker::client::{Client, Heard, Who};
-use paw_broker::{SessionId, Stored};
+use paw_broker::client::{BrokerClient, ClientIdentity, ListenEvent};
+use paw_broker::{SessionId, StoredMessage};
 use paw_core::config::BrokerConfig;
 use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
-use paw_host::signals::EndSignals;
+use paw_host::signals::ShutdownSignals;
 use paw_session::lifecycle::Session;
 
 use super::refs;
@@ -24,7 +24,7 @@ const LAST_WAIT: Duration = Duration::from_secs(10);
 /// Something that happened.
 #[derive(Debug)]
 pub(super) enum Event {
-    Said(Box<Stored>),
+    Said(Box<StoredMessage>),
     /// Nothing was said for a while.
     Quiet,
     /// A branch may be elsewhere than before.
@@ -71,13 +71,13 @@ impl Events {
             }
         });
         let id = SessionId::new(&session.receipt.session_id());
-        let client = Client::new(common_dir, config.clone(), Who::default(), Some(id))?;
+        let client = BrokerClient::new(common_dir, config.clone(), ClientIdentity::default(), Some(id))?;
         let said = sender.clone();
         thread::spawn(move || {
-            let each = |heard: Heard<'_>| {
+            let each = |heard: ListenEvent<'_>| {
                 let event = match heard {
-                    Heard::Said(stored) => Event::Said(Box::new(stored.clone())),
-                    Heard::Nothing => Event::Quiet,
+                    ListenEvent::Message(stored) => Event::Said(Box::new(stored.clone())),
+                    ListenEvent::Idle => Event::Quiet,
                 };
                 if said.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
@@ -138,5 +138,5 @@ fn catch_signals(events: Sender<Event>, stop: Stop) -> Result<(), PawError> {
         let _ = events.send(Event::Interrupted);
         stop.end_checks();
     };
-    EndSignals::on_first(interrupt)
+    ShutdownSignals::on_first(interrupt)
 }

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use paw_agent::cli;
-use paw_agent::deliver::{Patience, deliver};
-use paw_broker::client::Client;
-use paw_broker::{Message, SessionId, Stored};
+use paw_agent::deliver::{DeliveryOptions, deliver};
+use paw_broker::client::BrokerClient;
+use paw_broker::{Message, SessionId, StoredMessage};
 use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, Diagnostic as _, PawError};
 use paw_host::clock;
@@ -27,7 +27,7 @@ use crate::sweep;
 pub struct Context<'a> {
     pub session: &'a Session,
     pub checks: Checks,
-    pub client: Client,
+    pub client: BrokerClient,
     pub dirs: &'a Dirs,
     pub notify: Notify,
 }
@@ -68,7 +68,7 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// Takes in a message. A branch that has moved with it is noticed, whether or not the message says so.
-    pub(super) fn hear(&mut self, stored: &Stored, watch: &mut Watch) -> Result<(), PawError> {
+    pub(super) fn hear(&mut self, stored: &StoredMessage, watch: &mut Watch) -> Result<(), PawError> {
         self.tell_of(stored);
         watch.hear(stored);
         let of = |member: &&Member| member.agent == *stored.message.subject();
@@ -105,7 +105,7 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// One line about a message that is worth one.
-    fn tell_of(&self, stored: &Stored) {
+    fn tell_of(&self, stored: &StoredMessage) {
         match &stored.message {
             Message::Artifact(artifact) => {
                 let commit = artifact.extra.payload.get("commit").and_then(|commit| commit.as_str());
@@ -134,7 +134,7 @@ impl<'a> UnattendedSession<'a> {
 
     /// Whether the session still runs.
     pub(super) fn is_session_there(&self) -> Result<bool, PawError> {
-        Ok(self.context.session.look()?.is_some())
+        Ok(self.context.session.find_window()?.is_some())
     }
 
     /// Runs the gates on a branch, in a thread of their own.
@@ -213,10 +213,10 @@ impl<'a> UnattendedSession<'a> {
         let session = self.context.session;
         let swept = sweep::sweep(session, clock::now())?;
         let found = swept.into_iter().find(|swept| swept.id == *agent);
-        let Some((pane, cli)) = found.and_then(|swept| Some((swept.seen?.pane, swept.cli))) else {
+        let Some((pane, cli)) = found.and_then(|swept| Some((swept.pane?.id, swept.cli))) else {
             return Ok(());
         };
-        let patience = Patience::default().with_config(self.context.checks.config.clis.get(&cli));
+        let patience = DeliveryOptions::default().with_config(self.context.checks.config.clis.get(&cli));
         let (tmux, text, notify) = (session.tmux.clone(), text.to_owned(), self.context.notify.clone());
         let who = self.branch_of(agent).to_owned();
         // It waits until the CLI listens.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use paw_broker::identity::Caller;
-use paw_broker::{Message, Stored};
+use paw_broker::{Message, StoredMessage};
 use paw_core::{AgentId, BranchName};
 
 use super::outcome::Outcome;
@@ -66,7 +66,7 @@ impl Watch {
         self.workers.iter_mut().find(|worker| worker.agent == *agent)
     }
 
-    pub fn hear(&mut self, stored: &Stored) {
+    pub fn hear(&mut self, stored: &StoredMessage) {
         match &stored.message {
             Message::Answer(answer) => {
                 if let Some(worker) = self.worker(&answer.agent_id) {
@@ -81,7 +81,7 @@ impl Watch {
                 }
             }
             // Somebody else in charge has looked at it.
-            Message::Verified(verified) if Caller::Known(stored.sender.clone()).is_in_charge() => {
+            Message::Verified(verified) if Caller::Known(stored.sender.clone()).is_privileged() => {
                 if let (Some(commit), Some(worker)) =
                     (verified.commit.clone(), self.worker(&verified.agent_id))
                 {

@@ -1,7 +1,7 @@
 //! What is known about one agent that nobody watches, and whether it has come to a rest. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use paw_broker::message::{Artifact, Message, Status};
+use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
 use paw_core::{AgentId, BranchName, text};
 
 use super::outcome::Outcome;
@@ -94,7 +94,7 @@ impl Worker {
             Message::Status(status) => self.hear_status(at, status),
             Message::Artifact(artifact) => {
                 self.sign = at;
-                if artifact.status == Artifact::COMMITTED {
+                if artifact.status == ArtifactMessage::COMMITTED {
                     let named = artifact.extra.payload.get("commit").and_then(|commit| commit.as_str());
                     self.committed = Some(named.map_or_else(|| format!("#{seq}"), str::to_owned));
                 }
@@ -110,7 +110,7 @@ impl Worker {
         }
     }
 
-    fn hear_status(&mut self, at: Timestamp, status: &Status) {
+    fn hear_status(&mut self, at: Timestamp, status: &StatusMessage) {
         let from_tower =
             status.extra.payload.get("source").and_then(|source| source.as_str()) == Some("tower");
         if !from_tower {

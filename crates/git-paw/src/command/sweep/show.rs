@@ -8,7 +8,7 @@ use paw_host::clock;
 use paw_host::git::{DifferenceKind, Git};
 use paw_screen::text::Text;
 use paw_supervisor::sweep::{self, AgentSnapshot};
-use paw_view::{AgentView, SessionMember, Observation, SessionView};
+use paw_view::{AgentView, Observation, SessionMember, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -150,8 +150,7 @@ pub(super) fn inbox(since: u64, context: &Context) -> Result<(), PawError> {
         page = client.inbox_of(&AgentId::supervisor(), page.last_seq, Duration::ZERO)?;
     }
     if context.output.wants_json() {
-        let message =
-            |stored: &paw_broker::StoredMessage| json!({"seq": stored.seq, "message": stored.message.to_json()});
+        let message = |stored: &paw_broker::StoredMessage| json!({"seq": stored.seq, "message": stored.message.to_json()});
         let messages: Vec<_> = waiting.iter().map(message).collect();
         return context.output.document(&json!({"messages": messages, "last_seq": page.last_seq}));
     }

@@ -1,6 +1,6 @@
 //! A file that two tasks, or a task and an agent of the session, have changed.
 
-use paw_broker::radar::{FileFacts, Level, LineRange};
+use paw_broker::conflict::{ConflictFile, ConflictLevel, LineRange};
 use serde_json::{Value, json};
 
 use super::TaskAgent;
@@ -73,19 +73,21 @@ fn lines(ranges: &[LineRange]) -> Option<String> {
 pub(super) fn in_flight(
     one: &TaskAgent,
     other: &TaskAgent,
-    level: Level,
-    file: &FileFacts,
+    level: ConflictLevel,
+    file: &ConflictFile,
 ) -> Option<String> {
     let (task, path) = (&one.task, &file.path);
     let fits = match level {
-        Level::Cleared => {
+        ConflictLevel::Cleared => {
             return Some(format!("[{task}] {path}: no longer collides with task {}", other.task));
         }
-        Level::Escalated => return None,
-        Level::Additive if are_related(one, other) => return None,
-        Level::Additive => Fits::Yes,
-        Level::Overlap => Fits::Unknown,
-        Level::Conflict => Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() },
+        ConflictLevel::Escalated => return None,
+        ConflictLevel::Additive if are_related(one, other) => return None,
+        ConflictLevel::Additive => Fits::Yes,
+        ConflictLevel::Overlap => Fits::Unknown,
+        ConflictLevel::Conflict => {
+            Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
+        }
     };
     Some(format!("[{task}] {path}: task {} changes it too, {}", other.task, fits.shown()))
 }
@@ -112,19 +114,19 @@ mod tests {
 
     #[test]
     fn a_collision_says_who_where_and_whether_it_merges() {
-        let mut file = FileFacts::path("a.py");
+        let mut file = ConflictFile::path("a.py");
         (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
         let said = |level| in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
         let conflict = "[1] a.py: task 2 changes it too, and line 1 and lines 2-4, 9 do not merge";
-        assert_eq!(said(Level::Conflict).as_deref(), Some(conflict));
+        assert_eq!(said(ConflictLevel::Conflict).as_deref(), Some(conflict));
         assert_eq!(
-            said(Level::Additive).as_deref(),
+            said(ConflictLevel::Additive).as_deref(),
             Some("[1] a.py: task 2 changes it too, and both changes merge")
         );
-        assert_eq!(said(Level::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
-        assert_eq!(said(Level::Escalated), None);
+        assert_eq!(said(ConflictLevel::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
+        assert_eq!(said(ConflictLevel::Escalated), None);
         for (one, other) in [(&[][..], &["1"][..]), (&["3"], &["3"])] {
-            assert_eq!(in_flight(&agent("1", one), &agent("2", other), Level::Additive, &file), None);
+            assert_eq!(in_flight(&agent("1", one), &agent("2", other), ConflictLevel::Additive, &file), None);
         }
     }
 }

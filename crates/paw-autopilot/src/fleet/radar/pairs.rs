@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paw_broker::radar::{Ask, Clash, Judge, Pair, Verdict};
-use paw_broker::watch::Settings;
-use paw_host::git::{Scratch, ScratchError, Snapshot};
+use paw_broker::conflict::{AgentPair, FileConflict, MergeCheckResult, MergeChecker, MergeQuery};
+use paw_broker::watch::WatchSettings;
+use paw_host::git::{ScratchError, ScratchRepo, WorktreeSnapshotter};
 
 use super::TaskAgent;
 use super::collision::{Collision, Fits, are_related};
@@ -23,7 +23,7 @@ struct Work<'a> {
 pub(super) fn all_pairs(
     agents: &[TaskAgent],
     worktrees: &[(TaskId, PathBuf)],
-    settings: &Settings,
+    settings: &WatchSettings,
 ) -> Result<Vec<Collision>, ScratchError> {
     let there: Vec<(&TaskAgent, &PathBuf)> = agents
         .iter()
@@ -33,11 +33,12 @@ pub(super) fn all_pairs(
     if there.len() < 2 {
         return Ok(Vec::new());
     }
-    let scratch = Arc::new(Scratch::open(&settings.common_dir, &settings.scratch_dir)?);
+    let scratch = Arc::new(ScratchRepo::open(&settings.common_dir, &settings.scratch_dir)?);
     let mut works = Vec::new();
     for (task, worktree) in there {
         let excluded = settings.excluded.clone();
-        let mut snapshot = Snapshot::new(Arc::clone(&scratch), task.agent.as_str(), worktree, excluded)?;
+        let mut snapshot =
+            WorktreeSnapshotter::new(Arc::clone(&scratch), task.agent.as_str(), worktree, excluded)?;
         let taken = snapshot.take_whole(&settings.bases)?;
         let files = taken.changed.iter().filter(|path| !is_ours(path));
         let files = files.map(|path| path.to_string_lossy().into_owned()).collect();
@@ -49,26 +50,28 @@ pub(super) fn all_pairs(
         .flat_map(|(at, one)| works[at + 1..].iter().map(move |other| (one, other)))
         .filter(|(one, other)| !one.files.is_disjoint(&other.files))
         .collect();
-    let asks: Vec<Ask> = pairs.iter().map(|(one, other)| ask(one, other)).collect();
-    let verdicts = Judge::default().judge(&scratch, &asks);
+    let asks: Vec<MergeQuery> = pairs.iter().map(|(one, other)| ask(one, other)).collect();
+    let verdicts = MergeChecker::default().check(&scratch, &asks);
     let found =
         pairs.iter().zip(&verdicts).flat_map(|((one, other), verdict)| collisions(one, other, verdict));
     Ok(found.collect())
 }
 
 /// In the order they stand here, so that the first lines are the first one's.
-fn ask(one: &Work<'_>, other: &Work<'_>) -> Ask {
-    let pair = Pair { first: one.task.agent.clone(), second: other.task.agent.clone() };
-    Ask { pair, commits: (one.commit.clone(), other.commit.clone()) }
+fn ask(one: &Work<'_>, other: &Work<'_>) -> MergeQuery {
+    let pair = AgentPair { first: one.task.agent.clone(), second: other.task.agent.clone() };
+    MergeQuery { pair, commits: (one.commit.clone(), other.commit.clone()) }
 }
 
-fn collisions(one: &Work<'_>, other: &Work<'_>, verdict: &Verdict) -> Vec<Collision> {
+fn collisions(one: &Work<'_>, other: &Work<'_>, verdict: &MergeCheckResult) -> Vec<Collision> {
     let related = are_related(one.task, other.task);
     let fits = |path: &str| match verdict {
-        Verdict::Clean => Fits::Yes,
-        Verdict::Unknown => Fits::Unknown,
-        Verdict::Conflict(clashes) => match clashes.iter().find(|clash| clash.path == path) {
-            Some(Clash { first, second, .. }) => Fits::No { own: first.clone(), others: second.clone() },
+        MergeCheckResult::Clean => Fits::Yes,
+        MergeCheckResult::Unknown => Fits::Unknown,
+        MergeCheckResult::Conflict(clashes) => match clashes.iter().find(|clash| clash.path == path) {
+            Some(FileConflict { first, second, .. }) => {
+                Fits::No { own: first.clone(), others: second.clone() }
+            }
             None => Fits::Yes,
         },
     };

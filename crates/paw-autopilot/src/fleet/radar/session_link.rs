@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use paw_broker::client::{Client, Who};
+use paw_broker::client::{BrokerClient, ClientIdentity};
+use paw_broker::conflict::{ConflictCategory, ConflictLevel, ConflictReport};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
-use paw_broker::message::{Extra, Intent, IntentFile, Status};
-use paw_broker::radar::{Facts, Kind, Level};
+use paw_broker::message::{Extra, IntentFile, IntentMessage, StatusMessage};
 use paw_broker::{Message, SessionId};
 use paw_core::config::BrokerConfig;
 use paw_core::paths::PawDir;
@@ -35,13 +35,13 @@ pub(super) struct SessionLink {
     /// The session's own agents.
     members: Vec<AgentId>,
     keyring: Keyring,
-    clients: BTreeMap<AgentId, Client>,
+    clients: BTreeMap<AgentId, BrokerClient>,
 }
 
 impl SessionLink {
     /// Nothing unless the session is running with a broker.
     pub(super) fn open(session: &Session) -> Result<Option<Self>, PawError> {
-        if !session.receipt.has_broker() || session.look()?.is_none() {
+        if !session.receipt.has_broker() || session.find_window()?.is_none() {
             return Ok(None);
         }
         let repo = session.repo.clone();
@@ -71,9 +71,13 @@ impl SessionLink {
         inside: &Path,
     ) -> Result<(), PawError> {
         let token = self.keyring.mint(&self.session, agent)?;
-        let who = Who { agent: Some(agent.to_string()), token: Some(token.reveal().to_owned()), url: None };
+        let who = ClientIdentity {
+            agent: Some(agent.to_string()),
+            token: Some(token.reveal().to_owned()),
+            url: None,
+        };
         let (dir, config) = (&self.repo.common_dir, self.config.clone());
-        let client = Client::new(dir, config, who, Some(self.session.clone()))?;
+        let client = BrokerClient::new(dir, config, who, Some(self.session.clone()))?;
         self.clients.insert(agent.clone(), client);
         let title = format!("autopilot: task {}: {}", task.member.task, task.member.title);
         self.say(agent, &status(agent, "working", Some(title.clone())))?;
@@ -86,7 +90,7 @@ impl SessionLink {
         if files.is_empty() {
             return Ok(());
         }
-        let intent = Intent {
+        let intent = IntentMessage {
             agent_id: agent.clone(),
             files,
             summary: title,
@@ -98,7 +102,7 @@ impl SessionLink {
 
     pub(super) fn say(&self, agent: &AgentId, message: &Message) -> Result<(), PawError> {
         if let Some(client) = self.clients.get(agent) {
-            client.say(message, clock::now())?;
+            client.publish(message, clock::now())?;
         }
         Ok(())
     }
@@ -118,13 +122,13 @@ impl SessionLink {
 
     /// What the session's radar has told the tasks about the session's agents. Their tokens are revoked.
     pub(super) fn close(&mut self, agents: &[TaskAgent]) -> Vec<Collision> {
-        let mut standing: BTreeMap<(String, String, String), Facts> = BTreeMap::new();
+        let mut standing: BTreeMap<(String, String, String), ConflictReport> = BTreeMap::new();
         for task in agents {
             let Some(client) = self.clients.remove(&task.agent) else { continue };
             let told = client.inbox(0, Duration::ZERO).map(|inbox| inbox.messages).unwrap_or_default();
-            for facts in told.iter().filter_map(|stored| Facts::find(&stored.message)) {
+            for facts in told.iter().filter_map(|stored| ConflictReport::find(&stored.message)) {
                 let known = |agent: &AgentId| agents.iter().any(|other| other.agent == *agent);
-                if facts.kind == Kind::Forward || facts.you != task.agent || known(&facts.other) {
+                if facts.kind == ConflictCategory::Forward || facts.you != task.agent || known(&facts.other) {
                     continue;
                 }
                 for file in &facts.files {
@@ -142,19 +146,21 @@ impl SessionLink {
     }
 }
 
-fn collision(task: String, other: &str, path: String, facts: &Facts) -> Option<Collision> {
+fn collision(task: String, other: &str, path: String, facts: &ConflictReport) -> Option<Collision> {
     let file = facts.files.iter().find(|file| file.path == path)?;
     let fits = match facts.level {
-        Level::Cleared => return None,
-        Level::Additive => Fits::Yes,
-        Level::Overlap | Level::Escalated => Fits::Unknown,
-        Level::Conflict => Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() },
+        ConflictLevel::Cleared => return None,
+        ConflictLevel::Additive => Fits::Yes,
+        ConflictLevel::Overlap | ConflictLevel::Escalated => Fits::Unknown,
+        ConflictLevel::Conflict => {
+            Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
+        }
     };
     Some(Collision { task, other: format!("agent {other}"), path, fits })
 }
 
 fn status(agent: &AgentId, word: &str, message: Option<String>) -> Message {
-    Message::Status(Status {
+    Message::Status(StatusMessage {
         agent_id: agent.clone(),
         status: word.to_owned(),
         modified_files: None,

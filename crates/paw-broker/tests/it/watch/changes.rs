@@ -3,7 +3,7 @@
 use std::fs;
 
 use paw_broker::Message;
-use paw_broker::watch::{Report, SOURCE};
+use paw_broker::watch::{SOURCE, WatchReport};
 use paw_testkit::wait_until;
 
 use super::{Watched, status_files, target};
@@ -13,7 +13,7 @@ fn a_changed_file_becomes_a_status_of_the_agent() {
     let watched = Watched::new(|_| {});
     watched.write("src/lib.rs", "two\n");
     let message = watched.wait_for("a status", |report| match report {
-        Report::Work(work) => work.status,
+        WatchReport::Work(work) => work.status,
         _ => None,
     });
     let Message::Status(status) = message else { panic!("{message}") };
@@ -82,7 +82,7 @@ impl Watched {
     fn moment_after(&self, act: impl FnOnce()) -> String {
         act();
         self.wait_for("a look", |report| match report {
-            Report::Work(work) => Some(work.moment.commit),
+            WatchReport::Work(work) => Some(work.moment.commit),
             _ => None,
         })
     }
@@ -172,7 +172,7 @@ fn worktrees_come_and_go() {
     watched.repo.git(["worktree", "add", "--quiet", "-b", "feat/b", other.to_str().unwrap()]);
     watched.watcher.add(target("b", &other));
     watched.wait_for("the second is looked at", |report| match report {
-        Report::Work(work) => (work.agent.as_str() == "b").then_some(()),
+        WatchReport::Work(work) => (work.agent.as_str() == "b").then_some(()),
         _ => None,
     });
     fs::write(other.join("x"), "x").unwrap();
@@ -180,7 +180,7 @@ fn worktrees_come_and_go() {
     watched.watcher.remove(paw_core::AgentId::new("b").unwrap());
     watched.repo.git(["worktree", "remove", "--force", watched.tree.to_str().unwrap()]);
     watched.wait_for("the first is gone", |report| match report {
-        Report::Gone(agent) => (agent.as_str() == "a").then_some(()),
+        WatchReport::Gone(agent) => (agent.as_str() == "a").then_some(()),
         _ => None,
     });
 }
@@ -207,7 +207,7 @@ fn only_worktrees_of_this_repository_are_watched() {
     for path in [foreign.root.clone(), watched.tree.join("src"), "/".into(), "/nowhere".into()] {
         watched.watcher.add(target("b", &path));
         let text = watched.wait_for("it is refused", |report| match report {
-            Report::Notice { text, .. } => Some(text),
+            WatchReport::Notice { text, .. } => Some(text),
             _ => None,
         });
         assert!(text.starts_with("cannot watch the worktree of b: "), "{text}");

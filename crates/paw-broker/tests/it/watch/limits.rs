@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use paw_broker::Message;
-use paw_broker::watch::Report;
+use paw_broker::watch::WatchReport;
 use paw_testkit::wait_until;
 
 use super::Watched;
@@ -20,8 +20,8 @@ fn without_watches_it_polls_and_says_so() {
     let mut told = (false, false);
     wait_until("polling is told", || {
         match watched.reports.try_recv().ok()? {
-            Report::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
-            Report::Said(Message::Status(status)) => {
+            WatchReport::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
+            WatchReport::Status(Message::Status(status)) => {
                 told.1 |= status.message.is_some_and(|message| message.contains("looked at every"));
             }
             _ => {}

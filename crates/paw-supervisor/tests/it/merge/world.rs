@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paw_broker::log::{self, Draft, MessageLog, PageLimit};
+use paw_broker::log::{self, MessageDraft, MessageLog, PageLimit};
 use paw_broker::{Message, SessionId};
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
@@ -143,7 +143,7 @@ impl World {
     }
 
     fn store(&self, message: Message) {
-        self.log().append(&session(), &[Draft::new(message, clock::now())]).unwrap();
+        self.log().append(&session(), &[MessageDraft::new(message, clock::now())]).unwrap();
     }
 
     fn members(&self) -> Vec<Member> {

@@ -5,20 +5,20 @@ use std::thread;
 use std::time::Duration;
 
 use paw_broker::Message;
-use paw_broker::client::Client;
-use paw_broker::message::{Blocked, Intent, IntentFile, Status};
+use paw_broker::client::BrokerClient;
+use paw_broker::message::{BlockedMessage, IntentFile, IntentMessage, StatusMessage};
 use paw_core::{AgentId, PawError};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 
-use super::{Task, hooks};
+use super::{DemoTask, hooks};
 use crate::context::Context;
 use crate::output::Style;
 
 const README: &str = "README.md";
 /// No warning takes this long, on any machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A line, with a mark, at the pace of whoever watches.
 pub(super) fn say(mark: Style, line: &str, pace_ms: u64, context: &Context) -> Result<(), PawError> {
@@ -26,20 +26,20 @@ pub(super) fn say(mark: Style, line: &str, pace_ms: u64, context: &Context) -> R
     context.output.say(&format!("{} {line}", context.output.paint(mark, "●")))
 }
 
-pub(super) fn run(task: Task, pace_ms: u64, context: &Context) -> Result<(), PawError> {
+pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(), PawError> {
     let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
     let git = Git::at(&context.cwd);
     let client = context.broker_client()?;
     hooks::tell("UserPromptSubmit", context)?;
     let file = task.file();
     say(Style::Bold, format!("task: {file}"))?;
-    let intent = Intent::new(client.agent().clone(), vec![IntentFile::whole(file)], "the demo");
-    client.say(&intent.into(), clock::now())?;
+    let intent = IntentMessage::new(client.agent().clone(), vec![IntentFile::whole(file)], "the demo");
+    client.publish(&intent.into(), clock::now())?;
     if let Some(command) = task.command() {
         if hooks::may_run(command, context)? {
-            say(Style::Good, format!("approved: {command}"))?;
+            say(Style::Success, format!("approved: {command}"))?;
         } else {
-            say(Style::Doubtful, format!("held back, a person has to say yes: {command}"))?;
+            say(Style::Warning, format!("held back, a person has to say yes: {command}"))?;
         }
         hooks::tell("UserPromptSubmit", context)?;
     }
@@ -56,41 +56,43 @@ pub(super) fn run(task: Task, pace_ms: u64, context: &Context) -> Result<(), Paw
                 "two agents changed one line and nobody was warned".to_owned(),
             ));
         };
-        say(Style::Doubtful, format!("warned: {warning}"))?;
-        if task == Task::Farewell {
+        say(Style::Warning, format!("warned: {warning}"))?;
+        if task == DemoTask::Farewell {
             say(Style::Dim, format!("leaving {README} to the other"))?;
             git.run(["checkout", "--quiet", "--", README])?;
-            let greeting = AgentId::slug(&Task::Greeting.branch()?);
-            let blocked = Blocked::new(client.agent().clone(), "the words of the greeting", greeting);
-            client.say(&blocked.into(), clock::now())?;
+            let greeting = AgentId::slug(&DemoTask::Greeting.branch()?);
+            let blocked = BlockedMessage::new(client.agent().clone(), "the words of the greeting", greeting);
+            client.publish(&blocked.into(), clock::now())?;
         }
     }
-    let working =
-        Status { message: Some("committing".into()), ..Status::new(client.agent().clone(), "working") };
-    client.say(&working.into(), clock::now())?;
+    let working = StatusMessage {
+        message: Some("committing".into()),
+        ..StatusMessage::new(client.agent().clone(), "working")
+    };
+    client.publish(&working.into(), clock::now())?;
     let commit = commit(&git, &format!("Add {file}"))?;
     hooks::tell("Stop", context)?;
-    say(Style::Good, format!("done: {commit}"))
+    say(Style::Success, format!("done: {commit}"))
 }
 
 /// Reads what its gates have to say, and does something about it.
-pub(super) fn mend(task: Task, pace_ms: u64, context: &Context) -> Result<(), PawError> {
+pub(super) fn fix(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(), PawError> {
     let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
     hooks::tell("UserPromptSubmit", context)?;
     let client = context.broker_client()?;
     let errors = wait_for(&client, |text| text.contains("[testing]"))?.unwrap_or_default();
     let first = errors.lines().next().unwrap_or("nothing");
-    say(Style::Doubtful, format!("to mend: {first}"))?;
+    say(Style::Warning, format!("to mend: {first}"))?;
     write(task, true, context)?;
     let commit = commit(&Git::at(&context.cwd), &format!("Mend {}", task.file()))?;
     hooks::tell("Stop", context)?;
-    say(Style::Good, format!("done: {commit}"))
+    say(Style::Success, format!("done: {commit}"))
 }
 
-fn write(task: Task, mended: bool, context: &Context) -> Result<(), PawError> {
+fn write(task: DemoTask, fixed: bool, context: &Context) -> Result<(), PawError> {
     let file = task.file();
     let access = if file.starts_with("src/") { Access::Executable } else { Access::Usual };
-    Ok(files::write_atomic(&context.cwd.join(file), task.text(mended).as_bytes(), access)?)
+    Ok(files::write_atomic(&context.cwd.join(file), task.text(fixed).as_bytes(), access)?)
 }
 
 fn commit(git: &Git, message: &str) -> Result<String, PawError> {
@@ -100,7 +102,7 @@ fn commit(git: &Git, message: &str) -> Result<String, PawError> {
 }
 
 /// Feedback that says something, once it is there.
-fn wait_for(client: &Client, says: impl Fn(&str) -> bool) -> Result<Option<String>, PawError> {
+fn wait_for(client: &BrokerClient, says: impl Fn(&str) -> bool) -> Result<Option<String>, PawError> {
     let watch = Stopwatch::start();
     let mut found = None;
     client.follow(0, |inbox| {
@@ -110,7 +112,7 @@ fn wait_for(client: &Client, says: impl Fn(&str) -> bool) -> Result<Option<Strin
                 _ => None,
             })
         });
-        let enough = found.is_some() || watch.remaining(PATIENCE).is_zero();
+        let enough = found.is_some() || watch.remaining(TIMEOUT).is_zero();
         if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(found)

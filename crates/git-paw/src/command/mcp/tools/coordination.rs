@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::tool_sets::ToolSet::Coordination;
 use super::super::tool::{Effect, Tool};
+use super::super::tool_sets::ToolSet::Coordination;
 use super::Nothing;
 use crate::command::inbox::{self, InboxArgs};
 use crate::command::say::{self, MessageArgs};
@@ -122,7 +122,9 @@ fn message_args(args: Say) -> Result<MessageArgs, PawError> {
         })
     };
     Ok(match kind {
-        MessageKind::Status => MessageArgs::Status { status: need("status", status)?, message: text, phase: None },
+        MessageKind::Status => {
+            MessageArgs::Status { status: need("status", status)?, message: text, phase: None }
+        }
         MessageKind::Artifact => MessageArgs::Artifact { status: need("status", status)?, exports, files },
         MessageKind::Blocked => MessageArgs::Blocked { needs: need("text", text)?, from: need("to", to)? },
         MessageKind::Question => MessageArgs::Question { question: need("text", text)? },
@@ -131,8 +133,12 @@ fn message_args(args: Say) -> Result<MessageArgs, PawError> {
             let ttl = seconds.unwrap_or(paw_broker::message::IntentMessage::DEFAULT_SECONDS);
             MessageArgs::Intent { files, summary: need("text", text)?, ttl }
         }
-        MessageKind::Answer => MessageArgs::Answer { agent: need("to", to)?, answer: need("text", text)?, re },
-        MessageKind::Feedback => MessageArgs::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] },
+        MessageKind::Answer => {
+            MessageArgs::Answer { agent: need("to", to)?, answer: need("text", text)?, re }
+        }
+        MessageKind::Feedback => {
+            MessageArgs::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] }
+        }
     })
 }
 

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use paw_broker::radar::{Ask, Clash, Judge, LineRange, Pair, Verdict};
+use paw_broker::conflict::{AgentPair, FileConflict, LineRange, MergeCheckResult, MergeChecker, MergeQuery};
 use paw_core::AgentId;
 
 use super::{Field, commit_all, lines, write};
 
-fn judge(field: &Field, a: &Path, b: &Path) -> Verdict {
-    let pair = Pair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+fn judge(field: &Field, a: &Path, b: &Path) -> MergeCheckResult {
+    let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
     let commits = (field.take(a).commit, field.take(b).commit);
-    Judge::default().judge(&field.scratch, &[Ask { pair, commits }]).remove(0)
+    MergeChecker::default().check(&field.scratch, &[MergeQuery { pair, commits }]).remove(0)
 }
 
-fn clashes(verdict: Verdict) -> Vec<Clash> {
+fn clashes(verdict: MergeCheckResult) -> Vec<FileConflict> {
     match verdict {
-        Verdict::Conflict(clashes) => clashes,
+        MergeCheckResult::Conflict(clashes) => clashes,
         other => panic!("no conflict: {other:?}"),
     }
 }
@@ -45,9 +45,9 @@ fn edits_of_the_same_file_that_merge_are_clean() {
     let (a, b) = two(&field);
     write(&a, "src/lib.rs", &lines(&[(2, "mine")]));
     write(&b, "src/lib.rs", &lines(&[(18, "theirs")]));
-    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    assert_eq!(judge(&field, &a, &b), MergeCheckResult::Clean);
     write(&b, "src/lib.rs", &lines(&[(2, "mine")]));
-    assert_eq!(judge(&field, &a, &b), Verdict::Clean, "the same edit twice");
+    assert_eq!(judge(&field, &a, &b), MergeCheckResult::Clean, "the same edit twice");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_renamed_file_that_the_other_edits_merges() {
     let (a, b) = two(&field);
     std::fs::rename(a.join("src/lib.rs"), a.join("src/moved.rs")).unwrap();
     write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
-    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    assert_eq!(judge(&field, &a, &b), MergeCheckResult::Clean);
 }
 
 #[test]
@@ -94,10 +94,10 @@ fn an_agent_that_has_rebased_is_judged_from_where_both_now_begin() {
     write(&a, "src/lib.rs", &lines(&[(3, "mine")]));
     commit_all(&a, "mine");
     write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
-    assert!(matches!(judge(&field, &a, &b), Verdict::Conflict(_)));
+    assert!(matches!(judge(&field, &a, &b), MergeCheckResult::Conflict(_)));
     commit_all(&b, "theirs");
     paw_testkit::git(&b, ["rebase", "--quiet", "-X", "theirs", "a"]);
-    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    assert_eq!(judge(&field, &a, &b), MergeCheckResult::Clean);
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn attributes_are_respected_and_merge_drivers_do_not_run() {
     let (a, b) = two(&field);
     write(&a, "LOG", "start\nmine\n");
     write(&b, "LOG", "start\ntheirs\n");
-    assert_eq!(judge(&field, &a, &b), Verdict::Clean);
+    assert_eq!(judge(&field, &a, &b), MergeCheckResult::Clean);
     write(&a, "f.x", "mine\n");
     write(&b, "f.x", "theirs\n");
-    assert!(matches!(judge(&field, &a, &b), Verdict::Conflict(_)));
+    assert!(matches!(judge(&field, &a, &b), MergeCheckResult::Conflict(_)));
     assert!(!trap.exists(), "the driver ran");
 }
 
@@ -124,12 +124,12 @@ fn a_commit_that_is_missing_spoils_only_its_own_pair() {
     let (a, b) = two(&field);
     write(&a, "new", "x");
     let (a, b) = (field.take(&a).commit, field.take(&b).commit);
-    let pair = Pair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
-    let ask = |first: &str, second: &str| Ask {
+    let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+    let ask = |first: &str, second: &str| MergeQuery {
         pair: pair.clone(),
         commits: (first.to_owned(), second.to_owned()),
     };
     let missing = "0123456789012345678901234567890123456789";
-    let verdicts = Judge::default().judge(&field.scratch, &[ask(&a, missing), ask(&a, &b)]);
-    assert_eq!(verdicts, [Verdict::Unknown, Verdict::Clean]);
+    let verdicts = MergeChecker::default().check(&field.scratch, &[ask(&a, missing), ask(&a, &b)]);
+    assert_eq!(verdicts, [MergeCheckResult::Unknown, MergeCheckResult::Clean]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paw_broker::radar::{Clash, Facts, Kind, Level, Verdict};
+use paw_broker::conflict::{ConflictCategory, ConflictLevel, ConflictReport, FileConflict, MergeCheckResult};
 use paw_core::config::ConflictConfig;
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Who is told what about which file: kind, level, agents, path. A question counts once.
-type Said = BTreeSet<(Kind, Level, String, String, String)>;
+type Said = BTreeSet<(ConflictCategory, ConflictLevel, String, String, String)>;
 
 /// One second of the world: what everybody has and has announced.
 #[derive(Debug, Clone, Default)]
@@ -117,25 +117,25 @@ fn expected(seconds: &[Second]) -> Said {
                     seconds.iter().map(|second| (second.at, second.overlap(a, b, file))).collect();
                 let (new, cleared, due) = follow(&overlap);
                 if new {
-                    say(Kind::InFlight, Level::Overlap, a, b, path);
+                    say(ConflictCategory::InFlight, ConflictLevel::Overlap, a, b, path);
                 }
                 if cleared {
-                    say(Kind::InFlight, Level::Cleared, a, b, path);
+                    say(ConflictCategory::InFlight, ConflictLevel::Cleared, a, b, path);
                 }
                 if due && a < b {
-                    say(Kind::InFlight, Level::Escalated, a, b, path);
+                    say(ConflictCategory::InFlight, ConflictLevel::Escalated, a, b, path);
                 }
                 let violation: Vec<_> =
                     seconds.iter().map(|second| (second.at, second.violation(a, b, file))).collect();
                 if follow(&violation).0 {
-                    say(Kind::Ownership, Level::Conflict, a, b, path);
-                    say(Kind::Ownership, Level::Escalated, a, b, path);
+                    say(ConflictCategory::Ownership, ConflictLevel::Conflict, a, b, path);
+                    say(ConflictCategory::Ownership, ConflictLevel::Escalated, a, b, path);
                 }
             }
             for path in CLAIMS {
                 let before = seconds.len() > 1 && seconds[seconds.len() - 2].forward(a, b, path);
                 if last.forward(a, b, path) && !before {
-                    say(Kind::Forward, Level::Overlap, a, b, path);
+                    say(ConflictCategory::Forward, ConflictLevel::Overlap, a, b, path);
                 }
             }
         }
@@ -145,7 +145,7 @@ fn expected(seconds: &[Second]) -> Said {
 
 fn heard(messages: &[paw_broker::Message]) -> Said {
     let mut said = Said::new();
-    for facts in messages.iter().map(|message| Facts::find(message).unwrap()) {
+    for facts in messages.iter().map(|message| ConflictReport::find(message).unwrap()) {
         for file in &facts.files {
             let new =
                 (facts.kind, facts.level, facts.you.to_string(), facts.other.to_string(), file.path.clone());
@@ -201,19 +201,19 @@ proptest! {
         for (number, (agent, files, verdict, wait)) in steps.into_iter().enumerate() {
             let mut said = tower.work(AGENTS[agent], &number.to_string(), &FILES[..files]);
             while !tower.asks.is_empty() {
-                let clash = Clash { path: FILES[0].into(), how: "contents".into(), first: Vec::new(), second: Vec::new() };
-                let verdict = [Verdict::Clean, Verdict::Unknown, Verdict::Conflict(vec![clash])][usize::from(verdict)].clone();
+                let clash = FileConflict { path: FILES[0].into(), how: "contents".into(), first: Vec::new(), second: Vec::new() };
+                let verdict = [MergeCheckResult::Clean, MergeCheckResult::Unknown, MergeCheckResult::Conflict(vec![clash])][usize::from(verdict)].clone();
                 said.extend(tower.verdict(verdict));
             }
             said.extend(tower.wait(wait));
-            for facts in said.iter().map(|message| Facts::find(message).unwrap()) {
+            for facts in said.iter().map(|message| ConflictReport::find(message).unwrap()) {
                 for file in facts.files {
                     let key = (facts.you.to_string(), facts.other.to_string(), file.path);
                     match facts.level {
-                        Level::Cleared => prop_assert!(open.remove(&key)),
-                        Level::Overlap | Level::Conflict => drop(open.insert(key)),
-                        Level::Additive => prop_assert!(!open.contains(&key)),
-                        Level::Escalated => prop_assert!(open.contains(&key)),
+                        ConflictLevel::Cleared => prop_assert!(open.remove(&key)),
+                        ConflictLevel::Overlap | ConflictLevel::Conflict => drop(open.insert(key)),
+                        ConflictLevel::Additive => prop_assert!(!open.contains(&key)),
+                        ConflictLevel::Escalated => prop_assert!(open.contains(&key)),
                     }
                 }
             }

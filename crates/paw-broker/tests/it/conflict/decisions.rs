@@ -1,19 +1,22 @@
 //! What the radar says, and when it is silent.
 
 use jiff::{SignedDuration, Timestamp};
-use paw_broker::message::{Artifact, Intent, IntentFile, Region, Status};
-use paw_broker::radar::{Ask, Clash, Facts, Kind, Level, LineRange, Outcome, Radar, Verdict};
-use paw_broker::watch::gone;
-use paw_broker::{Message, SessionId, Stored};
+use paw_broker::conflict::{
+    ConflictCategory, ConflictDetector, ConflictLevel, ConflictReport, DetectorOutput, FileConflict,
+    LineRange, MergeCheckResult, MergeQuery,
+};
+use paw_broker::message::{ArtifactMessage, IntentFile, IntentMessage, Region, StatusMessage};
+use paw_broker::watch::gone_message;
+use paw_broker::{Message, SessionId, StoredMessage};
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 
 /// A radar with a clock, which numbers what it is told.
 pub(super) struct Tower {
-    pub(super) radar: Radar,
+    pub(super) radar: ConflictDetector,
     pub(super) now: Timestamp,
-    pub(super) history: Vec<Stored>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) history: Vec<StoredMessage>,
+    pub(super) asks: Vec<MergeQuery>,
 }
 
 pub(super) fn id(name: &str) -> AgentId {
@@ -27,7 +30,7 @@ fn config(window_seconds: u64) -> ConflictConfig {
 impl Tower {
     pub(super) fn new(config: ConflictConfig) -> Self {
         let session = SessionId::new("s");
-        let radar = Radar::new(session, config);
+        let radar = ConflictDetector::new(session, config);
         Self { radar, now: Timestamp::from_second(1_000_000).unwrap(), history: Vec::new(), asks: Vec::new() }
     }
 
@@ -44,10 +47,10 @@ impl Tower {
         self.heard(outcome)
     }
 
-    fn stored(&self, session: &str, message: Message) -> Stored {
+    fn stored(&self, session: &str, message: Message) -> StoredMessage {
         let sender = message.sender().cloned().unwrap_or_else(|| id("supervisor"));
         let seq = self.history.len() as u64 + 1;
-        Stored { seq, session: SessionId::new(session), at: self.now, sender, message }
+        StoredMessage { seq, session: SessionId::new(session), at: self.now, sender, message }
     }
 
     pub(super) fn work(&mut self, agent: &str, commit: &str, files: &[&str]) -> Vec<Message> {
@@ -56,45 +59,49 @@ impl Tower {
         self.heard(outcome)
     }
 
-    pub(super) fn verdict(&mut self, verdict: Verdict) -> Vec<Message> {
+    pub(super) fn verdict(&mut self, verdict: MergeCheckResult) -> Vec<Message> {
         let ask = self.asks.pop().expect("a question");
         let outcome = self.radar.on_verdict(ask, verdict, self.now);
         self.heard(outcome)
     }
 
     /// What was published comes back on the stream, as everything does.
-    fn heard(&mut self, outcome: Outcome) -> Vec<Message> {
+    fn heard(&mut self, outcome: DetectorOutput) -> Vec<Message> {
         self.asks.extend(outcome.judge);
         for message in &outcome.publish {
             let stored = self.stored("s", message.clone());
-            assert_eq!(self.radar.on_message(&stored, self.now), Outcome::default(), "it answers itself");
+            assert_eq!(
+                self.radar.on_message(&stored, self.now),
+                DetectorOutput::default(),
+                "it answers itself"
+            );
             self.history.push(stored);
         }
         outcome.publish
     }
 }
 
-pub(super) fn status(agent: &str, files: &[&str]) -> Status {
-    let mut status = Status::new(id(agent), "working");
+pub(super) fn status(agent: &str, files: &[&str]) -> StatusMessage {
+    let mut status = StatusMessage::new(id(agent), "working");
     status.modified_files = Some(files.iter().map(|file| (*file).to_owned()).collect());
     status
 }
 
 /// As the watcher says it.
-fn watched(agent: &str, files: &[&str]) -> Status {
+fn watched(agent: &str, files: &[&str]) -> StatusMessage {
     let mut status = status(agent, files);
     status.extra.payload.insert("source".into(), paw_broker::watch::SOURCE.into());
     status
 }
 
-pub(super) fn intent(agent: &str, files: &[&str], seconds: u64) -> Intent {
+pub(super) fn intent(agent: &str, files: &[&str], seconds: u64) -> IntentMessage {
     let files = files.iter().map(|file| IntentFile::whole(*file)).collect();
-    Intent { valid_for_seconds: seconds, ..Intent::new(id(agent), files, "work") }
+    IntentMessage { valid_for_seconds: seconds, ..IntentMessage::new(id(agent), files, "work") }
 }
 
-fn with_region(agent: &str, file: &str, region: Region) -> Intent {
+fn with_region(agent: &str, file: &str, region: Region) -> IntentMessage {
     let file = IntentFile { regions: vec![region], ..IntentFile::whole(file) };
-    Intent::new(id(agent), vec![file], "work")
+    IntentMessage::new(id(agent), vec![file], "work")
 }
 
 fn function(name: &str) -> Region {
@@ -111,24 +118,29 @@ fn texts(messages: &[Message]) -> Vec<String> {
     messages.iter().map(text).collect()
 }
 
-fn levels(messages: &[Message]) -> Vec<(Kind, Level)> {
+fn levels(messages: &[Message]) -> Vec<(ConflictCategory, ConflictLevel)> {
     messages
         .iter()
-        .map(|message| Facts::find(message).unwrap())
+        .map(|message| ConflictReport::find(message).unwrap())
         .map(|facts| (facts.kind, facts.level))
         .collect()
 }
 
-const FORWARD: (Kind, Level) = (Kind::Forward, Level::Overlap);
-const OVERLAP: (Kind, Level) = (Kind::InFlight, Level::Overlap);
-const CONFLICT: (Kind, Level) = (Kind::InFlight, Level::Conflict);
-const ADDITIVE: (Kind, Level) = (Kind::InFlight, Level::Additive);
-const CLEARED: (Kind, Level) = (Kind::InFlight, Level::Cleared);
-const ASKED: (Kind, Level) = (Kind::InFlight, Level::Escalated);
+const FORWARD: (ConflictCategory, ConflictLevel) = (ConflictCategory::Forward, ConflictLevel::Overlap);
+const OVERLAP: (ConflictCategory, ConflictLevel) = (ConflictCategory::InFlight, ConflictLevel::Overlap);
+const CONFLICT: (ConflictCategory, ConflictLevel) = (ConflictCategory::InFlight, ConflictLevel::Conflict);
+const ADDITIVE: (ConflictCategory, ConflictLevel) = (ConflictCategory::InFlight, ConflictLevel::Additive);
+const CLEARED: (ConflictCategory, ConflictLevel) = (ConflictCategory::InFlight, ConflictLevel::Cleared);
+const ASKED: (ConflictCategory, ConflictLevel) = (ConflictCategory::InFlight, ConflictLevel::Escalated);
 
-fn clash(path: &str) -> Verdict {
+fn clash(path: &str) -> MergeCheckResult {
     let (first, second) = (vec![LineRange(3, 5)], vec![LineRange(4, 4)]);
-    Verdict::Conflict(vec![Clash { path: path.into(), how: "contents".into(), first, second }])
+    MergeCheckResult::Conflict(vec![FileConflict {
+        path: path.into(),
+        how: "contents".into(),
+        first,
+        second,
+    }])
 }
 
 #[test]
@@ -215,7 +227,7 @@ fn a_heartbeat_without_files_leaves_everything_as_it_is() {
     let mut tower = Tower::new(config(120));
     tower.tell(status("feat-a", &["a"]));
     tower.tell(status("feat-b", &["a"]));
-    tower.tell(Status::new(id("feat-a"), "working"));
+    tower.tell(StatusMessage::new(id("feat-a"), "working"));
     assert_eq!(levels(&tower.wait(120)), [ASKED]);
 }
 
@@ -242,7 +254,7 @@ fn git_decides_whether_a_shared_file_conflicts_and_the_warning_names_the_lines()
             "feat-b: [conflict-detector] in-flight conflict: file x.rs is being modified by both you and feat-a: your line 4 and their lines 3-5 do not merge",
         ]
     );
-    let facts = Facts::find(&said[1]).unwrap();
+    let facts = ConflictReport::find(&said[1]).unwrap();
     assert_eq!((facts.you, facts.other), (id("feat-b"), id("feat-a")));
     assert_eq!(facts.files[0].your_lines, [LineRange(4, 4)]);
 }
@@ -252,7 +264,7 @@ fn changes_that_merge_only_inform_and_are_never_asked_about() {
     let mut tower = Tower::new(config(120));
     tower.work("feat-a", "c1", &["x.rs"]);
     tower.work("feat-b", "c2", &["x.rs"]);
-    let said = tower.verdict(Verdict::Clean);
+    let said = tower.verdict(MergeCheckResult::Clean);
     assert_eq!(levels(&said), [ADDITIVE; 2]);
     assert!(
         texts(&said)[0]
@@ -260,7 +272,7 @@ fn changes_that_merge_only_inform_and_are_never_asked_about() {
     );
     assert_eq!(tower.wait(10_000), []);
     tower.work("feat-a", "c3", &["x.rs"]);
-    assert_eq!(tower.verdict(Verdict::Clean), [], "informed once");
+    assert_eq!(tower.verdict(MergeCheckResult::Clean), [], "informed once");
     tower.work("feat-a", "c4", &["x.rs"]);
     assert_eq!(levels(&tower.verdict(clash("x.rs"))), [CONFLICT; 2], "it has become one");
 }
@@ -273,12 +285,12 @@ fn a_conflict_is_cleared_when_it_stays_away_and_warns_again_when_it_returns() {
     tower.verdict(clash("x.rs"));
     // A save in between, and a moment of calm: nobody hears of it.
     tower.work("feat-a", "c3", &["x.rs"]);
-    assert_eq!(tower.verdict(Verdict::Clean), []);
+    assert_eq!(tower.verdict(MergeCheckResult::Clean), []);
     tower.wait(2);
     tower.work("feat-a", "c4", &["x.rs"]);
     assert_eq!(tower.verdict(clash("x.rs")), []);
     tower.work("feat-a", "c5", &["x.rs"]);
-    tower.verdict(Verdict::Clean);
+    tower.verdict(MergeCheckResult::Clean);
     assert_eq!(tower.wait(4), []);
     let said = tower.wait(1);
     assert_eq!(
@@ -315,7 +327,7 @@ fn where_git_cannot_tell_a_shared_file_is_warned_about() {
     let mut tower = Tower::new(config(120));
     tower.work("feat-a", "c1", &["x"]);
     tower.work("feat-b", "c2", &["x"]);
-    assert_eq!(levels(&tower.verdict(Verdict::Unknown)), [OVERLAP; 2]);
+    assert_eq!(levels(&tower.verdict(MergeCheckResult::Unknown)), [OVERLAP; 2]);
     tower.work("feat-b", "c3", &["x"]);
     assert_eq!(levels(&tower.verdict(clash("x"))), [CONFLICT; 2], "now it can");
 }
@@ -332,7 +344,7 @@ fn announced_apart_a_shared_file_is_additive() {
 #[test]
 fn committed_files_count_as_well() {
     let mut tower = Tower::new(config(120));
-    let mut artifact = Artifact::new(id("feat-a"), "committed");
+    let mut artifact = ArtifactMessage::new(id("feat-a"), "committed");
     artifact.modified_files = vec!["a".into()];
     tower.tell(artifact);
     assert_eq!(levels(&tower.tell(status("feat-b", &["a"]))), [OVERLAP; 2]);
@@ -363,14 +375,17 @@ fn whoever_edits_what_another_announced_is_told_and_a_person_is_asked() {
 fn violations_need_not_be_escalated() {
     let mut tower = Tower::new(ConflictConfig { escalate_on_violation: false, ..config(120) });
     tower.tell(intent("feat-a", &["a"], 900));
-    assert_eq!(levels(&tower.tell(status("feat-b", &["a"]))), [(Kind::Ownership, Level::Conflict)]);
+    assert_eq!(
+        levels(&tower.tell(status("feat-b", &["a"]))),
+        [(ConflictCategory::Ownership, ConflictLevel::Conflict)]
+    );
 }
 
 #[test]
 fn other_sessions_and_reserved_ids_are_not_looked_at() {
     let mut tower = Tower::new(config(120));
     let other = tower.stored("another", status("feat-a", &["a"]).into());
-    assert_eq!(tower.radar.on_message(&other, tower.now), Outcome::default());
+    assert_eq!(tower.radar.on_message(&other, tower.now), DetectorOutput::default());
     tower.tell(status("supervisor", &["a"]));
     tower.tell(status("operator", &["a"]));
     assert_eq!(tower.tell(status("feat-b", &["a"])), []);
@@ -387,7 +402,7 @@ fn an_agent_that_left_collides_with_nobody() {
         texts(&said),
         ["feat-a: [conflict-detector] resolved: a no longer conflicts with the work of feat-b"]
     );
-    assert_eq!(tower.tell(gone(&id("feat-b"))), [], "said once");
+    assert_eq!(tower.tell(gone_message(&id("feat-b"))), [], "said once");
     assert_eq!(tower.wait(1_000), []);
 }
 
@@ -400,15 +415,15 @@ fn an_agent_that_left_while_nobody_watched_is_forgotten_and_who_was_warned_of_it
     let mut again = Tower::new(config(120));
     tower.history.iter().for_each(|stored| again.radar.replay(stored));
     again.now = tower.now;
-    let said = again.tell(gone(&id("feat-b")));
-    assert_eq!(levels(&said), [(Kind::InFlight, Level::Cleared)]);
+    let said = again.tell(gone_message(&id("feat-b")));
+    assert_eq!(levels(&said), [(ConflictCategory::InFlight, ConflictLevel::Cleared)]);
     assert_eq!(again.work("feat-a", "c1", &["a", "b"]), []);
     assert_eq!(again.tell(intent("feat-a", &["a"], 900)), []);
     assert_eq!(again.wait(1_000), []);
     // With that said, the next one has nothing to say.
     let mut third = Tower::new(config(120));
     tower.history.iter().chain(&again.history).for_each(|stored| third.radar.replay(stored));
-    assert_eq!(third.tell(gone(&id("feat-b"))), []);
+    assert_eq!(third.tell(gone_message(&id("feat-b"))), []);
     assert_eq!(third.work("feat-a", "c1", &["a", "b"]), []);
 }
 
@@ -437,8 +452,8 @@ fn nobody_is_asked_about_a_conflict_that_was_resolved_while_nobody_watched() {
     assert_eq!(again.wait(1_000), []);
     assert_eq!(again.work("feat-a", "c3", &["a"]), []);
     assert_eq!(again.work("feat-b", "c4", &["a"]), []);
-    assert_eq!(again.verdict(Verdict::Clean), []);
-    assert_eq!(levels(&again.wait(5)), [(Kind::InFlight, Level::Cleared); 2]);
+    assert_eq!(again.verdict(MergeCheckResult::Clean), []);
+    assert_eq!(levels(&again.wait(5)), [(ConflictCategory::InFlight, ConflictLevel::Cleared); 2]);
 }
 
 #[test]
@@ -452,9 +467,9 @@ fn after_a_restart_nothing_is_said_twice_and_the_clock_goes_on() {
     tower.tell(watched("feat-d", &["d", "e"]));
     tower.tell(watched("feat-e", &["d", "e"]));
     let mut tower = Tower { radar: Tower::new(config(120)).radar, ..tower };
-    tower
-        .history
-        .retain(|stored| Facts::find(&stored.message).is_none_or(|facts| facts.files[0].path != "d"));
+    tower.history.retain(|stored| {
+        ConflictReport::find(&stored.message).is_none_or(|facts| facts.files[0].path != "d")
+    });
     for stored in &tower.history {
         tower.radar.replay(stored);
     }

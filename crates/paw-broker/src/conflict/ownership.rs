@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use paw_core::AgentId;
 
-use super::facts::{Facts, Level};
 use super::forward::self_or_above;
 use super::path::covers;
-use super::{CALM, Sky, after, text};
+use super::report::{ConflictLevel, ConflictReport};
+use super::{CALM, SessionActivity, after, messages};
 use crate::message::Message;
 
 /// Who did it, and whose it is.
@@ -16,13 +16,13 @@ type Violation = (AgentId, AgentId);
 
 /// What was said, file by file, and since when it seems to be over.
 #[derive(Debug, Default)]
-pub(super) struct Violations {
+pub(super) struct OwnershipViolations {
     told: BTreeMap<Violation, BTreeMap<String, Option<Timestamp>>>,
 }
 
-impl Violations {
-    pub(super) fn remember(&mut self, facts: &Facts) {
-        if facts.level != Level::Escalated {
+impl OwnershipViolations {
+    pub(super) fn remember(&mut self, facts: &ConflictReport) {
+        if facts.level != ConflictLevel::Escalated {
             let told = self.told.entry((facts.you.clone(), facts.other.clone())).or_default();
             told.extend(facts.files.iter().map(|file| (file.path.clone(), None)));
         }
@@ -40,7 +40,7 @@ impl Violations {
             .min()
     }
 
-    pub(super) fn look(&mut self, sky: &Sky, now: Timestamp, escalate: bool) -> Vec<Message> {
+    pub(super) fn look(&mut self, sky: &SessionActivity, now: Timestamp, escalate: bool) -> Vec<Message> {
         let mut publish = Vec::new();
         let violations = violations(sky);
         for (violation, files) in &violations {
@@ -53,9 +53,9 @@ impl Violations {
             }
             if !new.is_empty() {
                 let (violator, owner) = violation;
-                publish.push(text::violation(violator, owner, &new));
+                publish.push(messages::violation(violator, owner, &new));
                 if escalate {
-                    publish.push(text::violation_review(violator, owner, &new));
+                    publish.push(messages::violation_review(violator, owner, &new));
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Violations {
     }
 }
 
-fn violations(sky: &Sky) -> BTreeMap<Violation, BTreeSet<String>> {
+fn violations(sky: &SessionActivity) -> BTreeMap<Violation, BTreeSet<String>> {
     let mut found: BTreeMap<Violation, BTreeSet<String>> = BTreeMap::new();
     // What is known from the past alone may have been given up.
     for (violator, work) in sky.work.iter().filter(|(_, work)| !work.past) {

@@ -17,10 +17,10 @@ const MOST_AGENTS: usize = 512;
 
 /// The last question of each agent that is still open.
 #[derive(Debug, Default)]
-pub struct OpenQuestions(HashMap<AgentId, Asked>);
+pub struct OpenQuestions(HashMap<AgentId, AskedQuestion>);
 
 #[derive(Debug)]
-struct Asked {
+struct AskedQuestion {
     text: u64,
     at: Timestamp,
     seq: u64,
@@ -42,7 +42,10 @@ impl OpenQuestions {
                 if self.0.len() >= MOST_AGENTS {
                     self.0.clear();
                 }
-                self.0.insert(question.agent_id.clone(), Asked { text: digest(&question.question), at, seq });
+                self.0.insert(
+                    question.agent_id.clone(),
+                    AskedQuestion { text: digest(&question.question), at, seq },
+                );
             }
             Message::Answer(answer) => _ = self.0.remove(&answer.agent_id),
             Message::Feedback(feedback) => _ = self.0.remove(&feedback.agent_id),
@@ -60,10 +63,10 @@ fn digest(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Answer, Question};
+    use crate::message::{AnswerMessage, QuestionMessage};
 
     fn question(agent: &str, text: &str) -> Message {
-        Question::new(AgentId::new(agent).unwrap(), text).into()
+        QuestionMessage::new(AgentId::new(agent).unwrap(), text).into()
     }
 
     fn at(second: i64) -> Timestamp {
@@ -85,7 +88,7 @@ mod tests {
         let mut open = OpenQuestions::default();
         open.note(&question("a", "why?"), at(0), 7);
         let id = |text: &str| AgentId::new(text).unwrap();
-        open.note(&Answer::new(id("a"), id("operator"), "because").into(), at(1), 8);
+        open.note(&AnswerMessage::new(id("a"), id("operator"), "because").into(), at(1), 8);
         assert_eq!(open.repeats(&question("a", "why?"), at(2)), None);
     }
 }

@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderValue};
 use paw_core::Diagnostic as _;
 use serde_json::{Value, json};
 
-use crate::identity::Refusal;
+use crate::identity::SendRefusal;
 use crate::log::LogError;
 use crate::message::MessageError;
 
@@ -75,7 +75,7 @@ impl ApiError {
         )
     }
 
-    pub(super) fn not_in_charge() -> Self {
+    pub(super) fn not_privileged() -> Self {
         Self::new(StatusCode::FORBIDDEN, "only the supervisor or the operator may do this")
     }
 
@@ -103,8 +103,8 @@ impl From<MessageError> for ApiError {
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<SendRefusal> for ApiError {
+    fn from(refusal: SendRefusal) -> Self {
         Self::new(StatusCode::FORBIDDEN, &refusal.to_string())
     }
 }

@@ -6,15 +6,15 @@ use hyper::HeaderMap;
 use hyper::header::{self, HeaderValue};
 use paw_core::config::BrokerAuth;
 
-use super::App;
-use super::answer::ApiError;
+use super::ServerContext;
+use super::response::ApiError;
 use crate::identity::{Caller, Token};
 
 /// The address the broker listens on.
 #[derive(Debug, Clone, Copy)]
-pub struct Address(pub SocketAddr);
+pub struct ServerAddress(pub SocketAddr);
 
-impl Address {
+impl ServerAddress {
     /// Whether a `Host` header means us. A name could point anywhere, so only addresses and `localhost` count.
     fn is_meant_by(self, host: &str) -> bool {
         let name = without_port(host);
@@ -45,7 +45,7 @@ fn without_port(host: &str) -> &str {
 }
 
 /// The checks before anything else is looked at.
-pub(super) fn at_the_door(address: Address, headers: &HeaderMap) -> Result<(), ApiError> {
+pub(super) fn check_host_and_origin(address: ServerAddress, headers: &HeaderMap) -> Result<(), ApiError> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     if hosts.next().is_some() || !host.is_some_and(|host| address.is_meant_by(host)) {
@@ -56,9 +56,9 @@ pub(super) fn at_the_door(address: Address, headers: &HeaderMap) -> Result<(), A
 }
 
 /// Who sends a request.
-pub(super) async fn caller(app: &App, headers: &HeaderMap) -> Result<Caller, ApiError> {
+pub(super) async fn caller(app: &ServerContext, headers: &HeaderMap) -> Result<Caller, ApiError> {
     if app.auth == BrokerAuth::None {
-        return Ok(Caller::Anybody);
+        return Ok(Caller::Unauthenticated);
     }
     let token = token(headers).ok_or_else(ApiError::no_token)?;
     app.keys.owner(&token).await.map(Caller::Known).ok_or_else(ApiError::unknown_token)
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn only_our_own_addresses_are_meant_by_a_host() {
-        let address = Address("127.0.0.1:9119".parse().unwrap());
+        let address = ServerAddress("127.0.0.1:9119".parse().unwrap());
         for host in ["127.0.0.1:9119", "localhost:9119", "LOCALHOST", "[::1]:9119", "[::1]", "127.0.0.1"] {
             assert!(address.is_meant_by(host), "{host}");
         }
@@ -94,13 +94,13 @@ mod tests {
         {
             assert!(!address.is_meant_by(host), "{host}");
         }
-        assert!(Address("0.0.0.0:9119".parse().unwrap()).is_meant_by("10.0.0.1:9119"));
-        assert!(!Address("0.0.0.0:9119".parse().unwrap()).is_meant_by("evil.example"));
+        assert!(ServerAddress("0.0.0.0:9119".parse().unwrap()).is_meant_by("10.0.0.1:9119"));
+        assert!(!ServerAddress("0.0.0.0:9119".parse().unwrap()).is_meant_by("evil.example"));
     }
 
     #[test]
     fn a_page_of_another_port_is_foreign() {
-        let address = Address("127.0.0.1:9119".parse().unwrap());
+        let address = ServerAddress("127.0.0.1:9119".parse().unwrap());
         assert!(address.is_origin("http://127.0.0.1:9119") && address.is_origin("http://localhost:9119"));
         for origin in ["null", "http://localhost:3000", "https://127.0.0.1:9119", "http://evil.example", ""] {
             assert!(!address.is_origin(origin), "{origin}");

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use paw_host::git::{Against, Conflict, Merge, Scratch};
+use paw_host::git::{ConflictLines, MergeConflict, ScratchRepo, TrialMerge};
 
-use super::{Ask, Clash, LineRange, Verdict};
+use super::{FileConflict, LineRange, MergeCheckResult, MergeQuery};
 
 /// Verdicts remembered; the work of every agent changes often, and old questions do not come back.
 const MOST_REMEMBERED: usize = 4_096;
@@ -13,13 +13,13 @@ const MOST_FILES: usize = 64;
 
 /// Remembers what git said about each two commits.
 #[derive(Debug, Default)]
-pub struct Judge {
-    known: HashMap<(String, String), Verdict>,
+pub struct MergeChecker {
+    known: HashMap<(String, String), MergeCheckResult>,
 }
 
-impl Judge {
-    /// Answers every question, in the same order. What git cannot say is [`Verdict::Unknown`].
-    pub fn judge(&mut self, scratch: &Scratch, asks: &[Ask]) -> Vec<Verdict> {
+impl MergeChecker {
+    /// Answers every question, in the same order. What git cannot say is [`MergeCheckResult::Unknown`].
+    pub fn check(&mut self, scratch: &ScratchRepo, asks: &[MergeQuery]) -> Vec<MergeCheckResult> {
         let mut new: Vec<(String, String)> = asks.iter().map(|ask| ask.commits.clone()).collect();
         new.retain(|commits| !self.known.contains_key(commits));
         new.sort();
@@ -36,7 +36,7 @@ impl Judge {
         }
         let verdicts = asks
             .iter()
-            .map(|ask| self.known.get(&ask.commits).cloned().unwrap_or(Verdict::Unknown))
+            .map(|ask| self.known.get(&ask.commits).cloned().unwrap_or(MergeCheckResult::Unknown))
             .collect();
         if self.known.len() > MOST_REMEMBERED {
             self.known.clear();
@@ -44,19 +44,19 @@ impl Judge {
         verdicts
     }
 
-    fn remember(&mut self, scratch: &Scratch, pairs: &[(String, String)], merges: &[Merge]) {
-        let conflicts: Vec<&Conflict> = merges.iter().flat_map(conflicts).take(MOST_FILES).collect();
+    fn remember(&mut self, scratch: &ScratchRepo, pairs: &[(String, String)], merges: &[TrialMerge]) {
+        let conflicts: Vec<&MergeConflict> = merges.iter().flat_map(conflicts).take(MOST_FILES).collect();
         // Without lines a conflict is still one.
-        let lines = scratch.lines_of(&conflicts).unwrap_or_default();
+        let lines = scratch.conflict_lines(&conflicts).unwrap_or_default();
         let mut lines = lines.into_iter();
         for (commits, merge) in pairs.iter().zip(merges) {
             let verdict = match merge {
-                Merge::Clean => Verdict::Clean,
+                TrialMerge::Clean => MergeCheckResult::Clean,
                 // Not worth remembering: an object that is missing now may be there later.
-                Merge::Unknown => continue,
-                Merge::Conflicts(conflicts) => {
-                    let clash = |conflict: &Conflict| clash(conflict, &lines.next().unwrap_or_default());
-                    Verdict::Conflict(conflicts.iter().map(clash).collect())
+                TrialMerge::Unknown => continue,
+                TrialMerge::Conflicts(conflicts) => {
+                    let clash = |conflict: &MergeConflict| clash(conflict, &lines.next().unwrap_or_default());
+                    MergeCheckResult::Conflict(conflicts.iter().map(clash).collect())
                 }
             };
             self.known.insert(commits.clone(), verdict);
@@ -64,15 +64,15 @@ impl Judge {
     }
 }
 
-fn conflicts(merge: &Merge) -> &[Conflict] {
+fn conflicts(merge: &TrialMerge) -> &[MergeConflict] {
     match merge {
-        Merge::Conflicts(conflicts) => conflicts,
-        Merge::Clean | Merge::Unknown => &[],
+        TrialMerge::Conflicts(conflicts) => conflicts,
+        TrialMerge::Clean | TrialMerge::Unknown => &[],
     }
 }
 
-fn clash(conflict: &Conflict, against: &Against) -> Clash {
-    Clash {
+fn clash(conflict: &MergeConflict, against: &ConflictLines) -> FileConflict {
+    FileConflict {
         path: conflict.path.to_string_lossy().into_owned(),
         how: conflict.kind.clone(),
         first: against.first.iter().map(LineRange::from).collect(),

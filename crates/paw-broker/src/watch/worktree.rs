@@ -5,37 +5,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use paw_host::files::load_text;
-use paw_host::git::{Repo, Scratch, ScratchError, Snapshot, Taken};
+use paw_host::git::{Repo, ScratchError, ScratchRepo, WorktreeSnapshot, WorktreeSnapshotter};
 
-use super::pending::{Pending, What};
-use super::publish::{self, Said};
-use super::rules::Rules;
-use super::{Moment, Settings, Target, WatchError, Work};
+use super::ignore_rules::IgnoreRules;
+use super::pending::{ChangeSet, PendingChanges};
+use super::publish::{self, LastStatus};
+use super::{AgentWork, WatchError, WatchSettings, WatchTarget, WorkSnapshot};
 
 #[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) target: Target,
+pub(super) struct WatchedWorktree {
+    pub(super) target: WatchTarget,
     /// The worktree's real path.
     pub(super) root: PathBuf,
-    pub(super) rules: Rules,
-    pub(super) pending: Pending,
+    pub(super) rules: IgnoreRules,
+    pub(super) pending: PendingChanges,
     /// When to look next, where nothing tells us: always for a worktree that cannot be watched, once after a failure.
     pub(super) look_at: Option<Duration>,
     /// Why it is not watched but looked at now and then.
     pub(super) polled: Option<String>,
     /// The last failure that was told.
     pub(super) told: Option<String>,
-    snapshot: Snapshot,
-    scratch: Arc<Scratch>,
-    said: Option<Said>,
+    snapshot: WorktreeSnapshotter,
+    scratch: Arc<ScratchRepo>,
+    said: Option<LastStatus>,
     moment: Option<String>,
 }
 
-impl Tree {
+impl WatchedWorktree {
     pub(super) fn open(
-        target: Target,
-        scratch: &Arc<Scratch>,
-        settings: &Settings,
+        target: WatchTarget,
+        scratch: &Arc<ScratchRepo>,
+        settings: &WatchSettings,
     ) -> Result<Self, WatchError> {
         let repo = Repo::discover(&target.worktree)?;
         let same =
@@ -46,13 +46,13 @@ impl Tree {
         }
         let excluded = settings.excluded.clone();
         let id = target.agent.as_str();
-        let snapshot = Snapshot::new(Arc::clone(scratch), id, &target.worktree, excluded)?;
+        let snapshot = WorktreeSnapshotter::new(Arc::clone(scratch), id, &target.worktree, excluded)?;
         let root = snapshot.root().to_path_buf();
         Ok(Self {
-            rules: Rules::load(&root, &settings.common_dir, &settings.excluded)?,
+            rules: IgnoreRules::load(&root, &settings.common_dir, &settings.excluded)?,
             root,
             target,
-            pending: Pending::default(),
+            pending: PendingChanges::default(),
             look_at: None,
             polled: None,
             told: None,
@@ -80,12 +80,16 @@ impl Tree {
     /// Forgets the copies in the old place, which is about to be deleted.
     pub(super) fn move_to(
         &mut self,
-        scratch: &Arc<Scratch>,
-        settings: &Settings,
+        scratch: &Arc<ScratchRepo>,
+        settings: &WatchSettings,
     ) -> Result<(), ScratchError> {
         let id = self.target.agent.as_str();
-        self.snapshot =
-            Snapshot::new(Arc::clone(scratch), id, &self.target.worktree, settings.excluded.clone())?;
+        self.snapshot = WorktreeSnapshotter::new(
+            Arc::clone(scratch),
+            id,
+            &self.target.worktree,
+            settings.excluded.clone(),
+        )?;
         self.scratch = Arc::clone(scratch);
         self.moment = None;
         Ok(())
@@ -94,10 +98,10 @@ impl Tree {
     /// Looks at what happened. Nothing when all is as it was.
     pub(super) fn look(
         &mut self,
-        what: &What,
+        what: &ChangeSet,
         now: Duration,
-        settings: &Settings,
-    ) -> Result<Option<Work>, ScratchError> {
+        settings: &WatchSettings,
+    ) -> Result<Option<AgentWork>, ScratchError> {
         let Some(taken) = self.take(what, settings)? else { return Ok(None) };
         let news = publish::is_news(self.said.as_ref(), &taken, now, settings.republish_after);
         let same = self.moment.as_ref() == Some(&taken.commit) && !news;
@@ -107,11 +111,11 @@ impl Tree {
         let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
         let status = news.then(|| self.status((&taken.changed, taken.clean), note));
         if news || self.said.is_none() {
-            self.said = Some(Said::about(&taken, now));
+            self.said = Some(LastStatus::about(&taken, now));
         }
-        let moment = Moment { scratch: Arc::clone(&self.scratch), commit: taken.commit };
+        let moment = WorkSnapshot { scratch: Arc::clone(&self.scratch), commit: taken.commit };
         let files = taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok((!same).then(|| Work { agent: self.target.agent.clone(), moment, files, status }))
+        Ok((!same).then(|| AgentWork { agent: self.target.agent.clone(), moment, files, status }))
     }
 
     /// The status as it was last said.
@@ -124,7 +128,11 @@ impl Tree {
         publish::status(&self.target.agent, self.target.cli.as_deref(), changed, note)
     }
 
-    fn take(&mut self, what: &What, settings: &Settings) -> Result<Option<Taken>, ScratchError> {
+    fn take(
+        &mut self,
+        what: &ChangeSet,
+        settings: &WatchSettings,
+    ) -> Result<Option<WorktreeSnapshot>, ScratchError> {
         let whole = what.whole || (what.head && self.snapshot.has_moved(&settings.bases)?);
         if whole {
             return self.snapshot.take_whole(&settings.bases).map(Some);

@@ -11,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use paw_host::git::{Git, GitError, is_excluded};
 
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct IgnoreRules {
     root: PathBuf,
     /// By directory, relative to the root.
     local: HashMap<PathBuf, Gitignore>,
@@ -23,7 +23,7 @@ pub(super) struct Rules {
     excluded: Vec<PathBuf>,
 }
 
-impl Rules {
+impl IgnoreRules {
     pub(super) fn load(root: &Path, common_dir: &Path, excluded: &[PathBuf]) -> Result<Self, GitError> {
         let git = Git::at(root);
         let files = [Some(common_dir.join("info/exclude")), find_excludes_file(&git)?];

@@ -1,22 +1,22 @@
 //! The conflict radar: its judgement on real repositories, and its decisions against a simple model.
 
 mod decisions;
-mod judge;
+mod merge_check;
 mod model;
-mod patrol;
+mod monitor;
 mod snapshot;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paw_host::git::{Scratch, Snapshot, Taken};
+use paw_host::git::{ScratchRepo, WorktreeSnapshot, WorktreeSnapshotter};
 use paw_testkit::{Sandbox, TestRepo, git};
 
 /// A repository with a file of twenty lines, and worktrees beside it.
 struct Field {
     sandbox: Sandbox,
     repo: TestRepo,
-    scratch: Arc<Scratch>,
+    scratch: Arc<ScratchRepo>,
 }
 
 impl Field {
@@ -25,7 +25,7 @@ impl Field {
         let repo = sandbox.repo("app");
         repo.commit_file("src/lib.rs", &lines(&[]), "twenty lines");
         let scratch =
-            Arc::new(Scratch::open(&repo.root.join(".git"), &sandbox.root().join("scratch")).unwrap());
+            Arc::new(ScratchRepo::open(&repo.root.join(".git"), &sandbox.root().join("scratch")).unwrap());
         Self { sandbox, repo, scratch }
     }
 
@@ -35,12 +35,12 @@ impl Field {
         path
     }
 
-    fn snapshot(&self, worktree: &Path) -> Snapshot {
+    fn snapshot(&self, worktree: &Path) -> WorktreeSnapshotter {
         let id = worktree.file_name().unwrap().to_str().unwrap();
-        Snapshot::new(Arc::clone(&self.scratch), id, worktree, vec![".git-paw".into()]).unwrap()
+        WorktreeSnapshotter::new(Arc::clone(&self.scratch), id, worktree, vec![".git-paw".into()]).unwrap()
     }
 
-    fn take(&self, worktree: &Path) -> Taken {
+    fn take(&self, worktree: &Path) -> WorktreeSnapshot {
         self.snapshot(worktree).take_whole(&bases()).unwrap()
     }
 }
@@ -70,6 +70,6 @@ fn commit_all(dir: &Path, message: &str) -> String {
     git(dir, ["rev-parse", "HEAD"])
 }
 
-fn names(taken: &Taken) -> Vec<String> {
+fn names(taken: &WorktreeSnapshot) -> Vec<String> {
     taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }

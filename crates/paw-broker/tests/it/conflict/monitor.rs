@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 
-use paw_broker::radar::{Facts, Kind, Level, Patrol, Signal};
-use paw_broker::watch::{Settings, Target};
+use paw_broker::conflict::{
+    ConflictCategory, ConflictLevel, ConflictMonitor, ConflictMonitorEvent, ConflictReport,
+};
+use paw_broker::watch::{WatchSettings, WatchTarget};
 use paw_broker::{Message, SessionId};
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
@@ -13,15 +15,16 @@ use paw_testkit::wait_until;
 use super::{Field, commit_all, lines, write};
 
 struct Watch {
-    patrol: Patrol,
-    signals: Receiver<Signal>,
+    patrol: ConflictMonitor,
+    signals: Receiver<ConflictMonitorEvent>,
 }
 
 impl Watch {
     fn over(field: &Field, worktrees: &[PathBuf]) -> Self {
-        let mut settings = Settings::new(field.repo.root.join(".git"), field.sandbox.root().join("patrol"));
+        let mut settings =
+            WatchSettings::new(field.repo.root.join(".git"), field.sandbox.root().join("patrol"));
         settings.bases = super::bases();
-        let target = |worktree: &PathBuf| Target {
+        let target = |worktree: &PathBuf| WatchTarget {
             agent: AgentId::new(worktree.file_name().unwrap().to_str().unwrap()).unwrap(),
             worktree: worktree.clone(),
             cli: None,
@@ -30,17 +33,20 @@ impl Watch {
         let signal = move |signal| drop(sender.send(signal));
         let config = ConflictConfig::default();
         let targets = worktrees.iter().map(target);
-        let patrol = Patrol::start(SessionId::new("s"), config, settings, targets, [], signal).unwrap();
+        let patrol =
+            ConflictMonitor::start(SessionId::new("s"), config, settings, targets, [], signal).unwrap();
         Self { patrol, signals }
     }
 
     /// The next two messages of the radar: one to each side.
-    fn next_pair(&self, level: Level) -> [Facts; 2] {
+    fn next_pair(&self, level: ConflictLevel) -> [ConflictReport; 2] {
         [(); 2].map(|()| {
             wait_until("the radar speaks", || {
-                let Signal::Publish(message) = self.signals.try_recv().ok()? else { return None };
-                let facts = Facts::find(&message)?;
-                assert_eq!((facts.kind, facts.level), (Kind::InFlight, level), "{message}");
+                let ConflictMonitorEvent::Publish(message) = self.signals.try_recv().ok()? else {
+                    return None;
+                };
+                let facts = ConflictReport::find(&message)?;
+                assert_eq!((facts.kind, facts.level), (ConflictCategory::InFlight, level), "{message}");
                 Some(facts)
             })
         })
@@ -48,7 +54,7 @@ impl Watch {
 
     fn wait_for_files(&self, agent: &str, files: &[&str]) {
         wait_until("the watcher speaks", || {
-            let Signal::Publish(message) = self.signals.try_recv().ok()? else { return None };
+            let ConflictMonitorEvent::Publish(message) = self.signals.try_recv().ok()? else { return None };
             let Message::Status(status) = *message else { return None };
             (status.agent_id.as_str() == agent && status.files() == files).then_some(())
         });
@@ -63,17 +69,17 @@ fn two_agents_are_warned_before_they_collide_and_told_when_it_is_over() {
     write(&a, "src/lib.rs", &lines(&[(3, "mine")]));
     watch.wait_for_files("a", &["src/lib.rs"]);
     write(&b, "src/lib.rs", &lines(&[(15, "theirs")]));
-    let [first, second] = watch.next_pair(Level::Additive);
+    let [first, second] = watch.next_pair(ConflictLevel::Additive);
     assert_eq!((first.you.as_str(), second.you.as_str()), ("a", "b"));
     // The list of files is the same; what is in them is not.
     write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
-    let [first, _] = watch.next_pair(Level::Conflict);
+    let [first, _] = watch.next_pair(ConflictLevel::Conflict);
     assert_eq!(first.files[0].path, "src/lib.rs");
     assert_eq!((first.files[0].your_lines[0].0, first.files[0].their_lines[0].0), (3, 3));
     // Committing changes nothing about it; giving it up does.
     commit_all(&a, "mine");
     write(&b, "src/lib.rs", &lines(&[(15, "theirs")]));
-    watch.next_pair(Level::Cleared);
+    watch.next_pair(ConflictLevel::Cleared);
     drop(watch.patrol);
 }
 
@@ -84,10 +90,10 @@ fn an_agent_whose_worktree_goes_away_is_forgotten() {
     let watch = Watch::over(&field, &[a.clone(), b.clone()]);
     write(&a, "src/lib.rs", "mine\n");
     write(&b, "src/lib.rs", "theirs\n");
-    watch.next_pair(Level::Conflict);
+    watch.next_pair(ConflictLevel::Conflict);
     field.repo.git(["worktree", "remove", "--force", b.to_str().unwrap()]);
     wait_until("the worktree is gone", || match watch.signals.try_recv().ok()? {
-        Signal::Gone(agent) => (agent.as_str() == "b").then_some(()),
+        ConflictMonitorEvent::Gone(agent) => (agent.as_str() == "b").then_some(()),
         _ => None,
     });
 }

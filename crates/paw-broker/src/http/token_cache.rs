@@ -9,33 +9,38 @@ use paw_host::clock::Stopwatch;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::identity::{IdentityError, Keyring, Keys, Token};
+use crate::identity::{IdentityError, Keyring, SessionTokens, Token};
 use crate::log::SessionId;
 
 /// Unknown tokens have the keys read again at most this often.
 const PACE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
-pub struct KnownKeys {
+pub struct TokenCache {
     keyring: Keyring,
     session: SessionId,
-    loaded: RwLock<Loaded>,
+    loaded: RwLock<LoadedTokens>,
     /// Held while the keys are read; requests that wait for it use what was found.
     reading: Mutex<()>,
 }
 
 #[derive(Debug)]
-struct Loaded {
-    keys: Keys,
+struct LoadedTokens {
+    keys: SessionTokens,
     /// Started before the keys were read.
     age: Stopwatch,
 }
 
-impl KnownKeys {
+impl TokenCache {
     pub fn load(keyring: Keyring, session: SessionId) -> Result<Self, IdentityError> {
         let age = Stopwatch::start();
         let keys = keyring.load(&session)?;
-        Ok(Self { keyring, session, loaded: RwLock::new(Loaded { keys, age }), reading: Mutex::default() })
+        Ok(Self {
+            keyring,
+            session,
+            loaded: RwLock::new(LoadedTokens { keys, age }),
+            reading: Mutex::default(),
+        })
     }
 
     /// The owner of a token that is valid now.
@@ -64,7 +69,7 @@ impl KnownKeys {
         let (keyring, session) = (self.keyring.clone(), self.session.clone());
         match spawn_blocking(move || keyring.load(&session)).await {
             Ok(Ok(keys)) => {
-                *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Loaded { keys, age };
+                *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = LoadedTokens { keys, age };
             }
             Ok(Err(error)) => tracing::warn!(%error, "cannot read the tokens"),
             Err(_) => tracing::debug!("the runtime ended while tokens were read"),

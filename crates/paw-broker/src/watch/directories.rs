@@ -8,7 +8,7 @@ use paw_core::AgentId;
 
 /// What a watched directory is to us. One may be several things.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum DirRole {
     Files(AgentId),
     /// What git keeps about one worktree, or its `logs`.
     Admin(AgentId),
@@ -19,20 +19,20 @@ pub(super) enum Role {
 
 /// Why a directory is not watched.
 #[derive(Debug)]
-pub(super) enum Unwatched {
+pub(super) enum WatchFailure {
     Gone,
     NoneLeft(String),
 }
 
 /// One watcher of the system for all of them.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct WatchedDirs {
     system: Result<RecommendedWatcher, String>,
-    roles: HashMap<PathBuf, BTreeSet<Role>>,
+    roles: HashMap<PathBuf, BTreeSet<DirRole>>,
     most: usize,
 }
 
-impl Places {
+impl WatchedDirs {
     pub(super) fn new(system: notify::Result<RecommendedWatcher>, most: usize) -> Self {
         Self { system: system.map_err(|error| error.to_string()), roles: HashMap::new(), most }
     }
@@ -41,11 +41,11 @@ impl Places {
         self.roles.contains_key(dir)
     }
 
-    pub(super) fn roles(&self, dir: &Path) -> BTreeSet<Role> {
+    pub(super) fn roles(&self, dir: &Path) -> BTreeSet<DirRole> {
         self.roles.get(dir).cloned().unwrap_or_default()
     }
 
-    pub(super) fn with_role(&self, role: &Role) -> BTreeSet<PathBuf> {
+    pub(super) fn with_role(&self, role: &DirRole) -> BTreeSet<PathBuf> {
         self.roles.iter().filter(|(_, roles)| roles.contains(role)).map(|(dir, _)| dir.clone()).collect()
     }
 
@@ -53,22 +53,25 @@ impl Places {
         self.roles.keys().filter(|path| path.starts_with(dir)).cloned().collect()
     }
 
-    pub(super) fn watch(&mut self, dir: &Path, role: Role) -> Result<(), Unwatched> {
+    pub(super) fn watch(&mut self, dir: &Path, role: DirRole) -> Result<(), WatchFailure> {
         if let Some(roles) = self.roles.get_mut(dir) {
             roles.insert(role);
             return Ok(());
         }
-        let system = self.system.as_mut().map_err(|error| Unwatched::NoneLeft(error.clone()))?;
+        let system = self.system.as_mut().map_err(|error| WatchFailure::NoneLeft(error.clone()))?;
         if self.roles.len() >= self.most {
-            return Err(Unwatched::NoneLeft(format!("{} directories are watched already", self.roles.len())));
+            return Err(WatchFailure::NoneLeft(format!(
+                "{} directories are watched already",
+                self.roles.len()
+            )));
         }
         match system.watch(dir, RecursiveMode::NonRecursive) {
             Ok(()) => {
                 self.roles.entry(dir.to_path_buf()).or_default().insert(role);
                 Ok(())
             }
-            Err(error) if is_gone(&error) => Err(Unwatched::Gone),
-            Err(error) => Err(Unwatched::NoneLeft(error.to_string())),
+            Err(error) if is_gone(&error) => Err(WatchFailure::Gone),
+            Err(error) => Err(WatchFailure::NoneLeft(error.to_string())),
         }
     }
 
@@ -76,14 +79,14 @@ impl Places {
     pub(super) fn watch_refs(&mut self, dir: &Path) {
         let mut left = vec![dir.to_path_buf()];
         while let Some(dir) = left.pop() {
-            if self.watch(&dir, Role::Refs).is_ok() {
+            if self.watch(&dir, DirRole::Refs).is_ok() {
                 let entries = std::fs::read_dir(&dir).into_iter().flatten().filter_map(Result::ok);
                 left.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));
             }
         }
     }
 
-    pub(super) fn unwatch(&mut self, dir: &Path, role: &Role) {
+    pub(super) fn unwatch(&mut self, dir: &Path, role: &DirRole) {
         let Some(roles) = self.roles.get_mut(dir) else { return };
         roles.remove(role);
         if roles.is_empty() {
@@ -95,12 +98,12 @@ impl Places {
         }
     }
 
-    pub(super) fn unwatch_where(&mut self, leaves: impl Fn(&Role) -> bool) {
-        let of = |(dir, roles): (&PathBuf, &BTreeSet<Role>)| {
+    pub(super) fn unwatch_where(&mut self, leaves: impl Fn(&DirRole) -> bool) {
+        let of = |(dir, roles): (&PathBuf, &BTreeSet<DirRole>)| {
             let leaving = roles.iter().filter(|role| leaves(role));
             leaving.map(|role| (dir.clone(), role.clone())).collect::<Vec<_>>()
         };
-        let leaving: Vec<(PathBuf, Role)> = self.roles.iter().flat_map(of).collect();
+        let leaving: Vec<(PathBuf, DirRole)> = self.roles.iter().flat_map(of).collect();
         for (dir, role) in leaving {
             self.unwatch(&dir, &role);
         }

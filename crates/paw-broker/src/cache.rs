@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use paw_core::AgentId;
 
-use crate::log::{Entry, Newest, PageLimit, SessionId, Stored};
+use crate::log::{LogEntry, NewestSeq, PageLimit, SessionId, StoredMessage};
 use crate::message::Message;
-use crate::record::{Records, Said};
+use crate::record::{AgentRecords, MessageRef};
 use crate::route::Audience;
 
 /// Bounds of the last messages that are kept.
@@ -19,45 +19,45 @@ const MOST_AUDIENCES: usize = 2048;
 
 /// A message as it was written, and in full once somebody wanted it so.
 #[derive(Debug)]
-pub struct Kept {
-    pub entry: Entry,
-    stored: OnceLock<Option<Arc<Stored>>>,
+pub struct CachedMessage {
+    pub entry: LogEntry,
+    stored: OnceLock<Option<Arc<StoredMessage>>>,
 }
 
-impl Kept {
-    pub fn new(entry: Entry) -> Self {
+impl CachedMessage {
+    pub fn new(entry: LogEntry) -> Self {
         Self { entry, stored: OnceLock::new() }
     }
 
     /// The message in full, read once for everybody. Nothing if a newer version wrote it.
-    pub fn stored(&self, session: &SessionId) -> Option<Arc<Stored>> {
+    pub fn stored(&self, session: &SessionId) -> Option<Arc<StoredMessage>> {
         self.stored.get_or_init(|| self.entry.stored(session).map(Arc::new)).clone()
     }
 }
 
 /// What memory can say about a question.
 #[derive(Debug)]
-pub enum Recall {
+pub enum CacheLookup {
     /// All there is.
-    Here(Vec<Arc<Kept>>),
+    Hit(Vec<Arc<CachedMessage>>),
     /// It reaches further back than memory does.
-    AskTheLog,
+    Miss,
 }
 
 /// What is known of one session.
 #[derive(Debug)]
-pub struct Memory {
+pub struct SessionCache {
     head: u64,
     newest: HashMap<AgentId, u64>,
     /// Whether `newest` holds every audience there is.
     newest_is_all: bool,
     broadcasts: Broadcasts,
     supervisor: u64,
-    last: VecDeque<Arc<Kept>>,
+    last: VecDeque<Arc<CachedMessage>>,
     bytes: usize,
     /// Everything after this number is in `last`.
     last_from: u64,
-    records: Records,
+    records: AgentRecords,
 }
 
 /// The newest broadcast, and the newest one by somebody else than its sender: nobody gets their own.
@@ -83,10 +83,10 @@ impl Broadcasts {
     }
 }
 
-impl Memory {
+impl SessionCache {
     /// What a start knows before any message is read again. `head` is the number up to which `newest` and `records`
     /// speak.
-    pub fn new(head: u64, newest: &[Newest], records: Records) -> Self {
+    pub fn new(head: u64, newest: &[NewestSeq], records: AgentRecords) -> Self {
         let mut memory = Self {
             head,
             newest: HashMap::new(),
@@ -98,9 +98,9 @@ impl Memory {
             last_from: head,
             records,
         };
-        for Newest { audience, seq } in newest {
+        for NewestSeq { audience, seq } in newest {
             match audience {
-                Audience::Nobody => {}
+                Audience::None => {}
                 Audience::Supervisor => memory.supervisor = *seq,
                 Audience::Others => memory.broadcasts.newest = *seq,
                 Audience::Only(agent) => memory.note(agent, *seq),
@@ -119,27 +119,27 @@ impl Memory {
         self.head = self.head.max(head);
     }
 
-    pub fn records(&self) -> &Records {
+    pub fn records(&self) -> &AgentRecords {
         &self.records
     }
 
     /// Takes in the next message of the session, which was written down already.
     ///
     /// `message` is the same in full; without it the records stay as they are.
-    pub fn add(&mut self, entry: Entry, message: Option<&Message>) {
-        let Entry { seq, ref sender, ref audience, ref body, .. } = entry;
+    pub fn add(&mut self, entry: LogEntry, message: Option<&Message>) {
+        let LogEntry { seq, ref sender, ref audience, ref body, .. } = entry;
         self.head = self.head.max(seq);
         match audience {
-            Audience::Nobody => {}
+            Audience::None => {}
             Audience::Others => self.broadcasts.add(sender, seq),
             Audience::Supervisor => self.supervisor = self.supervisor.max(seq),
             Audience::Only(agent) => self.note(&agent.clone(), seq),
         }
         if let Some(message) = message {
-            self.records.hear(&Said { seq, at: entry.at, sender, message });
+            self.records.hear(&MessageRef { seq, at: entry.at, sender, message });
         }
         self.bytes += body.len();
-        self.last.push_back(Arc::new(Kept::new(entry)));
+        self.last.push_back(Arc::new(CachedMessage::new(entry)));
         while self.last.len() > MOST_MESSAGES || (self.bytes > MOST_BYTES && self.last.len() > 1) {
             if let Some(oldest) = self.last.pop_front() {
                 self.bytes -= oldest.entry.body.len();
@@ -170,21 +170,21 @@ impl Memory {
     }
 
     /// The inbox of `agent` after `since`.
-    pub fn inbox(&self, agent: &AgentId, since: u64, limit: PageLimit) -> Recall {
+    pub fn inbox(&self, agent: &AgentId, since: u64, limit: PageLimit) -> CacheLookup {
         if self.is_empty_after(agent, since) {
-            return Recall::Here(Vec::new());
+            return CacheLookup::Hit(Vec::new());
         }
         self.recall(since, limit, |entry| entry.audience.reaches(agent, &entry.sender))
     }
 
     /// Everything after `since`.
-    pub fn history(&self, since: u64, limit: PageLimit) -> Recall {
+    pub fn history(&self, since: u64, limit: PageLimit) -> CacheLookup {
         self.recall(since, limit, |_| true)
     }
 
-    fn recall(&self, since: u64, limit: PageLimit, wanted: impl Fn(&Entry) -> bool) -> Recall {
+    fn recall(&self, since: u64, limit: PageLimit, wanted: impl Fn(&LogEntry) -> bool) -> CacheLookup {
         if since < self.last_from {
-            return Recall::AskTheLog;
+            return CacheLookup::Miss;
         }
         let start = self.last.partition_point(|kept| kept.entry.seq <= since);
         let (mut page, mut size) = (Vec::new(), 0);
@@ -195,7 +195,7 @@ impl Memory {
             size += kept.entry.body.len();
             page.push(Arc::clone(kept));
         }
-        Recall::Here(page)
+        CacheLookup::Hit(page)
     }
 }
 
@@ -210,22 +210,22 @@ mod tests {
         AgentId::new(text).unwrap()
     }
 
-    fn entry(seq: u64, sender: &str, audience: Audience, bytes: usize) -> Entry {
+    fn entry(seq: u64, sender: &str, audience: Audience, bytes: usize) -> LogEntry {
         let body = "x".repeat(bytes).into();
-        Entry { seq, at: Timestamp::UNIX_EPOCH, sender: id(sender), audience, body }
+        LogEntry { seq, at: Timestamp::UNIX_EPOCH, sender: id(sender), audience, body }
     }
 
-    fn numbers(recall: Recall) -> Option<Vec<u64>> {
+    fn numbers(recall: CacheLookup) -> Option<Vec<u64>> {
         match recall {
-            Recall::Here(page) => Some(page.iter().map(|kept| kept.entry.seq).collect()),
-            Recall::AskTheLog => None,
+            CacheLookup::Hit(page) => Some(page.iter().map(|kept| kept.entry.seq).collect()),
+            CacheLookup::Miss => None,
         }
     }
 
     #[test]
     fn what_is_too_old_is_left_to_the_log() {
-        let newest = [Newest { audience: Audience::Others, seq: 90 }];
-        let mut memory = Memory::new(100, &newest, Records::default());
+        let newest = [NewestSeq { audience: Audience::Others, seq: 90 }];
+        let mut memory = SessionCache::new(100, &newest, AgentRecords::default());
         memory.add(entry(101, "a", Audience::Only(id("b")), 1), None);
         assert_eq!(numbers(memory.inbox(&id("b"), 100, PageLimit::DEFAULT)), Some(vec![101]));
         assert_eq!(numbers(memory.inbox(&id("b"), 99, PageLimit::DEFAULT)), None);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_in_messages_and_in_bytes() {
-        let mut memory = Memory::new(0, &[], Records::default());
+        let mut memory = SessionCache::new(0, &[], AgentRecords::default());
         for seq in 1..=3 * MOST_MESSAGES as u64 {
             memory.add(entry(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10), None);
         }
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_page_ends_by_count_or_by_size_and_holds_one_message_at_least() {
-        let mut memory = Memory::new(0, &[], Records::default());
+        let mut memory = SessionCache::new(0, &[], AgentRecords::default());
         for seq in 1..=5 {
             memory.add(entry(seq, "a", Audience::Others, 100), None);
         }
@@ -273,12 +273,12 @@ mod tests {
             };
             let all: Vec<_> = (1..).zip(&sent).map(|(seq, (from, to))| (seq, *from, audience(*to))).collect();
             let known = known.min(all.len());
-            let mut newest: Vec<Newest> = Vec::new();
+            let mut newest: Vec<NewestSeq> = Vec::new();
             for (seq, _, audience) in &all[..known] {
                 newest.retain(|newest| newest.audience != *audience);
-                newest.push(Newest { audience: audience.clone(), seq: *seq });
+                newest.push(NewestSeq { audience: audience.clone(), seq: *seq });
             }
-            let mut memory = Memory::new(known as u64, &newest, Records::default());
+            let mut memory = SessionCache::new(known as u64, &newest, AgentRecords::default());
             for (seq, from, audience) in &all[known..] {
                 memory.add(entry(*seq, agents[*from].as_str(), audience.clone(), 1), None);
             }

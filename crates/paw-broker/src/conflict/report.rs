@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::message::Message;
 
 /// The field of a payload that holds it.
-pub const FIELD: &str = "conflict";
+pub const PAYLOAD_FIELD: &str = "conflict";
 
 /// What two agents did, or are about to do, to the same files. Seen by the first of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    pub kind: Kind,
-    pub level: Level,
+pub struct ConflictReport {
+    pub kind: ConflictCategory,
+    pub level: ConflictLevel,
     /// Who is told. In an ownership violation: who did it.
     pub you: AgentId,
     /// In an ownership violation: who claimed the file.
     pub other: AgentId,
-    pub files: Vec<FileFacts>,
+    pub files: Vec<ConflictFile>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ConflictCategory {
     /// Both announced it.
     Forward,
     /// Both did it.
@@ -35,7 +35,7 @@ pub enum Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum ConflictLevel {
     /// It is over.
     Cleared,
     /// Both changes merge as they are.
@@ -49,7 +49,7 @@ pub enum Level {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFacts {
+pub struct ConflictFile {
     pub path: String,
     /// In git's words: `contents`, `modify/delete`, … Nothing where git was not asked.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -70,19 +70,19 @@ impl From<&RangeInclusive<u64>> for LineRange {
     }
 }
 
-impl FileFacts {
+impl ConflictFile {
     pub fn path(path: impl Into<String>) -> Self {
         Self { path: path.into(), how: None, your_lines: Vec::new(), their_lines: Vec::new() }
     }
 }
 
-impl Facts {
+impl ConflictReport {
     /// What a message of the radar is about. Nothing for everybody else's messages: only the supervisor, in whose
     /// name the radar speaks, can say so.
     pub fn find(message: &Message) -> Option<Self> {
         let ours = matches!(message, Message::Feedback(_) | Message::Question(_))
             && message.sender().is_some_and(|sender| sender.as_str() == AgentId::SUPERVISOR);
-        let value = ours.then(|| message.extra().payload.get(FIELD)).flatten()?;
+        let value = ours.then(|| message.extra().payload.get(PAYLOAD_FIELD)).flatten()?;
         serde_json::from_value(value.clone()).ok()
     }
 }

@@ -3,10 +3,12 @@
 use paw_core::AgentId;
 use serde_json::Value;
 
-use super::facts::{FIELD, Facts, FileFacts, Kind, Level, LineRange};
-use super::region::{Meeting, describe};
-use super::{Claim, supervisor};
-use crate::message::{Feedback, Message, Question, Region};
+use super::region::{RegionOverlap, describe};
+use super::report::{
+    ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange, PAYLOAD_FIELD,
+};
+use super::{IntentOverlap, supervisor};
+use crate::message::{FeedbackMessage, Message, QuestionMessage, Region};
 
 const TAG: &str = "[conflict-detector]";
 /// Sentences in one message; the facts beside them name more.
@@ -14,7 +16,7 @@ const MOST_SENTENCES: usize = 20;
 const MOST_FILES: usize = 200;
 
 /// Two agents announced changes of the same files. `yours` and `theirs` are what each said about them.
-pub(super) fn forward(you: &AgentId, other: &AgentId, claims: &[Claim]) -> Message {
+pub(super) fn forward(you: &AgentId, other: &AgentId, claims: &[IntentOverlap]) -> Message {
     let regions = |regions: &[Region]| {
         if regions.is_empty() { String::new() } else { format!(" (regions: {})", describe(regions)) }
     };
@@ -30,29 +32,42 @@ pub(super) fn forward(you: &AgentId, other: &AgentId, claims: &[Claim]) -> Messa
             claims.iter().map(|claim| format!("{}{}", claim.path, regions(&claim.theirs))).collect();
         format!("{TAG} forward conflict: agent {other} also intends to modify: {}", files.join("; "))
     };
-    if claims.iter().any(|claim| claim.meeting == Meeting::Perhaps) {
+    if claims.iter().any(|claim| claim.meeting == RegionOverlap::Possible) {
         sentence.push_str(
             ". A name and a range of lines cannot be compared: name the same kind of region to be sure.",
         );
     }
-    let files = claims.iter().map(|claim| FileFacts::path(&claim.path)).collect();
+    let files = claims.iter().map(|claim| ConflictFile::path(&claim.path)).collect();
     feedback(
         you,
         vec![sentence],
-        Facts { kind: Kind::Forward, level: Level::Overlap, you: you.clone(), other: other.clone(), files },
+        ConflictReport {
+            kind: ConflictCategory::Forward,
+            level: ConflictLevel::Overlap,
+            you: you.clone(),
+            other: other.clone(),
+            files,
+        },
     )
 }
 
 /// Two agents changed the same files.
-pub(super) fn in_flight(you: &AgentId, other: &AgentId, level: Level, files: Vec<FileFacts>) -> Message {
-    let sentence = |file: &FileFacts| {
+pub(super) fn in_flight(
+    you: &AgentId,
+    other: &AgentId,
+    level: ConflictLevel,
+    files: Vec<ConflictFile>,
+) -> Message {
+    let sentence = |file: &ConflictFile| {
         let path = &file.path;
         match level {
-            Level::Cleared => format!("{TAG} resolved: {path} no longer conflicts with the work of {other}"),
-            Level::Additive => format!(
+            ConflictLevel::Cleared => {
+                format!("{TAG} resolved: {path} no longer conflicts with the work of {other}")
+            }
+            ConflictLevel::Additive => format!(
                 "{TAG} shared file, additive — resolve at merge: {path} is being modified by both you and {other}, and both changes merge as they are"
             ),
-            Level::Overlap | Level::Conflict | Level::Escalated => format!(
+            ConflictLevel::Overlap | ConflictLevel::Conflict | ConflictLevel::Escalated => format!(
                 "{TAG} in-flight conflict: file {path} is being modified by both you and {other}{}",
                 where_it_is(file)
             ),
@@ -65,11 +80,17 @@ pub(super) fn in_flight(you: &AgentId, other: &AgentId, level: Level, files: Vec
     feedback(
         you,
         sentences,
-        Facts { kind: Kind::InFlight, level, you: you.clone(), other: other.clone(), files },
+        ConflictReport {
+            kind: ConflictCategory::InFlight,
+            level,
+            you: you.clone(),
+            other: other.clone(),
+            files,
+        },
     )
 }
 
-fn where_it_is(file: &FileFacts) -> String {
+fn where_it_is(file: &ConflictFile) -> String {
     let Some(how) = &file.how else { return String::new() };
     match (lines(&file.your_lines), lines(&file.their_lines)) {
         (Some(yours), Some(theirs)) => format!(": your {yours} and their {theirs} do not merge"),
@@ -101,7 +122,7 @@ pub(super) fn unresolved(a: &AgentId, b: &AgentId, paths: &[String], seconds: u6
         "{TAG} in-flight conflict on {} between {a} and {b} has not resolved within {seconds}s. Human input requested.",
         some(paths)
     );
-    question(text, Kind::InFlight, a, b, paths)
+    question(text, ConflictCategory::InFlight, a, b, paths)
 }
 
 /// `violator` changed what `owner` announced to change.
@@ -115,9 +136,19 @@ pub(super) fn violation(violator: &AgentId, owner: &AgentId, paths: &[String]) -
     if paths.len() > MOST_SENTENCES {
         sentences.push(format!("{TAG} and {} more files of {owner}", paths.len() - MOST_SENTENCES));
     }
-    let files = paths.iter().map(FileFacts::path).collect();
+    let files = paths.iter().map(ConflictFile::path).collect();
     let (you, other) = (violator.clone(), owner.clone());
-    feedback(violator, sentences, Facts { kind: Kind::Ownership, level: Level::Conflict, you, other, files })
+    feedback(
+        violator,
+        sentences,
+        ConflictReport {
+            kind: ConflictCategory::Ownership,
+            level: ConflictLevel::Conflict,
+            you,
+            other,
+            files,
+        },
+    )
 }
 
 pub(super) fn violation_review(violator: &AgentId, owner: &AgentId, paths: &[String]) -> Message {
@@ -125,7 +156,7 @@ pub(super) fn violation_review(violator: &AgentId, owner: &AgentId, paths: &[Str
         "{TAG} ownership violation: {violator} edited {} which is in {owner}'s intent. Human review requested.",
         some(paths)
     );
-    question(text, Kind::Ownership, violator, owner, paths)
+    question(text, ConflictCategory::Ownership, violator, owner, paths)
 }
 
 fn some(paths: &[String]) -> String {
@@ -133,21 +164,33 @@ fn some(paths: &[String]) -> String {
     if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
 }
 
-fn feedback(to: &AgentId, errors: Vec<String>, facts: Facts) -> Message {
-    let mut message = Feedback::new(to.clone(), supervisor(), errors);
-    message.extra.payload.insert(FIELD.into(), value(facts));
+fn feedback(to: &AgentId, errors: Vec<String>, facts: ConflictReport) -> Message {
+    let mut message = FeedbackMessage::new(to.clone(), supervisor(), errors);
+    message.extra.payload.insert(PAYLOAD_FIELD.into(), value(facts));
     message.into()
 }
 
-fn question(text: String, kind: Kind, you: &AgentId, other: &AgentId, paths: &[String]) -> Message {
-    let mut message = Question::new(supervisor(), text);
-    let files = paths.iter().map(FileFacts::path).collect();
-    let facts = Facts { kind, level: Level::Escalated, you: you.clone(), other: other.clone(), files };
-    message.extra.payload.insert(FIELD.into(), value(facts));
+fn question(
+    text: String,
+    kind: ConflictCategory,
+    you: &AgentId,
+    other: &AgentId,
+    paths: &[String],
+) -> Message {
+    let mut message = QuestionMessage::new(supervisor(), text);
+    let files = paths.iter().map(ConflictFile::path).collect();
+    let facts = ConflictReport {
+        kind,
+        level: ConflictLevel::Escalated,
+        you: you.clone(),
+        other: other.clone(),
+        files,
+    };
+    message.extra.payload.insert(PAYLOAD_FIELD.into(), value(facts));
     message.into()
 }
 
-fn value(mut facts: Facts) -> Value {
+fn value(mut facts: ConflictReport) -> Value {
     facts.files.truncate(MOST_FILES);
     // Text and numbers are always JSON.
     serde_json::to_value(facts).unwrap_or_default()

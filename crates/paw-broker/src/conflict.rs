@@ -1,25 +1,25 @@
 //! Who is about to collide with whom.
 //!
-//! [`Radar`] is a state machine: it is told the session's messages, what every agent has in its worktree and what
+//! [`ConflictDetector`] is a state machine: it is told the session's messages, what every agent has in its worktree and what
 //! git thinks of each pair, and answers with messages to publish and pairs to judge. It knows three ways to collide:
 //!
 //! - `forward`: two agents announce the same part of the same file
 //! - `flight`: two agents changed the same files; git decides whether that conflicts, and where
 //! - `ownership`: an agent changed what another one announced
 //!
-//! [`Judge`] asks git. [`Patrol`] lets watcher, radar and judge work together. What each message is about stands in
-//! it as [`Facts`], so that nobody has to read our sentences.
+//! [`MergeChecker`] asks git. [`ConflictMonitor`] lets watcher, radar and judge work together. What each message is about stands in
+//! it as [`ConflictReport`], so that nobody has to read our sentences.
 
-mod facts;
-mod flight;
 mod forward;
-mod judge;
+mod history;
+mod in_flight;
+mod merge_check;
+mod messages;
+mod monitor;
 mod ownership;
-mod past;
 mod path;
-mod patrol;
 mod region;
-mod text;
+mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,30 +27,30 @@ use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 
-pub use facts::{FIELD, Facts, FileFacts, Kind, Level, LineRange};
-use flight::Flights;
-use forward::Forward;
-pub use judge::Judge;
-use ownership::Violations;
-pub use past::past;
-pub use patrol::{Patrol, Signal};
-use region::Meeting;
+use forward::ForwardConflicts;
+pub use history::load_history;
+use in_flight::InFlightConflicts;
+pub use merge_check::MergeChecker;
+pub use monitor::{ConflictMonitor, ConflictMonitorEvent};
+use ownership::OwnershipViolations;
+use region::RegionOverlap;
+pub use report::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange, PAYLOAD_FIELD};
 
 use crate::message::{Message, Region};
 use crate::watch;
-use crate::{SessionId, Stored};
+use crate::{SessionId, StoredMessage};
 
 /// What seems to be over must stay so for this long: a file that is being saved, stashed or rebased comes and goes.
 const CALM: SignedDuration = SignedDuration::from_secs(5);
 
 /// Two agents, always in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair {
+pub struct AgentPair {
     pub first: AgentId,
     pub second: AgentId,
 }
 
-impl Pair {
+impl AgentPair {
     pub fn new(a: AgentId, b: AgentId) -> Self {
         if a <= b { Self { first: a, second: b } } else { Self { first: b, second: a } }
     }
@@ -62,23 +62,23 @@ impl Pair {
 
 /// A pair to be judged, each with the commit that holds its work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ask {
-    pub pair: Pair,
+pub struct MergeQuery {
+    pub pair: AgentPair,
     pub commits: (String, String),
 }
 
 /// What git thinks of merging a pair's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum MergeCheckResult {
     Clean,
-    Conflict(Vec<Clash>),
+    Conflict(Vec<FileConflict>),
     /// It could not be found out.
     Unknown,
 }
 
-/// A file that does not merge, and its lines on both sides of the [`Pair`].
+/// A file that does not merge, and its lines on both sides of the [`AgentPair`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash {
+pub struct FileConflict {
     pub path: String,
     pub how: String,
     pub first: Vec<LineRange>,
@@ -87,22 +87,22 @@ pub struct Clash {
 
 /// What to do now.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outcome {
+pub struct DetectorOutput {
     pub publish: Vec<Message>,
-    pub judge: Vec<Ask>,
+    pub judge: Vec<MergeQuery>,
 }
 
 /// A path that two agents claim, with what the other one said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Claim {
+struct IntentOverlap {
     path: String,
     theirs: Vec<Region>,
-    meeting: Meeting,
+    meeting: RegionOverlap,
 }
 
 /// What an agent has changed.
 #[derive(Debug, Clone, Default)]
-struct Work {
+struct AgentChanges {
     /// As the watcher sees it. Beats what the agent says.
     watched: Option<BTreeSet<String>>,
     declared: BTreeSet<String>,
@@ -111,7 +111,7 @@ struct Work {
     past: bool,
 }
 
-impl Work {
+impl AgentChanges {
     fn files(&self) -> &BTreeSet<String> {
         self.watched.as_ref().unwrap_or(&self.declared)
     }
@@ -119,48 +119,48 @@ impl Work {
 
 /// What an agent has announced, by path. No region: the whole file.
 #[derive(Debug, Clone)]
-struct Announced {
+struct AnnouncedFiles {
     files: BTreeMap<String, Vec<Region>>,
     until: Timestamp,
 }
 
 /// Everything there is to judge by.
 #[derive(Debug, Default)]
-struct Sky {
-    work: BTreeMap<AgentId, Work>,
-    announced: BTreeMap<AgentId, Announced>,
-    verdicts: BTreeMap<Pair, (Ask, Verdict)>,
+struct SessionActivity {
+    work: BTreeMap<AgentId, AgentChanges>,
+    announced: BTreeMap<AgentId, AnnouncedFiles>,
+    verdicts: BTreeMap<AgentPair, (MergeQuery, MergeCheckResult)>,
 }
 
 /// The radar of one session.
 #[derive(Debug)]
-pub struct Radar {
+pub struct ConflictDetector {
     session: SessionId,
     config: ConflictConfig,
-    sky: Sky,
-    forward: Forward,
-    flights: Flights,
-    violations: Violations,
+    sky: SessionActivity,
+    forward: ForwardConflicts,
+    flights: InFlightConflicts,
+    violations: OwnershipViolations,
 }
 
-impl Radar {
+impl ConflictDetector {
     pub fn new(session: SessionId, config: ConflictConfig) -> Self {
         Self {
             session,
             config,
-            sky: Sky::default(),
-            forward: Forward::default(),
-            flights: Flights::default(),
-            violations: Violations::default(),
+            sky: SessionActivity::default(),
+            forward: ForwardConflicts::default(),
+            flights: InFlightConflicts::default(),
+            violations: OwnershipViolations::default(),
         }
     }
 
     /// Takes in a message of the past, without a word: what was said then is not said again.
-    pub fn replay(&mut self, stored: &Stored) {
+    pub fn replay(&mut self, stored: &StoredMessage) {
         if stored.session != self.session {
             return;
         }
-        if watch::is_gone(&stored.message) {
+        if watch::is_gone_message(&stored.message) {
             self.forget(stored.message.subject());
             return;
         }
@@ -169,33 +169,39 @@ impl Radar {
         {
             work.past = work.watched.is_some();
         }
-        if let Some(facts) = Facts::find(&stored.message) {
+        if let Some(facts) = ConflictReport::find(&stored.message) {
             match facts.kind {
-                Kind::Forward => self.forward.remember(&facts),
-                Kind::InFlight => self.flights.remember(&facts, stored.at),
-                Kind::Ownership => self.violations.remember(&facts),
+                ConflictCategory::Forward => self.forward.remember(&facts),
+                ConflictCategory::InFlight => self.flights.remember(&facts, stored.at),
+                ConflictCategory::Ownership => self.violations.remember(&facts),
             }
         }
     }
 
-    pub fn on_message(&mut self, stored: &Stored, now: Timestamp) -> Outcome {
-        if stored.session == self.session && watch::is_gone(&stored.message) {
+    pub fn on_message(&mut self, stored: &StoredMessage, now: Timestamp) -> DetectorOutput {
+        if stored.session == self.session && watch::is_gone_message(&stored.message) {
             let agent = stored.message.subject();
             // One that was taken in again meanwhile is there.
             let is_back = self.sky.work.get(agent).is_some_and(|work| work.commit.is_some());
-            return if is_back { Outcome::default() } else { self.on_gone(agent, now) };
+            return if is_back { DetectorOutput::default() } else { self.on_gone(agent, now) };
         }
         if stored.session != self.session || !self.sky.take_in(&stored.message, stored.at) {
-            return Outcome::default();
+            return DetectorOutput::default();
         }
         let asks = self.sky.asks_about(stored.message.subject());
         self.look(now, asks)
     }
 
     /// Everything an agent has in its worktree, as a commit, and the files that differ from where it began.
-    pub fn on_work(&mut self, agent: &AgentId, commit: &str, files: &[String], now: Timestamp) -> Outcome {
+    pub fn on_work(
+        &mut self,
+        agent: &AgentId,
+        commit: &str,
+        files: &[String],
+        now: Timestamp,
+    ) -> DetectorOutput {
         if is_reserved(agent) {
-            return Outcome::default();
+            return DetectorOutput::default();
         }
         let work = self.sky.work.entry(agent.clone()).or_default();
         work.watched = Some(files.iter().map(|file| path::normal(file)).collect());
@@ -205,17 +211,22 @@ impl Radar {
         self.look(now, asks)
     }
 
-    pub fn on_verdict(&mut self, ask: Ask, verdict: Verdict, now: Timestamp) -> Outcome {
+    pub fn on_verdict(
+        &mut self,
+        ask: MergeQuery,
+        verdict: MergeCheckResult,
+        now: Timestamp,
+    ) -> DetectorOutput {
         self.sky.verdicts.insert(ask.pair.clone(), (ask, verdict));
         self.look(now, Vec::new())
     }
 
     /// An agent that has left collides with nobody. Who was warned of it is told so.
-    pub fn on_gone(&mut self, agent: &AgentId, now: Timestamp) -> Outcome {
+    pub fn on_gone(&mut self, agent: &AgentId, now: Timestamp) -> DetectorOutput {
         let mut publish = self.forget(agent);
         let outcome = self.look(now, Vec::new());
         publish.extend(outcome.publish);
-        Outcome { publish, ..outcome }
+        DetectorOutput { publish, ..outcome }
     }
 
     /// What those who are left have to be told of it.
@@ -227,7 +238,7 @@ impl Radar {
         self.flights.forget(agent)
     }
 
-    pub fn on_tick(&mut self, now: Timestamp) -> Outcome {
+    pub fn on_tick(&mut self, now: Timestamp) -> DetectorOutput {
         self.look(now, Vec::new())
     }
 
@@ -239,24 +250,24 @@ impl Radar {
     }
 
     /// Whether two agents changed the same file, so that git's answer about them is the one to wait for.
-    pub fn share_files(&self, pair: &Pair) -> bool {
-        let files = |agent| self.sky.work.get(agent).map(Work::files);
+    pub fn share_files(&self, pair: &AgentPair) -> bool {
+        let files = |agent| self.sky.work.get(agent).map(AgentChanges::files);
         match (files(&pair.first), files(&pair.second)) {
             (Some(first), Some(second)) => !first.is_disjoint(second),
             _ => false,
         }
     }
 
-    fn look(&mut self, now: Timestamp, judge: Vec<Ask>) -> Outcome {
+    fn look(&mut self, now: Timestamp, judge: Vec<MergeQuery>) -> DetectorOutput {
         self.sky.announced.retain(|_, announced| announced.until > now);
         let mut publish = self.forward.look(&self.sky, self.config.warn_on_intent_overlap);
         publish.extend(self.flights.look(&self.sky, now, window(&self.config)));
         publish.extend(self.violations.look(&self.sky, now, self.config.escalate_on_violation));
-        Outcome { publish, judge }
+        DetectorOutput { publish, judge }
     }
 }
 
-impl Sky {
+impl SessionActivity {
     /// Whether the message changed anything.
     fn take_in(&mut self, message: &Message, at: Timestamp) -> bool {
         let agent = message.subject();
@@ -295,7 +306,7 @@ impl Sky {
                         None => drop(files.insert(path, file.regions.clone())),
                     }
                 }
-                self.announced.insert(agent.clone(), Announced { files, until: intent.expires(at) });
+                self.announced.insert(agent.clone(), AnnouncedFiles { files, until: intent.expires(at) });
                 true
             }
             _ => false,
@@ -303,28 +314,28 @@ impl Sky {
     }
 
     /// The pairs of an agent that git has not judged as they are now.
-    fn asks_about(&self, agent: &AgentId) -> Vec<Ask> {
+    fn asks_about(&self, agent: &AgentId) -> Vec<MergeQuery> {
         let others = self.work.keys().filter(|other| *other != agent);
-        let asks = others.filter_map(|other| self.ask(&Pair::new(agent.clone(), other.clone())));
+        let asks = others.filter_map(|other| self.ask(&AgentPair::new(agent.clone(), other.clone())));
         asks.filter(|ask| self.verdict(ask).is_none()).collect()
     }
 
     /// Whether both were looked at; what is known from the past alone may be over.
-    fn sees(&self, pair: &Pair) -> bool {
+    fn sees(&self, pair: &AgentPair) -> bool {
         let seen = |agent| self.work.get(agent).is_some_and(|work| !work.past);
         seen(&pair.first) && seen(&pair.second)
     }
 
     /// What can be asked about a pair: nothing unless the watcher sees both, and both have changed something.
-    fn ask(&self, pair: &Pair) -> Option<Ask> {
+    fn ask(&self, pair: &AgentPair) -> Option<MergeQuery> {
         let commit = |agent| {
             let work = self.work.get(agent).filter(|work| !work.files().is_empty())?;
             work.commit.clone()
         };
-        Some(Ask { pair: pair.clone(), commits: (commit(&pair.first)?, commit(&pair.second)?) })
+        Some(MergeQuery { pair: pair.clone(), commits: (commit(&pair.first)?, commit(&pair.second)?) })
     }
 
-    fn verdict(&self, ask: &Ask) -> Option<&Verdict> {
+    fn verdict(&self, ask: &MergeQuery) -> Option<&MergeCheckResult> {
         self.verdicts.get(&ask.pair).filter(|(asked, _)| asked == ask).map(|(_, verdict)| verdict)
     }
 }

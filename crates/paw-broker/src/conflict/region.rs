@@ -4,30 +4,30 @@ use crate::message::Region;
 
 /// How sure it is that two parts of a file meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meeting {
+pub(super) enum RegionOverlap {
     /// One is a name and the other a range of lines: nobody knows, so it is assumed.
-    Perhaps,
-    Surely,
+    Possible,
+    Certain,
 }
 
 /// No region means the whole file, which meets everything.
-pub(super) fn meeting(first: &[Region], second: &[Region]) -> Option<Meeting> {
+pub(super) fn meeting(first: &[Region], second: &[Region]) -> Option<RegionOverlap> {
     if first.is_empty() || second.is_empty() {
-        return Some(Meeting::Surely);
+        return Some(RegionOverlap::Certain);
     }
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
     pairs.filter_map(|(a, b)| regions_meet(a, b)).max()
 }
 
-fn regions_meet(a: &Region, b: &Region) -> Option<Meeting> {
+fn regions_meet(a: &Region, b: &Region) -> Option<RegionOverlap> {
     match (a, b) {
         (
             Region::Range { start_line: a_start, end_line: a_end },
             Region::Range { start_line: b_start, end_line: b_end },
-        ) => (a_start <= b_end && b_start <= a_end).then_some(Meeting::Surely),
-        (Region::Range { .. }, _) | (_, Region::Range { .. }) => Some(Meeting::Perhaps),
+        ) => (a_start <= b_end && b_start <= a_end).then_some(RegionOverlap::Certain),
+        (Region::Range { .. }, _) | (_, Region::Range { .. }) => Some(RegionOverlap::Possible),
         // A function of one is a class or a block of the other often enough: the name decides.
-        (a, b) => (normal(name(a)) == normal(name(b))).then_some(Meeting::Surely),
+        (a, b) => (normal(name(a)) == normal(name(b))).then_some(RegionOverlap::Certain),
     }
 }
 
@@ -106,16 +106,16 @@ mod tests {
     #[test]
     fn a_name_means_the_same_whatever_kind_of_thing_it_is_said_to_be() {
         let class = Region::Class { name: "class Parser".into() };
-        assert_eq!(meeting(&[function("parser()")], &[class]), Some(Meeting::Surely));
+        assert_eq!(meeting(&[function("parser()")], &[class]), Some(RegionOverlap::Certain));
         assert_eq!(meeting(&[function("a")], &[function("b")]), None);
     }
 
     #[test]
     fn ranges_meet_when_they_share_a_line_and_a_name_may_meet_any_range() {
-        assert_eq!(meeting(&[range(1, 9)], &[range(9, 12)]), Some(Meeting::Surely));
+        assert_eq!(meeting(&[range(1, 9)], &[range(9, 12)]), Some(RegionOverlap::Certain));
         assert_eq!(meeting(&[range(1, 8)], &[range(9, 12)]), None);
-        assert_eq!(meeting(&[range(1, 8)], &[function("a")]), Some(Meeting::Perhaps));
-        assert_eq!(meeting(&[], &[function("a")]), Some(Meeting::Surely));
+        assert_eq!(meeting(&[range(1, 8)], &[function("a")]), Some(RegionOverlap::Possible));
+        assert_eq!(meeting(&[], &[function("a")]), Some(RegionOverlap::Certain));
     }
 
     proptest! {

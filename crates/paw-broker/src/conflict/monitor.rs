@@ -9,16 +9,16 @@ use std::time::Duration;
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 use paw_host::clock;
-use paw_host::git::{Scratch, ScratchError};
+use paw_host::git::{ScratchError, ScratchRepo};
 
-use super::{Ask, Judge, Outcome, Pair, Radar};
+use super::{AgentPair, ConflictDetector, DetectorOutput, MergeChecker, MergeQuery};
 use crate::message::Message;
-use crate::watch::{Moment, Report, Settings, Target, Watcher};
-use crate::{SessionId, Stored};
+use crate::watch::{WatchReport, WatchSettings, WatchTarget, Watcher, WorkSnapshot};
+use crate::{SessionId, StoredMessage};
 
 /// What a patrol has to say.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
+pub enum ConflictMonitorEvent {
     Publish(Box<Message>),
     /// The worktree is gone.
     Gone(AgentId),
@@ -26,41 +26,41 @@ pub enum Signal {
     Notice(String),
 }
 
-enum Input {
-    Report(Box<Report>),
-    Stored(Arc<Stored>),
+enum MonitorInput {
+    Report(Box<WatchReport>),
+    Stored(Arc<StoredMessage>),
     Stop,
 }
 
 /// A running patrol. Ends when it is dropped.
 #[derive(Debug)]
-pub struct Patrol {
+pub struct ConflictMonitor {
     watcher: Option<Watcher>,
-    inputs: Sender<Input>,
+    inputs: Sender<MonitorInput>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Patrol {
+impl ConflictMonitor {
     /// Starts watching. `history` are the session's messages so far; `signal` is called on a thread of the patrol.
     pub fn start<'a>(
         session: SessionId,
         config: ConflictConfig,
-        settings: Settings,
-        targets: impl IntoIterator<Item = Target>,
-        history: impl IntoIterator<Item = &'a Stored>,
-        signal: impl FnMut(Signal) + Send + 'static,
+        settings: WatchSettings,
+        targets: impl IntoIterator<Item = WatchTarget>,
+        history: impl IntoIterator<Item = &'a StoredMessage>,
+        signal: impl FnMut(ConflictMonitorEvent) + Send + 'static,
     ) -> Result<Self, ScratchError> {
-        let mut radar = Radar::new(session, config);
+        let mut radar = ConflictDetector::new(session, config);
         for stored in history {
             radar.replay(stored);
         }
         let (inputs, inbox) = mpsc::channel();
         let reports = inputs.clone();
-        let report = move |report| drop(reports.send(Input::Report(Box::new(report))));
+        let report = move |report| drop(reports.send(MonitorInput::Report(Box::new(report))));
         let watcher = Watcher::start(settings, targets, report)?;
-        let mut duty = Duty {
+        let mut duty = MonitorLoop {
             radar,
-            judge: Judge::default(),
+            checker: MergeChecker::default(),
             moments: BTreeMap::new(),
             asked: BTreeMap::new(),
             signal: Box::new(signal),
@@ -70,11 +70,11 @@ impl Patrol {
     }
 
     /// A message of the session's stream.
-    pub fn on_message(&self, stored: Arc<Stored>) {
-        let _ = self.inputs.send(Input::Stored(stored));
+    pub fn on_message(&self, stored: Arc<StoredMessage>) {
+        let _ = self.inputs.send(MonitorInput::Stored(stored));
     }
 
-    pub fn watch(&self, target: Target) {
+    pub fn watch(&self, target: WatchTarget) {
         if let Some(watcher) = &self.watcher {
             watcher.add(target);
         }
@@ -84,31 +84,31 @@ impl Patrol {
         if let Some(watcher) = &self.watcher {
             watcher.remove(agent.clone());
         }
-        let _ = self.inputs.send(Input::Report(Box::new(Report::Gone(agent))));
+        let _ = self.inputs.send(MonitorInput::Report(Box::new(WatchReport::Gone(agent))));
     }
 }
 
-impl Drop for Patrol {
+impl Drop for ConflictMonitor {
     fn drop(&mut self) {
         self.watcher = None;
-        let _ = self.inputs.send(Input::Stop);
+        let _ = self.inputs.send(MonitorInput::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-struct Duty {
-    radar: Radar,
-    judge: Judge,
-    moments: BTreeMap<AgentId, Moment>,
+struct MonitorLoop {
+    radar: ConflictDetector,
+    checker: MergeChecker,
+    moments: BTreeMap<AgentId, WorkSnapshot>,
     /// Questions that wait for git; only the newest about each pair.
-    asked: BTreeMap<Pair, Ask>,
-    signal: Box<dyn FnMut(Signal) + Send>,
+    asked: BTreeMap<AgentPair, MergeQuery>,
+    signal: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
 }
 
-impl Duty {
-    fn run(&mut self, inbox: &Receiver<Input>) {
+impl MonitorLoop {
+    fn run(&mut self, inbox: &Receiver<MonitorInput>) {
         loop {
             // Everything that is known comes before asking git, which takes longer than to listen.
             let input = match inbox.try_recv() {
@@ -124,8 +124,8 @@ impl Duty {
                 },
             };
             match input {
-                Ok(Input::Report(report)) => self.on_report(*report),
-                Ok(Input::Stored(stored)) => {
+                Ok(MonitorInput::Report(report)) => self.on_report(*report),
+                Ok(MonitorInput::Stored(stored)) => {
                     let outcome = self.radar.on_message(&stored, clock::now());
                     self.act(outcome);
                 }
@@ -133,7 +133,7 @@ impl Duty {
                     let outcome = self.radar.on_tick(clock::now());
                     self.act(outcome);
                 }
-                Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(MonitorInput::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
@@ -144,38 +144,38 @@ impl Duty {
         Some(Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(50)))
     }
 
-    fn on_report(&mut self, report: Report) {
+    fn on_report(&mut self, report: WatchReport) {
         match report {
-            Report::Work(work) => {
+            WatchReport::Work(work) => {
                 if let Some(status) = work.status {
-                    (self.signal)(Signal::Publish(Box::new(status)));
+                    (self.signal)(ConflictMonitorEvent::Publish(Box::new(status)));
                 }
                 let outcome = self.radar.on_work(&work.agent, &work.moment.commit, &work.files, clock::now());
                 self.moments.insert(work.agent, work.moment);
                 self.act(outcome);
             }
-            Report::Said(message) => (self.signal)(Signal::Publish(Box::new(message))),
-            Report::Gone(agent) => {
+            WatchReport::Status(message) => (self.signal)(ConflictMonitorEvent::Publish(Box::new(message))),
+            WatchReport::Gone(agent) => {
                 self.moments.remove(&agent);
                 self.asked.retain(|pair, _| !pair.has(&agent));
                 let outcome = self.radar.on_gone(&agent, clock::now());
                 self.act(outcome);
-                (self.signal)(Signal::Gone(agent));
+                (self.signal)(ConflictMonitorEvent::Gone(agent));
             }
-            Report::Notice { text, .. } => (self.signal)(Signal::Notice(text)),
+            WatchReport::Notice { text, .. } => (self.signal)(ConflictMonitorEvent::Notice(text)),
         }
     }
 
-    fn act(&mut self, outcome: Outcome) {
+    fn act(&mut self, outcome: DetectorOutput) {
         self.asked.extend(outcome.judge.into_iter().map(|ask| (ask.pair.clone(), ask)));
         for message in outcome.publish {
-            (self.signal)(Signal::Publish(Box::new(message)));
+            (self.signal)(ConflictMonitorEvent::Publish(Box::new(message)));
         }
     }
 
     fn ask_git(&mut self) {
         let asked = std::mem::take(&mut self.asked);
-        let (mut asked, later): (BTreeMap<Pair, Ask>, _) =
+        let (mut asked, later): (BTreeMap<AgentPair, MergeQuery>, _) =
             asked.into_iter().partition(|(pair, _)| self.radar.share_files(pair));
         // Who shares a file comes first. The others could only conflict by renames and directories.
         if asked.is_empty() {
@@ -183,16 +183,17 @@ impl Duty {
         } else {
             self.asked = later;
         }
-        let asked: Vec<Ask> = asked.into_values().collect();
+        let asked: Vec<MergeQuery> = asked.into_values().collect();
         let Some(scratch) = asked.iter().find_map(|ask| self.shared_scratch(&ask.pair)).map(Arc::clone)
         else {
             return;
         };
         // What stands elsewhere is about to be taken anew.
-        let here =
-            |ask: &Ask| self.shared_scratch(&ask.pair).is_some_and(|other| Arc::ptr_eq(&scratch, other));
-        let asks: Vec<Ask> = asked.into_iter().filter(here).collect();
-        let verdicts = self.judge.judge(&scratch, &asks);
+        let here = |ask: &MergeQuery| {
+            self.shared_scratch(&ask.pair).is_some_and(|other| Arc::ptr_eq(&scratch, other))
+        };
+        let asks: Vec<MergeQuery> = asked.into_iter().filter(here).collect();
+        let verdicts = self.checker.check(&scratch, &asks);
         for (ask, verdict) in asks.into_iter().zip(verdicts) {
             let outcome = self.radar.on_verdict(ask, verdict, clock::now());
             self.act(outcome);
@@ -200,7 +201,7 @@ impl Duty {
     }
 
     /// The repository that knows the work of both.
-    fn shared_scratch(&self, pair: &Pair) -> Option<&Arc<Scratch>> {
+    fn shared_scratch(&self, pair: &AgentPair) -> Option<&Arc<ScratchRepo>> {
         let (first, second) = (self.moments.get(&pair.first)?, self.moments.get(&pair.second)?);
         Arc::ptr_eq(&first.scratch, &second.scratch).then_some(&first.scratch)
     }

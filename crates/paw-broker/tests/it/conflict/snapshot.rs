@@ -194,7 +194,7 @@ fn what_a_crash_left_behind_is_removed_and_what_lives_is_not() {
     let field = Field::new();
     let parent = field.sandbox.root().join("scratch");
     fs::create_dir_all(parent.join("scratch-dead/git")).unwrap();
-    let other = paw_host::git::Scratch::open(&field.repo.root.join(".git"), &parent).unwrap();
+    let other = paw_host::git::ScratchRepo::open(&field.repo.root.join(".git"), &parent).unwrap();
     assert!(!parent.join("scratch-dead").exists());
     assert!(field.scratch.file("git").exists() && other.file("git").exists());
 }
