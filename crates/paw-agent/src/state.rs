@@ -4,13 +4,13 @@ mod infer;
 
 use std::fmt;
 
-pub use infer::{ObservedState, PaneProcess, ScreenObservation, StateSource, infer_state};
+pub use infer::{ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state};
 
 use crate::screen::ApprovalRequest;
 
 /// The states of an agent, each with what is true in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CliState {
+pub enum AgentActivity {
     Starting,
     Working,
     WaitingApproval(ApprovalRequest),
@@ -25,7 +25,7 @@ pub enum CliState {
     Unknown,
 }
 
-impl CliState {
+impl AgentActivity {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -40,7 +40,7 @@ impl CliState {
     }
 }
 
-impl fmt::Display for CliState {
+impl fmt::Display for AgentActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

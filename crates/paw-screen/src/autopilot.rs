@@ -13,5 +13,5 @@ mod view;
 pub use draw::draw;
 pub use state::{NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState};
 pub use view::{
-    NavigatorView, RunActivity, RunView, StatusCategory, StatusLabel, SubtaskView, TagView, TaskView,
+    NavigatorView, RunActivity, RunView, StatusLabel, SubtaskView, TagView, TaskStatusKind, TaskView,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ready::is_text;
 use super::snapshot::PaneSnapshot;
 use crate::cli::Cli;
-use crate::state::CliState;
+use crate::state::AgentActivity;
 
 /// An input that is drawn anew is empty for a moment.
 const EMPTY: Duration = Duration::from_millis(400);
@@ -32,9 +32,9 @@ fn read_signal(cli: &Cli, text: &str, before: &PaneSnapshot, now: &PaneSnapshot)
         (_, Some(typed)) if is_text(typed, text) => Signal::Unchanged,
         _ if !changed => Signal::Unchanged,
         _ if cli.screen.is_none() => Signal::Accepted,
-        (CliState::Idle, Some("")) => Signal::Empty,
-        (CliState::Idle, _) => Signal::Unchanged,
-        (CliState::Unknown | CliState::Starting, _) => Signal::Unclear,
+        (AgentActivity::Idle, Some("")) => Signal::Empty,
+        (AgentActivity::Idle, _) => Signal::Unchanged,
+        (AgentActivity::Unknown | AgentActivity::Starting, _) => Signal::Unclear,
         _ => Signal::Accepted,
     }
 }

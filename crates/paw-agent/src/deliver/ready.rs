@@ -6,7 +6,7 @@ use super::snapshot::PaneSnapshot;
 use super::text::trace;
 use crate::cli::Cli;
 use crate::screen::DialogKind;
-use crate::state::{CliState, PaneProcess};
+use crate::state::{AgentActivity, PaneProcess};
 
 /// How long the screen of a CLI has to stay as it is before we believe it.
 const SETTLED: Duration = Duration::from_millis(400);
@@ -75,16 +75,16 @@ pub(super) fn judge(
     };
     // What it has said of a limit stands there until it is told something.
     let state = match &reading.state {
-        CliState::RateLimited { .. } if ignore_rate_limit => &CliState::Idle,
+        AgentActivity::RateLimited { .. } if ignore_rate_limit => &AgentActivity::Idle,
         state => state,
     };
     match (state, reading.typed.as_deref()) {
-        (CliState::Idle, Some("")) => waiting(SETTLED),
-        (CliState::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
+        (AgentActivity::Idle, Some("")) => waiting(SETTLED),
+        (AgentActivity::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
         // Without rules a hint in an empty input cannot be told from a text.
-        (CliState::Idle, Some(_)) if cli.screen.is_none() => waiting(SETTLED_WITHOUT_RULES),
-        (CliState::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
-        (CliState::Unknown, _) if cli.screen.is_none() && look.cursor_visible => {
+        (AgentActivity::Idle, Some(_)) if cli.screen.is_none() => waiting(SETTLED_WITHOUT_RULES),
+        (AgentActivity::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
+        (AgentActivity::Unknown, _) if cli.screen.is_none() && look.cursor_visible => {
             waiting(SETTLED_WITHOUT_RULES)
         }
         (state, _) => Readiness::NotYet(Obstacle::NotIdle(state.name())),

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(judge(bad(), Exit::Code(0), ""), Err("no".into()));
         assert_eq!(judge(Some(Ok(())), Exit::Code(2), "oh"), Err("the CLI exited with code 2: oh".into()));
         let silent = judge(None, Exit::Signal(9), "");
-        assert_eq!(silent, Err("the CLI was ended by signal 9 without saying how the turn went".into()));
+        assert_eq!(silent, Err("the CLI was killed by signal 9 without saying how the turn went".into()));
     }
 
     #[test]

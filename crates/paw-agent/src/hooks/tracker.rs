@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use super::{HookEvent, HookEventKind, ToolAction};
 use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject};
-use crate::state::CliState;
+use crate::state::AgentActivity;
 
 /// A state as the CLI's own words have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedState {
-    pub state: CliState,
+    pub state: AgentActivity,
     pub since: Timestamp,
     pub reason: String,
 }
@@ -75,22 +75,24 @@ impl Tracker {
         );
         self.ended = event.kind == HookEventKind::Ended;
         match &event.kind {
-            HookEventKind::Started { .. } => self.set_state(at, CliState::Idle, "the conversation has begun"),
+            HookEventKind::Started { .. } => {
+                self.set_state(at, AgentActivity::Idle, "the conversation has begun")
+            }
             HookEventKind::PromptSubmitted => {
                 self.pending.clear();
-                self.set_state(at, CliState::Working, "it has taken a prompt");
+                self.set_state(at, AgentActivity::Working, "it has taken a prompt");
             }
             HookEventKind::Busy => self.set_working_unless_pending(at, "it says that it is busy"),
             HookEventKind::ToolStarted(_) => self.set_working_unless_pending(at, "it uses a tool"),
             HookEventKind::ApprovalRequested { action: ToolAction::Question, .. } => {
-                self.set_state(at, CliState::WaitingInput, "it asks a question");
+                self.set_state(at, AgentActivity::WaitingInput, "it asks a question");
             }
             HookEventKind::ApprovalRequested { id, action } => {
                 self.reports_approvals = true;
                 self.pending.push(Pending { id: id.clone(), action: action.clone() });
                 self.set_state(
                     at,
-                    CliState::WaitingApproval(self.pending_request()),
+                    AgentActivity::WaitingApproval(self.pending_request()),
                     "it asks for an approval",
                 );
             }
@@ -107,7 +109,7 @@ impl Tracker {
             HookEventKind::ApprovalReminder if !self.reports_approvals => {
                 self.set_state(
                     at,
-                    CliState::WaitingApproval(self.pending_request()),
+                    AgentActivity::WaitingApproval(self.pending_request()),
                     "it says that it needs an approval",
                 );
             }
@@ -115,19 +117,20 @@ impl Tracker {
             HookEventKind::IdleReminder if self.is_limited() => {}
             HookEventKind::TurnEnded | HookEventKind::IdleReminder => {
                 self.pending.clear();
-                self.set_state(at, CliState::Idle, "its turn has ended");
+                self.set_state(at, AgentActivity::Idle, "its turn has ended");
             }
             HookEventKind::TurnFailed { reason, limited } => {
                 self.pending.clear();
-                let state = if *limited { CliState::RateLimited { resets: None } } else { CliState::Idle };
+                let state =
+                    if *limited { AgentActivity::RateLimited { resets: None } } else { AgentActivity::Idle };
                 self.set_state(at, state, &format!("its turn has failed: {reason}"));
             }
             HookEventKind::RateLimited { reason, resets } => {
                 self.pending.clear();
-                let state = CliState::RateLimited { resets: resets.clone() };
+                let state = AgentActivity::RateLimited { resets: resets.clone() };
                 self.set_state(at, state, &format!("it says that it may not go on: {reason}"));
             }
-            HookEventKind::Ended => self.set_state(at, CliState::Exited, "the conversation has ended"),
+            HookEventKind::Ended => self.set_state(at, AgentActivity::Exited, "the conversation has ended"),
             HookEventKind::ApprovalReminder
             | HookEventKind::SubagentStarted
             | HookEventKind::SubagentEnded
@@ -147,26 +150,28 @@ impl Tracker {
     }
 
     fn is_limited(&self) -> bool {
-        self.reported.as_ref().is_some_and(|reported| matches!(reported.state, CliState::RateLimited { .. }))
+        self.reported
+            .as_ref()
+            .is_some_and(|reported| matches!(reported.state, AgentActivity::RateLimited { .. }))
     }
 
     fn set_working_unless_pending(&mut self, at: Timestamp, reason: &str) {
         if self.pending.is_empty() {
-            self.set_state(at, CliState::Working, reason);
+            self.set_state(at, AgentActivity::Working, reason);
         }
     }
 
     fn after_answer(&mut self, at: Timestamp, reason: &str) {
         let state = if self.pending.is_empty() {
-            CliState::Working
+            AgentActivity::Working
         } else {
-            CliState::WaitingApproval(self.pending_request())
+            AgentActivity::WaitingApproval(self.pending_request())
         };
         self.set_state(at, state, reason);
     }
 
     /// A state that goes on keeps its beginning.
-    fn set_state(&mut self, at: Timestamp, state: CliState, reason: &str) {
+    fn set_state(&mut self, at: Timestamp, state: AgentActivity, reason: &str) {
         let since = match &self.reported {
             Some(reported) if reported.state == state => reported.since,
             _ => at,

@@ -4,7 +4,7 @@ use super::cells::{Screen, ScreenRow};
 use super::prompt::ApprovalRequest;
 use super::read::{ScreenReading, lists_choices, looks_like_shell};
 use super::rules::ApprovalKind;
-use crate::state::CliState;
+use crate::state::AgentActivity;
 
 /// What ends a question in most CLIs.
 const QUESTIONS: [&str; 10] = [
@@ -26,29 +26,29 @@ const NEAR: usize = 6;
 
 pub(super) fn read(screen: &Screen) -> ScreenReading {
     let Some(last) = screen.rows().last() else {
-        return ScreenReading::new(CliState::Starting, "the screen is empty");
+        return ScreenReading::new(AgentActivity::Starting, "the screen is empty");
     };
     let tail: Vec<&ScreenRow> = screen.rows().iter().rev().filter(|row| !row.is_blank()).take(NEAR).collect();
     let says = |words: &&str| tail.iter().any(|row| row.text().to_lowercase().contains(*words));
     if let Some(words) = QUESTIONS.iter().find(|words| says(words)) {
         let ask = ApprovalRequest::unreadable(ApprovalKind::Other, "the screens of this CLI are not known");
-        return ScreenReading::new(CliState::WaitingApproval(ask), format!("the screen says '{words}'"));
+        return ScreenReading::new(AgentActivity::WaitingApproval(ask), format!("the screen says '{words}'"));
     }
     if lists_choices(screen) {
-        return ScreenReading::new(CliState::WaitingInput, "the screen shows a list of choices");
+        return ScreenReading::new(AgentActivity::WaitingInput, "the screen shows a list of choices");
     }
     if let Some(words) = WORK.iter().find(|words| says(words)) {
-        return ScreenReading::new(CliState::Working, format!("the screen says '{words}'"));
+        return ScreenReading::new(AgentActivity::Working, format!("the screen says '{words}'"));
     }
     if looks_like_shell(last.text()) {
-        return ScreenReading::new(CliState::Exited, "the last row looks like a shell's prompt");
+        return ScreenReading::new(AgentActivity::Exited, "the last row looks like a shell's prompt");
     }
     match tail.iter().find_map(|row| typed(row.text())) {
         Some(typed) => {
-            let reading = ScreenReading::new(CliState::Idle, "a row near the end begins like an input");
+            let reading = ScreenReading::new(AgentActivity::Idle, "a row near the end begins like an input");
             ScreenReading { typed: Some(typed), ..reading }
         }
-        None => ScreenReading::new(CliState::Unknown, "nothing on this screen is known"),
+        None => ScreenReading::new(AgentActivity::Unknown, "nothing on this screen is known"),
     }
 }
 

@@ -5,12 +5,12 @@ use super::input;
 use super::pattern::choice;
 use super::prompt::{self, ApprovalRequest, ApprovalSubject};
 use super::rules::{DialogKind, DialogRule, LimitRule, MarkPosition, ScreenRules};
-use crate::state::CliState;
+use crate::state::AgentActivity;
 
 /// What a screen shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScreenReading {
-    pub state: CliState,
+    pub state: AgentActivity,
     /// Why we think so, for people.
     pub reason: String,
     /// The CLI asks this before it begins.
@@ -20,7 +20,7 @@ pub struct ScreenReading {
 }
 
 impl ScreenReading {
-    pub(super) fn new(state: CliState, reason: impl Into<String>) -> Self {
+    pub(super) fn new(state: AgentActivity, reason: impl Into<String>) -> Self {
         Self { state, reason: reason.into(), dialog: None, typed: None }
     }
 }
@@ -30,16 +30,20 @@ pub(super) fn read(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     if let Some(ask) = rules.prompts.iter().find_map(|form| prompt::find(screen, form)) {
         let ask = best(rules, screen, ask);
         let reason = reason_of(&ask);
-        return ScreenReading::new(CliState::WaitingApproval(ask), reason);
+        return ScreenReading::new(AgentActivity::WaitingApproval(ask), reason);
     }
     if let Some(dialog) = rules.dialogs.iter().find(|dialog| shows_dialog(screen, dialog)) {
-        let mut reading = ScreenReading::new(CliState::WaitingInput, format!("the CLI asks {}", dialog.kind));
+        let mut reading =
+            ScreenReading::new(AgentActivity::WaitingInput, format!("the CLI asks {}", dialog.kind));
         reading.dialog = Some(dialog.kind);
         return reading;
     }
     let last = screen.rows().last().map(|row| row.text().trim_start()).unwrap_or_default();
     if rules.questions.iter().any(|question| last.starts_with(question)) {
-        return ScreenReading::new(CliState::WaitingInput, "the agent asks a question with several answers");
+        return ScreenReading::new(
+            AgentActivity::WaitingInput,
+            "the agent asks a question with several answers",
+        );
     }
     if let Some(reading) = read_input(rules, screen) {
         return reading;
@@ -79,17 +83,17 @@ fn shows_dialog(screen: &Screen, dialog: &DialogRule) -> bool {
 fn read_input(rules: &ScreenRules, screen: &Screen) -> Option<ScreenReading> {
     let found = input::find(screen, rules)?;
     if found.last_below(screen).is_some_and(looks_like_shell) {
-        return Some(ScreenReading::new(CliState::Exited, "a shell's prompt stands below the input"));
+        return Some(ScreenReading::new(AgentActivity::Exited, "a shell's prompt stands below the input"));
     }
     let working = rules.working.iter().find(|mark| found.shows(screen, mark));
     let (state, reason) = if let Some(mark) = working {
-        (CliState::Working, format!("the screen says '{}'", mark.text))
+        (AgentActivity::Working, format!("the screen says '{}'", mark.text))
     } else if let Some((row, resets)) = limit(rules.limits, &found, screen) {
-        (CliState::RateLimited { resets }, format!("the screen says '{row}'"))
+        (AgentActivity::RateLimited { resets }, format!("the screen says '{row}'"))
     } else if found.typed.is_empty() {
-        (CliState::Idle, "the input is empty and nothing is under way".to_owned())
+        (AgentActivity::Idle, "the input is empty and nothing is under way".to_owned())
     } else {
-        (CliState::Idle, "something is typed and not sent".to_owned())
+        (AgentActivity::Idle, "something is typed and not sent".to_owned())
     };
     let typed = Some(found.typed);
     Some(ScreenReading { typed, ..ScreenReading::new(state, reason) })
@@ -110,26 +114,26 @@ fn limit(limits: &[LimitRule], found: &input::Found, screen: &Screen) -> Option<
 
 fn without_input(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     let Some(last) = screen.rows().last() else {
-        return ScreenReading::new(CliState::Starting, "the screen is empty");
+        return ScreenReading::new(AgentActivity::Starting, "the screen is empty");
     };
     let shown = |words: &&&str| screen.rows().iter().any(|row| row.text().starts_with(**words));
     if let Some(words) = rules.endings.iter().find(shown) {
-        return ScreenReading::new(CliState::Exited, format!("the screen says '{}'", words.trim()));
+        return ScreenReading::new(AgentActivity::Exited, format!("the screen says '{}'", words.trim()));
     }
     if looks_like_shell(last.text()) {
-        return ScreenReading::new(CliState::Exited, "the last row looks like a shell's prompt");
+        return ScreenReading::new(AgentActivity::Exited, "the last row looks like a shell's prompt");
     }
     let at_work = |text: &str| last.text().contains(text);
     if let Some(mark) =
         rules.working.iter().find(|mark| mark.place == MarkPosition::Last && at_work(mark.text))
     {
-        return ScreenReading::new(CliState::Working, format!("the screen says '{}'", mark.text.trim()));
+        return ScreenReading::new(AgentActivity::Working, format!("the screen says '{}'", mark.text.trim()));
     }
     let banner = |words: &&&str| screen.rows().iter().take(10).any(|row| row.text().contains(**words));
     if rules.banner.iter().any(|words| banner(&words)) && !lists_choices(screen) {
-        return ScreenReading::new(CliState::Starting, "its name is shown, an input is not");
+        return ScreenReading::new(AgentActivity::Starting, "its name is shown, an input is not");
     }
-    ScreenReading::new(CliState::Unknown, "nothing on this screen is known")
+    ScreenReading::new(AgentActivity::Unknown, "nothing on this screen is known")
 }
 
 /// Somebody else's list of choices.

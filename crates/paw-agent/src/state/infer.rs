@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::CliState;
+use super::AgentActivity;
 use crate::hooks::ReportedState;
 use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject, ScreenReading};
 
@@ -27,7 +27,7 @@ pub struct ScreenObservation {
 
 /// Where a state was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StateSource {
+pub enum ObservationSource {
     /// The CLI has told it.
     Hooks,
     Process,
@@ -35,7 +35,7 @@ pub enum StateSource {
     Nothing,
 }
 
-impl std::fmt::Display for StateSource {
+impl std::fmt::Display for ObservationSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Hooks => "hooks",
@@ -49,9 +49,9 @@ impl std::fmt::Display for StateSource {
 /// What an agent is doing, since when, and how we know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedState {
-    pub state: CliState,
+    pub state: AgentActivity,
     pub since: Timestamp,
-    pub source: StateSource,
+    pub source: ObservationSource,
     pub reason: String,
 }
 
@@ -80,16 +80,21 @@ pub fn infer_state(
         PaneProcess::Dead => Some("the program has ended".to_owned()),
     };
     if let Some(reason) = gone {
-        return ObservedState { state: CliState::Exited, since: now, source: StateSource::Process, reason };
+        return ObservedState {
+            state: AgentActivity::Exited,
+            since: now,
+            source: ObservationSource::Process,
+            reason,
+        };
     }
     match (told, sight) {
         (Some(told), Some(sight)) if overrules(sight, told, now) => seen(sight),
         (Some(told), sight) => heard(told, sight),
         (None, Some(sight)) => seen(sight),
         (None, None) => ObservedState {
-            state: CliState::Unknown,
+            state: AgentActivity::Unknown,
             since: now,
-            source: StateSource::Nothing,
+            source: ObservationSource::Nothing,
             reason: "nothing was told and nothing is seen".to_owned(),
         },
     }
@@ -97,29 +102,31 @@ pub fn infer_state(
 
 fn overrules(sight: &ScreenObservation, told: &ReportedState, now: Timestamp) -> bool {
     let shown = &sight.reading.state;
-    let clear = !matches!(shown, CliState::Unknown | CliState::Starting);
+    let clear = !matches!(shown, AgentActivity::Unknown | AgentActivity::Starting);
     let later = now.duration_since(sight.since.max(told.since)) >= LAG;
     // A limit ends with something that is told. Until then one CLI is drawn at work, as it tries again, and another at
     // rest.
-    let limited = matches!(told.state, CliState::RateLimited { .. })
-        && matches!(shown, CliState::Working | CliState::Idle | CliState::RateLimited { .. });
+    let limited = matches!(told.state, AgentActivity::RateLimited { .. })
+        && matches!(shown, AgentActivity::Working | AgentActivity::Idle | AgentActivity::RateLimited { .. });
     clear && later && !limited && shown.name() != told.state.name()
 }
 
 fn seen(sight: &ScreenObservation) -> ObservedState {
     let ScreenReading { state, reason, .. } = sight.reading.clone();
-    ObservedState { state, since: sight.since, source: StateSource::Screen, reason }
+    ObservedState { state, since: sight.since, source: ObservationSource::Screen, reason }
 }
 
 fn heard(told: &ReportedState, sight: Option<&ScreenObservation>) -> ObservedState {
     let state = match (&told.state, sight.map(|sight| &sight.reading.state)) {
-        (CliState::WaitingApproval(told), Some(CliState::WaitingApproval(shown))) => {
-            CliState::WaitingApproval(merge_requests(told, shown))
+        (AgentActivity::WaitingApproval(told), Some(AgentActivity::WaitingApproval(shown))) => {
+            AgentActivity::WaitingApproval(merge_requests(told, shown))
         }
-        (CliState::RateLimited { resets: None }, Some(shown @ CliState::RateLimited { .. })) => shown.clone(),
+        (AgentActivity::RateLimited { resets: None }, Some(shown @ AgentActivity::RateLimited { .. })) => {
+            shown.clone()
+        }
         (state, _) => state.clone(),
     };
-    ObservedState { state, since: told.since, source: StateSource::Hooks, reason: told.reason.clone() }
+    ObservedState { state, since: told.since, source: ObservationSource::Hooks, reason: told.reason.clone() }
 }
 
 /// One approval, told and shown: what was told is exact, how it is answered is on the screen. Where the two disagree it

@@ -15,7 +15,7 @@ use paw_agent::screen::rules::{
     ApprovalKind, Choices, InputRule, MarkPosition, PromptRule, ScreenRules, SubjectRule, WorkMark,
 };
 use paw_agent::screen::{self, ApprovalSubject, Screen};
-use paw_agent::state::CliState;
+use paw_agent::state::AgentActivity;
 use paw_core::config::Approval;
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
@@ -119,9 +119,9 @@ fn an_unlisted_cli_is_launched_and_resumed_by_its_descriptor() {
 #[test]
 fn an_unlisted_cli_is_read_by_the_rules_of_its_descriptor() {
     let state = |text: &str| screen::read(&ROBIN, &Screen::parse(text)).state;
-    assert_eq!(state("Robin 1\n\nauto~ "), CliState::Idle);
-    assert_eq!(state("Robin 1\nsinging 3s"), CliState::Working);
-    let CliState::WaitingApproval(ask) = state("rm x\nMay I run this? [tweet/hush]:") else { panic!() };
+    assert_eq!(state("Robin 1\n\nauto~ "), AgentActivity::Idle);
+    assert_eq!(state("Robin 1\nsinging 3s"), AgentActivity::Working);
+    let AgentActivity::WaitingApproval(ask) = state("rm x\nMay I run this? [tweet/hush]:") else { panic!() };
     assert_eq!((ask.kind, ask.keys), (ApprovalKind::Command, Some(&["t"][..])));
     assert!(matches!(ask.subject, ApprovalSubject::Unreadable(_)));
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use paw_agent::cli;
 use paw_agent::hooks::{self, HookEvent, HookEventKind, ToolAction, Tracker};
 use paw_agent::screen::{self, Screen};
-use paw_agent::state::{CliState, PaneProcess, ScreenObservation, StateSource, infer_state};
+use paw_agent::state::{AgentActivity, ObservationSource, PaneProcess, ScreenObservation, infer_state};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,7 +27,9 @@ fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, HookEvent)> {
 
 fn heard(tracker: &Tracker) -> String {
     match &tracker.state().unwrap().state {
-        CliState::WaitingApproval(ask) => format!("waiting for {}", ask.command().unwrap_or("something")),
+        AgentActivity::WaitingApproval(ask) => {
+            format!("waiting for {}", ask.command().unwrap_or("something"))
+        }
         state => state.to_string(),
     }
 }
@@ -190,9 +192,9 @@ fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
         reading: screen::read(cli::descriptor("opencode"), &Screen::parse(&busy)),
         since: at(0),
     };
-    assert_eq!(sight.reading.state, CliState::Working);
+    assert_eq!(sight.reading.state, AgentActivity::Working);
     let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(60));
-    assert_eq!((known.state.name(), known.source), ("rate_limited", StateSource::Hooks));
+    assert_eq!((known.state.name(), known.source), ("rate_limited", ObservationSource::Hooks));
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn a_limit_that_claude_tells_of_lasts_until_it_is_told_something() {
         reading: screen::read(cli::descriptor("claude"), &Screen::parse(&shown)),
         since: at(5),
     };
-    assert_eq!(sight.reading.state, CliState::Idle);
+    assert_eq!(sight.reading.state, AgentActivity::Idle);
     let reminder = claude("Notification", &json!({"notification_type": "idle_prompt"}));
     for second in [6, 30, 65] {
         let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(second));
@@ -300,9 +302,12 @@ fn a_denial_that_nobody_tells_is_seen_on_the_screen_after_a_while() {
     tracker.apply(at(0), &bash("PermissionRequest", "cargo build"));
     let idle = sight("claude", &load("claude-perm-esc")[1], 10);
     let soon = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(11));
-    assert_eq!((soon.state.name(), soon.source), ("waiting_approval", StateSource::Hooks));
+    assert_eq!((soon.state.name(), soon.source), ("waiting_approval", ObservationSource::Hooks));
     let later = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(13));
-    assert_eq!((later.state, later.source, later.since), (CliState::Idle, StateSource::Screen, at(10)));
+    assert_eq!(
+        (later.state, later.source, later.since),
+        (AgentActivity::Idle, ObservationSource::Screen, at(10))
+    );
 }
 
 #[test]
@@ -312,7 +317,7 @@ fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
     let known = |tracker: &Tracker, screen: &Screen| {
         let sight = sight("claude", screen, 1);
         match infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(9)).state {
-            CliState::WaitingApproval(ask) => ask,
+            AgentActivity::WaitingApproval(ask) => ask,
             other => panic!("{other}"),
         }
     };
@@ -335,11 +340,11 @@ fn a_program_that_has_ended_is_exited_whatever_was_told() {
     let idle = sight("claude", &load("claude-idle")[0], 0);
     for life in [PaneProcess::Dead, PaneProcess::Shell("zsh".into())] {
         let known = infer_state(&life, tracker.state(), Some(&idle), at(5));
-        assert_eq!((&known.state, known.source), (&CliState::Exited, StateSource::Process));
+        assert_eq!((&known.state, known.source), (&AgentActivity::Exited, ObservationSource::Process));
         let again = infer_state(&life, tracker.state(), Some(&idle), at(50)).following(Some(&known));
         assert_eq!(again.since, at(5));
     }
-    assert_eq!(infer_state(&PaneProcess::Running, None, None, at(0)).state, CliState::Unknown);
+    assert_eq!(infer_state(&PaneProcess::Running, None, None, at(0)).state, AgentActivity::Unknown);
 }
 
 #[test]
@@ -372,10 +377,10 @@ proptest! {
         tracker.apply(at(0), &bash("PermissionRequest", "a"));
         for (second, step) in (1..).zip(steps) {
             tracker.apply(at(second), &events[step]);
-            let waiting = matches!(tracker.state().unwrap().state, CliState::WaitingApproval(_));
+            let waiting = matches!(tracker.state().unwrap().state, AgentActivity::WaitingApproval(_));
             prop_assert_eq!(waiting, tracker.pending().count() > 0);
         }
         tracker.apply(at(99), &claude("Stop", &json!({})));
-        prop_assert_eq!(&tracker.state().unwrap().state, &CliState::Idle);
+        prop_assert_eq!(&tracker.state().unwrap().state, &AgentActivity::Idle);
     }
 }

@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use paw_agent::cli;
 use paw_agent::screen::{self, ApprovalRequest, ApprovalSubject, Screen, ScreenReading};
-use paw_agent::state::CliState;
+use paw_agent::state::AgentActivity;
 
 /// A recorded screen: its name without its ending, the CLI, the state, and the command or file to be read in it.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
@@ -79,7 +79,7 @@ pub(crate) fn load(name: &str) -> Vec<Screen> {
 
 fn ask(reading: &ScreenReading) -> Option<&ApprovalRequest> {
     match &reading.state {
-        CliState::WaitingApproval(ask) => Some(ask),
+        AgentActivity::WaitingApproval(ask) => Some(ask),
         _ => None,
     }
 }

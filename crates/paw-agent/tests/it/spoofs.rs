@@ -2,7 +2,7 @@
 
 use paw_agent::cli;
 use paw_agent::screen::{self, ApprovalRequest, ApprovalSubject, Screen};
-use paw_agent::state::CliState;
+use paw_agent::state::AgentActivity;
 use proptest::prelude::*;
 
 use crate::screens::load;
@@ -10,20 +10,20 @@ use crate::screens::load;
 const GREY: &str = "\u{1b}[38;5;246m";
 const PLAIN: &str = "\u{1b}[39m";
 
-fn read(cli: &str, text: &str) -> CliState {
+fn read(cli: &str, text: &str) -> AgentActivity {
     screen::read(cli::descriptor(cli), &Screen::parse(text)).state
 }
 
 fn ask(cli: &str, text: &str) -> ApprovalRequest {
     match read(cli, text) {
-        CliState::WaitingApproval(ask) => ask,
+        AgentActivity::WaitingApproval(ask) => ask,
         other => panic!("{other} instead of waiting_approval:\n{text}"),
     }
 }
 
 fn command(cli: &str, text: &str) -> Option<String> {
     match read(cli, text) {
-        CliState::WaitingApproval(ask) => ask.command().map(str::to_owned),
+        AgentActivity::WaitingApproval(ask) => ask.command().map(str::to_owned),
         _ => None,
     }
 }
@@ -73,14 +73,14 @@ fn a_heredoc_with_a_whole_prompt_in_it_has_no_readable_command() {
 fn a_prompt_quoted_by_the_model_is_no_prompt() {
     let quoted = claude(WAITING, &described("cargo test"), THREE);
     let screen = format!("● {quoted}\n{rule}\n❯ \n{rule}\n  ? for shortcuts\n", rule = rule());
-    assert_eq!(read("claude", &screen), CliState::Idle);
+    assert_eq!(read("claude", &screen), AgentActivity::Idle);
     let working = screen.replace("? for shortcuts", "esc to interrupt");
-    assert_eq!(read("claude", &working), CliState::Working);
+    assert_eq!(read("claude", &working), AgentActivity::Working);
     let codex = format!(
         "{}\n\n› ApprovalRequest Codex to do anything\n\n  ? for shortcuts",
         CODEX.replace("$CMD", "cargo test")
     );
-    assert_eq!(read("codex", &codex), CliState::Idle);
+    assert_eq!(read("codex", &codex), AgentActivity::Idle);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_reason_that_shows_a_command_of_its_own_does_not_replace_the_real_one() {
 fn the_key_of_opencode_is_right_only_on_the_chosen_button() {
     let [plain, styled] = load("opencode-perm-bash").try_into().unwrap();
     let keys = |screen: &Screen| match screen::read(cli::descriptor("opencode"), screen).state {
-        CliState::WaitingApproval(ask) => ask.keys,
+        AgentActivity::WaitingApproval(ask) => ask.keys,
         other => panic!("{other}"),
     };
     assert_eq!(keys(&styled), Some(["Enter"].as_slice()));
@@ -210,9 +210,9 @@ fn the_key_of_opencode_is_right_only_on_the_chosen_button() {
 #[test]
 fn a_dead_cli_that_left_its_input_on_the_screen_is_not_idle() {
     let left = format!("{rule}\n❯ \n{rule}\n  ? for shortcuts\n\ndev@host:~/repo$ ", rule = rule());
-    assert_eq!(read("claude", &left), CliState::Exited);
-    assert_eq!(read("claude", "zsh: command not found: claude\nhost% "), CliState::Unknown);
-    assert_eq!(read("codex", "bash: codex: command not found\n$ "), CliState::Exited);
+    assert_eq!(read("claude", &left), AgentActivity::Exited);
+    assert_eq!(read("claude", "zsh: command not found: claude\nhost% "), AgentActivity::Unknown);
+    assert_eq!(read("codex", "bash: codex: command not found\n$ "), AgentActivity::Exited);
 }
 
 #[test]
@@ -220,10 +220,10 @@ fn a_used_up_limit_is_seen_with_its_reset() {
     let limit = |text: &str| format!("{text}\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts", rule = rule());
     let state =
         read("claude", &limit("  ⎿ \u{a0}You've hit your session limit · resets 5:10pm (Europe/Paris)"));
-    assert_eq!(state, CliState::RateLimited { resets: Some("5:10pm (Europe/Paris)".into()) });
-    assert_eq!(read("claude", &limit("● The log says: You've hit your limit")), CliState::Idle);
+    assert_eq!(state, AgentActivity::RateLimited { resets: Some("5:10pm (Europe/Paris)".into()) });
+    assert_eq!(read("claude", &limit("● The log says: You've hit your limit")), AgentActivity::Idle);
     let since = "You've hit your session limit · resets 5pm\n\n❯ Go on where you were.\n\n● TurnOutcome.";
-    assert_eq!(read("claude", &limit(since)), CliState::Idle, "something was said since");
+    assert_eq!(read("claude", &limit(since)), AgentActivity::Idle, "something was said since");
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::rows::first_row;
 use super::state::NavigatorState;
-use super::view::{RunActivity, RunView, StatusCategory, StatusLabel, TaskView};
+use super::view::{RunActivity, RunView, StatusLabel, TaskStatusKind, TaskView};
 use crate::dashboard::Theme;
 use crate::text::{Text, wrap};
 
@@ -103,7 +103,7 @@ fn list(state: &NavigatorState, width: usize, room: usize) -> Vec<Line<'static>>
 }
 
 fn title(state: &NavigatorState, tasks: &[TaskView]) -> Line<'static> {
-    let done = tasks.iter().filter(|task| task.status.category == StatusCategory::Done).count();
+    let done = tasks.iter().filter(|task| task.status.category == TaskStatusKind::Done).count();
     let problems = state.shown_tag().map(|tag| tag.problems.as_slice()).unwrap_or_default();
     let mut spans = vec![
         Span::styled(" Tasks", Modifier::BOLD),
@@ -208,13 +208,13 @@ fn bottom(state: &NavigatorState, width: usize, height: usize) -> Vec<Line<'stat
     lines
 }
 
-fn category(theme: Theme, category: StatusCategory) -> Style {
+fn category(theme: Theme, category: TaskStatusKind) -> Style {
     match category {
-        StatusCategory::Open => Style::new(),
-        StatusCategory::Active => paint(theme, Color::Blue),
-        StatusCategory::Done => paint(theme, Color::Green),
-        StatusCategory::Stuck => paint(theme, Color::Yellow),
-        StatusCategory::Dropped => dim(),
+        TaskStatusKind::Open => Style::new(),
+        TaskStatusKind::Active => paint(theme, Color::Blue),
+        TaskStatusKind::Done => paint(theme, Color::Green),
+        TaskStatusKind::Stuck => paint(theme, Color::Yellow),
+        TaskStatusKind::Dropped => dim(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::state::{NavigatorCommand, NavigatorEffect, NavigatorState};
-use super::view::{RunActivity, RunView, StatusCategory};
+use super::view::{RunActivity, RunView, TaskStatusKind};
 
 /// Rows that a page key moves.
 const PAGE: usize = 10;
@@ -56,7 +56,7 @@ impl NavigatorState {
             return true;
         };
         let (tag, id) = (tag.name.clone(), task.id.clone());
-        let closed = matches!(task.status.category, StatusCategory::Done | StatusCategory::Dropped);
+        let closed = matches!(task.status.category, TaskStatusKind::Done | TaskStatusKind::Dropped);
         let status = task.status.text.to_string();
         match self.run() {
             Some(run) if run.activity == RunActivity::Working => {

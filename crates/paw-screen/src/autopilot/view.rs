@@ -45,11 +45,11 @@ pub struct SubtaskView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusLabel {
     pub text: Text,
-    pub category: StatusCategory,
+    pub category: TaskStatusKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatusCategory {
+pub enum TaskStatusKind {
     Open,
     Active,
     Done,

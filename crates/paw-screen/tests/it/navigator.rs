@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::text::width;
 use paw_screen::autopilot::{
     NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState, NavigatorView, RunActivity, RunView,
-    StatusCategory, StatusLabel, SubtaskView, TagView, TaskView, draw,
+    StatusLabel, SubtaskView, TagView, TaskStatusKind, TaskView, draw,
 };
 use paw_screen::dashboard::Look;
 use paw_screen::text::Text;
@@ -14,10 +14,10 @@ use ratatui::backend::TestBackend;
 
 fn word(text: &str) -> StatusLabel {
     let category = match text {
-        "done" => StatusCategory::Done,
-        "in-progress" => StatusCategory::Active,
-        "cancelled" => StatusCategory::Dropped,
-        _ => StatusCategory::Open,
+        "done" => TaskStatusKind::Done,
+        "in-progress" => TaskStatusKind::Active,
+        "cancelled" => TaskStatusKind::Dropped,
+        _ => TaskStatusKind::Open,
     };
     StatusLabel { text: text.into(), category }
 }
