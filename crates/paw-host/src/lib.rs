@@ -1,16 +1,16 @@
-//! The only crate that touches the machine: one door to each outside thing, and no policy behind any of them.
+//! The only crate that calls outside programs and the operating system. One module per outside thing; no policy.
 //!
-//! - [`process`]: run a program, stream it, time it out, end its whole tree
-//! - [`git`]: every git call of the program
-//! - [`tmux`]: every tmux call of the program
-//! - [`files`]: atomic durable writes, locks, and where our files live
-//! - [`locks`]: guards that functions take which must not run twice at a time
-//! - [`config`]: the user's and the repository's configuration, read from disk
-//! - [`trust`]: what the user has approved, by content hash
+//! - [`process`]: run a program, stream its output, enforce its time limit, end its whole process tree
+//! - [`git`]: every git call
+//! - [`tmux`]: every tmux call
+//! - [`files`]: atomic durable writes, locks, and the directories of our files
+//! - [`locks`]: lock guards, taken as arguments by functions that must not run concurrently
+//! - [`config`]: load the user's and the repository's configuration
+//! - [`trust`]: approvals by the user, keyed by content hash
 //! - [`sqlite`]: open, pragmas, migrations
-//! - [`signals`]: signals that ask this process to end
-//! - [`terminal`]: a terminal that nobody is at any more
-//! - [`clock`] and [`disk`]: the time, and the space that is left
+//! - [`signals`]: shutdown signals
+//! - [`terminal`]: detect that the terminal was closed
+//! - [`clock`] and [`disk`]: the current time and the free disk space
 
 pub mod clock;
 pub mod config;

@@ -1,9 +1,9 @@
-//! A program to run, as a value; and the only place that runs one.
+//! Commands as values, and the only module that runs them.
 //!
-//! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects what it
-//! says, [`Command::stream`] hands over every line as it comes, [`Command::inherit`] gives it our terminal,
-//! [`Command::start`] leaves it running until it ends or somebody stops it.
-//! A command with a time limit is ended with everything it started (`tree`).
+//! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects its output,
+//! [`Command::stream`] passes on every line as it arrives, [`Command::inherit`] runs it on our terminal, and
+//! [`Command::start`] runs it in the background until it exits or is stopped.
+//! A command that exceeds its time limit is ended with its whole process tree (`tree`).
 
 mod cleanup;
 mod exec;
@@ -30,10 +30,10 @@ pub use in_directory::{ProcessInfo, processes_in, terminate};
 pub use run::{FollowOutcome, Output, RunningCommand, Stopper, Stream};
 pub use script::ScriptFile;
 
-/// The variable by which whoever belongs to a process tree is known: [`end_marked`] looks for its value.
+/// The environment variable that marks the members of a process tree. [`end_marked`] searches for its value.
 pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;
 
-/// Why a program could not be run at all. A program that ran and failed is an [`Exit`], not an error.
+/// A program could not be run at all. A program that ran and failed is an [`Exit`], not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     #[error("program '{0}' not found on PATH")]
@@ -52,12 +52,12 @@ impl Diagnostic for ProcessError {
     }
 }
 
-/// How a program ended.
+/// How a program exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// We ended it, with everything it had started, because it took longer than it was given.
+    /// It exceeded its time limit and was killed with everything it had started.
     TimedOut {
         limit: Duration,
     },
@@ -73,13 +73,13 @@ impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
-            Self::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Self::Signal(signal) => write!(f, "was killed by signal {signal}"),
             Self::TimedOut { limit } => write!(f, "timed out after {}s", limit.as_secs()),
         }
     }
 }
 
-/// What a program finds on its standard input.
+/// The standard input of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Input {
     #[default]
@@ -87,12 +87,12 @@ enum Input {
     Bytes(Vec<u8>),
 }
 
-/// Which of our own variables a program gets to see.
+/// Which of our environment variables a program inherits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Environment {
     #[default]
     Inherited,
-    /// Only what [`is_harmless_variable`] lets through: no keys, no tokens.
+    /// Only those that [`is_harmless_variable`] accepts: no keys, no tokens.
     Harmless,
 }
 
@@ -153,7 +153,7 @@ impl Command {
         self
     }
 
-    /// Keeps keys and tokens away from the program: only variables nobody stores a secret in are passed on.
+    /// Hides keys and tokens from the program: it inherits only the variables that never hold a secret.
     #[must_use]
     pub fn harmless_environment(mut self) -> Self {
         self.environment = Environment::Harmless;
@@ -176,23 +176,23 @@ impl Command {
         self.dir.as_deref()
     }
 
-    /// Runs it and collects what it says.
+    /// Runs the command and collects its output.
     pub fn capture(&self) -> Result<Output, ProcessError> {
         run::capture(self)
     }
 
-    /// Runs it and hands over each line as it comes, without its end. Nothing is kept.
+    /// Runs the command and passes on each line as it arrives, without its newline. Keeps nothing.
     pub fn stream(&self, on_line: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
         run::stream(self, on_line)
     }
 
-    /// Runs it on our own terminal, until it ends.
+    /// Runs the command on our own terminal.
     pub fn inherit(&self) -> Result<Exit, ProcessError> {
         run::inherit(self)
     }
 }
 
-/// As a person would type it: quoted where a shell needs it. The environment is left out, it may hold secrets.
+/// As a person would type it, quoted for a shell. Omits the environment, which may hold secrets.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shell_quote(&self.program))?;
@@ -203,7 +203,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// The text as one word of a POSIX shell, whatever is in it.
+/// Quotes any text as one word of a POSIX shell.
 pub fn shell_quote(text: &OsStr) -> String {
     let text = text.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
@@ -214,7 +214,7 @@ pub fn shell_quote(text: &OsStr) -> String {
     }
 }
 
-/// Variables that programs need and that nobody keeps a secret in.
+/// Variables that programs need and that never hold a secret.
 pub fn is_harmless_variable(name: &OsStr) -> bool {
     const HARMLESS: [&str; 10] =
         ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR"];
@@ -222,7 +222,7 @@ pub fn is_harmless_variable(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| harmless(name) || name.starts_with("LC_"))
 }
 
-/// Where toolchains are, when they are not where they usually are: without it a compiler on `PATH` finds nothing.
+/// Locations of toolchains. Without them, a compiler on `PATH` may not find its own files.
 const TOOLCHAINS: [&str; 21] = [
     "ASDF_DATA_DIR",
     "CARGO_HOME",
@@ -258,21 +258,21 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_a_value_that_can_be_compared_and_printed() {
+    fn commands_can_be_compared_and_printed() {
         let command = Command::new("git").args(["log", "--format=%H", "it's"]).dir("/tmp");
         assert_eq!(command, Command::new("git").args(["log", "--format=%H", "it's"]).dir("/tmp"));
         assert_eq!(command.to_string(), r"git log --format=%H 'it'\''s'");
     }
 
     #[test]
-    fn captures_both_streams_and_the_exit_code() {
+    fn capture_returns_both_streams_and_the_exit_code() {
         let output = sh("echo out; echo err >&2; exit 3").capture().unwrap();
         assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
         assert_eq!(output.exit, Exit::Code(3));
     }
 
     #[test]
-    fn streams_lines_as_they_come_and_the_last_one_without_its_end() {
+    fn stream_passes_on_each_line_even_a_last_one_without_newline() {
         let mut lines = Vec::new();
         sh("printf 'a\\nb\\nc'")
             .stream(|stream, line| lines.push((stream, String::from_utf8_lossy(line).into_owned())))
@@ -281,18 +281,18 @@ mod tests {
     }
 
     #[test]
-    fn input_larger_than_a_pipe_arrives_whole() {
+    fn input_larger_than_a_pipe_arrives_complete() {
         let input = vec![b'x'; 1 << 20];
         assert_eq!(Command::new("cat").input(input.clone()).capture().unwrap().stdout, input);
     }
 
     #[test]
-    fn a_program_that_does_not_read_its_input_is_no_error() {
+    fn a_program_may_ignore_its_input() {
         assert!(Command::new("true").input(vec![b'x'; 1 << 20]).capture().unwrap().exit.success());
     }
 
     #[test]
-    fn a_missing_program_and_a_missing_directory_are_told_apart() {
+    fn a_missing_program_and_a_missing_directory_are_different_errors() {
         let error = Command::new("no-such-program-here").capture().unwrap_err();
         assert!(matches!(error, ProcessError::NotFound(_)), "{error}");
         let error = sh("true").dir("/no/such/dir").capture().unwrap_err();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_of_toolchains_are_passed_on_and_their_keys_are_not() {
+    fn harmless_variables_include_toolchain_locations_but_no_keys() {
         for name in ["RUSTUP_HOME", "CARGO_HOME", "GOPATH", "NVM_DIR", "VIRTUAL_ENV", "LC_ALL"] {
             assert!(is_harmless_variable(OsStr::new(name)), "{name}");
         }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_background_child_that_keeps_the_pipe_does_not_hold_us() {
+    fn capture_does_not_wait_for_a_background_child_that_holds_the_pipe() {
         let output = sh("echo hello; sleep 600 & echo $!").capture().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let pid = text.lines().nth(1).unwrap().to_owned();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn time_out_ends_the_whole_process_tree() {
+    fn a_timeout_ends_the_whole_process_tree() {
         let script = "trap '' TERM; (trap '' TERM; sleep 600 & echo $!; wait) & echo $!; \
                       setsid sh -c 'trap \"\" TERM; echo $$; sleep 600' & wait";
         let limit = Duration::from_millis(400);
@@ -349,21 +349,21 @@ mod tests {
         let pids = String::from_utf8(output.stdout).unwrap();
         assert_eq!(pids.lines().count(), 3, "{pids}");
         for pid in pids.lines() {
-            assert!(!tree::is_running(pid.parse().unwrap()), "process {pid} is still there");
+            assert!(!tree::is_running(pid.parse().unwrap()), "process {pid} is still running");
         }
     }
 
     #[test]
-    fn a_program_that_never_stops_talking_runs_out_of_time_all_the_same() {
-        let mut said = 0_u64;
+    fn a_program_that_never_stops_printing_still_times_out() {
+        let mut lines = 0_u64;
         let limit = Duration::from_millis(300);
-        let exit = Command::new("yes").time_limit(limit).stream(|_, _| said += 1).unwrap();
+        let exit = Command::new("yes").time_limit(limit).stream(|_, _| lines += 1).unwrap();
         assert_eq!(exit, Exit::TimedOut { limit });
-        assert!(said > 0);
+        assert!(lines > 0);
     }
 
     #[test]
-    fn a_polite_program_may_clean_up_when_its_time_is_over() {
+    fn a_program_that_handles_sigterm_may_clean_up_after_a_timeout() {
         let output = sh("trap 'echo bye; exit 0' TERM; sleep 600 & wait")
             .time_limit(Duration::from_millis(300))
             .capture()

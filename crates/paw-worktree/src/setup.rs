@@ -1,7 +1,7 @@
-//! Making a new worktree ready: setup commands and the repository's own setup script, one after the other.
+//! Setup of a new worktree: setup commands, then the repository's own setup script.
 //!
-//! [`plan`] says what would run and whether somebody must approve it first; [`run`] runs it and stops at the first
-//! failure. A failed setup is an outcome, never an error: the worktree stays. Asking for approval is not done here.
+//! [`plan`] decides what to run and whether it needs approval; [`run`] runs it and stops at the first failure. A failed
+//! setup is an outcome, not an error: the worktree stays. This module does not ask for approval.
 
 mod plan;
 mod script;
@@ -19,15 +19,15 @@ pub use plan::{SetupPlan, SetupTrust, plan};
 use plan::{SetupStep, StepAction};
 use script::Script;
 
-/// How the setup of a worktree went.
+/// The status of a worktree's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupStatus {
-    /// There was nothing to do.
+    /// Nothing to run.
     None,
     Success,
     Failed,
     Timeout,
-    /// The repository wants to run something that nobody has approved.
+    /// The repository's steps are not approved.
     Untrusted,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for SetupStatus {
     }
 }
 
-/// How it went and, unless it went well, why.
+/// The status, and why the setup failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupOutcome {
     pub status: SetupStatus,
@@ -61,7 +61,7 @@ impl SetupOutcome {
         Self { status, error: Some(error.into()) }
     }
 
-    /// What to tell the user, unless it went well.
+    /// The error to show to the user, if the setup failed.
     pub fn problem(&self) -> Option<ErrorReport> {
         let error = self.error.as_deref().unwrap_or_default();
         let report =
@@ -70,16 +70,16 @@ impl SetupOutcome {
             SetupStatus::None | SetupStatus::Success => None,
             SetupStatus::Failed | SetupStatus::Timeout => Some(report),
             SetupStatus::Untrusted => {
-                Some(report.hint("look at it and approve it with `git paw trust`, or pass --trust"))
+                Some(report.hint("review it and approve it with 'git paw trust', or pass --trust"))
             }
         }
     }
 }
 
-/// Runs the plan's steps in the worktree and hands over every line they print, fit for a terminal.
+/// Runs the plan's steps in the worktree, and passes every line they print, sanitized, to `on_line`.
 ///
-/// Steps see a harmless environment, `WORKTREE_PATH` and `WORKTREE_BRANCH`, and nothing on their standard input.
-/// The first step that nobody approved ends the run, after those before it.
+/// Steps get a minimal environment with `WORKTREE_PATH` and `WORKTREE_BRANCH`, and an empty stdin. The run stops at the
+/// first step that is not approved.
 pub fn run(
     plan: &SetupPlan,
     worktree: &Path,
@@ -121,7 +121,7 @@ fn command_for(step: &SetupStep) -> Result<Command, SetupOutcome> {
     }
 }
 
-/// By way of a shell, a missing interpreter is an exit code like everything else that goes wrong.
+/// Runs the script through a shell, so that a missing interpreter is reported as an exit code.
 fn command_for_script(script: &Script) -> Command {
     if script.runs_itself {
         Command::new("sh").args(["-c", r#"exec "$0""#]).arg(&script.path)
@@ -153,7 +153,7 @@ fn run_step(
     }
 }
 
-/// What the end of a step means, or nothing when it went well.
+/// The outcome of a failed step, or None if it succeeded.
 fn failure_of(name: &str, exit: Exit) -> Option<SetupOutcome> {
     match exit {
         Exit::Code(0) => None,
@@ -169,7 +169,7 @@ fn failure_of(name: &str, exit: Exit) -> Option<SetupOutcome> {
 fn untrusted_message(steps: &[SetupStep]) -> String {
     let names: Vec<_> =
         steps.iter().filter(|step| step.from_repository).map(|step| step.name.as_str()).collect();
-    format!("not approved, so not run: {}", names.join(", "))
+    format!("not run, because not approved: {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -181,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_command_is_told_in_one_sentence() {
+    fn failed_setup_command_is_described_in_one_sentence() {
         assert_eq!(failure_of("npm install", Exit::Code(0)), None);
         assert_eq!(error(Exit::Code(1)), "npm install exited with code 1");
         assert_eq!(error(Exit::Code(127)), "npm install exited with code 127");
-        assert_eq!(error(Exit::Signal(9)), "npm install was ended by signal 9");
+        assert_eq!(error(Exit::Signal(9)), "npm install was killed by signal 9");
         let limit = Duration::from_mins(1);
         assert_eq!(error(Exit::TimedOut { limit }), "Setup command 'npm install' timed out after 60s");
     }
 
     #[test]
-    fn every_status_has_the_word_that_clients_know() {
+    fn setup_statuses_have_stable_names() {
         use SetupStatus::{Failed, None, Success, Timeout, Untrusted};
         let words = [None, Success, Failed, Timeout, Untrusted].map(|status| status.to_string());
         assert_eq!(words, ["none", "success", "failed", "timeout", "untrusted"]);

@@ -1,24 +1,24 @@
-//! Processes without an owner: what a process that died has left running, and what this one would leave.
+//! Ends leftover processes: those that a dead process left behind, and the children of this one.
 
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use super::in_directory::ourselves;
+use super::in_directory::own_ancestors;
 use super::tree::{self, Signal};
 use crate::clock::Stopwatch;
 
-/// How long processes may clean up after they were asked to end.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long the system may take to do away with processes that were killed.
-const BURIAL: Duration = Duration::from_secs(2);
-const GLANCE: Duration = Duration::from_millis(10);
+/// Time between SIGTERM and SIGKILL.
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
+/// How long killed processes may take to disappear.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Ends everything that was started under `mark` ([`super::Command::start`]), whoever started it. Says how many there
-/// were. Where a system does not show environments, there are none.
+/// Ends every process that carries `mark` ([`super::Command::start`]), also those that another process started. Returns
+/// their number; always 0 on systems that hide the environment of processes.
 pub fn end_marked(mark: &str) -> usize {
     let cookie = tree::Cookie::named(mark);
-    let spared = ourselves();
+    let spared = own_ancestors();
     end_all(|| {
         let mut found = tree::with_descendants(tree::carriers(Some(&cookie)));
         found.retain(|pid| !spared.contains(pid));
@@ -26,20 +26,20 @@ pub fn end_marked(mark: &str) -> usize {
     })
 }
 
-/// Ends everything that this process has started and that still runs. For the last moment before it ends itself.
+/// Ends every running descendant of this process. Call it just before the process exits.
 pub fn end_children() -> usize {
     end_all(children)
 }
 
-/// Ends the programs that this process runs for a limited time, with everything they have started, and no others: git is
-/// left to finish what it is at.
+/// Ends the programs that this process runs with a time limit, including everything they started. Other children, such
+/// as git, keep running.
 pub fn end_time_limited() -> usize {
     if cfg!(not(target_os = "linux")) {
-        // Nobody can tell there which they are.
+        // Without `/proc` they cannot be told from other children.
         return end_children();
     }
     end_all(|| {
-        let cookies = tree::Cookie::all_living();
+        let cookies = tree::Cookie::all_active();
         cookies.iter().flat_map(|cookie| tree::with_descendants(tree::carriers(Some(cookie)))).collect()
     })
 }
@@ -52,23 +52,23 @@ fn children() -> BTreeSet<u32> {
 }
 
 fn end_all(find: impl Fn() -> BTreeSet<u32>) -> usize {
-    let living = || -> BTreeSet<u32> { find().into_iter().filter(|pid| tree::is_running(*pid)).collect() };
-    let first = living();
-    for (signal, patience) in [(Signal::End, GRACE), (Signal::Kill, BURIAL)] {
+    let running = || -> BTreeSet<u32> { find().into_iter().filter(|pid| tree::is_running(*pid)).collect() };
+    let first = running();
+    for (signal, limit) in [(Signal::Terminate, GRACE_PERIOD), (Signal::Kill, KILL_TIMEOUT)] {
         let watch = Stopwatch::start();
-        let mut asked = BTreeSet::new();
+        let mut signalled = BTreeSet::new();
         loop {
-            let now = living();
+            let now = running();
             if now.is_empty() {
                 return first.len();
             }
-            // Asked once; one that was started meanwhile is asked too.
-            tree::signal(&now.difference(&asked).copied().collect(), signal);
-            asked.extend(now);
-            if watch.remaining(patience).is_zero() {
+            // Signal each process once, including those started in the meantime.
+            tree::signal(&now.difference(&signalled).copied().collect(), signal);
+            signalled.extend(now);
+            if watch.remaining(limit).is_zero() {
                 break;
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
     first.len()

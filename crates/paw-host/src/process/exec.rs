@@ -1,5 +1,5 @@
-//! Becoming another program: it gets our terminal, our place in it and every signal, as if we had never been there.
-#![expect(clippy::disallowed_methods, reason = "a door of its own: nothing is started, we are replaced")]
+//! Replaces this process with another program (`exec`), which inherits the terminal and receives every signal.
+#![expect(clippy::disallowed_methods, reason = "exec starts no process, it replaces this one")]
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,15 +8,15 @@ use std::path::Path;
 
 use super::ScriptFile;
 
-/// Runs a line of a POSIX shell in our place. Returns only when that is not possible.
+/// Replaces this process with a shell that runs `line`. Returns only on failure.
 pub fn exec_shell_line(line: &str) -> io::Error {
     std::process::Command::new("/bin/sh").args(["-c", line]).exec()
 }
 
-/// Runs a script in our place by what its first line names, which is told that it is called `name`. Whoever looks at our
-/// terminal then finds that name, and not the shell's. Any other program keeps its own name.
+/// Replaces this process with the interpreter of a script, with `name` as its `argv[0]`. tmux then shows that name
+/// instead of the shell's. A program that is not a script keeps its own name.
 pub fn exec_script(name: &str, program: &Path, arguments: &[OsString], search_path: &OsStr) -> io::Error {
-    // One program for many commands does what its name says.
+    // busybox selects the command to run by `argv[0]`.
     let script = ScriptFile::read(program, search_path)
         .filter(|script| !script.interpreter_names().iter().any(|name| name == "busybox"));
     match script {

@@ -1,4 +1,4 @@
-//! Finding a program the way a shell would, but never in the current directory.
+//! Finds a program on `PATH` like a shell, but never in the current directory.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use paw_core::PawError;
 
-/// The first executable of that name on `search_path`. Relative entries, the empty one included, are skipped: they
-/// would let a repository put its own program in the place of the one that was meant.
+/// The first executable of that name on `search_path`. Skips relative and empty entries: they would let a repository
+/// substitute its own program.
 pub fn find_program(name: &str, search_path: &OsStr) -> Option<PathBuf> {
     if name.is_empty() || name.contains('/') {
         return None;
@@ -18,7 +18,7 @@ pub fn find_program(name: &str, search_path: &OsStr) -> Option<PathBuf> {
         .find(|file| is_executable(file))
 }
 
-/// Where the program is that this process runs.
+/// The path of the program that this process runs.
 pub fn own_program() -> Result<PathBuf, PawError> {
     std::env::current_exe()
         .map_err(|error| PawError::internal(format!("cannot find the program file of git paw: {error}")))
@@ -34,7 +34,7 @@ mod tests {
     use crate::files::{Access, write_atomic};
 
     #[test]
-    fn the_first_executable_wins_and_odd_entries_are_skipped() {
+    fn find_program_returns_the_first_executable_and_skips_relative_entries() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         write_atomic(&at("a/tool"), b"", Access::Usual).unwrap();

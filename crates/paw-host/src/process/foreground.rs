@@ -1,17 +1,17 @@
-//! What runs in front of a terminal, beyond the name that tmux has for it.
+//! The foreground program of a terminal, beyond the process name that tmux reports.
 
 use std::path::PathBuf;
 
-/// The script that the shell in front of a terminal is running; nothing when it waits for somebody to type, or when
-/// this cannot be known. `leader` is the terminal's first process.
+/// The script that the foreground shell of a terminal is running; `None` if the shell is at its prompt or this cannot
+/// be determined. `leader` is the first process of the terminal.
 ///
-/// A program that is a shell script has the shell's own name, and would be taken for a bare shell.
+/// A shell script has the process name of its shell, so the name alone looks like a shell at its prompt.
 pub fn find_foreground_script(leader: u32) -> Option<PathBuf> {
     script(&system::command_line(system::foreground(leader)?)?)
 }
 
-/// `sh /path/script …`, as the kernel starts one. With options before it, it may as well be an option's value, and the
-/// shell one that waits.
+/// `sh /path/script …`, as the kernel starts a script. After options, the path may be the value of an option of an
+/// interactive shell.
 fn script(words: &[String]) -> Option<PathBuf> {
     let word = words.get(1)?;
     (word.contains('/') && !word.starts_with(['-', '+'])).then(|| PathBuf::from(word))
@@ -21,7 +21,7 @@ fn script(words: &[String]) -> Option<PathBuf> {
 mod system {
     use std::fs;
 
-    /// The leader of the group of processes that gets what is typed.
+    /// The leader of the foreground process group.
     pub(super) fn foreground(leader: u32) -> Option<u32> {
         let stat = fs::read(format!("/proc/{leader}/stat")).ok()?;
         let after_name = stat.get(stat.iter().rposition(|byte| *byte == b')')? + 1..)?;
@@ -44,12 +44,12 @@ mod system {
         Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
     }
 
-    /// The leader of the group of processes that gets what is typed.
+    /// The leader of the foreground process group.
     pub(super) fn foreground(leader: u32) -> Option<u32> {
         ask("tpgid=", leader)?.parse().ok()
     }
 
-    /// Words with blanks in them come apart, which does not matter for telling a script from none.
+    /// Splits arguments that contain blanks, which does not matter for detecting a script.
     pub(super) fn command_line(pid: u32) -> Option<Vec<String>> {
         let line = ask("args=", pid)?;
         (!line.is_empty()).then(|| line.split_whitespace().map(str::to_owned).collect())
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_that_runs_a_script_is_told_from_one_that_waits() {
+    fn a_shell_running_a_script_differs_from_one_at_its_prompt() {
         for waiting in
             ["bash", "-bash", "/bin/zsh -l", "sh -i", "bash --rcfile /etc/rc", "sh -c /bin/x", "sh x"]
         {

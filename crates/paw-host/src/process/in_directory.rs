@@ -1,8 +1,8 @@
-//! Who lives in a directory: the processes whose working directory it is, or lies below it.
+//! Lists and ends the processes whose working directory is in a directory.
 //!
-//! Neither this process nor anybody above it is ever named or ended: whoever types `remove` inside a worktree keeps
-//! their shell. Nor is a tmux server: it stays where it happened to be started, works nowhere, and holds all sessions
-//! of its user. Where a system does not say where a process works, it is simply not found.
+//! Never includes this process and its ancestors: a user who runs `remove` inside a worktree keeps their shell. Never
+//! includes a tmux server either: it keeps the directory it was started in, and it holds all sessions of its user.
+//! A process whose working directory cannot be read is not found.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,58 +12,58 @@ use std::time::Duration;
 use super::tree::{self, Signal};
 use crate::clock::Stopwatch;
 
-/// How long processes may clean up after they were asked to end.
-const GRACE: Duration = Duration::from_secs(3);
-/// How long the system may take to do away with a process that was killed.
-const BURIAL: Duration = Duration::from_secs(2);
-const GLANCE: Duration = Duration::from_millis(20);
+/// Time between SIGTERM and SIGKILL.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
+/// How long a killed process may take to disappear.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A process at work in a directory.
+/// A running process and its working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
     pub pid: u32,
-    /// As a person would type it, or the bare name where the arguments cannot be read.
+    /// Quoted for a shell; only the name if the arguments cannot be read.
     pub command_line: String,
     pub cwd: PathBuf,
-    /// Tells this process from a later one with the same id, where the system says when it was born.
-    born: Option<u64>,
+    /// Distinguishes this process from a later one with the same id. Not available on every system.
+    start_time: Option<u64>,
 }
 
-/// Every process that works in `dir` or below it, by id. The directory may have been deleted under them.
+/// Every process whose working directory is `dir` or below it, sorted by id. The directory may already be deleted.
 pub fn processes_in(dir: &Path) -> Vec<ProcessInfo> {
     let dir = real_path(dir);
-    let spared = ourselves();
+    let excluded = own_ancestors();
     let mut found: Vec<_> = system::processes()
         .into_iter()
-        .filter(|process| process.cwd.starts_with(&dir) && !spared.contains(&process.pid))
+        .filter(|process| process.cwd.starts_with(&dir) && !excluded.contains(&process.pid))
         .collect();
     found.sort_by_key(|process| process.pid);
     found
 }
 
-/// Asks the processes and everything they started to end, then makes them. Returns those that are still there.
+/// Terminates the processes and everything they started, then kills them. Returns those that are still running.
 pub fn terminate(processes: &[ProcessInfo]) -> Vec<ProcessInfo> {
-    let spared = ourselves();
+    let excluded = own_ancestors();
     let mut trees = BTreeSet::new();
-    for process in processes.iter().filter(|process| is_still(process)) {
+    for process in processes.iter().filter(|process| is_still_running(process)) {
         trees.extend(tree::members(process.pid, None));
     }
-    trees.retain(|pid| !spared.contains(pid));
-    tree::signal(&trees, Signal::End);
-    if !wait_for_end(&trees, GRACE) {
-        // A member may have started another one in the meantime.
+    trees.retain(|pid| !excluded.contains(pid));
+    tree::signal(&trees, Signal::Terminate);
+    if !wait_for_exit(&trees, GRACE_PERIOD) {
+        // A process may have started another one in the meantime.
         let late: Vec<u32> = trees.iter().copied().filter(|pid| tree::is_running(*pid)).collect();
         for pid in late {
-            trees.extend(tree::members(pid, None).into_iter().filter(|pid| !spared.contains(pid)));
+            trees.extend(tree::members(pid, None).into_iter().filter(|pid| !excluded.contains(pid)));
         }
         trees.retain(|pid| tree::is_running(*pid));
         tree::signal(&trees, Signal::Kill);
-        wait_for_end(&trees, BURIAL);
+        wait_for_exit(&trees, KILL_TIMEOUT);
     }
-    processes.iter().filter(|process| is_still(process)).cloned().collect()
+    processes.iter().filter(|process| is_still_running(process)).cloned().collect()
 }
 
-fn wait_for_end(pids: &BTreeSet<u32>, limit: Duration) -> bool {
+fn wait_for_exit(pids: &BTreeSet<u32>, limit: Duration) -> bool {
     let watch = Stopwatch::start();
     loop {
         if !pids.iter().any(|pid| tree::is_running(*pid)) {
@@ -72,16 +72,17 @@ fn wait_for_end(pids: &BTreeSet<u32>, limit: Duration) -> bool {
         if watch.remaining(limit).is_zero() {
             return false;
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn is_still(process: &ProcessInfo) -> bool {
-    tree::is_running(process.pid) && (process.born.is_none() || system::born(process.pid) == process.born)
+fn is_still_running(process: &ProcessInfo) -> bool {
+    tree::is_running(process.pid)
+        && (process.start_time.is_none() || system::start_time(process.pid) == process.start_time)
 }
 
-/// This process and its parent, its parent's parent, and so on.
-pub(super) fn ourselves() -> BTreeSet<u32> {
+/// This process, its parent, and so on.
+pub(super) fn own_ancestors() -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut next = Some(std::process::id());
     while let Some(pid) = next {
@@ -90,7 +91,7 @@ pub(super) fn ourselves() -> BTreeSet<u32> {
     line
 }
 
-/// The path the system would report, even when its last part no longer exists.
+/// The canonical path, even if its last component no longer exists.
 fn real_path(dir: &Path) -> PathBuf {
     if let Ok(real) = dir.canonicalize() {
         return real;
@@ -125,18 +126,18 @@ mod system {
                     pid,
                     command_line: command_line(pid)?,
                     cwd: undeleted(cwd),
-                    born: born(pid),
+                    start_time: start_time(pid),
                 })
             })
             .collect()
     }
 
-    /// The server names itself so; its arguments are those of the client that started it.
+    /// The server sets its own process name; its arguments are those of the client that started it.
     fn is_tmux_server(pid: u32) -> bool {
         fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == b"tmux: server\n")
     }
 
-    /// The kernel marks a directory that is gone.
+    /// The kernel appends ` (deleted)` to a deleted directory.
     fn undeleted(cwd: PathBuf) -> PathBuf {
         match cwd.as_os_str().as_bytes().strip_suffix(b" (deleted)") {
             Some(before) if !cwd.exists() => PathBuf::from(OsStr::from_bytes(before)),
@@ -163,12 +164,12 @@ mod system {
         after_name(pid, 1)?.parse().ok().filter(|parent| *parent != 0)
     }
 
-    /// When the process was started, in ticks since the machine was.
-    pub(super) fn born(pid: u32) -> Option<u64> {
+    /// In clock ticks since boot.
+    pub(super) fn start_time(pid: u32) -> Option<u64> {
         after_name(pid, 19)?.parse().ok()
     }
 
-    /// A field of `pid (name) state parent …`, counted from the state: the name may hold anything.
+    /// A field of `pid (name) state parent …`, counted from the state, because the name may contain anything.
     fn after_name(pid: u32, field: usize) -> Option<String> {
         let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
         let start = line.iter().rposition(|byte| *byte == b')')? + 1;
@@ -185,13 +186,13 @@ mod system {
     use super::{ProcessInfo, Program};
     use crate::process::Command;
 
-    /// `lsof` may hang on a network disk that went away.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    /// `lsof` may hang on an unreachable network disk.
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(super) fn processes() -> Vec<ProcessInfo> {
-        let asked = Command::new("lsof").args(["-w", "-d", "cwd", "-Fpn0"]).time_limit(PATIENCE).capture();
+        let asked = Command::new("lsof").args(["-w", "-d", "cwd", "-Fpn0"]).time_limit(TIMEOUT).capture();
         let Ok(answer) = asked else { return Vec::new() };
-        let answered = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).time_limit(PATIENCE).capture();
+        let answered = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).time_limit(TIMEOUT).capture();
         let table = answered.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
         let mut programs: BTreeMap<u32, Program> = super::programs(table.as_deref().unwrap_or_default());
         super::working_directories(&answer.stdout)
@@ -202,7 +203,7 @@ mod system {
                     return None;
                 }
                 let command_line = program.map_or_else(|| pid.to_string(), |program| program.args);
-                Some(ProcessInfo { pid, command_line, cwd, born: None })
+                Some(ProcessInfo { pid, command_line, cwd, start_time: None })
             })
             .collect()
     }
@@ -212,7 +213,7 @@ mod system {
         String::from_utf8_lossy(&answer.stdout).trim().parse().ok().filter(|parent| *parent != 0)
     }
 
-    pub(super) fn born(_pid: u32) -> Option<u64> {
+    pub(super) fn start_time(_pid: u32) -> Option<u64> {
         None
     }
 }
@@ -225,14 +226,14 @@ struct Program {
 
 #[cfg(any(test, not(target_os = "linux")))]
 impl Program {
-    /// A client has the shell above it that it was typed in; the server has left its own.
+    /// The parent of a client is a shell; the server is a daemon.
     fn is_tmux_server(&self) -> bool {
         let name = self.args.split(' ').next().and_then(|program| program.rsplit('/').next());
         self.parent == 1 && matches!(name, Some("tmux" | "tmux:"))
     }
 }
 
-/// From `ps -axo pid=,ppid=,args=`.
+/// Parses `ps -axo pid=,ppid=,args=`.
 #[cfg(any(test, not(target_os = "linux")))]
 fn programs(table: &str) -> std::collections::BTreeMap<u32, Program> {
     let row = |line: &str| {
@@ -244,7 +245,7 @@ fn programs(table: &str) -> std::collections::BTreeMap<u32, Program> {
     table.lines().filter_map(row).collect()
 }
 
-/// From `lsof -Fpn0`: fields end with NUL, sets with a newline; `p` opens a process, `n` is a file's name.
+/// Parses `lsof -Fpn0`: fields end with NUL, sets with a newline; `p` starts a process, `n` is a file name.
 #[cfg(any(test, not(target_os = "linux")))]
 fn working_directories(listing: &[u8]) -> Vec<(u32, PathBuf)> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -272,13 +273,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_of_working_directories_is_read_with_newlines_in_their_names() {
-        let listing = b"p12\0\nfcwd\0n/a\nb\0\np7\0\nfcwd\0n/c\0\npx\0\nfcwd\0n/nobody\0\n";
+    fn lsof_output_is_parsed_even_with_newlines_in_paths() {
+        let listing = b"p12\0\nfcwd\0n/a\nb\0\np7\0\nfcwd\0n/c\0\npx\0\nfcwd\0n/unparsed\0\n";
         assert_eq!(working_directories(listing), [(12, PathBuf::from("/a\nb")), (7, PathBuf::from("/c"))]);
     }
 
     #[test]
-    fn a_tmux_server_is_told_from_its_clients_in_a_table_of_processes() {
+    fn ps_output_distinguishes_a_tmux_server_from_its_clients() {
         let table = "  17     1 tmux new-session -d\n 18 9 /opt/bin/tmux attach\n19 1 /opt/bin/tmux -L x new\n20 1 vi tmux\n";
         let programs = programs(table);
         let servers: Vec<u32> =
@@ -288,25 +289,25 @@ mod tests {
     }
 
     #[test]
-    fn our_own_process_and_its_parent_are_spared() {
-        let spared = ourselves();
-        assert!(spared.contains(&std::process::id()));
-        assert!(spared.contains(&std::os::unix::process::parent_id()));
-        assert!(processes_in(Path::new("/")).iter().all(|process| !spared.contains(&process.pid)));
+    fn processes_in_excludes_this_process_and_its_parent() {
+        let excluded = own_ancestors();
+        assert!(excluded.contains(&std::process::id()));
+        assert!(excluded.contains(&std::os::unix::process::parent_id()));
+        assert!(processes_in(Path::new("/")).iter().all(|process| !excluded.contains(&process.pid)));
     }
 
-    /// A process that is reaped whatever the test does.
-    struct Inhabitant(Child);
+    /// Killed and reaped when the test ends.
+    struct TestProcess(Child);
 
-    impl Inhabitant {
+    impl TestProcess {
         #[expect(clippy::disallowed_methods, reason = "the process has to outlive the call that starts it")]
-        fn moves_into(dir: &Path, script: &str) -> Self {
+        fn start_in(dir: &Path, script: &str) -> Self {
             let mut command = std::process::Command::new("sh");
             Self(command.args(["-c", script]).current_dir(dir).stdin(Stdio::null()).spawn().unwrap())
         }
     }
 
-    impl Drop for Inhabitant {
+    impl Drop for TestProcess {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -326,13 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_works_in_a_directory_or_below_is_found_and_nobody_beside_it() {
+    fn processes_in_finds_processes_in_the_directory_and_below_only() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["tree/below", "tree-2"] {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }
-        let inside = Inhabitant::moves_into(&dir.path().join("tree/below"), "exec sleep 1000");
-        let _beside = Inhabitant::moves_into(&dir.path().join("tree-2"), "exec sleep 1000");
+        let inside = TestProcess::start_in(&dir.path().join("tree/below"), "exec sleep 1000");
+        let _next_to_it = TestProcess::start_in(&dir.path().join("tree-2"), "exec sleep 1000");
         let found = wait_for(&dir.path().join("tree"), 1);
         assert_eq!(found[0].pid, inside.0.id());
         assert!(found[0].cwd.ends_with("tree/below"));
@@ -345,21 +346,21 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn whoever_works_in_a_deleted_directory_is_still_found() {
+    fn processes_in_finds_processes_in_a_deleted_directory() {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().join("tree");
         fs::create_dir(&tree).unwrap();
-        let _inside = Inhabitant::moves_into(&tree, "exec sleep 1000");
+        let _inside = TestProcess::start_in(&tree, "exec sleep 1000");
         wait_for(&tree, 1);
         fs::remove_dir(&tree).unwrap();
         assert_eq!(wait_for(&tree, 1)[0].cwd, tree.parent().unwrap().canonicalize().unwrap().join("tree"));
     }
 
     #[test]
-    fn a_process_that_refuses_to_end_is_ended_with_what_it_started() {
+    fn terminate_kills_a_process_that_ignores_sigterm_and_its_children() {
         let dir = tempfile::tempdir().unwrap();
         let script = "trap '' TERM; (cd /; exec sleep 1000) & echo $! > child; while :; do sleep 1000; done";
-        let mut stubborn = Inhabitant::moves_into(dir.path(), script);
+        let mut stubborn = TestProcess::start_in(dir.path(), script);
         let watch = Stopwatch::start();
         let child = loop {
             let text = fs::read_to_string(dir.path().join("child")).unwrap_or_default();
@@ -377,12 +378,12 @@ mod tests {
     }
 
     #[test]
-    fn a_later_process_with_the_same_id_is_not_ended() {
+    fn terminate_spares_a_later_process_with_the_same_id() {
         let dir = tempfile::tempdir().unwrap();
-        let inside = Inhabitant::moves_into(dir.path(), "exec sleep 1000");
+        let inside = TestProcess::start_in(dir.path(), "exec sleep 1000");
         let mut found = wait_for(dir.path(), 1);
-        if let Some(born) = &mut found[0].born {
-            *born += 1;
+        if let Some(start_time) = &mut found[0].start_time {
+            *start_time += 1;
             assert_eq!(terminate(&found), []);
             assert!(tree::is_running(inside.0.id()));
         }

@@ -1,8 +1,8 @@
-//! Starting a program and following it to its end.
-#![expect(clippy::disallowed_methods, reason = "this is the door through which programs are started")]
+//! Starts a program and waits for it to exit.
+#![expect(clippy::disallowed_methods, reason = "the only module that starts programs")]
 
-mod ears;
 mod follow;
+mod output;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -12,27 +12,27 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use ears::{Ears, Heard};
 pub use follow::{FollowOutcome, RunningCommand, Stopper};
+use output::{OutputPoller, Polled};
 
 use super::{Command, Environment, Exit, Input, ProcessError, is_harmless_variable, tree};
 use crate::clock::Stopwatch;
 
-/// Once a program has ended, how long its output may still be held open by something it left behind.
-const DRAIN: Duration = Duration::from_millis(500);
-/// How long a program may clean up after it was asked to end.
-const GRACE: Duration = Duration::from_secs(2);
-/// The longest line of [`stream`] in one piece.
+/// How long to keep reading after the program has exited, while a background child holds its output open.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time between SIGTERM and SIGKILL.
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
+/// [`stream`] splits longer lines.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// Which of a program's two outputs a line came from.
+/// The stream that a line was printed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Out,
     Err,
 }
 
-/// A program that has ended, with everything it said.
+/// A finished program and everything it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     pub exit: Exit,
@@ -40,26 +40,26 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
-/// Gives the program its input, and listens to it. One that cannot be heard does not run.
-fn listen(child: &mut Child, command: &Command) -> Result<Ears, ProcessError> {
-    match Ears::of(child) {
-        Ok(ears) => {
-            feed(child, &command.input);
-            Ok(ears)
+/// Writes the program's input and prepares to read its output. Kills the program if that fails.
+fn attach(child: &mut Child, command: &Command) -> Result<OutputPoller, ProcessError> {
+    match OutputPoller::of(child) {
+        Ok(poller) => {
+            write_input(child, &command.input);
+            Ok(poller)
         }
         Err(source) => {
             let _ = child.kill();
             let _ = child.wait();
-            Err(lost(command, source))
+            Err(wait_error(command, source))
         }
     }
 }
 
-fn lost(command: &Command, source: io::Error) -> ProcessError {
+fn wait_error(command: &Command, source: io::Error) -> ProcessError {
     ProcessError::Wait { command: command.to_string(), source }
 }
 
-/// Runs it to its end and keeps everything it says.
+/// Runs the command and collects its output.
 pub(super) fn capture(command: &Command) -> Result<Output, ProcessError> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let exit = run(command, |stream, bytes| match stream {
@@ -69,22 +69,22 @@ pub(super) fn capture(command: &Command) -> Result<Output, ProcessError> {
     Ok(Output { exit, stdout, stderr })
 }
 
-/// Runs it to its end, hands over each line as it comes, and keeps nothing.
+/// Runs the command and passes on each line as it arrives, without keeping it.
 pub(super) fn stream(
     command: &Command,
     mut on_line: impl FnMut(Stream, &[u8]),
 ) -> Result<Exit, ProcessError> {
-    let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
-    let mut hand_over = |stream, text: &[u8]| {
+    let (mut out, mut err) = (LineBuffer::up_to(LONGEST_LINE), LineBuffer::up_to(LONGEST_LINE));
+    let mut pass_on = |stream, text: &[u8]| {
         on_line(stream, text);
         ControlFlow::Continue(())
     };
     let exit = run(command, |stream, bytes| {
         let line = if stream == Stream::Out { &mut out } else { &mut err };
-        let _ = line.push(bytes, |text| hand_over(stream, text));
+        let _ = line.push(bytes, |text| pass_on(stream, text));
     })?;
-    let _ = out.finish(|text| hand_over(Stream::Out, text));
-    let _ = err.finish(|text| hand_over(Stream::Err, text));
+    let _ = out.finish(|text| pass_on(Stream::Out, text));
+    let _ = err.finish(|text| pass_on(Stream::Err, text));
     Ok(exit)
 }
 
@@ -92,23 +92,28 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     let watch = Stopwatch::start();
     let cookie = command.limit.map(|_| tree::Cookie::new());
     let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
-    let mut ears = listen(&mut child, command)?;
+    let mut poller = attach(&mut child, command)?;
     let mut deadline = Deadline::after(command.limit);
     let mut timed_out = None;
     let mut members = BTreeSet::new();
-    while !ears.is_done() {
-        let had_ended = ears.has_ended();
-        match ears.hear(deadline.left(), &mut on_bytes).map_err(|source| lost(command, source))? {
-            Heard::Something if ears.has_ended() && !had_ended => deadline = Deadline::after(Some(DRAIN)),
-            Heard::Something => {}
-            // The program has ended; whoever still holds its output open is not waited for.
-            Heard::Nothing if had_ended => break,
-            Heard::Nothing => {
+    while !poller.is_done() {
+        let had_ended = poller.has_ended();
+        match poller
+            .poll_once(deadline.remaining(), &mut on_bytes)
+            .map_err(|source| wait_error(command, source))?
+        {
+            Polled::Ready if poller.has_ended() && !had_ended => {
+                deadline = Deadline::after(Some(DRAIN_TIMEOUT))
+            }
+            Polled::Ready => {}
+            // The program has exited; do not wait for a child that still holds its output open.
+            Polled::TimedOut if had_ended => break,
+            Polled::TimedOut => {
                 let first = timed_out.is_none();
                 timed_out = command.limit;
                 members.extend(tree::members(child.id(), cookie.as_ref()));
-                tree::signal(&members, if first { tree::Signal::End } else { tree::Signal::Kill });
-                deadline = Deadline::after(Some(GRACE));
+                tree::signal(&members, if first { tree::Signal::Terminate } else { tree::Signal::Kill });
+                deadline = Deadline::after(Some(GRACE_PERIOD));
             }
         }
     }
@@ -118,7 +123,7 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     if let Some(cookie) = cookie {
         cookie.forget();
     }
-    let status = child.wait().map_err(|source| lost(command, source))?;
+    let status = child.wait().map_err(|source| wait_error(command, source))?;
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });
     trace(command, exit, &watch);
     Ok(exit)
@@ -127,7 +132,7 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
 pub(super) fn inherit(command: &Command) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
     let mut child = spawn(command, Terminal::Shared, None)?;
-    let status = child.wait().map_err(|source| lost(command, source))?;
+    let status = child.wait().map_err(|source| wait_error(command, source))?;
     let exit = exit_of(status);
     trace(command, exit, &watch);
     Ok(exit)
@@ -138,7 +143,7 @@ fn trace(command: &Command, exit: Exit, watch: &Stopwatch) {
     tracing::debug!(target: "paw::process", dir, took = ?watch.elapsed(), "{command} {exit}");
 }
 
-/// Whether the program may use the terminal we run on.
+/// Whether the program shares our terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Terminal {
     Hidden,
@@ -193,10 +198,10 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-fn feed(child: &mut Child, input: &Input) {
+fn write_input(child: &mut Child, input: &Input) {
     if let (Input::Bytes(bytes), Some(mut pipe)) = (input, child.stdin.take()) {
         let bytes = bytes.clone();
-        // A program may end without reading everything; that is its business.
+        // A program may exit without reading all of its input.
         thread::spawn(move || drop(pipe.write_all(&bytes)));
     }
 }
@@ -208,20 +213,19 @@ impl Deadline {
         Self(limit.map(|limit| (Stopwatch::start(), limit)))
     }
 
-    /// How much time there is; any amount if nothing is said.
-    fn left(&self) -> Option<Duration> {
+    /// The remaining time; `None` without a limit.
+    fn remaining(&self) -> Option<Duration> {
         self.0.as_ref().map(|(watch, limit)| watch.remaining(*limit))
     }
 }
 
-/// The line that is not finished yet. One longer than `limit` is handed over in pieces, so that no program can fill
-/// our memory with it.
-struct Line {
+/// An incomplete line. A line longer than `limit` is passed on in pieces, so that no program can fill our memory.
+struct LineBuffer {
     text: Vec<u8>,
     limit: usize,
 }
 
-impl Line {
+impl LineBuffer {
     fn up_to(limit: usize) -> Self {
         Self { text: Vec::new(), limit }
     }

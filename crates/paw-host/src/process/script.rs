@@ -1,4 +1,4 @@
-//! Scripts: what runs them, as their first line says.
+//! Script files and their interpreters (the `#!` line).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use super::find_program;
 
-/// As much of a file as is read to know what it is.
+/// How much of a file is read.
 const BEGINNING: u64 = 64 * 1024;
 
-/// A program that is run by another one.
+/// A program that an interpreter runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptFile {
     pub interpreter: PathBuf,
-    /// The one argument that a first line can give.
+    /// The only argument that a `#!` line can have.
     pub argument: Option<OsString>,
-    /// How it begins, from its first line on.
+    /// The beginning of the file, including the `#!` line.
     pub text: Vec<u8>,
 }
 
 impl ScriptFile {
-    /// Nothing for a program that is not a script, or not one that we understand.
+    /// `None` if the program is not a script, or its `#!` line cannot be parsed.
     pub fn read(path: &Path, search_path: &OsStr) -> Option<Self> {
         let mut text = Vec::new();
         File::open(path).ok()?.take(BEGINNING).read_to_end(&mut text).ok()?;
@@ -30,7 +30,7 @@ impl ScriptFile {
         if !interpreter.ends_with("env") {
             return Some(Self { interpreter, argument, text });
         }
-        // `env` runs what follows; with options of its own it is left to do so by itself.
+        // `env` looks the interpreter up on PATH. With options, `env` has to do that itself.
         let name = argument?
             .into_string()
             .ok()
@@ -38,7 +38,7 @@ impl ScriptFile {
         Some(Self { interpreter: find_program(&name, search_path)?, argument: None, text })
     }
 
-    /// The name of what runs it, with links followed: one program may go by many names.
+    /// The name of the interpreter, and its name after following symbolic links.
     pub fn interpreter_names(&self) -> Vec<OsString> {
         let real = self.interpreter.canonicalize().ok();
         [Some(self.interpreter.as_path()), real.as_deref()]
@@ -49,7 +49,7 @@ impl ScriptFile {
     }
 }
 
-/// `#! /bin/sh -e` has a path and, as one word, whatever else the line says.
+/// `#! /bin/sh -e x`: a path, and the rest of the line as one argument.
 fn parse(line: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
     let line = line.strip_prefix(b"#!")?.trim_ascii();
     let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_a_script_stands_in_its_first_line() {
+    fn the_interpreter_is_read_from_the_first_line() {
         let plain = |path: &str| Some((path.to_owned(), None));
         assert_eq!(read("#!/bin/sh\necho"), plain("/bin/sh"));
         assert_eq!(read("#! /bin/bash  -e x \n"), Some(("/bin/bash".into(), Some("-e x".into()))));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_no_script() {
+    fn files_without_a_valid_first_line_are_not_scripts() {
         for text in [
             "",
             "echo",
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_first_line_makes_it_panic(line in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn parsing_any_first_line_does_not_panic(line in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = parse(&line);
             let _ = parse(&[b"#!".as_slice(), &line].concat());
         }

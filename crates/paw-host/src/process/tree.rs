@@ -1,8 +1,8 @@
-//! A program and everything it started, found and ended.
+//! Process trees: finds and ends a program and everything it started.
 //!
-//! A child can leave its process group (`setsid`) and its parent can die, so neither group nor parentage finds
-//! them all. A program with a time limit therefore carries a cookie in its environment, which its children
-//! inherit; where `/proc` can be read, whoever has the cookie belongs to the tree.
+//! A child can leave its process group (`setsid`) and its parent can die, so neither the group nor the parent id finds
+//! all of them. A program with a time limit therefore carries a cookie in its environment, which its children inherit.
+//! Where `/proc` can be read, every process with the cookie belongs to the tree.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use rustix::process::{Pid, kill_process};
 #[derive(Debug)]
 pub(super) struct Cookie(String);
 
-static LIVING: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static ACTIVE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-fn living() -> MutexGuard<'static, BTreeSet<String>> {
-    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+fn active() -> MutexGuard<'static, BTreeSet<String>> {
+    ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cookie {
@@ -25,21 +25,21 @@ impl Cookie {
 
     pub(super) fn new() -> Self {
         let cookie = Self(uuid::Uuid::now_v7().simple().to_string());
-        living().insert(cookie.0.clone());
+        active().insert(cookie.0.clone());
         cookie
     }
 
-    /// Its program has ended.
+    /// Call when the program has exited.
     pub(super) fn forget(self) {
-        living().remove(&self.0);
+        active().remove(&self.0);
     }
 
-    /// Those of programs that this process runs now.
-    pub(super) fn all_living() -> Vec<Self> {
-        living().iter().map(|name| Self::named(name)).collect()
+    /// The cookies of the programs that this process is running.
+    pub(super) fn all_active() -> Vec<Self> {
+        active().iter().map(|name| Self::named(name)).collect()
     }
 
-    /// A cookie that whoever knows its name can look for again, after we are gone.
+    /// A cookie with a fixed name, which another process can search for later.
     pub(super) fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
@@ -51,25 +51,23 @@ impl Cookie {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Signal {
-    /// Please end.
-    End,
-    /// End.
+    Terminate,
     Kill,
 }
 
 pub(super) fn signal(pids: &BTreeSet<u32>, signal: Signal) {
     for pid in pids.iter().filter_map(|pid| i32::try_from(*pid).ok().and_then(Pid::from_raw)) {
         let signal = match signal {
-            Signal::End => rustix::process::Signal::TERM,
+            Signal::Terminate => rustix::process::Signal::TERM,
             Signal::Kill => rustix::process::Signal::KILL,
         };
-        // It may have ended in the meantime: that is what we want.
+        // The process may have exited already.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Kills until nobody is left: a member may be starting another one while we look. `known` are the members seen
-/// before; one that is about to die can no longer be recognised, only waited for.
+/// Kills until no member is left: a member may start another process while we look. `known` are the members seen
+/// before; a dying process no longer shows its cookie, so it has to be remembered.
 pub(super) fn kill_all(root: u32, cookie: Option<&Cookie>, mut known: BTreeSet<u32>) {
     known.remove(&root);
     for _ in 0..200 {
@@ -84,14 +82,14 @@ pub(super) fn kill_all(root: u32, cookie: Option<&Cookie>, mut known: BTreeSet<u
     }
 }
 
-/// The root, its descendants, and whoever carries the cookie.
+/// The root, its descendants, and every process with the cookie.
 pub(super) fn members(root: u32, cookie: Option<&Cookie>) -> BTreeSet<u32> {
     let mut members = carriers(cookie);
     members.insert(root);
     with_descendants(members)
 }
 
-/// Whoever carries the cookie.
+/// Every process with the cookie.
 pub(super) fn carriers(cookie: Option<&Cookie>) -> BTreeSet<u32> {
     table::all().iter().map(|process| process.pid).filter(|pid| table::carries(*pid, cookie)).collect()
 }
@@ -108,7 +106,7 @@ pub(super) fn with_descendants(mut members: BTreeSet<u32>) -> BTreeSet<u32> {
     }
 }
 
-/// Whether a process exists and is more than a zombie that waits to be reaped.
+/// Whether a process exists and is not a zombie.
 pub(super) fn is_running(pid: u32) -> bool {
     table::all().iter().any(|process| process.pid == pid && !process.zombie)
 }
@@ -167,7 +165,7 @@ mod table {
         Some(Process { pid, parent, zombie: fields.next()?.starts_with('Z') })
     }
 
-    /// Other processes' environments cannot be read here; descent has to do.
+    /// The environment of other processes cannot be read on this system.
     pub(super) fn carries(_pid: u32, _cookie: Option<&Cookie>) -> bool {
         false
     }

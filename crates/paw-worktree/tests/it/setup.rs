@@ -433,7 +433,7 @@ fn missing_programs_signals_and_odd_commands_end_with_a_sentence() {
             scene.run(&scene.plan()).0.error
         };
         assert_eq!(error("no-such-program -x").unwrap(), "no-such-program -x exited with code 127");
-        assert_eq!(error("kill -9 $$").unwrap(), "kill -9 $$ was ended by signal 9");
+        assert_eq!(error("kill -9 $$").unwrap(), "kill -9 $$ was killed by signal 9");
         assert_eq!(error("-e").unwrap(), "-e exited with code 127");
         assert_eq!(error("true\nexit 3\n").unwrap(), "true exit 3 exited with code 3");
         assert_eq!(error("cat; read -r line && exit 9; true"), None, "standard input is empty");

@@ -1,6 +1,6 @@
-//! A program that runs until it ends, or until somebody stops it with everything it has started.
+//! A program that runs in the background until it exits or is stopped, together with everything it started.
 //!
-//! Nothing it says is kept, and no more is read than its reader takes: a program may run for hours.
+//! Its output is passed on line by line and not kept, because it may run for hours.
 
 use std::io::{self, PipeWriter, Write as _};
 use std::ops::ControlFlow;
@@ -9,39 +9,42 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{DRAIN, Ears, GRACE, Heard, Line, Stream, Terminal, exit_of, listen, lost, spawn, trace};
+use super::{
+    DRAIN_TIMEOUT, GRACE_PERIOD, LineBuffer, OutputPoller, Polled, Stream, Terminal, attach, exit_of, spawn,
+    trace, wait_error,
+};
 use crate::clock::Stopwatch;
 use crate::process::{Command, Exit, ProcessError, tree};
 
-/// A longer line is handed over in pieces. Agents print whole files in one line, so this is generous.
+/// Longer lines are split. Agents print whole files in one line, so the limit is generous.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 impl Command {
-    /// Starts it and returns at once. Everything it starts carries `mark`, by which [`super::super::end_marked`] finds
-    /// it again, even after we have died.
+    /// Starts the command and returns at once. Its whole process tree carries `mark` in its environment, so that
+    /// [`super::super::end_marked`] finds it even after this process has died.
     pub fn start(&self, mark: &str) -> Result<RunningCommand, ProcessError> {
         let watch = Stopwatch::start();
         let cookie = tree::Cookie::named(mark);
-        let (bell, rope) = io::pipe().map_err(|source| lost(self, source))?;
+        let (wakeup, waker) = io::pipe().map_err(|source| wait_error(self, source))?;
         let mut child = spawn(self, Terminal::Hidden, Some(&cookie))?;
-        let ears = listen(&mut child, self)?.with_bell(bell);
-        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), rope: Arc::new(rope) };
-        Ok(RunningCommand { command: self.clone(), child, cookie, ears, stopper, watch, over: false })
+        let poller = attach(&mut child, self)?.with_wakeup(wakeup);
+        let stopper = Stopper { wanted: Arc::new(AtomicBool::new(false)), waker: Arc::new(waker) };
+        Ok(RunningCommand { command: self.clone(), child, cookie, poller, stopper, watch, finished: false })
     }
 }
 
-/// Ends a running program, from any thread, without waiting for it.
+/// Stops a running program from any thread, without waiting for it.
 #[derive(Debug, Clone)]
 pub struct Stopper {
     wanted: Arc<AtomicBool>,
-    rope: Arc<PipeWriter>,
+    waker: Arc<PipeWriter>,
 }
 
 impl Stopper {
     pub fn stop(&self) {
-        // One letter always fits into the pipe.
+        // One byte always fits into the pipe.
         if !self.wanted.swap(true, Ordering::SeqCst) {
-            let _ = (&*self.rope).write_all(b"!");
+            let _ = (&*self.waker).write_all(b"!");
         }
     }
 
@@ -50,24 +53,24 @@ impl Stopper {
     }
 }
 
-/// How a program that was followed has ended.
+/// How a followed program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FollowOutcome {
     pub exit: Exit,
-    /// We ended it, with everything it had started.
+    /// It was stopped, with everything it had started.
     pub stopped: bool,
 }
 
-/// A program that runs. Dropped without having been followed to its end, it is killed with everything it has started.
+/// A running program. Dropping it before it has finished kills it with everything it has started.
 #[derive(Debug)]
 pub struct RunningCommand {
     command: Command,
     child: Child,
     cookie: tree::Cookie,
-    ears: Ears,
+    poller: OutputPoller,
     stopper: Stopper,
     watch: Stopwatch,
-    over: bool,
+    finished: bool,
 }
 
 impl RunningCommand {
@@ -79,22 +82,22 @@ impl RunningCommand {
         self.stopper.clone()
     }
 
-    /// Hands over each line as it comes, without its end, until the program has ended. `Break` stops the program, as
-    /// the [`Stopper`] does; it is asked first and may clean up for a moment.
+    /// Passes on each line, without its newline, until the program exits. `Break` stops the program like the [`Stopper`]:
+    /// SIGTERM, a grace period, SIGKILL.
     pub fn follow(
         mut self,
         mut on_line: impl FnMut(Stream, &[u8]) -> ControlFlow<()>,
     ) -> Result<FollowOutcome, ProcessError> {
-        let (mut out, mut err) = (Line::up_to(LONGEST_LINE), Line::up_to(LONGEST_LINE));
+        let (mut out, mut err) = (LineBuffer::up_to(LONGEST_LINE), LineBuffer::up_to(LONGEST_LINE));
         let mut phase = Phase::Running;
         let mut ended: Option<Stopwatch> = None;
-        while !self.ears.is_done() {
+        while !self.poller.is_done() {
             if matches!(phase, Phase::Running) && ended.is_none() && self.stopper.is_wanted() {
                 let members = tree::members(self.child.id(), Some(&self.cookie));
-                tree::signal(&members, tree::Signal::End);
+                tree::signal(&members, tree::Signal::Terminate);
                 phase = Phase::Ending { since: Stopwatch::start(), members };
             }
-            let heard = self.ears.hear(left(&phase, ended.as_ref()), |stream, bytes| {
+            let polled = self.poller.poll_once(time_left(&phase, ended.as_ref()), |stream, bytes| {
                 let line = if stream == Stream::Out { &mut out } else { &mut err };
                 if matches!(phase, Phase::Running)
                     && line.push(bytes, |text| on_line(stream, text)).is_break()
@@ -102,14 +105,14 @@ impl RunningCommand {
                     self.stopper.stop();
                 }
             });
-            match heard.map_err(|source| lost(&self.command, source))? {
-                Heard::Something if ended.is_none() && self.ears.has_ended() => {
+            match polled.map_err(|source| wait_error(&self.command, source))? {
+                Polled::Ready if ended.is_none() && self.poller.has_ended() => {
                     ended = Some(Stopwatch::start());
                 }
-                Heard::Something => {}
-                // Whoever still holds its output open is not waited for.
-                Heard::Nothing if ended.is_some() => break,
-                Heard::Nothing => {
+                Polled::Ready => {}
+                // Do not wait for a child that still holds the output open.
+                Polled::TimedOut if ended.is_some() => break,
+                Polled::TimedOut => {
                     if let Phase::Ending { since, members } = &mut phase {
                         members.extend(tree::members(self.child.id(), Some(&self.cookie)));
                         tree::signal(members, tree::Signal::Kill);
@@ -120,7 +123,7 @@ impl RunningCommand {
         }
         let stopped = match phase {
             Phase::Running => {
-                // What has no line end is said all the same.
+                // The last line may have no newline.
                 let _ = out.finish(|text| on_line(Stream::Out, text));
                 let _ = err.finish(|text| on_line(Stream::Err, text));
                 false
@@ -130,26 +133,26 @@ impl RunningCommand {
                 true
             }
         };
-        let exit = self.child.wait().map(exit_of).map_err(|source| lost(&self.command, source))?;
-        self.over = true;
+        let exit = self.child.wait().map(exit_of).map_err(|source| wait_error(&self.command, source))?;
+        self.finished = true;
         trace(&self.command, exit, &self.watch);
         Ok(FollowOutcome { exit, stopped })
     }
 }
 
-/// How long to wait for the next thing.
-fn left(phase: &Phase, ended: Option<&Stopwatch>) -> Option<Duration> {
+/// How long to wait for the next event.
+fn time_left(phase: &Phase, ended: Option<&Stopwatch>) -> Option<Duration> {
     match (phase, ended) {
-        // Somebody it left behind may talk on for ever.
-        (_, Some(since)) => Some(since.remaining(DRAIN)),
-        (Phase::Ending { since, .. }, None) => Some(since.remaining(GRACE)),
+        // A background child may keep printing for ever.
+        (_, Some(since)) => Some(since.remaining(DRAIN_TIMEOUT)),
+        (Phase::Ending { since, .. }, None) => Some(since.remaining(GRACE_PERIOD)),
         (Phase::Running, None) => None,
     }
 }
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        if self.over {
+        if self.finished {
             return;
         }
         let members = tree::members(self.child.id(), Some(&self.cookie));
@@ -171,8 +174,8 @@ mod tests {
 
     use super::*;
 
-    /// How long a test waits for a thing that must happen.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    /// How long a test waits for an event.
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     fn sh(script: &str) -> Command {
         Command::new("sh").args(["-c", script])
@@ -185,7 +188,7 @@ mod tests {
     fn is_gone(pid: u32) -> bool {
         let watch = Stopwatch::start();
         while tree::is_running(pid) {
-            if watch.remaining(PATIENCE).is_zero() {
+            if watch.remaining(TIMEOUT).is_zero() {
                 return false;
             }
             thread::yield_now();
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_handed_over_and_the_end_is_told() {
+    fn follow_passes_on_every_line_and_the_exit_code() {
         let running = sh("printf 'a\\nb'; echo c >&2; exit 3").start(&unique("lines")).unwrap();
         let mut lines = Vec::new();
         let followed = running.follow(|stream, line| {
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_a_pipe_arrives_in_one_piece() {
+    fn follow_keeps_a_line_longer_than_a_pipe_in_one_piece() {
         let running = sh("head -c 1000000 /dev/zero | tr '\\0' x; echo").start(&unique("long")).unwrap();
         let mut lengths = Vec::new();
         running
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_program_takes_everything_it_started_with_it() {
+    fn stopping_a_program_ends_its_whole_process_tree() {
         let script = "trap '' TERM; setsid sh -c 'echo $$; sleep 600' & sleep 600 & echo $!; wait";
         let running = sh(script).start(&unique("stop")).unwrap();
         let (pid, stopper) = (running.pid(), running.stopper());
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chatty_child_left_behind_does_not_hold_us() {
+    fn follow_does_not_wait_for_a_background_child_that_keeps_printing() {
         let mark = unique("chatty");
         let running = sh("(while true; do echo noise; done) & exit 0").start(&mark).unwrap();
         let followed = running.follow(|_, _| ControlFlow::Continue(()));
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_enough_stops_the_program() {
+    fn follow_stops_the_program_when_the_reader_breaks() {
         let running = sh("echo $$; exec sleep 600").start(&unique("enough")).unwrap();
         let pid = running.pid();
         assert!(running.follow(|_, _| ControlFlow::Break(())).unwrap().stopped);
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_nobody_follows_does_not_outlive_its_handle() {
+    fn dropping_a_running_command_kills_it() {
         let running = sh("sleep 600").start(&unique("dropped")).unwrap();
         let pid = running.pid();
         drop(running);
@@ -266,8 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_found_by_its_mark() {
-        let mark = unique("left");
+    fn end_marked_finds_a_detached_child_by_its_mark() {
+        let mark = unique("marked");
         let running = sh("setsid sleep 600 & echo $!; wait").start(&mark).unwrap();
         let mut first = None;
         let found = running.follow(|_, line| {

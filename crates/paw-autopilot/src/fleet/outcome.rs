@@ -1,0 +1,135 @@
+//! What became of a task: by the one document its process leaves behind, or by how that process ended.
+
+use std::path::{Path, PathBuf};
+
+use paw_host::process::Exit;
+use serde_json::Value;
+
+/// What Ctrl+C sends.
+const INTERRUPT: i32 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    Done,
+    /// It can be resumed, and says why it stopped.
+    Paused,
+    /// It could not begin, or its process died.
+    Failed,
+    /// What it depends on was not done.
+    Skipped,
+    /// The fleet was asked to end.
+    Interrupted,
+}
+
+impl TaskState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// How a task ended. Its texts are as its process wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOutcome {
+    pub state: TaskState,
+    /// Why it is not done, or what else is to be said.
+    pub reason: Option<String>,
+    pub branch: Option<String>,
+    pub commits: Option<u64>,
+    pub report: Option<PathBuf>,
+    pub pull_request: Option<String>,
+    /// A run stands still there and can be resumed.
+    pub can_resume: bool,
+}
+
+impl TaskOutcome {
+    pub(super) fn of(state: TaskState, reason: impl Into<String>) -> Self {
+        Self {
+            state,
+            reason: Some(reason.into()).filter(|reason: &String| !reason.is_empty()),
+            branch: None,
+            commits: None,
+            report: None,
+            pull_request: None,
+            can_resume: false,
+        }
+    }
+}
+
+/// `said` is everything the process wrote to its standard output, `last` the last line beside it, `project` where it ran.
+pub(super) fn read_outcome(
+    exit: Exit,
+    stopped: bool,
+    said: &[u8],
+    last: &str,
+    project: &Path,
+) -> TaskOutcome {
+    let document = serde_json::from_slice::<Value>(said).unwrap_or_default();
+    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(one_line);
+    if let Some(status) = text("/manifest/status") {
+        let (state, reason) = match status.as_str() {
+            "completed" => (TaskState::Done, None),
+            "paused" => (TaskState::Paused, text("/paused/message")),
+            _ if stopped => (TaskState::Interrupted, None),
+            other => (TaskState::Failed, Some(format!("the run ended as {other}"))),
+        };
+        return TaskOutcome {
+            branch: text("/manifest/branch"),
+            commits: document.pointer("/manifest/totalCommits").and_then(Value::as_u64),
+            report: text("/report").map(|report| project.join(report)),
+            pull_request: text("/manifest/prUrl"),
+            can_resume: state != TaskState::Done,
+            ..TaskOutcome::of(state, reason.unwrap_or_default())
+        };
+    }
+    if let Some(message) = document.pointer("/error/message").and_then(Value::as_str) {
+        return TaskOutcome::of(TaskState::Failed, one_line(message));
+    }
+    match exit {
+        _ if stopped => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
+        // Ctrl+C reaches every process at the terminal, and this one may end before the fleet hears of it.
+        Exit::Signal(INTERRUPT) => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
+        exit if last.is_empty() => TaskOutcome::of(TaskState::Failed, format!("its process {exit}")),
+        exit => TaskOutcome::of(TaskState::Failed, format!("its process {exit}: {last}")),
+    }
+}
+
+/// Several lines as one.
+fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(exit: Exit, stopped: bool, said: &str) -> (TaskState, Option<String>, bool) {
+        let outcome = read_outcome(exit, stopped, said.as_bytes(), "last words", Path::new("/w"));
+        (outcome.state, outcome.reason, outcome.can_resume)
+    }
+
+    #[test]
+    fn an_ending_is_read_from_the_document_and_without_one_from_the_exit() {
+        let done = r#"{"manifest": {"status": "completed", "branch": "b", "totalCommits": 2, "prUrl": null}, "report": "r/"}"#;
+        assert_eq!(of(Exit::Code(0), false, done), (TaskState::Done, None, false));
+        let whole = read_outcome(Exit::Code(0), false, done.as_bytes(), "", Path::new("/w"));
+        assert_eq!((whole.commits, whole.branch.as_deref()), (Some(2), Some("b")));
+        assert_eq!(whole.report, Some("/w/r/".into()));
+        let paused = r#"{"manifest": {"status": "paused"}, "paused": {"message": "no\nway"}}"#;
+        assert_eq!(of(Exit::Code(1), false, paused), (TaskState::Paused, Some("no; way".into()), true));
+        let error = r#"{"error": {"code": "X", "message": "cannot begin:\n- dirty"}}"#;
+        assert_eq!(
+            of(Exit::Code(1), false, error),
+            (TaskState::Failed, Some("cannot begin:; - dirty".into()), false)
+        );
+        assert_eq!(of(Exit::Signal(15), true, "").0, TaskState::Interrupted);
+        assert_eq!(of(Exit::Signal(2), false, "").0, TaskState::Interrupted);
+        let died = "its process was killed by signal 9: last words".to_owned();
+        assert_eq!(of(Exit::Signal(9), false, "{\"manif"), (TaskState::Failed, Some(died), false));
+    }
+}
