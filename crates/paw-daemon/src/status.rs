@@ -180,7 +180,7 @@ mod tests {
         let rich = RpcStatus::decode(sent.details()).unwrap();
         let info = ErrorInfo::decode(rich.details[0].value.as_slice()).unwrap();
         assert_eq!((rich.code, info.reason.as_str()), (5, "NOT_FOUND"));
-        assert_eq!(info.metadata[HINTS], "git paw worktree list shows all of them");
+        assert_eq!(info.metadata[HINTS], "run 'git paw worktree list' to list worktrees");
     }
 
     #[test]

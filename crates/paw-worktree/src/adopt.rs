@@ -1,4 +1,4 @@
-//! Taking in a worktree that plain git made.
+//! Adopting a worktree that was created by plain git.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::service::{Worktrees, now, repository_path, require_repository};
 use crate::setup::{SetupOutcome, SetupStatus};
 
 impl Worktrees {
-    /// Gives the linked worktree at `path` a row. Nothing about the worktree itself changes.
+    /// Registers the linked worktree at `path`. The worktree itself does not change.
     pub fn adopt(&self, path: &Path) -> Result<ManagedWorktree, WorktreeError> {
-        let not_one = || WorktreeError::NotAWorktree(path.to_path_buf());
-        let real = path.canonicalize().map_err(|_| not_one())?;
+        let not_a_worktree = || WorktreeError::NotAWorktree(path.to_path_buf());
+        let real = path.canonicalize().map_err(|_| not_a_worktree())?;
         let repo = require_repository(&real)?;
         let listed = list_worktrees_with_retry(&repo.git(), &repo.common_dir)?;
-        let entry = listed.iter().skip(1).find(|entry| entry.path == real).ok_or_else(not_one)?;
+        let entry = listed.iter().skip(1).find(|entry| entry.path == real).ok_or_else(not_a_worktree)?;
         let Some(branch) = entry.branch() else {
             return Err(WorktreeError::InvalidPath { path: real, problem: "has no branch checked out" });
         };

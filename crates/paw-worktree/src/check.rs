@@ -1,4 +1,4 @@
-//! What must be true before anything is touched, as far as it can be told from the request alone.
+//! Checks that need only the request: names, default paths and disk space.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::error::WorktreeError;
 
 const MIB: u64 = 1024 * 1024;
 
-/// A request whose words are sound.
+/// The valid branch and name of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateArguments {
     pub branch: BranchName,
@@ -29,14 +29,14 @@ pub fn check_arguments(request: &CreateRequest) -> Result<CreateArguments, Workt
     Ok(CreateArguments { branch, name })
 }
 
-/// A name is part of a directory's name, so it must not lead anywhere else.
+/// The name becomes part of a directory name, so it must not change the path.
 fn worktree_name(name: &str) -> Result<String, WorktreeError> {
     if name.contains(['/', '\\']) {
         return Err(WorktreeError::NameWithSeparator);
     }
     let problem = match name {
         _ if name.trim().is_empty() => "is empty",
-        "." | ".." => "means another directory",
+        "." | ".." => "is a relative path component",
         _ if name.starts_with('-') => "starts with '-'",
         _ if name.contains(|c: char| c.is_control()) => "contains a control character",
         _ => return Ok(name.to_owned()),
@@ -44,12 +44,12 @@ fn worktree_name(name: &str) -> Result<String, WorktreeError> {
     Err(WorktreeError::InvalidName { name: name.escape_default().to_string(), problem })
 }
 
-/// What the repository is called in the names of its worktrees.
+/// The project name used in worktree directories.
 pub fn project_name(repo: &Repo) -> ProjectName {
     let name = repo.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match (repo.bare, name.strip_suffix(".git")) {
         (true, Some(stem)) if !stem.is_empty() => ProjectName::from_path(&repo.root.with_file_name(stem)),
-        // `app/.bare` is the repository of `app`.
+        // A bare repository at `app/.bare` belongs to the project `app`.
         (true, _) if name.starts_with('.') => {
             ProjectName::from_path(repo.root.parent().unwrap_or(&repo.root))
         }
@@ -57,23 +57,23 @@ pub fn project_name(repo: &Repo) -> ProjectName {
     }
 }
 
-/// Where a worktree goes when nobody says: beside the repository.
+/// The default directory of a worktree: next to the repository.
 pub fn default_directory(repo: &Repo, name: &str) -> PathBuf {
     parent_directory(repo).join(format!("{}-{name}", project_name(repo)))
 }
 
-/// The directory that holds the repository.
+/// The directory that contains the repository.
 pub fn parent_directory(repo: &Repo) -> &Path {
     repo.root.parent().unwrap_or(&repo.root)
 }
 
-/// The files of a tree, and room for the index, for directories and for what a file system adds to each file.
+/// The size of a checkout: the files of the tree, plus the index, directories and file system overhead.
 pub fn required_bytes(tree_bytes: u64) -> u64 {
     tree_bytes.saturating_add(tree_bytes / 20).saturating_add(MIB)
 }
 
-/// Whether there is so much room that nobody needs to add up the files of the tree, which takes a while: four times
-/// what the repository's own checkout takes for each of the `worktrees`, and a gibibyte.
+/// Whether the free space is so large that adding up the tree's files, which is slow, can be skipped: four times the
+/// size of the main checkout per worktree, plus one gibibyte.
 pub fn has_ample_space(free: u64, checkout_bytes: Option<u64>, worktrees: u64) -> bool {
     let Some(bytes) = checkout_bytes else { return false };
     free >= bytes.saturating_mul(4).saturating_mul(worktrees).saturating_add(1024 * MIB)
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_words_are_refused_with_the_rule_they_break() {
+    fn invalid_branches_and_names_are_refused_with_the_violated_rule() {
         let refusals = [
             refusal("feature/bad..name", None),
             refusal("x", Some("foo/bar")),
@@ -109,7 +109,7 @@ mod tests {
         INVALID_ARGUMENT: Invalid branch name: 'feature/bad..name' contains '..'
         INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
         INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
-        INVALID_ARGUMENT: Invalid worktree name: '..' means another directory
+        INVALID_ARGUMENT: Invalid worktree name: '..' is a relative path component
         INVALID_ARGUMENT: Invalid worktree name: ' ' is empty
         INVALID_ARGUMENT: Invalid worktree name: '-rf' starts with '-'
         INVALID_ARGUMENT: Invalid worktree name: 'a\nb' contains a control character
@@ -117,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_it_is_the_last_part_of_the_branch() {
+    fn worktree_name_defaults_to_the_last_branch_segment() {
         assert_eq!(check_arguments(&request("feature/new-thing", None)).unwrap().name, "new-thing");
     }
 
     #[test]
-    fn worktrees_stand_beside_the_repository_whatever_it_is() {
+    fn default_directory_is_next_to_a_normal_or_bare_repository() {
         let directory = |root: &str, bare| {
             let root = PathBuf::from(root);
             let repo = Repo { common_dir: root.clone(), root, worktree: None, bare };
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn plenty_of_room_grows_with_the_checkout_and_the_number_of_worktrees() {
+    fn ample_space_grows_with_checkout_size_and_number_of_worktrees() {
         assert!(has_ample_space(1100 * MIB, Some(10 * MIB), 1));
         assert!(!has_ample_space(1100 * MIB, Some(10 * MIB), 10));
         assert!(!has_ample_space(u64::MAX, None, 1));

@@ -1,13 +1,13 @@
-//! Ignored files of the main checkout that a new worktree needs as well: `.env`, `node_modules`, …
+//! Copying ignored files of the main checkout, such as `.env` or `node_modules`, into a new worktree.
 //!
-//! Only what git ignores, in the main checkout and in the new worktree, is ever copied: a tracked or a new file is
-//! git's business, and a secret must not turn up as a new file on a branch that does not ignore it. Nothing in the
-//! worktree is overwritten and nothing outside of it is written. Whatever is left out is named.
+//! A file is copied only if git ignores it both in the main checkout and in the new worktree: a secret must not appear
+//! as an untracked file on a branch that does not ignore it. Nothing in the worktree is overwritten, nothing outside it
+//! is written, and the report lists every skipped file.
 //!
-//! - `patterns`: which paths are wanted
-//! - `gather`: what the main checkout has of them
-//! - `transfer`: one file to its new place
-//! - `ignored`: asking git
+//! - `patterns`: the configured patterns
+//! - `gather`: the files of the main checkout that match
+//! - `transfer`: copies one file
+//! - `ignored`: asks git what is ignored
 
 mod gather;
 mod ignored;
@@ -33,17 +33,17 @@ use gather::{CopyItem, EntryKind, IgnoredRoot};
 use patterns::Patterns;
 use transfer::{CopyMethod, Transfer};
 
-/// More would wait for the same disk.
+/// More threads would wait for the same disk.
 const MAX_THREADS: usize = 8;
 
-/// Why nothing was copied, or not everything. One file that cannot be read is no error but a [`SkipReason`].
+/// Why copying failed. A single unreadable file is not an error, but a [`SkipReason`].
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    #[error("worktree.copy has a pattern that cannot be understood: '{pattern}': {reason}")]
+    #[error("invalid pattern '{pattern}' in worktree.copy: {reason}")]
     Pattern { pattern: String, reason: String },
-    #[error("cannot find out which files are ignored: {0}")]
+    #[error("cannot list ignored files: {0}")]
     Git(#[from] GitError),
-    #[error("no space left for {} in {} ({} copied before it)", path.display(), to.display(), plural(*copied, "file"))]
+    #[error("no space left for {} in {} ({} copied)", path.display(), to.display(), plural(*copied, "file"))]
     DiskFull { path: PathBuf, to: PathBuf, copied: u64 },
 }
 
@@ -53,61 +53,61 @@ impl Diagnostic for CopyError {
             Self::Pattern { .. } => ErrorReport::new(ErrorCode::InvalidArgument, self),
             Self::Git(error) => error.report(),
             Self::DiskFull { .. } => ErrorReport::new(ErrorCode::Internal, self)
-                .hint("make room, or shorten worktree.copy in the configuration"),
+                .hint("free some space, or shorten worktree.copy in the configuration"),
         }
     }
 }
 
-/// Why a file that the patterns select was left out.
+/// Why a selected file was not copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The worktree has something of this name.
+    /// The worktree already has this path.
     Exists,
-    /// A directory is needed where the worktree has a file or a link.
+    /// The worktree has a file or a symlink where a directory is needed.
     InTheWay,
-    /// On the new worktree's branch it would be a new file, ready to be committed.
+    /// In the new worktree it would be an untracked file, ready to be committed.
     NotIgnoredThere,
     /// A socket, a pipe or a device.
     Special,
-    /// A repository or a worktree of its own.
+    /// Another repository or worktree.
     OtherCheckout,
     /// git-paw's own files.
     Ours,
-    /// The system's reason.
+    /// The error of the operating system.
     Failed(String),
 }
 
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Exists => "already there",
-            Self::InTheWay => "the worktree has no directory there",
+            Self::Exists => "already exists",
+            Self::InTheWay => "the worktree has a file where a directory is needed",
             Self::NotIgnoredThere => "not ignored in the new worktree",
-            Self::Special => "neither a file nor a directory",
+            Self::Special => "not a regular file",
             Self::OtherCheckout => "another git checkout",
-            Self::Ours => "git-paw's own",
+            Self::Ours => "belongs to git-paw",
             Self::Failed(reason) => reason,
         })
     }
 }
 
-/// What was copied, and what was not.
+/// What was copied and what was skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CopyReport {
-    /// Files and links.
+    /// Files and symlinks.
     pub files: u64,
-    /// The size of the copied files, whether or not they share their blocks with the originals.
+    /// The total size of the copied files, reflinked ones included.
     pub bytes: u64,
-    /// How many of the files share their blocks with the originals.
+    /// How many files share their blocks with the originals.
     pub reflinked: u64,
-    /// By path, relative to the checkout.
+    /// Sorted by path, relative to the checkout.
     pub skipped: Vec<(PathBuf, SkipReason)>,
 }
 
 /// Copies the ignored files that `patterns` select from the main checkout `from` to the worktree `to`.
 ///
-/// Patterns are written as in `.gitignore`. One without a slash is not looked for inside directories that are
-/// ignored as a whole: `.env` means those of the project, not those of its dependencies. `**/.env` means all.
+/// Patterns follow `.gitignore` syntax. A pattern without a slash does not match inside directories that are ignored as
+/// a whole: `.env` matches the project's files, not those of its dependencies. `**/.env` matches all.
 pub fn copy_ignored(patterns: &[String], from: &Path, to: &Path) -> Result<CopyReport, CopyError> {
     let patterns = Patterns::parse(patterns)?;
     if patterns.is_empty() {
@@ -127,7 +127,7 @@ fn copy_selected(
     dirs: &mut TargetDirs<'_>,
     report: &mut CopyReport,
 ) -> Result<(), CopyError> {
-    // A rule may be about directories only, so they have to be there when git is asked.
+    // An ignore rule may match directories only, so they must exist before git is asked.
     roots.retain(|root| match dirs.create(root.dir()) {
         Ok(()) => true,
         Err(reason) => {
@@ -146,7 +146,7 @@ fn copy_selected(
     copy_files(&files, dirs.from, dirs.to, report)
 }
 
-/// Several at a time, because most files are small and most of the time is waiting.
+/// Copies in parallel, because most files are small and most of the time is spent waiting.
 fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyReport) -> Result<(), CopyError> {
     let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, MAX_THREADS);
     let (next, transfer) = (AtomicUsize::new(0), Transfer::new());
@@ -154,21 +154,21 @@ fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyRepor
     thread::scope(|scope| {
         for _ in 0..threads.min(files.len()) {
             scope.spawn(|| {
-                let mut own = CopyReport::default();
+                let mut partial = CopyReport::default();
                 let mut full = None;
                 while let Some(item) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                     match transfer.copy(item, &from.join(&item.path), &to.join(&item.path)) {
-                        Ok(done) => own.count(done),
+                        Ok(copied) => partial.count(copied),
                         Err(error) if is_full(&error) => {
-                            // Nobody starts another file.
+                            // Stop all threads.
                             next.store(files.len(), Ordering::Relaxed);
                             full = Some(item.path.clone());
                         }
-                        Err(error) => own.skipped.push((item.path.clone(), skip_reason(&error))),
+                        Err(error) => partial.skipped.push((item.path.clone(), skip_reason(&error))),
                     }
                 }
                 let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                total.0.add(own);
+                total.0.add(partial);
                 total.1 = total.1.take().or(full);
             });
         }
@@ -181,10 +181,10 @@ fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyRepor
 }
 
 impl CopyReport {
-    fn count(&mut self, done: transfer::CopiedFile) {
+    fn count(&mut self, file: transfer::CopiedFile) {
         self.files += 1;
-        self.bytes += done.bytes;
-        self.reflinked += u64::from(done.method == CopyMethod::Reflinked);
+        self.bytes += file.bytes;
+        self.reflinked += u64::from(file.method == CopyMethod::Reflinked);
     }
 
     fn add(&mut self, other: Self) {
@@ -207,7 +207,7 @@ fn skip_reason(error: &io::Error) -> SkipReason {
     }
 }
 
-/// The directories of the new worktree: real ones, never links, made when they are needed.
+/// Creates directories of the new worktree on demand, and never through symlinks.
 struct TargetDirs<'a> {
     from: &'a Path,
     to: &'a Path,
@@ -232,37 +232,37 @@ impl<'a> TargetDirs<'a> {
     }
 
     fn create_one(&mut self, dir: &Path) -> Result<(), SkipReason> {
-        let place = self.to.join(dir);
-        match fs::create_dir(&place) {
+        let path = self.to.join(dir);
+        match fs::create_dir(&path) {
             Ok(()) => {
                 self.made.insert(dir.to_path_buf());
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let is_dir = fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_dir());
+                let is_dir = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
                 if is_dir { Ok(()) } else { Err(SkipReason::InTheWay) }
             }
             Err(error) => Err(SkipReason::Failed(error.to_string())),
         }
     }
 
-    /// Says that a directory belongs there even if nothing is put into it.
+    /// Keeps a directory even if it stays empty.
     fn keep(&mut self, dir: PathBuf) {
         self.kept.insert(dir);
     }
 
-    /// Gives the directories we made the permissions of their originals, innermost first because one may be
-    /// read-only, and takes those away that nothing needed.
+    /// Removes created directories that are not needed, and copies the permissions of the others from their originals.
+    /// Innermost first, because a parent may be read-only.
     fn finish(&self) {
         for dir in self.made.iter().rev() {
-            let place = self.to.join(dir);
-            if !self.kept.contains(dir) && fs::remove_dir(&place).is_ok() {
+            let path = self.to.join(dir);
+            if !self.kept.contains(dir) && fs::remove_dir(&path).is_ok() {
                 continue;
             }
             if let Ok(metadata) = fs::metadata(self.from.join(dir)) {
                 let mode = metadata.permissions().mode() & 0o777;
-                // The files are there; a directory that stays more open than its original is no reason to fail.
-                let _ = fs::set_permissions(place, Permissions::from_mode(mode));
+                // The files are copied, so wrong permissions on a directory are not worth a failure.
+                let _ = fs::set_permissions(path, Permissions::from_mode(mode));
             }
         }
     }

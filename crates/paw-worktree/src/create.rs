@@ -1,8 +1,8 @@
-//! Making worktrees: all of it or nothing.
+//! Creating worktrees atomically.
 //!
-//! A row says what is about to be made before git is touched. Registration happens one at a time per repository, the
-//! checkout beside others. Whatever fails is undone (`rollback`), whatever a crash interrupts is undone by the next
-//! process (`recover`).
+//! A row is inserted before git changes anything. Each repository registers one worktree at a time; checkouts run in
+//! parallel. A failed creation is rolled back (`rollback`); the next process rolls back one that a crash interrupted
+//! (`recover`).
 
 mod batch;
 mod plan;
@@ -29,17 +29,17 @@ use crate::rescue;
 use crate::service::{OperationGuard, Worktrees, now, repository_path, require_repository};
 use crate::setup::{self, SetupOutcome, SetupPlan, SetupStatus};
 
-/// What somebody asks for, as they wrote it.
+/// A worktree to create, as the user requested it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateRequest {
     /// The repository, or any directory in it.
     pub repo_path: PathBuf,
     pub branch: String,
-    /// Without it, the last part of the branch.
+    /// Defaults to the last segment of the branch.
     pub name: Option<String>,
-    /// Without it, `<project>-<name>` beside the repository. A relative one starts at `repo_path`.
+    /// Defaults to `<project>-<name>` next to the repository. A relative path starts at `repo_path`.
     pub path: Option<PathBuf>,
-    /// Make the branch, at the commit that the main checkout has. Without it the branch must exist.
+    /// Create the branch at the main checkout's commit. Otherwise the branch must exist.
     pub create_branch: bool,
 }
 
@@ -55,7 +55,7 @@ impl CreateRequest {
     }
 }
 
-/// How far a creation has come.
+/// A slow step of a creation, for progress messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateStep {
     CheckingOut,
@@ -63,47 +63,47 @@ pub enum CreateStep {
     Rebasing,
 }
 
-/// A worktree that is there.
+/// A worktree that was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedWorktree {
     pub worktree: ManagedWorktree,
     pub repo: Repo,
-    /// What did not work and does not matter enough to undo everything, such as a submodule that cannot be fetched.
+    /// Problems that do not fail the creation, such as a submodule that cannot be fetched.
     pub notes: Vec<String>,
 }
 
-/// What makes a fresh worktree ready, decided by whoever knows the configuration and what the user trusts.
+/// The files to copy and the setup to run in a new worktree, from the configuration and the user's approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preparation {
-    /// Patterns of ignored files to bring along.
+    /// Patterns of ignored files to copy from the main checkout.
     pub copy: Vec<String>,
     pub setup: SetupPlan,
 }
 
 impl Preparation {
-    /// What the configuration asks for. Steps of the repository itself need approval before they run.
+    /// The configured preparation. Steps that come from the repository itself are not approved yet.
     pub fn from_config(config: &PawConfig, repository: &Layer, repo: &Repo) -> Self {
         Self { copy: config.worktree.copy.clone(), setup: setup::plan(config, repository, &repo.root) }
     }
 
-    /// The same, approved if the user has approved exactly these steps before.
+    /// Marks the setup as approved if the user has approved exactly these steps before.
     pub fn checked(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
         Ok(Self { setup: self.setup.checked(store, repo)?, ..self })
     }
 }
 
-/// A worktree that was made ready, as far as that worked.
+/// The result of preparing a worktree.
 #[derive(Debug)]
 pub struct PreparedWorktree {
     pub worktree: ManagedWorktree,
     pub copy: CopyReport,
     pub setup: SetupOutcome,
-    /// What could not be brought along.
+    /// Why files were not copied.
     pub notes: Vec<String>,
 }
 
 impl Worktrees {
-    /// Checks everything, then makes the worktree. Setup and copied files come with [`Worktrees::prepare`].
+    /// Checks the request, then creates the worktree. [`Worktrees::prepare`] copies files and runs the setup.
     pub fn create(
         &self,
         request: &CreateRequest,
@@ -114,12 +114,13 @@ impl Worktrees {
         self.complete(registered, on_step)
     }
 
-    /// Several at once, each of them made or refused by itself: registered one after the other, checked out side by side.
+    /// Creates several worktrees: registers one after the other, and checks out in parallel. Each succeeds or fails on
+    /// its own.
     pub fn create_many(&self, requests: &[CreateRequest]) -> Vec<Result<CreatedWorktree, WorktreeError>> {
         self.create_all(requests.iter().map(plan_for), &|| {})
     }
 
-    /// Brings ignored files along and runs the setup. A setup that fails is remembered; the worktree stays.
+    /// Copies ignored files and runs the setup. A failed setup is recorded; the worktree stays.
     pub fn prepare(
         &self,
         created: &CreatedWorktree,
@@ -140,7 +141,7 @@ impl Worktrees {
         let setup = if preparation.setup.is_empty() {
             SetupOutcome { status: SetupStatus::None, error: None }
         } else {
-            // Read by others only if we die before it is over.
+            // Other processes read this only if we die before the setup finishes.
             let interrupted = Some("Setup was interrupted".to_owned());
             self.registry
                 .set_setup(&row.id, &SetupOutcome { status: SetupStatus::Failed, error: interrupted })?;
@@ -156,8 +157,8 @@ impl Worktrees {
         })
     }
 
-    /// Branch, path and disk; then the row, the branch and git's registration. `pending` worktrees, this one included,
-    /// still have to find room on the disk.
+    /// Checks branch, path and disk space; then inserts the row, creates the branch and registers the worktree with git.
+    /// `pending` is the number of worktrees, including this one, whose files are not on disk yet.
     pub(crate) fn register(
         &self,
         plan: &CreatePlan,
@@ -177,7 +178,7 @@ impl Worktrees {
 
         let row = plan.row(&source, start, now());
         let operation = self.try_begin(&row.id)?.ok_or_else(|| WorktreeError::Busy { id: row.id.clone() })?;
-        // Nothing is there any more, so whatever was written down about it was removed by somebody else.
+        // The path does not exist, so a finished row for it is a leftover.
         self.registry.delete_finished(&row.path)?;
         self.registry.insert(&row)?;
         crash::point("create:row");
@@ -199,7 +200,7 @@ impl Worktrees {
         Ok(registered)
     }
 
-    /// Fills a registered worktree, or takes the registration back.
+    /// Checks out a registered worktree, or rolls its registration back.
     pub(crate) fn complete(
         &self,
         registered: RegisteredWorktree,
@@ -247,7 +248,7 @@ impl Worktrees {
     }
 }
 
-/// CreateArguments and repository: what can be checked without anybody else having to wait.
+/// Checks the arguments and the repository, which needs no lock.
 fn plan_for(request: &CreateRequest) -> Result<CreatePlan, WorktreeError> {
     let arguments = check::check_arguments(request)?;
     let repo = require_repository(&request.repo_path)?;
@@ -266,7 +267,7 @@ fn plan_for(request: &CreateRequest) -> Result<CreatePlan, WorktreeError> {
     })
 }
 
-/// A worktree that git knows and that holds no file yet.
+/// A worktree that is registered with git, but not checked out yet.
 #[derive(Debug)]
 pub(crate) struct RegisteredWorktree {
     pub(crate) row: ManagedWorktree,
@@ -283,7 +284,7 @@ fn populate(
 ) -> Result<Vec<String>, WorktreeError> {
     let git = Git::at(&row.path);
     on_step(CreateStep::CheckingOut);
-    // Where the hook is takes a process to find out, which need not wait for the files.
+    // Locating the hook spawns a process, so it runs during the checkout.
     let (checked_out, hook) = thread::scope(|scope| {
         let hook = scope.spawn(|| git.post_checkout_hook());
         (git.check_out_files(), hook.join())
@@ -301,12 +302,12 @@ fn populate(
     if !repo.bare && row.path.join(".gitmodules").is_file() {
         on_step(CreateStep::FillingSubmodules);
         let problems = git::fill_submodules(&repo.root, &row.path).map_err(creation_failed)?;
-        notes.extend(problems.iter().map(|problem| format!("submodule not filled: {problem}")));
+        notes.extend(problems.iter().map(|problem| format!("submodule not checked out: {problem}")));
     }
     Ok(notes)
 }
 
-/// Rebases the branch that is checked out where `git` runs, and keeps its old tip when commits were rewritten.
+/// Rebases the branch that is checked out where `git` runs. If commits are rewritten, the old tip is stored as a rescue.
 pub(crate) fn rebase(
     repo: &Repo,
     git: &Git,
@@ -319,11 +320,10 @@ pub(crate) fn rebase(
     let forward = git.is_ancestor(&branch.full_ref(), &onto.full_ref())?;
     let kept = if forward { None } else { Some(rescue::store_tip(repo, branch, "before rebase")?) };
     match git.rebase_onto(onto) {
-        Ok(()) => {
-            Ok(kept.map(|kept| format!("rebased {branch} onto {onto}; its old tip is {}", kept.reference)))
-        }
+        Ok(()) => Ok(kept
+            .map(|kept| format!("rebased {branch} onto {onto}; the old tip is kept as {}", kept.reference))),
         Err(error) => {
-            // The branch is where it was, so there is nothing to keep.
+            // The failed rebase left the branch unchanged, so the rescue is not needed.
             if let Some(kept) = kept {
                 let _ = rescue::forget(repo, &kept.id);
             }
@@ -339,7 +339,7 @@ fn creation_failed(error: GitError) -> WorktreeError {
     }
 }
 
-/// What git itself said where it said something, else what we know.
+/// The stderr of git if there is any, otherwise the error's message.
 pub(crate) fn git_stderr(error: GitError) -> String {
     match error {
         GitError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr.trim().to_owned(),
@@ -348,7 +348,7 @@ pub(crate) fn git_stderr(error: GitError) -> String {
 }
 
 impl CreatePlan {
-    /// The row of a worktree that is about to be made.
+    /// The row of the worktree before its creation.
     fn row(&self, source: &BranchSource, start: String, now: jiff::Timestamp) -> ManagedWorktree {
         ManagedWorktree {
             id: WorktreeId::generate(),
@@ -371,7 +371,7 @@ impl CreatePlan {
     }
 }
 
-/// The first directory on the way to `path` that does not exist yet.
+/// The topmost directory of `path` that does not exist yet.
 fn topmost_missing(path: &Path) -> PathBuf {
     path.ancestors().take_while(|dir| !dir.exists()).last().unwrap_or(path).to_path_buf()
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a worktree.
+//! Errors of worktree operations.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::copy::CopyError;
 use crate::id::{ConversationId, WorktreeId};
 use crate::rescue::RescueError;
 
-/// Something a worktree operation could not do.
+/// Why a worktree operation failed.
 ///
-/// `Display` names what is in the details as well; the message of its report is the same sentence without them.
+/// `Display` includes the details; the message of the report is the same sentence without them.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     #[error(transparent)]
@@ -38,13 +38,13 @@ pub enum WorktreeError {
     BranchMissing(BranchName),
     #[error("Branch '{0}' already exists")]
     BranchExists(BranchName),
-    #[error("Branch '{wanted}' cannot exist beside branch '{existing}'")]
+    #[error("Branch '{wanted}' conflicts with the existing branch '{existing}'")]
     BranchNameConflict { wanted: BranchName, existing: String },
     #[error("Branch '{branch}' is already checked out at '{}'", path.display())]
     BranchCheckedOut { branch: BranchName, path: PathBuf },
     #[error("Path '{}' already exists", .0.display())]
     PathExists(PathBuf),
-    #[error("Path '{}' belongs to a locked worktree that is not there now{}", path.display(), because(.reason))]
+    #[error("Path '{}' belongs to a locked worktree whose directory is missing{}", path.display(), because(.reason))]
     PathLocked { path: PathBuf, reason: String },
     #[error(
         "Insufficient disk space to create worktree ({required_bytes} bytes needed, {available_bytes} free)"
@@ -70,17 +70,17 @@ pub enum WorktreeError {
     Busy { id: WorktreeId },
     #[error("Worktree has uncommitted changes: {}", first_paths(.files))]
     Dirty { files: Vec<PathBuf> },
-    #[error("Other worktrees lie in the worktree: {}", first_paths(.paths))]
+    #[error("Worktree contains other worktrees: {}", first_paths(.paths))]
     ContainsWorktrees { paths: Vec<PathBuf> },
     #[error("Worktree is locked{}", because(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     HasActiveConversation { ids: Vec<ConversationId> },
-    #[error("Processes live in the worktree: {}", text::line(&.processes.join(", ")))]
+    #[error("Processes are running in the worktree: {}", text::line(&.processes.join(", ")))]
     HasProcesses { processes: Vec<String> },
     #[error("'{}' is not a linked worktree of this repository", .0.display())]
     NotAWorktree(PathBuf),
-    #[error("'{}' is registered already, as {id}", path.display())]
+    #[error("'{}' is already registered as {id}", path.display())]
     AlreadyRegistered { id: WorktreeId, path: PathBuf },
     #[error("Conversation '{0}' does not exist")]
     UnknownConversation(String),
@@ -99,7 +99,7 @@ pub enum WorktreeError {
 }
 
 impl WorktreeError {
-    /// No wildcard: a new variant has to choose.
+    /// No wildcard, so that every new variant gets a code.
     fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidBranch(_)
@@ -145,36 +145,42 @@ impl WorktreeError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoCommit(_) => "commit something first".to_owned(),
-            Self::BranchMissing(branch) => format!("git paw worktree create --new {branch} makes it"),
+            Self::NoCommit(_) => "create a first commit".to_owned(),
+            Self::BranchMissing(branch) => {
+                format!("run 'git paw worktree create --new {branch}' to create it")
+            }
             Self::PathLocked { path, .. } => format!(
-                "bring its disk back, choose another --path, or run: git worktree unlock {}",
+                "mount its disk, choose another --path, or run 'git worktree unlock {}'",
                 path.display()
             ),
-            Self::Unknown(_) => "git paw worktree list shows all of them".to_owned(),
+            Self::Unknown(_) => "run 'git paw worktree list' to list worktrees".to_owned(),
             Self::InOtherRepository { ids, .. } => {
-                format!("another repository has a worktree of that name; its id is {}", joined(ids))
+                format!("another repository has a worktree with this name; use its id: {}", joined(ids))
             }
             Self::Ambiguous { .. } => "use one of these ids".to_owned(),
-            Self::Dirty { .. } => "commit them, or use --force (they are kept under a rescue ref)".to_owned(),
-            Self::ContainsWorktrees { .. } => "remove these first (git worktree list shows them)".to_owned(),
-            Self::Locked { .. } => "git worktree unlock, or use --force".to_owned(),
-            Self::HasActiveConversation { .. } => "close it, or use --force".to_owned(),
+            Self::Dirty { .. } => {
+                "commit them, or use --force (they are stored for 'git paw undo')".to_owned()
+            }
+            Self::ContainsWorktrees { .. } => {
+                "remove those worktrees first ('git worktree list' lists them)".to_owned()
+            }
+            Self::Locked { .. } => "run 'git worktree unlock', or use --force".to_owned(),
+            Self::HasActiveConversation { .. } => "close the conversation, or use --force".to_owned(),
             Self::HasProcesses { .. } => "end them, or use --force".to_owned(),
             _ => return None,
         })
     }
 
-    /// The message without what is in the details, where `Display` has both.
+    /// The message without the details, for variants whose `Display` has both.
     fn summary(&self) -> Option<&'static str> {
         Some(match self {
             Self::DiskFull { .. } => "Insufficient disk space to create worktree",
             Self::CreationFailed { .. } => "Git worktree creation failed",
             Self::RemovalFailed { .. } => "Git worktree removal failed",
             Self::Dirty { .. } => "Worktree has uncommitted changes",
-            Self::ContainsWorktrees { .. } => "Other worktrees lie in the worktree",
+            Self::ContainsWorktrees { .. } => "Worktree contains other worktrees",
             Self::HasActiveConversation { .. } => "Worktree has an active conversation",
-            Self::HasProcesses { .. } => "Processes live in the worktree",
+            Self::HasProcesses { .. } => "Processes are running in the worktree",
             _ => return None,
         })
     }
@@ -247,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_and_hints_stay_out_of_the_message() {
+    fn report_message_excludes_details_and_hints() {
         let full = WorktreeError::DiskFull { required_bytes: 524_288_000, available_bytes: 52_428_800 };
         insta::assert_snapshot!(full.report().document(), @r#"{"error":{"code":"RESOURCE_EXHAUSTED","message":"Insufficient disk space to create worktree","hints":[],"details":{"required_bytes":524288000,"available_bytes":52428800}}}"#);
         let failed =
@@ -259,7 +265,7 @@ mod tests {
         );
         let unknown = WorktreeError::Unknown("x".into()).report();
         assert_eq!(unknown.message, "Worktree 'x' does not exist");
-        assert_eq!(unknown.hints, ["git paw worktree list shows all of them"]);
+        assert_eq!(unknown.hints, ["run 'git paw worktree list' to list worktrees"]);
     }
 
     #[test]

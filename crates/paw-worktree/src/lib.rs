@@ -1,15 +1,15 @@
-//! Worktrees from birth to grave: made in one step or not at all, remembered, checked against the disk, removed
-//! without losing work. Usable by several processes at once; no daemon needed.
+//! The lifecycle of worktrees: create them atomically, register them, reconcile them with the disk, and remove them
+//! without losing work. Several processes can use this crate at the same time, without a daemon.
 //!
-//! - [`service`]: [`Worktrees`], the door to everything here
-//! - [`create`] and [`check`]: what is made, and what must be true before anything is touched
+//! - [`service`]: [`Worktrees`], the entry point
+//! - [`create`] and [`check`]: creation, and the checks that run before anything changes
 //! - [`session`]: the worktrees of a session's agents
-//! - [`list`], [`switch`], [`remove`], [`adopt`]: the verbs
-//! - [`registry`]: the rows behind them, and the conversations bound to them
-//! - [`reconcile`]: directories that vanish and come back; `recover`: what a crash left half done
-//! - [`rescue`]: work kept before it is removed
-//! - [`setup`] and [`copy`]: what makes a fresh worktree ready for work
-//! - [`error`] and [`id`]: codes, messages, ids; [`crash`]: moments at which a test can make us die
+//! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
+//! - [`registry`]: the database of worktrees and their conversations
+//! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash
+//! - [`rescue`]: stores work before it is removed
+//! - [`setup`] and [`copy`]: setup commands and ignored files for a new worktree
+//! - [`error`] and [`id`]: errors and ids; [`crash`]: crash points for tests
 
 pub mod adopt;
 pub mod check;

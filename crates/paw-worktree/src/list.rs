@@ -1,4 +1,4 @@
-//! Which worktrees there are: our rows, compared with the disk and with git's own list.
+//! Listing worktrees: the registry's rows, reconciled with the disk and with git's own list.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -12,13 +12,19 @@ use crate::error::WorktreeError;
 use crate::registry::ManagedWorktree;
 use crate::service::{Worktrees, require_repository};
 
-/// Worktrees of one repository, or of all that the registry knows.
+/// The worktrees of one repository, or of every registered one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorktreeListing {
-    /// By age, oldest first.
+    /// Oldest first.
     pub worktrees: Vec<ManagedWorktree>,
-    /// Made by plain git, in git's order. [`Worktrees::adopt`] takes them in.
+    /// Created by plain git, in git's order. [`Worktrees::adopt`] registers them.
     pub unmanaged: Vec<UnmanagedWorktree>,
+}
+
+impl WorktreeListing {
+    pub fn is_empty(&self) -> bool {
+        self.worktrees.is_empty() && self.unmanaged.is_empty()
+    }
 }
 
 /// A linked worktree that is not in the registry.
@@ -27,15 +33,15 @@ pub struct UnmanagedWorktree {
     pub name: String,
     pub path: PathBuf,
     pub repo: PathBuf,
-    /// Nothing when HEAD is detached.
+    /// None if HEAD is detached.
     pub branch: Option<BranchName>,
     pub missing: bool,
     pub locked: Option<String>,
 }
 
 impl Worktrees {
-    /// The worktrees of the repository that `repo` lies in, or of every repository that has rows. The main checkout
-    /// is not among them. Whoever finds a directory gone or back says so, once, and tells git.
+    /// Lists the worktrees of the repository that `repo` is in, or of every registered repository, without the main
+    /// checkout. Reconciles rows with the disk: a directory that disappeared or returned is logged once.
     pub fn list(&self, repo: Option<&Path>) -> Result<WorktreeListing, WorktreeError> {
         self.recover()?;
         match repo {
@@ -67,7 +73,7 @@ impl Worktrees {
         Ok(listing)
     }
 
-    /// A repository that cannot be read must not hide the others; its rows are shown as they were last seen.
+    /// An unreadable repository must not hide the others; its rows are listed with their last known status.
     fn list_readable(&self, common_dir: &Path, rows: Vec<ManagedWorktree>) -> WorktreeListing {
         let listed = list_worktrees_with_retry(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
         listed.and_then(|listed| self.merge(rows.clone(), &listed)).unwrap_or_else(|error| {
@@ -105,7 +111,7 @@ impl UnmanagedWorktree {
     }
 }
 
-/// The directory's name without the project's in front, as we would have named it.
+/// The directory's name without the project prefix, as `create` would have named it.
 pub(crate) fn name_of(path: &Path, repo: &Path) -> String {
     let last =
         |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -120,12 +126,12 @@ fn listed_from(dir: &Path) -> Result<Vec<git::GitWorktree>, WorktreeError> {
     if let Ok(listed) = Git::at(dir).worktrees() {
         return Ok(listed);
     }
-    // Slow and thorough: is it a repository at all, and is somebody registering a worktree right now?
+    // The slow path: it may not be a repository, or another process is registering a worktree.
     let repo = require_repository(dir)?;
     Ok(list_worktrees_with_retry(&repo.git(), &repo.common_dir)?)
 }
 
-/// Git's list fails while a worktree is being registered; then it is asked again when that is over.
+/// `git worktree list` fails while another process registers a worktree. The retry waits for the lock.
 pub(crate) fn list_worktrees_with_retry(
     git: &Git,
     common_dir: &Path,
@@ -141,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unmanaged_worktree_is_named_as_we_would_have_named_it() {
+    fn unmanaged_worktree_name_omits_the_project_prefix() {
         let name = |path: &str| name_of(Path::new(path), Path::new("/home/app"));
         assert_eq!(
             (name("/home/app-x"), name("/tmp/other"), name("/tmp/app-")),

@@ -1,8 +1,8 @@
-//! Directories that vanish and come back.
+//! Reconciling the registry with the disk and with git.
 //!
-//! A row whose directory is gone becomes stale: said once, on the log, when it is noticed first. Git is told to forget
-//! such worktrees, because it keeps their branches reserved otherwise; before that, what only git's record holds (HEAD
-//! and index) is stored under a rescue ref, other people's worktrees included. Locked ones are left alone.
+//! A row whose directory is missing becomes stale, and the first process to notice logs a warning. Git is asked to prune
+//! such worktrees, because it keeps their branches reserved. Before that, HEAD and index from git's records are stored as
+//! rescues, also for unmanaged worktrees. Locked worktrees are left alone.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -18,17 +18,17 @@ use crate::service::{Worktrees, now, require_repository};
 
 pub const MISSING: &str = "Worktree directory no longer exists";
 
-/// What a look at the disk and at git's list says about a row.
+/// How a row compares with the disk and with git's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
     AsExpected,
-    /// The directory is gone, and the row does not know yet.
+    /// The directory is missing, and the row is not marked stale yet.
     Vanished,
-    /// The directory is gone, the row knows, and git still reserves its branch.
-    Remembered,
-    /// All is well again.
+    /// The directory is missing, the row is stale, and git still reserves the branch.
+    StillReserved,
+    /// The directory exists again and is linked.
     Returned,
-    /// The directory is there, but git does not count it among its worktrees.
+    /// The directory exists, but git does not list it as a worktree.
     Unlinked,
 }
 
@@ -37,7 +37,7 @@ fn classify(status: WorktreeStatus, on_disk: bool, listed: Option<&git::GitWorkt
     let unlocked = listed.is_some_and(|entry| entry.locked.is_none());
     match (status, on_disk) {
         (WorktreeStatus::Active | WorktreeStatus::Broken, false) => Finding::Vanished,
-        (WorktreeStatus::Stale, false) if unlocked => Finding::Remembered,
+        (WorktreeStatus::Stale, false) if unlocked => Finding::StillReserved,
         (WorktreeStatus::Active | WorktreeStatus::Stale | WorktreeStatus::Broken, true) if !linked => {
             Finding::Unlinked
         }
@@ -49,12 +49,12 @@ fn classify(status: WorktreeStatus, on_disk: bool, listed: Option<&git::GitWorkt
 }
 
 impl Worktrees {
-    /// Compares every row with the disk and with git, as a daemon does when it starts.
+    /// Reconciles every row, as the daemon does when it starts.
     pub fn reconcile(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         Ok(self.list(None)?.worktrees)
     }
 
-    /// The rows of one repository as they really are.
+    /// Reconciles the rows of one repository and returns them with their current status.
     pub(crate) fn reconcile_rows(
         &self,
         mut rows: Vec<ManagedWorktree>,
@@ -63,7 +63,7 @@ impl Worktrees {
         let by_path: HashMap<&OsStr, &git::GitWorktree> =
             listed.iter().map(|entry| (entry.path.as_os_str(), entry)).collect();
         let git_entry = |row: &ManagedWorktree| by_path.get(row.path.as_os_str()).copied();
-        // Git has looked at the disk for those it neither calls prunable nor keeps in any case.
+        // Git has checked the directory of every entry that is neither prunable nor locked.
         let is_fine = |row: &ManagedWorktree| {
             git_entry(row).is_some_and(|entry| entry.prunable.is_none() && entry.locked.is_none())
         };
@@ -76,7 +76,7 @@ impl Worktrees {
             .iter()
             .map(|row| classify(row.status, is_fine(row) || row.path.exists(), git_entry(row)))
             .collect();
-        if findings.iter().any(|finding| matches!(finding, Finding::Vanished | Finding::Remembered))
+        if findings.iter().any(|finding| matches!(finding, Finding::Vanished | Finding::StillReserved))
             && let Some(row) = rows.first()
         {
             let repo = require_repository(&row.common_dir)?;
@@ -85,7 +85,7 @@ impl Worktrees {
         }
         for (row, finding) in rows.iter_mut().zip(findings) {
             match finding {
-                Finding::AsExpected | Finding::Remembered => {}
+                Finding::AsExpected | Finding::StillReserved => {}
                 Finding::Vanished => {
                     (row.status, row.message) = (WorktreeStatus::Stale, Some(MISSING.to_owned()))
                 }
@@ -99,7 +99,7 @@ impl Worktrees {
         Ok(rows)
     }
 
-    /// A worktree that `git worktree move` has moved keeps its row.
+    /// Updates the path of a worktree that was moved with `git worktree move`.
     fn follow_move(&self, row: &mut ManagedWorktree) -> Result<(), WorktreeError> {
         if row.status != WorktreeStatus::Active || row.path.exists() {
             return Ok(());
@@ -112,7 +112,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Stores what git's records hold, marks our rows, and makes git forget every missing worktree that is not locked.
+    /// Stores git's records of missing worktrees, marks their rows stale, and prunes them. Locked ones are kept.
     pub(crate) fn retire_missing(
         &self,
         rows: &[ManagedWorktree],
@@ -124,7 +124,7 @@ impl Worktrees {
             listed.iter().skip(1).filter(|entry| entry.prunable.is_some() && entry.locked.is_none());
         let mut stored = false;
         for entry in prunable {
-            // Gone when another process was faster.
+            // Absent if another process was faster.
             if let Some(admin_dir) = git::find_admin_dir(&repo.common_dir, &entry.path) {
                 rescue::store_record(repo, &admin_dir, entry.branch(), "worktree directory disappeared")?;
                 stored = true;
@@ -145,7 +145,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Says whether this process was the first to notice.
+    /// Returns whether this process was the first to notice.
     fn mark_missing(&self, row: &ManagedWorktree) -> Result<bool, WorktreeError> {
         let first =
             self.registry.change_status(&row.id, row.status, WorktreeStatus::Stale, Some(MISSING), now())?;
@@ -187,7 +187,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// Rows whose whole repository is gone.
+    /// Marks rows whose whole repository is missing.
     pub(crate) fn mark_without_repository(
         &self,
         mut rows: Vec<ManagedWorktree>,
@@ -204,7 +204,7 @@ impl Worktrees {
         Ok(rows)
     }
 
-    /// One row as it really is. Asks git only when something looks wrong.
+    /// Reconciles one row. Asks git only if something looks wrong.
     pub(crate) fn refresh(&self, row: ManagedWorktree) -> Result<ManagedWorktree, WorktreeError> {
         if row.status == WorktreeStatus::Active && is_linked(&row) {
             return Ok(row);
@@ -219,7 +219,7 @@ impl Worktrees {
     }
 }
 
-/// Whether the worktree's directory and git's directory about it point at each other.
+/// Whether the worktree's directory and git's admin directory point at each other.
 pub(crate) fn is_linked(row: &ManagedWorktree) -> bool {
     git::find_linked_admin_dir(&row.path)
         .is_some_and(|admin| git::worktree_of(&admin).is_some_and(|path| is_same_dir(&path, &row.path)))
@@ -229,12 +229,13 @@ fn is_same_dir(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Links the directory again and returns what git keeps about it, or says what is wrong and what helps.
+/// Links a directory that git no longer lists, and returns its admin directory. The error says what is wrong and what to
+/// do.
 fn relink(row: &ManagedWorktree, lock: &WorktreesLock) -> Result<PathBuf, String> {
     let Some(admin) = git::find_linked_admin_dir(&row.path).filter(|dir| dir.starts_with(&row.common_dir))
     else {
         return Err(format!(
-            "the directory is no worktree of {} any more (move it away, or run: git paw worktree remove --force {})",
+            "the directory is no longer a worktree of {} (move it away, or run: git paw worktree remove --force {})",
             row.repo.display(),
             row.id
         ));
@@ -248,7 +249,7 @@ fn relink(row: &ManagedWorktree, lock: &WorktreesLock) -> Result<PathBuf, String
             .map(|relinked| relinked.admin_dir)
             .map_err(|error| error.to_string()),
         Ok(None) => Err(format!(
-            "git has forgotten this worktree (move the directory away, run: git paw worktree remove {}, create the \
+            "git no longer has a record of this worktree (move the directory away, run: git paw worktree remove {}, create the \
              worktree again and move your changes there)",
             row.id
         )),
@@ -261,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disk_and_git_decide_what_a_row_is() {
+    fn classify_compares_a_row_with_disk_and_git() {
         let entry = |prunable: bool, locked: bool| git::GitWorktree {
             path: "/w".into(),
             head: git::Head::Detached,
@@ -269,16 +270,16 @@ mod tests {
             locked: locked.then(String::new),
             prunable: prunable.then(String::new),
         };
-        let well = entry(false, false);
+        let present = entry(false, false);
         let gone = entry(true, false);
         let gone_locked = entry(true, true);
-        assert_eq!(classify(WorktreeStatus::Active, true, Some(&well)), Finding::AsExpected);
+        assert_eq!(classify(WorktreeStatus::Active, true, Some(&present)), Finding::AsExpected);
         assert_eq!(classify(WorktreeStatus::Active, false, Some(&gone)), Finding::Vanished);
         assert_eq!(classify(WorktreeStatus::Active, false, Some(&gone_locked)), Finding::Vanished);
-        assert_eq!(classify(WorktreeStatus::Stale, false, Some(&gone)), Finding::Remembered);
+        assert_eq!(classify(WorktreeStatus::Stale, false, Some(&gone)), Finding::StillReserved);
         assert_eq!(classify(WorktreeStatus::Stale, false, Some(&gone_locked)), Finding::AsExpected);
         assert_eq!(classify(WorktreeStatus::Stale, false, None), Finding::AsExpected);
-        assert_eq!(classify(WorktreeStatus::Stale, true, Some(&well)), Finding::Returned);
+        assert_eq!(classify(WorktreeStatus::Stale, true, Some(&present)), Finding::Returned);
         assert_eq!(classify(WorktreeStatus::Stale, true, None), Finding::Unlinked);
         assert_eq!(classify(WorktreeStatus::Active, true, None), Finding::Unlinked);
         assert_eq!(classify(WorktreeStatus::Creating, false, None), Finding::AsExpected);

@@ -1,4 +1,4 @@
-//! What a process left half done when it died: undone if it was making a worktree, finished if it was removing one.
+//! Recovering from a process that died: an unfinished creation is undone, an unfinished removal is completed.
 
 use paw_host::git::Git;
 use paw_host::locks::WorktreesLock;
@@ -14,20 +14,20 @@ use crate::rollback::{delete_files, remove_created_parents};
 use crate::service::{Worktrees, now, require_repository};
 
 impl Worktrees {
-    /// Repairs every unfinished row whose owner is dead. Costs one query when there is none.
+    /// Recovers every unfinished row whose owner is dead. Costs one query if there is none.
     pub(crate) fn recover(&self) -> Result<(), WorktreeError> {
         for row in self.registry.unfinished()? {
             let Some(_operation) = self.try_begin(&row.id)? else { continue };
-            // Its owner may have finished between the two looks.
+            // Its owner may have finished in the meantime.
             let Some(row) = self.registry.find(&row.id)? else { continue };
-            let repaired = match row.status {
+            let recovered = match row.status {
                 WorktreeStatus::Creating => self.resolve_creation(&row),
                 WorktreeStatus::Removing => self.finish_removal(&row),
                 WorktreeStatus::Active | WorktreeStatus::Stale | WorktreeStatus::Broken => Ok(()),
             };
-            // One repository that cannot be repaired, on a disk that is gone perhaps, must not stop the others.
-            if let Err(error) = repaired {
-                tracing::warn!("cannot repair worktree {} at {}: {error}", row.id, row.path.display());
+            // A row that cannot be recovered, for example on an unmounted disk, must not stop the others.
+            if let Err(error) = recovered {
+                tracing::warn!("cannot recover worktree {} at {}: {error}", row.id, row.path.display());
             }
         }
         Ok(())
@@ -38,7 +38,7 @@ impl Worktrees {
             self.registry.delete(&row.id, now())?;
             return Ok(());
         }
-        // What the dead process had started may still be writing.
+        // Child processes of the dead process may still be writing.
         process::terminate(&process::processes_in(&row.path));
         let lock = WorktreesLock::wait(&row.common_dir)?;
         if holds_work(row) {
@@ -59,7 +59,7 @@ impl Worktrees {
         self.try_undo_creation(row, &lock)
     }
 
-    /// What would have been lost was stored before the row said `removing`, but somebody may have worked on since.
+    /// The work was stored before the row changed to `removing`, but more may have been added since.
     fn finish_removal(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
         if row.common_dir.exists() {
             if is_linked(row) {
@@ -95,7 +95,9 @@ impl Worktrees {
             include_ignored: false,
             branch_goes_too: false,
         })?;
-        let kept = kept.map(|rescue| format!("; what is in it is kept: git paw undo restore {}", rescue.id));
+        let kept = kept.map(|rescue| {
+            format!("; its work is stored, restore it with: git paw undo restore {}", rescue.id)
+        });
         tracing::warn!(
             "removing worktree {} at {}: its removal was interrupted{}",
             row.id,
@@ -106,8 +108,8 @@ impl Worktrees {
     }
 }
 
-/// Whether somebody has used the half: it was checked out to the end (git writes the index last) and then changed.
-/// Commits need no care, the branch keeps them; a rebase in progress is ours.
+/// Whether the unfinished worktree contains changes made after its checkout was complete (git writes the index last).
+/// Commits are safe on the branch, and a rebase in progress is our own.
 fn holds_work(row: &ManagedWorktree) -> bool {
     let Some(admin) = &row.admin_dir else { return false };
     let rebasing = ["rebase-merge", "rebase-apply"].iter().any(|name| admin.join(name).exists());

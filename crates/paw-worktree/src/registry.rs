@@ -1,6 +1,6 @@
-//! The rows: which worktrees there are, in which state, and which conversations belong to them.
+//! The registry: worktrees with their status, and the conversations that belong to them.
 //!
-//! One SQLite file that the command line and the daemon use at the same time. Nothing here touches git.
+//! One SQLite file, shared by commands and the daemon. Nothing here runs git.
 
 mod conversation;
 
@@ -23,17 +23,17 @@ use crate::setup::{SetupOutcome, SetupStatus};
 
 const MIGRATIONS: [&str; 2] = [include_str!("registry/1.sql"), include_str!("registry/2.sql")];
 
-/// In which state a worktree is.
+/// The status of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorktreeStatus {
-    /// Somebody is making it, or died over it.
+    /// A process is creating it, or died while doing so.
     Creating,
     Active,
-    /// Its directory is gone.
+    /// Its directory is missing.
     Stale,
-    /// Its directory is there, but git does not take it for this worktree. The message says what to do.
+    /// Its directory exists, but git does not link it to this worktree. The message says what to do.
     Broken,
-    /// Somebody is removing it, or died over it.
+    /// A process is removing it, or died while doing so.
     Removing,
 }
 
@@ -48,7 +48,7 @@ impl WorktreeStatus {
         }
     }
 
-    /// The schema lets no other word in.
+    /// The schema allows no other values.
     fn stored(text: &str) -> Self {
         match text {
             "creating" => Self::Creating,
@@ -66,7 +66,7 @@ impl fmt::Display for WorktreeStatus {
     }
 }
 
-/// One row.
+/// A worktree in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagedWorktree {
     pub id: WorktreeId,
@@ -74,22 +74,22 @@ pub struct ManagedWorktree {
     pub path: PathBuf,
     /// The main checkout, or the bare repository.
     pub repo: PathBuf,
-    /// What all worktrees of the repository share.
+    /// The git directory that all worktrees of the repository share.
     pub common_dir: PathBuf,
     pub branch: BranchName,
     pub status: WorktreeStatus,
-    /// What is wrong, when something is.
+    /// What is wrong with a stale or broken worktree.
     pub message: Option<String>,
-    /// The branch did not exist before this worktree was made.
+    /// The branch was created with this worktree.
     pub created_branch: bool,
-    /// Where the branch was when the worktree was made.
+    /// The commit of the branch when the worktree was created.
     pub start: String,
-    /// The directory git keeps about it, below the common directory.
+    /// Git's admin directory for it, `<common_dir>/worktrees/<name>`.
     pub admin_dir: Option<PathBuf>,
-    /// The topmost directory that had to be made for it.
+    /// The topmost directory that was created for it.
     pub topmost_made: PathBuf,
     pub setup: SetupOutcome,
-    /// Made by plain git and taken in later.
+    /// Created by plain git and adopted later.
     pub adopted: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -107,8 +107,8 @@ const COLUMNS: &str = "id, name, path, repo, common_dir, branch, status, message
 impl Registry {
     pub fn open(file: &Path) -> Result<Self, WorktreeError> {
         let connection = sqlite::open(file, &MIGRATIONS, Durability::Process)?;
-        // Folding the log into the file waits for the disk, so not everybody who ends does it. But whoever comes first
-        // reads the whole log, so it stays short.
+        // A checkpoint waits for the disk, so not every process runs one on exit. The first reader reads the whole log, so
+        // the log stays short.
         connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "wal_autocheckpoint", 64)?;
         Ok(Self { connection: Arc::new(Mutex::new(connection)) })
@@ -118,7 +118,7 @@ impl Registry {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a row. Rows of directories that are gone make room for a new worktree at the same place.
+    /// Inserts a row. Replaces a stale or broken row with the same path.
     pub(crate) fn insert(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -158,14 +158,14 @@ impl Registry {
         Ok(())
     }
 
-    /// Forgets a finished worktree at a path where nothing is.
+    /// Deletes the row of a path, unless an operation on it is unfinished.
     pub(crate) fn delete_finished(&self, path: &Path) -> Result<(), WorktreeError> {
         let sql = "DELETE FROM worktrees WHERE path = ?1 AND status NOT IN ('creating', 'removing')";
         self.lock().execute(sql, [path.as_os_str().as_bytes()])?;
         Ok(())
     }
 
-    /// Rows of one repository, or all, oldest first.
+    /// The rows of one repository, or all, oldest first.
     pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let filter = if repo.is_some() { "WHERE repo = ?1" } else { "WHERE ?1 IS NULL" };
@@ -175,7 +175,7 @@ impl Registry {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Rows that somebody was working on when they were written.
+    /// Rows with a creation or removal that is running or was interrupted.
     pub(crate) fn unfinished(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let sql =
@@ -189,7 +189,7 @@ impl Registry {
         Ok(self.lock().query_row(&sql, [id.as_str()], worktree).optional()?)
     }
 
-    /// Moves a row on, unless somebody else moved it first. Says whether it did.
+    /// Changes the status from `from` to `to`. Returns false if another process changed it first.
     pub(crate) fn change_status(
         &self,
         id: &WorktreeId,
@@ -222,7 +222,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Forgets a worktree and closes its conversations. Says how many were open.
+    /// Deletes a worktree and closes its conversations. Returns how many were open.
     pub(crate) fn delete(&self, id: &WorktreeId, now: Timestamp) -> Result<u32, WorktreeError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -232,7 +232,7 @@ impl Registry {
         Ok(closed)
     }
 
-    /// Remembers which worktree of a repository was entered last, and returns the one before.
+    /// Records the last switch in a repository, and returns the previous worktree.
     pub(crate) fn switch_to(&self, row: &ManagedWorktree) -> Result<Option<WorktreeId>, WorktreeError> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -250,7 +250,7 @@ impl Registry {
     }
 }
 
-/// Reads the values of [`COLUMNS`], by position: by name is slow, and lists are long.
+/// Reads [`COLUMNS`] by position, which is faster than by name.
 fn worktree(row: &Row<'_>) -> rusqlite::Result<ManagedWorktree> {
     let path = |bytes: Vec<u8>| PathBuf::from(OsStr::from_bytes(&bytes));
     let branch: String = row.get(5)?;

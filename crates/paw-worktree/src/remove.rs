@@ -1,7 +1,7 @@
-//! Removing worktrees, without losing what is in them.
+//! Removing worktrees without losing work.
 //!
-//! What only this worktree holds is stored under a rescue ref before the row says `removing`. From then on the removal
-//! is finished, by us or by the next process.
+//! Work that only this worktree holds is stored as a rescue before the row changes to `removing`. After that, the
+//! removal is always completed: by this process, or by the next one if this one dies.
 
 mod preconditions;
 
@@ -24,38 +24,38 @@ use crate::rescue::{self, Rescue, RescueError, RescueRequest};
 use crate::rollback::{delete_dir, delete_files, find_remaining_file, remove_created_parents};
 use crate::service::{OperationGuard, Worktrees, now, require_repository};
 
-/// How much may be done away with.
+/// What a removal may delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemoveOptions {
-    /// Remove it dirty, locked, inhabited or in conversation; its changes are stored, its processes ended.
+    /// Remove the worktree even if it is dirty, locked, or in use. Changes are stored, processes are ended.
     pub force: bool,
-    /// The branch goes too, unless it is the default branch, checked out elsewhere, or not the one checked out here.
+    /// Delete the branch too, unless it is the default branch, checked out elsewhere, or not the one checked out here.
     /// Unmerged commits are stored.
     pub delete_branch: bool,
     /// Store ignored files as well.
     pub include_ignored: bool,
 }
 
-/// What was done.
+/// The result of a removal.
 #[derive(Debug)]
 pub struct RemovedWorktree {
     pub worktree: ManagedWorktree,
     pub sessions_closed: u32,
-    /// Where the work is that would have been lost.
+    /// The work that would have been lost.
     pub rescue: Option<Rescue>,
-    /// Ignored files and directories that went without being stored.
+    /// Ignored files and directories that were deleted without being stored.
     pub ignored_left_behind: Vec<PathBuf>,
     pub branch_deleted: bool,
     pub ended: Vec<ProcessInfo>,
-    /// What was left alone, and why.
+    /// What was kept, and why.
     pub notes: Vec<String>,
 }
 
-/// What a look for directories that are gone has led to.
+/// The result of pruning stale worktrees.
 #[derive(Debug, Default)]
 pub struct PrunedWorktrees {
     pub removed: Vec<RemovedWorktree>,
-    /// Gone as well, but somebody has said that they come back.
+    /// Stale, but kept because they are locked.
     pub locked: Vec<ManagedWorktree>,
 }
 
@@ -71,16 +71,16 @@ impl Worktrees {
         let operation = self.try_begin(&row.id)?.ok_or_else(busy)?;
         let row =
             self.registry.find(&row.id)?.ok_or_else(|| WorktreeError::Unknown(id_or_name.to_owned()))?;
-        // The branch it was made for, whatever is checked out there now.
+        // The branch it was created for, even if another one is checked out now.
         let branch = row.branch.clone();
         let row = ManagedWorktree { branch, ..self.refresh(row)? };
         match row.status {
             WorktreeStatus::Active => self.remove_present(row, options, operation),
             WorktreeStatus::Stale => self.forget(row, options),
-            // The directory is not what we made; it is not ours to delete.
+            // The directory is not the one we created, so it is not ours to delete.
             WorktreeStatus::Broken if options.force => {
                 let mut removed = self.forget(row, options)?;
-                removed.notes.push(format!("{} was left as it is", removed.worktree.path.display()));
+                removed.notes.push(format!("{} was left unchanged", removed.worktree.path.display()));
                 Ok(removed)
             }
             WorktreeStatus::Broken => {
@@ -90,7 +90,7 @@ impl Worktrees {
         }
     }
 
-    /// Forgets every worktree whose directory is gone, except locked ones.
+    /// Unregisters every worktree whose directory no longer exists, except locked ones.
     pub fn prune(&self, repo: Option<&Path>) -> Result<PrunedWorktrees, WorktreeError> {
         let mut pruned = PrunedWorktrees::default();
         for row in self.list(repo)?.worktrees.into_iter().filter(|row| row.status == WorktreeStatus::Stale) {
@@ -171,8 +171,8 @@ impl Worktrees {
             remove_created_parents(row);
             return Ok(());
         };
-        // Git gives up at the first file it cannot delete, and forgets the worktree all the same. What is at the path
-        // was this worktree a moment ago.
+        // Git stops at the first file it cannot delete, but drops its record anyway. The path was this worktree a moment
+        // ago, so deleting the rest is safe.
         let deleted = delete_dir(&row.path).map_err(WorktreeError::from);
         let Err(problem) = deleted.and_then(|()| delete_files(row, &lock)) else {
             remove_created_parents(row);
@@ -182,15 +182,15 @@ impl Worktrees {
         let (status, message) = if is_linked(row) {
             (WorktreeStatus::Active, None)
         } else {
-            let message = format!("its removal was not finished: {} is still there", left.display());
+            let message = format!("its removal is incomplete: {} still exists", left.display());
             (WorktreeStatus::Broken, Some(message))
         };
         self.registry.change_status(&row.id, WorktreeStatus::Removing, status, message.as_deref(), now())?;
-        let stderr = format!("{}\n{problem}; still there: {}", git_stderr(refused), left.display());
+        let stderr = format!("{}\n{problem}; still exists: {}", git_stderr(refused), left.display());
         Err(WorktreeError::RemovalFailed { stderr })
     }
 
-    /// Drops the row of a worktree that has no directory any more, or not one of ours.
+    /// Deletes the row of a worktree whose directory is missing or not ours.
     fn forget(&self, row: ManagedWorktree, options: RemoveOptions) -> Result<RemovedWorktree, WorktreeError> {
         let mut notes = Vec::new();
         if row.common_dir.exists() {
@@ -207,10 +207,7 @@ impl Worktrees {
                 self.retire_missing(&[], &git.worktrees()?, &repo, &lock)?;
             }
             if options.delete_branch {
-                notes.push(format!(
-                    "branch '{}' was kept: nothing can be said about its worktree",
-                    row.branch
-                ));
+                notes.push(format!("branch '{}' was kept: its worktree cannot be inspected", row.branch));
             }
         }
         let sessions_closed = self.registry.delete(&row.id, now())?;
@@ -226,14 +223,14 @@ impl Worktrees {
     }
 }
 
-/// Git's walk over all branches fails when one of them is deleted meanwhile; then it walks again when nobody does.
+/// Git fails if a branch is deleted while it reads all branches. The retry holds the lock, so that cannot happen again.
 pub(crate) fn store_with_retry(request: &RescueRequest<'_>) -> Result<Option<Rescue>, WorktreeError> {
     match rescue::store_if_needed(request) {
         Err(RescueError::Git(_)) => {
             let _lock = WorktreesLock::wait(&request.repo.common_dir)?;
             Ok(rescue::store_if_needed(request)?)
         }
-        answer => Ok(answer?),
+        result => Ok(result?),
     }
 }
 
@@ -242,7 +239,7 @@ fn delete_branch(repo: &Repo, branch: &BranchName) -> Result<Result<(), GitError
     Ok(repo.git().delete_branch(branch))
 }
 
-/// The branch that goes with the worktree, if one may.
+/// The branch to delete with the worktree, if that is allowed, and otherwise why not.
 fn find_branch_to_delete(
     repo: &Repo,
     listed: &[git::GitWorktree],

@@ -1,20 +1,19 @@
-//! Nothing lost: whatever a removal, reset or prune would destroy is stored first, and comes back from here.
+//! Rescues: work that a removal, reset or prune would destroy is stored first, and can be restored from here.
 //!
 //! A rescue is a commit under `refs/paw/rescue/<id>`. Its tree is the worktree as it was, so plain git can show and
 //! compare it. Its parents are the commit that was checked out, a commit with the tree of the index, a `state` commit,
-//! and every commit that only this worktree remembered. The state's tree holds the exact bytes of every changed,
-//! untracked and, if asked for, ignored file; the index itself; a merge or rebase in progress; and a manifest with
-//! kind, permissions and path of each (`manifest`). The commit message holds the facts that a list needs (`header`).
+//! and every commit that only this worktree refers to. The state's tree holds the exact bytes of every changed,
+//! untracked and, if requested, ignored file; the index itself; a merge or rebase in progress; and a manifest with
+//! kind, permissions and path of each (`manifest`). The commit message holds the data that a list needs (`header`).
 //!
-//! The ref is written last: a crash leaves no rescue or a whole one. Nothing in the worktree, its index, HEAD, reflogs
-//! or the stash is touched. No rescue is ever dropped by itself; [`forget`] is for people.
+//! The ref is written last: a crash leaves either no rescue or a complete one. The worktree, its index, HEAD, reflogs and
+//! the stash stay unchanged. Rescues never expire; only [`forget`] deletes one.
 //!
-//! What is not stored: directories without files in them (outside repositories in the worktree), sockets and pipes,
-//! and line endings that git itself considers unchanged.
+//! Not stored: empty directories (except in nested repositories), sockets and pipes, and changes of line endings that
+//! git itself ignores.
 //!
-//! Repositories inside the worktree, submodules and those in ignored directories included, are stored whole where they
-//! hold something of their own: their files and every file of their git directory, so their branches, stashes and
-//! reflogs return with them.
+//! Nested repositories, including submodules and those in ignored directories, are stored completely if they contain
+//! work: their files and their git directory, so that branches, stashes and reflogs are restored too.
 
 mod branch;
 mod error;
@@ -54,33 +53,33 @@ pub use store::{store_if_needed, store_tip};
 pub use uncommitted::find_ignored;
 pub use unreachable::is_merged;
 
-/// What is about to be removed, and how much of it has to survive.
+/// The worktree that is about to be removed, and what to store of it.
 #[derive(Debug, Clone, Copy)]
 pub struct RescueRequest<'a> {
     pub repo: &'a Repo,
     pub worktree: &'a Path,
-    /// The branch that belongs to the worktree; without it, the one that is checked out there.
+    /// The branch of the worktree. Defaults to the one that is checked out.
     pub branch: Option<&'a BranchName>,
-    /// One line for people: `worktree removed`, `purge`, …
+    /// One line for the user: `worktree removed`, `purge`, …
     pub reason: &'a str,
     pub include_ignored: bool,
-    /// The branch is deleted with the worktree, so its commits count too.
+    /// The branch is deleted too, so its commits may be lost as well.
     pub branch_goes_too: bool,
 }
 
-/// What a rescue was made from.
+/// The source of a rescue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RescueKind {
     /// A worktree with its files.
     Worktree,
-    /// Git's record of a worktree whose directory was gone.
+    /// Git's record of a worktree whose directory was missing.
     Record,
-    /// Where a branch pointed.
+    /// The tip of a branch.
     Tip,
 }
 
-/// Something that was stored.
+/// A stored rescue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rescue {
     pub id: String,
@@ -90,19 +89,19 @@ pub struct Rescue {
     pub commit: String,
     pub kind: RescueKind,
     pub branch: Option<BranchName>,
-    /// Where the worktree was.
+    /// The path of the worktree.
     #[serde(serialize_with = "lossy_option")]
     pub worktree: Option<PathBuf>,
     pub reason: String,
     pub created_at: Timestamp,
-    /// The commit that was checked out, unless there was none yet.
+    /// The commit that was checked out. None on an unborn branch.
     pub head: Option<String>,
     /// Ignored files and directories that were not stored.
     #[serde(serialize_with = "lossy_list")]
     pub ignored_left_behind: Vec<PathBuf>,
 }
 
-#[expect(clippy::ref_option, reason = "serde hands over the field as it is")]
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
 fn lossy_option<S: serde::Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }

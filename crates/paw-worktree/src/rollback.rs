@@ -1,4 +1,4 @@
-//! Undoing a creation that did not succeed: directory, registration, branch and row.
+//! Undoing a failed creation: directory, git's registration, branch and row.
 
 use std::fs;
 use std::io;
@@ -13,8 +13,7 @@ use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::service::{Worktrees, now};
 
 impl Worktrees {
-    /// Leaves nothing of a worktree that could not be made. What cannot be undone now keeps its row, and the next
-    /// process tries again.
+    /// Undoes a failed creation. If that fails too, the row stays and the next process retries.
     pub(crate) fn undo_creation(&self, row: &ManagedWorktree, lock: &WorktreesLock) {
         if let Err(error) = self.try_undo_creation(row, lock) {
             tracing::warn!(
@@ -35,7 +34,7 @@ impl Worktrees {
         let git = Git::at(&row.common_dir);
         if row.created_branch && row.common_dir.exists() {
             let state = git.branch_state(&row.branch, &row.common_dir)?;
-            // A branch that has moved holds somebody's work.
+            // A branch that has moved contains work.
             if state.commit.as_deref() == Some(row.start.as_str()) && state.checked_out_at.is_none() {
                 git.delete_branch(&row.branch)?;
             }
@@ -45,11 +44,11 @@ impl Worktrees {
     }
 }
 
-/// Deletes a worktree's directory and what git keeps about it. A directory that git does not take for this worktree
-/// is somebody else's and stays, unless it is empty.
+/// Deletes a worktree's directory and git's admin directory for it. A directory that git does not link to this worktree
+/// is not ours and stays, unless it is empty.
 pub(crate) fn delete_files(row: &ManagedWorktree, _lock: &WorktreesLock) -> Result<(), WorktreeError> {
-    let about_it = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
-    let admin = row.admin_dir.clone().filter(|admin| about_it(admin));
+    let is_linked = |admin: &Path| git::worktree_of(admin).as_deref() == Some(row.path.as_path());
+    let admin = row.admin_dir.clone().filter(|admin| is_linked(admin));
     let found = || git::find_admin_dir(&row.common_dir, &row.path).filter(|admin| is_ours(row, admin));
     let Some(admin) = admin.or_else(found) else {
         let _ = fs::remove_dir(&row.path);
@@ -57,13 +56,13 @@ pub(crate) fn delete_files(row: &ManagedWorktree, _lock: &WorktreesLock) -> Resu
     };
     delete_dir(&row.path)?;
     delete_dir(&admin)?;
-    // Git removes the last one as well.
+    // Like git, remove the parent directory when it is empty.
     let _ = fs::remove_dir(row.common_dir.join("worktrees"));
     Ok(())
 }
 
-/// Which record belongs to a half is written down before the half is filled. One with an index that nobody has written
-/// down is that of somebody who was there before or came in between.
+/// The registry records the admin directory before the checkout starts. An unrecorded admin directory that already has
+/// an index therefore belongs to another worktree.
 fn is_ours(row: &ManagedWorktree, admin: &Path) -> bool {
     row.status != WorktreeStatus::Creating || !admin.join("index").exists()
 }
@@ -76,20 +75,20 @@ pub(crate) fn delete_dir(dir: &Path) -> Result<(), FileError> {
     }
 }
 
-/// The first file that is still there, to have one to name.
+/// The first remaining file below `dir`, to name one in the error.
 pub(crate) fn find_remaining_file(dir: &Path) -> PathBuf {
     let first = |dir: &Path| fs::read_dir(dir).ok()?.find_map(Result::ok);
-    let mut place = dir.to_path_buf();
-    while let Some(entry) = first(&place) {
-        place = entry.path();
+    let mut path = dir.to_path_buf();
+    while let Some(entry) = first(&path) {
+        path = entry.path();
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             break;
         }
     }
-    place
+    path
 }
 
-/// Directories that were made only to hold the worktree go with it.
+/// Removes parent directories that were created only for this worktree.
 pub(crate) fn remove_created_parents(row: &ManagedWorktree) {
     let made = row.path.ancestors().skip(1).take_while(|dir| dir.starts_with(&row.topmost_made));
     for dir in made {

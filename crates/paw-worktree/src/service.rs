@@ -1,4 +1,5 @@
-//! [`Worktrees`]: what commands and the daemon hold. Cheap to clone, and good for several threads and processes.
+//! [`Worktrees`], the entry point for commands and the daemon. Cheap to clone; safe to use from several threads and
+//! processes.
 
 use std::fmt;
 use std::fs;
@@ -34,7 +35,7 @@ impl fmt::Debug for Worktrees {
 }
 
 impl Worktrees {
-    /// Opens the registry in our data directory, and repairs what a process that died has left half done.
+    /// Opens the registry in the data directory, and recovers operations that a dead process left unfinished.
     pub fn open(data_dir: &Path) -> Result<Self, WorktreeError> {
         let data = DataDir::of(data_dir);
         let registry = Registry::open(&data.registry())?;
@@ -43,24 +44,24 @@ impl Worktrees {
         Ok(worktrees)
     }
 
-    /// The rows themselves and the conversations bound to them.
+    /// The registry of worktrees and conversations.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// For tests of a full disk.
+    /// Replaces the disk space probe, for tests of a full disk.
     #[doc(hidden)]
     #[must_use]
     pub fn with_free_bytes(self, probe: impl Fn(&Path) -> io::Result<u64> + Send + Sync + 'static) -> Self {
         Self { free_bytes: Arc::new(probe), ..self }
     }
 
-    /// Space that is left where `path` would be. A file system that does not say is not full.
+    /// Free space on the file system of `path`. A file system that does not report it counts as having enough.
     pub(crate) fn free_bytes(&self, path: &Path) -> u64 {
         (self.free_bytes)(path).unwrap_or(u64::MAX)
     }
 
-    /// Claims a row for an operation, or nothing when another process works on it.
+    /// Locks a row for an operation. Returns nothing if another process holds the lock.
     pub(crate) fn try_begin(&self, id: &WorktreeId) -> Result<Option<OperationGuard>, WorktreeError> {
         let file = self.data.operation_lock(id);
         Ok(Lock::try_take(&file)?.map(|lock| OperationGuard { file, _lock: lock }))
@@ -72,14 +73,14 @@ fn free_bytes(path: &Path) -> io::Result<u64> {
     disk::free_bytes(path)
 }
 
-/// A debug build can be told how full the disk is, so that commands can be tested on it.
+/// In debug builds, `GIT_PAW_TEST_FREE_BYTES` overrides the free space, so that tests can simulate a full disk.
 #[cfg(debug_assertions)]
 fn free_bytes(path: &Path) -> io::Result<u64> {
-    let told = std::env::var("GIT_PAW_TEST_FREE_BYTES").ok().and_then(|bytes| bytes.parse().ok());
-    told.map_or_else(|| disk::free_bytes(path), Ok)
+    let simulated = std::env::var("GIT_PAW_TEST_FREE_BYTES").ok().and_then(|bytes| bytes.parse().ok());
+    simulated.map_or_else(|| disk::free_bytes(path), Ok)
 }
 
-/// Says to other processes that somebody works on a row. Ends with this process, however it ends.
+/// Holds the lock of a row while an operation runs. The lock is released when this process ends, even by a crash.
 #[derive(Debug)]
 pub(crate) struct OperationGuard {
     file: PathBuf,
@@ -88,12 +89,12 @@ pub(crate) struct OperationGuard {
 
 impl Drop for OperationGuard {
     fn drop(&mut self) {
-        // Whoever opens it again afterwards looks at the row before it does anything.
+        // Safe: a process that recreates the lock file reads the row before it acts.
         let _ = fs::remove_file(&self.file);
     }
 }
 
-/// The repository a path belongs to, or an error that says what is wrong with the path.
+/// The repository that `path` is in.
 pub(crate) fn require_repository(path: &Path) -> Result<Repo, WorktreeError> {
     let path = path.canonicalize().map_err(|_| WorktreeError::RepositoryMissing(path.to_path_buf()))?;
     Repo::discover(&path).map_err(|error| match error {
@@ -102,7 +103,7 @@ pub(crate) fn require_repository(path: &Path) -> Result<Repo, WorktreeError> {
     })
 }
 
-/// What git itself calls the repository: the first line of `git worktree list`.
+/// The path by which git lists the repository: the first entry of `git worktree list`.
 pub(crate) fn repository_path(common_dir: &Path) -> PathBuf {
     match common_dir.parent() {
         Some(parent) if common_dir.ends_with(".git") => parent.to_path_buf(),
@@ -110,7 +111,7 @@ pub(crate) fn repository_path(common_dir: &Path) -> PathBuf {
     }
 }
 
-/// The time, as exactly as the registry keeps it.
+/// The current time, truncated to the registry's precision of milliseconds.
 pub(crate) fn now() -> Timestamp {
     let now = clock::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)

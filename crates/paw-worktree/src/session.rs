@@ -1,4 +1,4 @@
-//! The worktrees of a session's agents: one per branch, made or found again.
+//! The worktrees of a session's agents, one per branch: created, or resumed from an earlier session.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::service::{Worktrees, repository_path, require_repository};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWorktree {
     pub branch: BranchName,
-    /// Put an existing branch on top of the default branch first.
+    /// Rebase an existing branch onto the default branch first.
     pub rebase_onto_main: bool,
     pub placement: WorktreePlacement,
 }
@@ -33,31 +33,31 @@ impl SessionWorktree {
     }
 }
 
-/// A worktree that a session has.
+/// A worktree that was created or resumed for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeCreation {
     pub id: WorktreeId,
     pub path: PathBuf,
     pub branch_created: bool,
-    /// It was there already, from an earlier session.
+    /// The worktree already existed, from an earlier session.
     pub resumed: bool,
-    /// What the user should know: a rebase that was skipped, a submodule that is missing, …
+    /// Messages for the user: a skipped rebase, a missing submodule, …
     pub notes: Vec<String>,
 }
 
 impl Worktrees {
-    /// The worktree of one branch: found where it is expected, or made. A branch that exists on a remote is tracked,
-    /// one that exists nowhere is made from the main checkout's commit.
+    /// Resumes the worktree of a branch if it is at the expected path, or creates it. A branch that exists only on a
+    /// remote is tracked; one that does not exist is created at the main checkout's commit.
     pub fn create_worktree(
         &self,
         repo_root: &Path,
         wanted: &SessionWorktree,
     ) -> Result<WorktreeCreation, PawError> {
         let mut made = self.create_worktrees(repo_root, std::slice::from_ref(wanted))?;
-        made.pop().unwrap_or_else(|| Err(PawError::WorktreeError("nothing was made".to_owned())))
+        made.pop().unwrap_or_else(|| Err(PawError::WorktreeError("no worktree was created".to_owned())))
     }
 
-    /// Like [`Worktrees::create_worktree`] for each of them, checked out side by side.
+    /// Like [`Worktrees::create_worktree`] for several branches, with parallel checkouts.
     pub fn create_worktrees(
         &self,
         repo_root: &Path,
@@ -66,7 +66,7 @@ impl Worktrees {
         self.create_worktrees_watched(repo_root, wanted, &|| {})
     }
 
-    /// Like [`Worktrees::create_worktrees`]; `on_made` is told of each one that was made or could not be.
+    /// Like [`Worktrees::create_worktrees`]; calls `on_made` after each worktree that was created or failed.
     pub fn create_worktrees_watched(
         &self,
         repo_root: &Path,
@@ -79,19 +79,18 @@ impl Worktrees {
             wanted.iter().zip(&found).filter(|(_, found)| matches!(found, Ok(None))).collect();
         let plans = missing.iter().map(|(wanted, _)| context.plan(wanted));
         let mut made = self.create_all(plans, on_made).into_iter();
-        let answers = found.into_iter().map(|found| match found {
+        let results = found.into_iter().map(|found| match found {
             Ok(Some(resumed)) => Ok(resumed),
             Ok(None) => made.next().map_or_else(
-                || Err(PawError::WorktreeError("nothing was made".to_owned())),
+                || Err(PawError::WorktreeError("no worktree was created".to_owned())),
                 |made| made.map(WorktreeCreation::from).map_err(PawError::from),
             ),
             Err(error) => Err(error.into()),
         });
-        Ok(answers.collect())
+        Ok(results.collect())
     }
 
-    /// Takes back a worktree that was just made, with its branch if that was made for it. One that was there before
-    /// stays as it is.
+    /// Removes a worktree that was just created, and its branch if that was created too. A resumed worktree stays.
     pub fn undo_worktree(&self, made: &WorktreeCreation) -> Result<(), PawError> {
         if made.resumed {
             return Ok(());
@@ -101,8 +100,8 @@ impl Worktrees {
         Ok(self.remove(made.id.as_str(), None, options).map(drop)?)
     }
 
-    /// Deletes the worktree at `path`, whoever made it, and makes git forget it. Changes are stored first; without
-    /// `force` there must be none.
+    /// Removes the worktree at `path`, managed or not. Without `force` it must have no changes; with `force` they are
+    /// stored first.
     pub fn remove_worktree(
         &self,
         repo_root: &Path,
@@ -123,17 +122,17 @@ impl Worktrees {
         Ok(rows.into_iter().find(|row| row.path == path))
     }
 
-    /// The worktree of an earlier session, if it is where it would be made and has the branch.
+    /// The worktree of an earlier session, if it is at the expected path and has the branch checked out.
     fn resume(
         &self,
         context: &SessionContext,
         wanted: &SessionWorktree,
     ) -> Result<Option<WorktreeCreation>, WorktreeError> {
         let path = context.directory(wanted);
-        let is_it = |entry: &&git::GitWorktree| {
+        let matches = |entry: &&git::GitWorktree| {
             entry.path == path && entry.branch() == Some(&wanted.branch) && entry.prunable.is_none()
         };
-        if !context.listed.iter().skip(1).any(|entry| is_it(&entry)) || !path.exists() {
+        if !context.listed.iter().skip(1).any(|entry| matches(&entry)) || !path.exists() {
             return Ok(None);
         }
         let mut notes = Vec::new();
@@ -153,7 +152,7 @@ impl Worktrees {
     }
 }
 
-/// Where the worktree of an agent on `branch` is, or would be made.
+/// The path of the worktree of an agent on `branch`.
 pub fn directory(repo: &Repo, branch: &BranchName, placement: WorktreePlacement) -> PathBuf {
     let name = check::project_name(repo).worktree_dir_name(branch);
     match placement {
@@ -162,7 +161,7 @@ pub fn directory(repo: &Repo, branch: &BranchName, placement: WorktreePlacement)
     }
 }
 
-/// What is the same for all worktrees of a session.
+/// The repository state shared by all worktrees of a session.
 struct SessionContext {
     repo: Repo,
     listed: Vec<git::GitWorktree>,
@@ -188,7 +187,7 @@ impl SessionContext {
         directory(&self.repo, &wanted.branch, wanted.placement)
     }
 
-    /// What the branch is rebased onto, if anything.
+    /// The branch to rebase onto, if any.
     fn onto(&self, wanted: &SessionWorktree) -> Option<&BranchName> {
         self.default_branch.as_ref().filter(|default| wanted.rebase_onto_main && **default != wanted.branch)
     }
@@ -213,7 +212,7 @@ impl From<CreatedWorktree> for WorktreeCreation {
     }
 }
 
-/// Worktrees inside the repository must not show up as its untracked files.
+/// Adds an exclude rule, so that worktrees inside the repository are not listed as untracked files.
 fn exclude_child_worktrees(lock: &ExcludeLock) -> Result<(), FileError> {
     let (rule, all) = (format!("/{}/", CheckoutDir::WORKTREES), format!("/{}/", CheckoutDir::NAME));
     lock.add(&format!("{rule}\n"), &[&rule, &all]).map(drop)

@@ -1,14 +1,13 @@
-//! Finding one worktree by its id or name, and entering it.
+//! Finding a worktree by id or name, and switching to it.
 
 use std::path::Path;
 
 use crate::error::WorktreeError;
 use crate::id::WorktreeId;
-use crate::list::WorktreeListing;
 use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::service::{Worktrees, repository_path, require_repository};
 
-/// The worktree to enter, and the one of the same repository that was entered before.
+/// The worktree to switch to, and the previous one of the same repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedWorktree {
     pub worktree: ManagedWorktree,
@@ -16,14 +15,14 @@ pub struct SwitchedWorktree {
 }
 
 impl Worktrees {
-    /// Remembers that this worktree is entered now. Its directory must be there.
+    /// Records the switch to this worktree. Its directory must exist.
     pub fn switch(&self, id_or_name: &str, repo: Option<&Path>) -> Result<SwitchedWorktree, WorktreeError> {
         let worktree = self.require_usable(id_or_name, repo)?;
         let previous_worktree_id = self.registry.switch_to(&worktree)?;
         Ok(SwitchedWorktree { worktree, previous_worktree_id })
     }
 
-    /// A worktree that somebody can work in.
+    /// The worktree, if its directory exists and is linked.
     pub fn require_usable(
         &self,
         id_or_name: &str,
@@ -40,8 +39,8 @@ impl Worktrees {
         }
     }
 
-    /// The row with this id, or the only one with this name. Names are looked for in the repository that `repo` lies in
-    /// first, then everywhere.
+    /// The row with this id, or the only one with this name. The repository that `repo` is in takes precedence over
+    /// others.
     pub fn require(&self, id_or_name: &str, repo: Option<&Path>) -> Result<ManagedWorktree, WorktreeError> {
         self.recover()?;
         let rows = self.registry.rows(None)?;
@@ -53,8 +52,8 @@ impl Worktrees {
         require_one(id_or_name, if here.is_empty() { &elsewhere } else { &here })
     }
 
-    /// Like [`Worktrees::require`] for whoever destroys something: inside of a repository, a name means one of its own
-    /// worktrees and never another repository's.
+    /// Like [`Worktrees::require`], for destructive operations: inside a repository, a name never matches a worktree of
+    /// another repository.
     pub(crate) fn require_in_repository(
         &self,
         id_or_name: &str,
@@ -75,7 +74,7 @@ impl Worktrees {
     }
 }
 
-/// The row with this id, or all with this name.
+/// The row with this id, or all rows with this name.
 fn find_rows<'a>(rows: &'a [ManagedWorktree], id_or_name: &str) -> Vec<&'a ManagedWorktree> {
     match rows.iter().find(|row| row.id.as_str() == id_or_name) {
         Some(row) => vec![row],
@@ -83,7 +82,7 @@ fn find_rows<'a>(rows: &'a [ManagedWorktree], id_or_name: &str) -> Vec<&'a Manag
     }
 }
 
-/// Those of the repository that `repo` lies in, and the others.
+/// Splits rows into those of the repository that `repo` is in, and the others.
 fn split_by_repository<'a>(
     found: Vec<&'a ManagedWorktree>,
     repo: Option<&Path>,
@@ -101,11 +100,5 @@ fn require_one(name: &str, found: &[&ManagedWorktree]) -> Result<ManagedWorktree
             name: name.to_owned(),
             ids: several.iter().map(|row| row.id.clone()).collect(),
         }),
-    }
-}
-
-impl WorktreeListing {
-    pub fn is_empty(&self) -> bool {
-        self.worktrees.is_empty() && self.unmanaged.is_empty()
     }
 }

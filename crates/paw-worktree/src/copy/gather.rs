@@ -1,4 +1,4 @@
-//! What the main checkout has of the wanted files.
+//! The ignored files of the main checkout that the patterns select.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -10,7 +10,7 @@ use paw_host::git::GitError;
 use super::patterns::Patterns;
 use super::{SkipReason, ignored};
 
-/// What a path is, its links not followed.
+/// The type of a path, without following symlinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     Directory,
@@ -18,7 +18,7 @@ pub(super) enum EntryKind {
     Link,
 }
 
-/// One thing to copy, by its path in the checkout.
+/// A path to copy, relative to the checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopyItem {
     pub(super) path: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct CopyItem {
 }
 
 impl CopyItem {
-    /// The directory that must be there for it.
+    /// The directory that must exist first.
     pub(super) fn dir(&self) -> &Path {
         dir_for(&self.path, self.kind)
     }
@@ -36,7 +36,7 @@ fn dir_for(path: &Path, kind: EntryKind) -> &Path {
     if kind == EntryKind::Directory { path } else { path.parent().unwrap_or(Path::new("")) }
 }
 
-/// Something that git ignores as a whole, and what is wanted of it.
+/// A path that git ignores as a whole, and what to copy from it.
 #[derive(Debug)]
 pub(super) struct IgnoredRoot {
     pub(super) path: PathBuf,
@@ -45,26 +45,27 @@ pub(super) struct IgnoredRoot {
 }
 
 impl IgnoredRoot {
-    /// The directory that must be there for it.
+    /// The directory that must exist first.
     pub(super) fn dir(&self) -> &Path {
         dir_for(&self.path, self.kind)
     }
 }
 
+/// What to copy, and what to skip.
 #[derive(Debug, Default)]
 pub(super) struct CopySelection {
     pub(super) roots: Vec<IgnoredRoot>,
     pub(super) skipped: Vec<(PathBuf, SkipReason)>,
 }
 
-/// What `patterns` select of the ignored files below `from`, without the worktree `to` where it lies inside.
+/// Selects the ignored files below `from` that match `patterns`, without the worktree `to` if it is inside `from`.
 pub(super) fn gather(patterns: &Patterns, from: &Path, to: &Path) -> Result<CopySelection, GitError> {
     let mut entries = ignored::list(from)?;
     entries.retain(|(path, kind)| {
         let is_dir = *kind == EntryKind::Directory;
         patterns.select(path, is_dir) || (is_dir && patterns.may_reach_into(path))
     });
-    // git also lists directories that merely hold ignored files, and then those files.
+    // Git also lists directories that only contain ignored files, and then lists those files.
     let dirs = entries.iter().filter(|(_, kind)| *kind == EntryKind::Directory);
     let whole = ignored::find_ignored(from, dirs.map(|(path, _)| path.as_path()))?;
     entries.retain(|(path, kind)| *kind != EntryKind::Directory || whole.contains(path));
@@ -79,7 +80,7 @@ pub(super) fn gather(patterns: &Patterns, from: &Path, to: &Path) -> Result<Copy
 struct Walk<'a> {
     patterns: &'a Patterns,
     from: &'a Path,
-    /// The new worktree, which may lie inside the checkout.
+    /// The new worktree, which may be inside the checkout.
     to: Option<PathBuf>,
     found: CopySelection,
 }
@@ -103,16 +104,16 @@ impl Walk<'_> {
         }
     }
 
-    /// `whole`: the outermost ignored directory is wanted; `wanted`: this one is.
+    /// `whole`: the outermost ignored directory is selected; `wanted`: this one is selected.
     fn add_directory(&mut self, whole: bool, wanted: bool, dir: &Path, items: &mut Vec<CopyItem>) {
-        let place = self.from.join(dir);
-        if fs::symlink_metadata(place.join(".git")).is_ok() {
+        let path = self.from.join(dir);
+        if fs::symlink_metadata(path.join(".git")).is_ok() {
             return self.skip(wanted, dir, SkipReason::OtherCheckout);
         }
-        if self.to.is_some() && place.canonicalize().ok() == self.to {
+        if self.to.is_some() && path.canonicalize().ok() == self.to {
             return;
         }
-        let entries = fs::read_dir(&place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = fs::read_dir(&path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => return self.skip(wanted, dir, SkipReason::Failed(error.to_string())),

@@ -1,4 +1,4 @@
-//! Which paths are wanted: patterns as in `.gitignore`.
+//! Patterns in `.gitignore` syntax that select the paths to copy.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use super::CopyError;
 /// The patterns of one configuration.
 #[derive(Debug)]
 pub(super) struct Patterns {
-    /// For what git lists by itself: files, and directories that are ignored as a whole.
+    /// All patterns, for paths that git lists: files, and directories that are ignored as a whole.
     all: Gitignore,
-    /// For what is inside such a directory when the directory itself is not wanted: patterns with a slash.
+    /// Patterns with a slash, for paths inside such a directory if the directory itself is not selected.
     reaching: Gitignore,
-    /// Up to where each of those is plain text: outside of that it can match nothing.
+    /// The literal prefix of each of those; a pattern matches nothing outside its prefix.
     reach: Vec<PathBuf>,
 }
 
 impl Patterns {
     pub(super) fn parse(patterns: &[String]) -> Result<Self, CopyError> {
-        // Paths are matched as git prints them, so there is no directory to take off them.
+        // Paths are relative, as git prints them, so there is no root to strip.
         let (mut all, mut reaching) = (GitignoreBuilder::new("."), GitignoreBuilder::new("."));
         let mut reach = Vec::new();
         for pattern in patterns {
@@ -40,29 +40,29 @@ impl Patterns {
         self.all.num_ignores() == 0
     }
 
-    /// Whether something that git lists by itself is wanted.
+    /// Whether a path that git lists is selected.
     pub(super) fn select(&self, path: &Path, is_dir: bool) -> bool {
         is_match(&self.all, path, is_dir)
     }
 
-    /// Whether something is wanted that is inside a directory which is ignored as a whole, and `wanted` or not.
+    /// Whether a path inside a directory that is ignored as a whole is selected; `wanted` says if the directory is.
     pub(super) fn select_below(&self, wanted: bool, path: &Path, is_dir: bool) -> bool {
-        // Without exceptions, nothing that could be said about it would change anything.
+        // Without negated patterns, everything in a selected directory is selected.
         let certain = wanted && self.all.num_whitelists() == 0;
         certain || is_match(if wanted { &self.all } else { &self.reaching }, path, is_dir)
     }
 
-    /// Whether anything inside a directory could be wanted although the directory is not.
+    /// Whether anything inside a directory could be selected although the directory is not.
     pub(super) fn may_reach_into(&self, dir: &Path) -> bool {
         self.reach.iter().any(|plain| plain.starts_with(dir) || dir.starts_with(plain))
     }
 }
 
-/// What matches a directory holds for everything inside, unless a pattern says otherwise about that.
+/// A match of a directory applies to everything inside, unless a pattern matches the inner path.
 fn is_match(patterns: &Gitignore, path: &Path, is_dir: bool) -> bool {
     let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
-    let dirs = std::iter::once((path, is_dir)).chain(parents.map(|parent| (parent, true)));
-    let mut verdicts = dirs.map(|(place, is_dir)| patterns.matched(place, is_dir));
+    let levels = std::iter::once((path, is_dir)).chain(parents.map(|parent| (parent, true)));
+    let mut verdicts = levels.map(|(level, is_dir)| patterns.matched(level, is_dir));
     verdicts.find(|verdict| !verdict.is_none()).is_some_and(|verdict| verdict.is_ignore())
 }
 
@@ -80,7 +80,7 @@ fn build(builder: &GitignoreBuilder) -> Result<Gitignore, CopyError> {
     builder.build().map_err(|error| CopyError::Pattern { pattern: String::new(), reason: error.to_string() })
 }
 
-/// The directories a pattern names before its first wildcard.
+/// The directories of a pattern before its first wildcard.
 fn literal_prefix(pattern: &str) -> PathBuf {
     pattern
         .trim_matches('/')
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_at_any_depth_and_a_path_only_where_it_says() {
+    fn name_pattern_matches_at_any_depth_and_path_pattern_only_at_its_path() {
         let patterns = patterns(&[".env", "/build", "web/cache/"]);
         let file = |path: &str| patterns.select(Path::new(path), false);
         assert!(file(".env") && file("a/b/.env") && file("build") && file("build/x") && file("web/cache/x"));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_not_looked_for_inside_an_ignored_directory_but_a_path_is() {
+    fn name_pattern_does_not_match_inside_an_ignored_directory_but_path_pattern_does() {
         let patterns = patterns(&[".env", "node_modules/.cache", "dist/**/*.json"]);
         let below = |path: &str| patterns.select_below(false, Path::new(path), false);
         assert!(!below("node_modules/a/.env"));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_wanted_directory_can_be_left_out() {
+    fn negated_pattern_excludes_part_of_a_selected_directory() {
         let patterns = patterns(&["node_modules", "!node_modules/.cache"]);
         assert!(patterns.select(Path::new("node_modules"), true));
         assert!(patterns.select_below(true, Path::new("node_modules/a"), true));
@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_cannot_be_understood_is_named() {
+    fn invalid_pattern_is_named_in_the_error() {
         let error = Patterns::parse(&["ok".to_owned(), "a[z-a]".to_owned()]).unwrap_err();
-        insta::assert_snapshot!(error, @"worktree.copy has a pattern that cannot be understood: 'a[z-a]': invalid range; 'z' > 'a'");
+        insta::assert_snapshot!(error, @"invalid pattern 'a[z-a]' in worktree.copy: invalid range; 'z' > 'a'");
     }
 
     #[test]
-    fn comments_blanks_and_exceptions_alone_want_nothing() {
+    fn comments_blanks_and_negations_alone_select_nothing() {
         assert!(patterns(&[]).is_empty() && patterns(&["", "# .env", "  ", "!x"]).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! One file to its new place: whole or not at all, and never over something that is there.
+//! Copying one file: completely or not at all, and never over an existing file.
 
 use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::gather::{CopyItem, EntryKind};
 
-/// How a file's content got to its new place.
+/// How a file was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopyMethod {
     /// Both files share their blocks until one of them changes.
@@ -25,15 +25,15 @@ pub(super) struct CopiedFile {
     pub(super) method: CopyMethod,
 }
 
-/// Remembers whether this pair of file systems can share blocks, so that a refusal costs once and not per file.
+/// Remembers whether the file systems support reflinks, so that an unsupported call is tried only once.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    can_share: AtomicBool,
+    can_reflink: AtomicBool,
 }
 
 impl Transfer {
     pub(super) fn new() -> Self {
-        Self { can_share: AtomicBool::new(true) }
+        Self { can_reflink: AtomicBool::new(true) }
     }
 
     pub(super) fn copy(&self, item: &CopyItem, from: &Path, to: &Path) -> io::Result<CopiedFile> {
@@ -47,7 +47,7 @@ impl Transfer {
     }
 
     fn copy_file(&self, from: &Path, to: &Path) -> io::Result<CopiedFile> {
-        // What was a file when we looked may have become a link or a pipe: neither is followed or waited for.
+        // The file may have been replaced by a symlink or a pipe: do not follow or block.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
         let metadata = source.metadata()?;
@@ -55,8 +55,8 @@ impl Transfer {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         #[cfg(target_vendor = "apple")]
-        if self.can_share.load(Ordering::Relaxed) {
-            // There a file is shared by making it, with its mode and times.
+        if self.can_reflink.load(Ordering::Relaxed) {
+            // On macOS, a reflink creates the target, with its mode and times.
             match rustix::fs::fclonefileat(&source, rustix::fs::CWD, to, rustix::fs::CloneFlags::empty()) {
                 Ok(()) => return Ok(CopiedFile { bytes: metadata.len(), method: CopyMethod::Reflinked }),
                 Err(Errno::EXIST) => return Err(Errno::EXIST.into()),
@@ -73,19 +73,19 @@ impl Transfer {
             Ok(CopiedFile { bytes: metadata.len(), method })
         };
         finish().inspect_err(|_| {
-            // We made it a moment ago and it is not whole.
+            // We created it, and it is incomplete.
             let _ = fs::remove_file(to);
         })
     }
 
     fn fill(&self, mut source: &File, mut target: &File) -> io::Result<CopyMethod> {
-        if self.can_share.load(Ordering::Relaxed) {
-            match share(source, target) {
+        if self.can_reflink.load(Ordering::Relaxed) {
+            match reflink(source, target) {
                 Ok(()) => return Ok(CopyMethod::Reflinked),
                 Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::XDEV | Errno::NOTTY) => {
-                    self.can_share.store(false, Ordering::Relaxed);
+                    self.can_reflink.store(false, Ordering::Relaxed);
                 }
-                // This one file cannot be shared.
+                // Only this file cannot be reflinked.
                 Err(_) => {}
             }
         }
@@ -95,12 +95,12 @@ impl Transfer {
 }
 
 #[cfg(target_os = "linux")]
-fn share(source: &File, target: &File) -> Result<(), Errno> {
+fn reflink(source: &File, target: &File) -> Result<(), Errno> {
     rustix::fs::ioctl_ficlone(target, source)
 }
 
-/// Elsewhere a file that exists cannot be made to share another's blocks.
+/// Other systems cannot reflink into an existing file.
 #[cfg(not(target_os = "linux"))]
-fn share(_source: &File, _target: &File) -> Result<(), Errno> {
+fn reflink(_source: &File, _target: &File) -> Result<(), Errno> {
     Err(Errno::OPNOTSUPP)
 }

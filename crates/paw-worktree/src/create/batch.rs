@@ -1,4 +1,4 @@
-//! Several worktrees at once. Git cannot register two at a time, but files can be written side by side.
+//! Creating several worktrees. Git registers one at a time; the checkouts run in parallel.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -11,8 +11,8 @@ use crate::error::WorktreeError;
 use crate::service::Worktrees;
 
 impl Worktrees {
-    /// Makes all that can be made and results for each, in the plan of the plans. `on_result` is told of each
-    /// answer as it comes.
+    /// Creates every worktree it can, and returns one result per plan, in the same order. `on_result` is called after
+    /// each result.
     pub(crate) fn create_all(
         &self,
         plans: impl Iterator<Item = Result<CreatePlan, WorktreeError>>,
@@ -29,7 +29,7 @@ impl Worktrees {
         };
         let (sender, receiver) = mpsc::channel::<(usize, RegisteredWorktree)>();
         let receiver = Mutex::new(receiver);
-        // Registered worktrees whose files still need room on the disk.
+        // Registered worktrees whose files are not on disk yet.
         let unfilled = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..parallel_checkouts().min(plans.len()) {
@@ -45,7 +45,7 @@ impl Worktrees {
                 match plan.and_then(|plan| self.register(&plan, pending)) {
                     Ok(registered) => {
                         unfilled.fetch_add(1, Ordering::Relaxed);
-                        // The receiver lives as long as this scope.
+                        // Cannot fail: the receiver outlives this scope.
                         drop(sender.send((at, registered)));
                     }
                     Err(error) => record(at, Err(error)),
@@ -64,7 +64,7 @@ fn next(
     receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv().ok()
 }
 
-/// Two even on one processor, because a checkout waits for the disk registered of the time; more than eight only wait for it.
+/// At least two, because a checkout waits for the disk half of the time. More than eight would only wait for the disk.
 fn parallel_checkouts() -> usize {
     thread::available_parallelism().map_or(2, NonZero::get).clamp(2, 8)
 }

@@ -1,4 +1,4 @@
-//! A worktree to be made, resolved: which repository, which branch by which rule, and exactly where.
+//! The resolved plan of a creation: repository, branch and path.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,6 +7,7 @@ use paw_host::git::{BranchLocation, BranchSource, BranchState, Git, Repo};
 
 use crate::error::WorktreeError;
 
+/// A worktree to create, with its path resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct CreatePlan {
     pub(crate) repo: Repo,
@@ -17,14 +18,14 @@ pub(crate) struct CreatePlan {
     pub(crate) rebase_onto: Option<BranchName>,
 }
 
-/// What may be true of the branch.
+/// Whether the branch must exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BranchRule {
-    /// It exists here.
+    /// It must exist locally.
     Existing,
-    /// It does not exist yet.
+    /// It must not exist yet.
     New,
-    /// It exists here, or on a remote and is tracked, or is made.
+    /// Use the local branch, else track the remote branch, else create one.
     Any,
 }
 
@@ -72,12 +73,12 @@ impl CreatePlan {
     }
 }
 
-/// The path as git will report it: absolute, without links in what exists of it, and not inside the git directory.
+/// The path as git reports it: absolute, with symlinks resolved. Refuses a path inside the git directory.
 pub(crate) fn real_path(path: &Path, repo: &Repo) -> Result<PathBuf, WorktreeError> {
     let invalid = |problem| WorktreeError::InvalidPath { path: path.to_path_buf(), problem };
     let mut plain = PathBuf::new();
     for part in std::path::absolute(path).map_err(|_| invalid("is not a path"))?.components() {
-        // `link/..` is not where it seems to be, so what exists is resolved before it is left.
+        // `link/..` is the parent of the link's target, so resolve before going up.
         if part == Component::ParentDir {
             plain = plain.canonicalize().unwrap_or(plain);
             plain.pop();
@@ -86,7 +87,7 @@ pub(crate) fn real_path(path: &Path, repo: &Repo) -> Result<PathBuf, WorktreeErr
         }
     }
     let Some(existing) = plain.ancestors().skip(1).find(|dir| dir.exists()) else {
-        return Err(invalid("has no directory above it"));
+        return Err(invalid("has no existing parent directory"));
     };
     let below = plain.strip_prefix(existing).unwrap_or(&plain).to_path_buf();
     let real = existing.canonicalize().map_err(|_| invalid("cannot be reached"))?.join(below);
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_resolved_and_the_git_directory_is_no_place() {
+    fn real_path_resolves_symlinks_and_refuses_the_git_directory() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("real/deep")).unwrap();

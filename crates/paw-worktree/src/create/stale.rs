@@ -1,5 +1,5 @@
-//! What a worktree whose directory is gone still holds: its branch and its place. Both are free again once git has
-//! forgotten it, and what only git's record holds is stored before that.
+//! Releasing the branch and the path of a stale worktree. Git reserves both until it prunes its record, which is
+//! stored as a rescue first.
 
 use paw_host::git::{self, BranchState};
 use paw_host::locks::WorktreesLock;
@@ -9,13 +9,14 @@ use crate::error::WorktreeError;
 use crate::service::{Worktrees, repository_path};
 
 impl Worktrees {
+    /// Releases the plan's branch if it is checked out in a directory that no longer exists.
     pub(super) fn release_stale_branch(
         &self,
         plan: &CreatePlan,
         state: BranchState,
         lock: &WorktreesLock,
     ) -> Result<BranchState, WorktreeError> {
-        let gone = state.checked_out_at.as_ref().is_some_and(|place| !place.exists());
+        let gone = state.checked_out_at.as_ref().is_some_and(|path| !path.exists());
         if !gone || plan.rule == BranchRule::New {
             return Ok(state);
         }
@@ -23,7 +24,7 @@ impl Worktrees {
         Ok(plan.repo.git().branch_state(&plan.branch, &plan.repo.common_dir)?)
     }
 
-    /// Nothing is at the place of the plan, but git may have a record of somebody who was.
+    /// Nothing exists at the plan's path, but git may still have a record of a worktree there.
     pub(super) fn release_stale_path(
         &self,
         plan: &CreatePlan,

@@ -1,4 +1,4 @@
-//! Conversations: headless turns of an agent CLI in one worktree.
+//! Conversations: headless turns of a CLI in one worktree.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use super::{Registry, timestamp};
 use crate::error::WorktreeError;
 use crate::id::{ConversationId, WorktreeId};
 
-/// What a conversation is doing.
+/// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversationStatus {
     /// Waiting for the next message.
     Idle,
     /// A turn is running.
     Active,
-    /// Over for good: closed by its client, or its worktree was removed.
+    /// Closed by its client, or because its worktree was removed.
     Closed,
 }
 
@@ -48,12 +48,12 @@ impl fmt::Display for ConversationStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub id: ConversationId,
-    /// Nothing once the worktree was removed; the conversation is closed then.
+    /// None after the worktree was removed, which closes the conversation.
     pub worktree: Option<WorktreeId>,
     pub cli: String,
-    /// The model it was started with, if a certain one was wanted.
+    /// The model it was started with, if one was requested.
     pub model: Option<String>,
-    /// What the CLI itself calls it, for resuming.
+    /// The CLI's own session id, for resuming.
     pub cli_session: Option<String>,
     pub status: ConversationStatus,
     pub created_at: Timestamp,
@@ -63,7 +63,7 @@ pub struct Conversation {
 const COLUMNS: &str = "id, worktree_id, cli, cli_session, status, created_at, updated_at, model";
 
 impl Registry {
-    /// A new conversation in a worktree, waiting for its first message.
+    /// Starts a conversation in a worktree, idle until its first message.
     pub fn start_conversation(
         &self,
         worktree: &WorktreeId,
@@ -87,7 +87,7 @@ impl Registry {
         found.ok_or_else(|| WorktreeError::UnknownConversation(id.to_owned()))
     }
 
-    /// Conversations of one worktree, or all, oldest first.
+    /// The conversations of one worktree, or all, oldest first.
     pub fn conversations(&self, worktree: Option<&WorktreeId>) -> Result<Vec<Conversation>, WorktreeError> {
         let connection = self.lock();
         let filter = if worktree.is_some() { "WHERE worktree_id = ?1" } else { "WHERE ?1 IS NULL" };
@@ -97,7 +97,7 @@ impl Registry {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Moves a conversation on, unless it is closed. Says whether it did.
+    /// Changes the status, unless the conversation is closed. Returns whether it did.
     pub fn set_conversation_status(
         &self,
         id: &ConversationId,
@@ -120,7 +120,8 @@ impl Registry {
         Ok(())
     }
 
-    /// After a restart nobody is in the middle of a turn. For the one process that runs turns. Says how many there were.
+    /// Marks active conversations as idle, because no turn survives a restart. Only for the process that runs turns.
+    /// Returns how many there were.
     pub fn interrupt_conversations(&self, now: Timestamp) -> Result<usize, WorktreeError> {
         let sql = "UPDATE conversations SET status = 'idle', updated_at = ?1 WHERE status = 'active'";
         Ok(self.lock().execute(sql, [now.as_millisecond()])?)

@@ -1,4 +1,4 @@
-//! What stands against a removal: work that nobody has said may go, and whoever is at home.
+//! Preconditions of a removal: no uncommitted work, no lock, no running process.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,12 +13,12 @@ use crate::registry::{ConversationStatus, ManagedWorktree};
 use crate::rescue;
 use crate::service::Worktrees;
 
-/// How long somebody may be on the way through a worktree.
+/// How long to wait for short-lived processes to leave the worktree.
 const GRACE_PERIOD: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Worktrees {
-    /// What nobody may lose without having said so. Returns the ignored files, which nobody misses.
+    /// Fails if removing the worktree without `force` would lose or interrupt something. Returns its ignored files.
     pub(super) fn require_removable(
         &self,
         row: &ManagedWorktree,
@@ -29,8 +29,10 @@ impl Worktrees {
             return Err(WorktreeError::Locked { reason });
         }
         let conversations = self.registry.conversations(Some(&row.id))?;
-        let active = conversations.into_iter().filter(|talk| talk.status == ConversationStatus::Active);
-        let ids: Vec<_> = active.map(|talk| talk.id).collect();
+        let active = conversations
+            .into_iter()
+            .filter(|conversation| conversation.status == ConversationStatus::Active);
+        let ids: Vec<_> = active.map(|conversation| conversation.id).collect();
         if !ids.is_empty() {
             return Err(WorktreeError::HasActiveConversation { ids });
         }
@@ -38,17 +40,17 @@ impl Worktrees {
             return Err(processes_error(processes));
         }
         let (mut ignored, mut files) = (Vec::new(), Vec::new());
-        for found in Git::at(&row.path).differences()? {
-            let side = if found.kind == DifferenceKind::Ignored { &mut ignored } else { &mut files };
-            side.push(found.path);
+        for difference in Git::at(&row.path).differences()? {
+            let side = if difference.kind == DifferenceKind::Ignored { &mut ignored } else { &mut files };
+            side.push(difference.path);
         }
         files.extend(rescue::find_ignored_repositories(&row.path, &ignored));
         if files.is_empty() { Ok(ignored) } else { Err(WorktreeError::Dirty { files }) }
     }
 }
 
-/// Another worktree of the repository inside this one would be deleted with it, whatever is in it. Not even force says
-/// that it may go, for nobody has named it.
+/// A worktree inside this one would be deleted with it. Not even `force` allows that, because the user did not name
+/// it.
 pub(crate) fn require_no_nested_worktrees(
     row: &ManagedWorktree,
     listed: &[git::GitWorktree],
@@ -58,7 +60,7 @@ pub(crate) fn require_no_nested_worktrees(
     if paths.is_empty() { Ok(()) } else { Err(WorktreeError::ContainsWorktrees { paths }) }
 }
 
-/// Who lives in a worktree. Whoever only passes through, as every git command of a watcher does, is let go on.
+/// Processes that stay in a worktree. Short-lived ones, such as a watcher's git commands, get time to finish.
 pub(super) fn find_lasting_processes(path: &Path) -> Vec<ProcessInfo> {
     let watch = Stopwatch::start();
     loop {

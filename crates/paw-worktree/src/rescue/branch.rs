@@ -1,4 +1,4 @@
-//! What becomes of a rescued branch when its worktree returns.
+//! Restoring the branch of a rescued worktree.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,26 @@ use serde::Serialize;
 
 use super::header::Header;
 
-/// Whether the branch is there again, and if HEAD is not on it, why.
+/// Whether the branch was restored, and if HEAD is not on it, why not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum BranchOutcome {
-    /// HEAD was on no branch.
+    /// HEAD was detached.
     Detached,
-    /// It was still there, where it had been.
+    /// The branch still exists, unchanged.
     Kept { branch: BranchName },
-    /// It was gone and is there again.
+    /// The branch was deleted and has been recreated.
     Recreated { branch: BranchName },
-    /// It had no commit yet, and has none now.
+    /// The branch has no commit yet.
     Unborn { branch: BranchName },
-    /// It points elsewhere by now; it was left alone.
+    /// The branch has moved since and was left alone.
     Moved { branch: BranchName, rescued: String, now: String },
-    /// Git lets only one worktree have it.
+    /// The branch is checked out in another worktree.
     CheckedOut { branch: BranchName, at: PathBuf },
 }
 
 impl BranchOutcome {
-    /// The branch HEAD may stand on.
+    /// The branch that HEAD can point to.
     pub(super) fn usable(&self) -> Option<&BranchName> {
         match self {
             Self::Kept { branch } | Self::Recreated { branch } | Self::Unborn { branch } => Some(branch),
@@ -41,28 +41,24 @@ impl BranchOutcome {
 impl fmt::Display for BranchOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Detached => f.write_str("HEAD is on no branch, as it was"),
+            Self::Detached => f.write_str("HEAD is detached, as before"),
             Self::Kept { branch } => write!(f, "on branch '{branch}'"),
-            Self::Recreated { branch } => write!(f, "branch '{branch}' is there again"),
+            Self::Recreated { branch } => write!(f, "branch '{branch}' was recreated"),
             Self::Unborn { branch } => write!(f, "on branch '{branch}', which has no commit yet"),
             Self::Moved { branch, rescued, now } => write!(
                 f,
-                "branch '{branch}' points to {} by now and was left alone (git branch NAME {} makes one for the rescued commit)",
+                "branch '{branch}' has moved to {} and was left alone (to get the rescued commit, run: git branch NAME {})",
                 short_commit(now),
                 short_commit(rescued)
             ),
             Self::CheckedOut { branch, at } => {
-                write!(
-                    f,
-                    "branch '{branch}' is checked out at {}, so HEAD is on no branch here",
-                    at.display()
-                )
+                write!(f, "branch '{branch}' is checked out at {}, so HEAD is detached here", at.display())
             }
         }
     }
 }
 
-/// What can be done, decided from what is there.
+/// Decides what happens to the branch.
 pub(super) fn decide(header: &Header, now: Option<String>, checked_out_at: Option<PathBuf>) -> BranchOutcome {
     let Some(branch) = header.branch.clone() else { return BranchOutcome::Detached };
     match (&header.tip, now, checked_out_at) {
@@ -77,7 +73,7 @@ pub(super) fn decide(header: &Header, now: Option<String>, checked_out_at: Optio
     }
 }
 
-/// Decides, and makes the branch if it is gone.
+/// Decides what happens to the branch, and recreates it if it was deleted.
 pub(super) fn restore_branch(
     git: &Git,
     header: &Header,
@@ -118,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_used_recreated_or_left_alone_and_the_reason_is_said() {
+    fn branch_outcome_is_kept_recreated_or_left_alone_with_a_reason() {
         let of = |tip, now: Option<&str>, at: Option<&str>| {
             decide(&header(tip), now.map(str::to_owned), at.map(PathBuf::from)).to_string()
         };
         assert_eq!(of(Some("a"), Some("a"), None), "on branch 'feat/x'");
-        assert_eq!(of(Some("a"), None, None), "branch 'feat/x' is there again");
-        assert!(of(Some("a"), Some("b"), None).contains("points to b by now"));
+        assert_eq!(of(Some("a"), None, None), "branch 'feat/x' was recreated");
+        assert!(of(Some("a"), Some("b"), None).contains("has moved to b"));
         assert!(of(Some("a"), Some("a"), Some("/w")).contains("checked out at /w"));
         assert!(of(None, None, None).contains("no commit yet"));
         assert!(of(None, Some("b"), None).contains("left alone"));

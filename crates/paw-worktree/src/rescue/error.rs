@@ -1,4 +1,4 @@
-//! What can go wrong when work is stored or brought back.
+//! Errors of storing and restoring rescues.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use paw_core::{Diagnostic, ErrorReport};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 
-/// Work that could not be stored, found or brought back. A removal must not continue after it.
+/// Why work could not be stored, found or restored. A removal must not continue after this error.
 #[derive(Debug, thiserror::Error)]
 pub enum RescueError {
     #[error("no rescue '{0}'")]
     NotFound(String),
-    #[error("'{typed}' could be any of: {}", matching.join(", "))]
+    #[error("rescue id '{typed}' is ambiguous: {}", matching.join(", "))]
     Ambiguous { typed: String, matching: Vec<String> },
     #[error("rescue '{id}' cannot be read: {problem}")]
     Unreadable { id: String, commit: String, problem: &'static str },
     #[error("restoring would overwrite changes in {}: {}", dir.display(), first_paths(paths))]
     WouldOverwrite { dir: PathBuf, paths: Vec<PathBuf> },
-    #[error("cannot restore into {}: it exists already", .0.display())]
+    #[error("cannot restore into {}: it already exists", .0.display())]
     TargetExists(PathBuf),
     #[error("cannot restore into {}: it is not a directory", .0.display())]
     NoTarget(PathBuf),
-    #[error("nothing in rescue '{id}' is called {}", first_paths(paths))]
+    #[error("rescue '{id}' does not contain {}", first_paths(paths))]
     NoSuchPath { id: String, paths: Vec<PathBuf> },
-    #[error("rescue '{0}' holds no record of a worktree")]
+    #[error("rescue '{0}' is not a worktree record")]
     NotARecord(String),
-    #[error("cannot link {} again: {problem}", dir.display())]
+    #[error("cannot relink {}: {problem}", dir.display())]
     CannotRelink { dir: PathBuf, problem: String },
-    #[error("branch '{0}' does not exist, so there is no tip to keep")]
+    #[error("cannot store the tip of branch '{0}': it does not exist")]
     NoBranch(String),
     #[error(transparent)]
     Git(#[from] GitError),
@@ -55,20 +55,20 @@ impl Diagnostic for RescueError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);
         match self {
-            Self::NotFound(_) => report(NotFound).hint("git paw undo lists them"),
-            Self::Ambiguous { .. } => report(InvalidArgument).hint("type more of the id"),
+            Self::NotFound(_) => report(NotFound).hint("run 'git paw undo' to list rescues"),
+            Self::Ambiguous { .. } => report(InvalidArgument).hint("use a longer prefix of the id"),
             Self::Unreadable { commit, .. } => {
-                report(Internal).hint(format!("git show {commit} shows what is in it"))
+                report(Internal).hint(format!("run 'git show {commit}' to inspect it"))
             }
             Self::WouldOverwrite { .. } => report(FailedPrecondition)
                 .hint("commit or move them first, restore into a new worktree, or use --force"),
             Self::TargetExists(_) => report(AlreadyExists).hint("choose a path that does not exist"),
             Self::NoTarget(_) => report(InvalidArgument),
             Self::NoSuchPath { id, .. } => {
-                report(NotFound).hint(format!("git paw undo show {id} lists its files"))
+                report(NotFound).hint(format!("run 'git paw undo show {id}' to list its files"))
             }
             Self::NotARecord(id) => report(FailedPrecondition)
-                .hint(format!("git paw undo restore {id} brings back what it holds")),
+                .hint(format!("run 'git paw undo restore {id}' to restore its files")),
             Self::CannotRelink { .. } | Self::NoBranch(_) | Self::File { .. } => report(Internal),
             Self::Git(error) => error.report(),
         }

@@ -1,4 +1,4 @@
-//! Files put where they belong, never through a symbolic link and never over something unannounced.
+//! Reading and writing files below a directory, without following symlinks.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::RescueError;
 use super::manifest::ManifestItem;
 
-/// What one of a rescue's paths is to become.
+/// The content to write at a path.
 pub(super) enum Content<'a> {
     File { bytes: &'a [u8], permissions: u32 },
     Link { target: &'a [u8] },
@@ -25,7 +25,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Whether the path holds exactly this already.
+    /// Whether the path already has exactly this content.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let Ok(metadata) = fs::symlink_metadata(path) else { return false };
         match self {
@@ -39,7 +39,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Makes the file or link, in the place of whatever file was there.
+/// Writes the file or symlink, replacing an existing file.
 pub(super) fn write(root: &Path, path: &Path, content: &Content<'_>) -> Result<(), RescueError> {
     create_parents(root, path)?;
     let target = root.join(path);
@@ -51,7 +51,7 @@ pub(super) fn write(root: &Path, path: &Path, content: &Content<'_>) -> Result<(
     made.map_err(RescueError::when("write", &target))
 }
 
-/// A new file with these permissions from its first moment, so that a secret is never readable in between.
+/// Creates a file with restricted permissions from the start, so that a secret is never readable by others.
 pub(super) fn write_new(path: &Path, bytes: &[u8], permissions: u32) -> io::Result<()> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(permissions & 0o700 | 0o200).open(path)?;
@@ -59,7 +59,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], permissions: u32) -> io::Resu
     file.set_permissions(Permissions::from_mode(permissions))
 }
 
-/// The directory, and those above it below `root`. Files and links that stand in their place are taken away.
+/// Creates the directory and its parents below `root`. Replaces files and symlinks on the way.
 pub(super) fn create_dir(root: &Path, path: &Path) -> Result<(), RescueError> {
     let mut dir = root.to_path_buf();
     for part in path {
@@ -78,7 +78,7 @@ fn create_parents(root: &Path, path: &Path) -> Result<(), RescueError> {
     path.parent().map_or(Ok(()), |parent| create_dir(root, parent))
 }
 
-/// A link or file among the directories above `path`: writing there would go elsewhere or replace it.
+/// A file or symlink among the parents of `path`, which writing would replace or follow.
 pub(super) fn find_obstacle(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut above = PathBuf::new();
     for part in path.parent()? {
@@ -92,7 +92,7 @@ pub(super) fn find_obstacle(root: &Path, path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Takes away a file, a link, or a directory with nothing in it.
+/// Removes a file, a symlink, or an empty directory.
 pub(super) fn remove_existing(path: &Path) -> Result<(), RescueError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir(path),
@@ -105,7 +105,7 @@ pub(super) fn remove_existing(path: &Path) -> Result<(), RescueError> {
     removed.map_err(RescueError::when("replace", path))
 }
 
-/// Takes away a deleted file, and the directories that held nothing else.
+/// Deletes a file, and parent directories that become empty.
 pub(super) fn delete(root: &Path, path: &Path) -> Result<(), RescueError> {
     if find_obstacle(root, path).is_some() {
         return Ok(());
@@ -119,26 +119,26 @@ pub(super) fn delete(root: &Path, path: &Path) -> Result<(), RescueError> {
     Ok(())
 }
 
-/// A copy with the same time of change, by which git tells which files it has to look at again.
+/// Copies a file with its modification time, which git uses to detect changed files.
 pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let modified = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(modified)
 }
 
-/// What was found, relative to the root it was asked for.
+/// The files and directories below a directory, relative to the walk's root.
 #[derive(Debug, Default)]
 pub(super) struct WalkedDir {
-    /// Files and symbolic links. Sockets, pipes and devices have no content to keep.
+    /// Files and symlinks. Sockets, pipes and devices have no content to store.
     pub(super) files: Vec<PathBuf>,
     pub(super) directories: Vec<PathBuf>,
 }
 
-/// Goes through `root/start`, and leaves out the `skipped` paths (relative to `root`).
+/// Walks `root/start` without following symlinks, and leaves out the `skipped` paths (relative to `root`).
 pub(super) fn walk(root: &Path, start: &Path, skipped: &HashSet<PathBuf>) -> Result<WalkedDir, RescueError> {
     let mut found = WalkedDir::default();
-    let mut waiting = vec![start.to_path_buf()];
-    while let Some(dir) = waiting.pop() {
+    let mut pending = vec![start.to_path_buf()];
+    while let Some(dir) = pending.pop() {
         let absolute = root.join(&dir);
         let entries = fs::read_dir(&absolute).map_err(RescueError::when("read", &absolute))?;
         for entry in entries {
@@ -149,7 +149,7 @@ pub(super) fn walk(root: &Path, start: &Path, skipped: &HashSet<PathBuf>) -> Res
             }
             let kind = entry.file_type().map_err(RescueError::when("look at", &absolute))?;
             if kind.is_dir() {
-                waiting.push(path);
+                pending.push(path);
             } else if kind.is_file() || kind.is_symlink() {
                 found.files.push(path);
             }

@@ -1,4 +1,4 @@
-//! What a rescue's commit message says: a line for people, then one JSON object for us.
+//! The commit message of a rescue: one line for the user, then one JSON object.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::RescueKind;
 
-/// A reader that knows less must not guess.
+/// Readers ignore messages of any other version.
 const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,18 +20,18 @@ pub(super) struct Header {
     pub(super) reason: String,
     pub(super) created_at: Timestamp,
     pub(super) branch: Option<BranchName>,
-    /// Whether HEAD was on that branch; a rebase in progress, for one, is not.
+    /// Whether HEAD was on that branch. False during a rebase, for example.
     pub(super) on_branch: bool,
     pub(super) worktree: Option<PathText>,
-    /// The directory in which git kept HEAD and index of that worktree.
+    /// Git's admin directory of that worktree, with HEAD and index.
     pub(super) admin_dir: Option<PathText>,
-    /// The commit that was checked out, unless there was none yet.
+    /// The commit that was checked out. None on an unborn branch.
     pub(super) head: Option<String>,
-    /// Where the branch pointed.
+    /// The tip of the branch.
     pub(super) tip: Option<String>,
-    /// The tree that the index stood for.
+    /// The tree of the index.
     pub(super) index_tree: Option<String>,
-    /// The commit with the manifest and everything it names.
+    /// The commit with the manifest and the files it lists.
     pub(super) state: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) ignored_left_behind: Vec<PathText>,
@@ -61,14 +61,14 @@ impl Header {
         Ok(format!("rescue: {reason}\n\n{}\n", serde_json::to_string(self)?))
     }
 
-    /// Nothing when somebody else wrote the message, or a later version did.
+    /// None if git paw did not write the message, or a later version did.
     pub(super) fn from_message(message: &str) -> Option<Self> {
         let json = message.lines().find(|line| line.starts_with('{'))?;
         serde_json::from_str(json).ok().filter(|header: &Self| header.version == VERSION)
     }
 }
 
-/// A path in JSON: text where it is text, else its bytes.
+/// A path in JSON: a string if it is valid UTF-8, otherwise its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathText(pub(super) PathBuf);
 
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_its_message(reason in ".*", bytes in proptest::collection::vec(1_u8.., 0..20)) {
+        fn header_round_trips_through_its_message(reason in ".*", bytes in proptest::collection::vec(1_u8.., 0..20)) {
             let at = Timestamp::from_second(1_800_000_000).unwrap();
             let mut header = Header::new(RescueKind::Worktree, &reason, at);
             header.worktree = Some(PathText(PathBuf::from(OsString::from_vec(bytes))));
@@ -117,13 +117,13 @@ mod tests {
         }
 
         #[test]
-        fn no_message_makes_it_panic(message in ".*") {
+        fn header_parser_never_panics(message in ".*") {
             Header::from_message(&message);
         }
     }
 
     #[test]
-    fn a_message_of_a_later_version_or_of_somebody_else_is_not_read() {
+    fn header_of_a_later_version_or_foreign_message_is_ignored() {
         assert_eq!(Header::from_message("fix: {thing}\n\n{not json"), None);
         let later = r#"{"version":2,"kind":"tip","reason":"","created_at":"2026-11-15T08:15:00Z"}"#;
         assert_eq!(Header::from_message(later), None);

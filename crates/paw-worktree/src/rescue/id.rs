@@ -1,14 +1,14 @@
-//! The name of a rescue: when it was made and what it was about, short enough to type.
+//! Rescue ids: time and subject, short enough to type.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Where rescues live. Git keeps whatever a ref reaches.
+/// The ref namespace of rescues.
 pub(super) const PREFIX: &str = "refs/paw/rescue/";
-/// A long branch name is cut; the time tells two of them apart.
+/// Longer branch names are truncated; the time keeps ids distinct.
 const MAX_SUBJECT_LEN: usize = 40;
 
-/// `20261115-081500-feat-auth`: sorts by time, needs no quotes, and its beginning is enough to name it.
+/// For example `20261115-081500-feat-auth`: sorts by time, needs no quoting, and can be abbreviated.
 pub(super) fn new_id(at: Timestamp, about: &str, attempt: u32) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
     let subject = subject(about);
@@ -29,7 +29,7 @@ fn subject(about: &str) -> String {
     if subject.is_empty() { "work".to_owned() } else { subject.to_owned() }
 }
 
-/// What somebody meant by `typed`.
+/// The ids that match what the user typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum IdMatch<'a> {
     One(&'a str),
@@ -37,17 +37,17 @@ pub(super) enum IdMatch<'a> {
     Several(Vec<&'a str>),
 }
 
-/// The id itself beats a beginning, a beginning must fit only one. A full ref is understood as well.
+/// Matches an exact id, a unique prefix, or a full ref.
 pub(super) fn match_id<'a>(typed: &str, ids: impl Iterator<Item = &'a str>) -> IdMatch<'a> {
     let typed = typed.strip_prefix(PREFIX).unwrap_or(typed);
-    let fitting: Vec<&str> = ids.filter(|id| !typed.is_empty() && id.starts_with(typed)).collect();
-    match fitting.as_slice() {
+    let matching: Vec<&str> = ids.filter(|id| !typed.is_empty() && id.starts_with(typed)).collect();
+    match matching.as_slice() {
         [] => IdMatch::None,
         [one] => IdMatch::One(one),
         several => several
             .iter()
             .find(|id| **id == typed)
-            .map_or(IdMatch::Several(fitting.clone()), |id| IdMatch::One(id)),
+            .map_or(IdMatch::Several(matching.clone()), |id| IdMatch::One(id)),
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_says_when_and_what_and_needs_no_quotes() {
+    fn rescue_id_has_time_and_subject_and_needs_no_quoting() {
         let at: Timestamp = "2026-11-15T08:15:00Z".parse().unwrap();
         assert_eq!(new_id(at, "feat/Auth", 0), "20261115-081500-feat-auth");
         assert_eq!(new_id(at, "feat/Auth", 1), "20261115-081500-feat-auth-2");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_enough_when_it_fits_only_one() {
+    fn unique_prefix_selects_a_rescue() {
         let ids = ["20261115-a", "20261115-a-2", "20261116-b"];
         let of = |typed| match_id(typed, ids.into_iter());
         assert_eq!(of("20261116"), IdMatch::One("20261116-b"));

@@ -1,4 +1,4 @@
-//! Repositories in ignored directories: git does not look into them, and a removal takes them along.
+//! Repositories in ignored directories. Git does not look into them, but a removal deletes them.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use paw_host::git::Git;
 
 use super::uncommitted::git_dir;
 
-/// Repositories at or below the ignored paths that hold something of their own: changes, or commits that no remote
-/// has. Those that a build has fetched and nobody has touched are not named.
+/// Repositories at or below the ignored paths that contain work: changes, or commits that are on no remote. Unmodified
+/// clones, such as a build's dependencies, are left out.
 pub(crate) fn find_ignored_repositories(worktree: &Path, ignored: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = ignored.to_vec();
@@ -18,7 +18,7 @@ pub(crate) fn find_ignored_repositories(worktree: &Path, ignored: &[PathBuf]) ->
         if !absolute.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             continue;
         }
-        // Packages come with `.git` files that lead nowhere.
+        // Some packages ship `.git` files that point nowhere.
         if let Some(git_dir) = git_dir(&absolute).filter(|git_dir| git_dir.join("HEAD").exists()) {
             if holds_work(&absolute, &git_dir) {
                 found.push(dir);
@@ -37,7 +37,7 @@ fn holds_work(checkout: &Path, git_dir: &Path) -> bool {
     if may_run_programs(git_dir) {
         return true;
     }
-    // A linked worktree leaves its branches where they are.
+    // The branches of a linked worktree are stored elsewhere and are not deleted.
     let deleted_too = checkout.canonicalize().is_ok_and(|real| git_dir.starts_with(real));
     let commits: &[&str] = if deleted_too {
         &["HEAD", "--branches", "--glob=refs/stash", "--not", "--tags", "--remotes"]
@@ -45,17 +45,17 @@ fn holds_work(checkout: &Path, git_dir: &Path) -> bool {
         &["HEAD", "--not", "--branches", "--tags", "--remotes"]
     };
     let git = Git::at(checkout);
-    // What git cannot read may hold anything.
+    // If git fails, assume that there is work.
     let prints_nothing = |args: &[&str]| {
-        let answer = git.plumbing(None, args.iter().copied()).capture();
-        answer.is_ok_and(|answer| answer.exit.success() && answer.stdout.is_empty())
+        let output = git.plumbing(None, args.iter().copied()).capture();
+        output.is_ok_and(|output| output.exit.success() && output.stdout.is_empty())
     };
     !prints_nothing(&["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
         || !prints_nothing(&[&["rev-list", "--max-count=1"][..], commits].concat())
 }
 
-/// Whether a repository's own settings could have git run something while it only looks. An agent may have written them,
-/// and whoever removes its worktree is not in its sandbox: such a repository is kept unasked.
+/// Whether the repository's configuration could make git run a program during a status check. An agent may have written
+/// it, and the removal runs outside the agent's sandbox. Such a repository is not inspected, and counts as work.
 fn may_run_programs(git_dir: &Path) -> bool {
     const WORDS: [&[u8]; 4] = [b"filter", b"include", b"promisor", b"partialclone"];
     let common = fs::read_to_string(git_dir.join("commondir")).map(|path| git_dir.join(path.trim_end()));

@@ -1,4 +1,4 @@
-//! The rescues there are, found by one question to git.
+//! Listing rescues, with one call of git.
 
 use std::path::{Path, PathBuf};
 
@@ -13,28 +13,28 @@ pub fn list(repo: &Repo) -> Result<Vec<Rescue>, RescueError> {
     Ok(load(repo)?.into_iter().map(|stored| stored.rescue).collect())
 }
 
-/// The rescue that is meant by an id, the beginning of one that fits no other, or a full ref.
+/// The rescue with this id, unique prefix of an id, or full ref.
 pub fn require(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
     Ok(require_stored(repo, id)?.rescue)
 }
 
-/// The newest record of the worktree that was at `worktree`.
+/// The newest record of a worktree at this path.
 pub fn find_record(repo: &Repo, worktree: &Path) -> Result<Option<Rescue>, RescueError> {
-    let is_it = |rescue: &Rescue| {
+    let matches = |rescue: &Rescue| {
         rescue.kind == RescueKind::Record
             && rescue.worktree.as_deref().is_some_and(|was| is_same_path(was, worktree))
     };
-    Ok(list(repo)?.into_iter().find(is_it))
+    Ok(list(repo)?.into_iter().find(matches))
 }
 
-/// Drops a rescue. Git cleans up what nothing else refers to, in its own time.
+/// Deletes a rescue. Git removes unreachable objects at its next garbage collection.
 pub fn forget(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
     let rescue = require(repo, id)?;
     repo.git().delete_ref(&rescue.reference, &rescue.commit)?;
     Ok(rescue)
 }
 
-/// A rescue with the facts only we need.
+/// A rescue with its internal header.
 #[derive(Debug)]
 pub(super) struct StoredRescue {
     pub(super) rescue: Rescue,
@@ -66,7 +66,7 @@ fn load(repo: &Repo) -> Result<Vec<StoredRescue>, RescueError> {
     Ok(all)
 }
 
-/// A ref that somebody else put there is not ours to show.
+/// None for a ref that git paw did not create.
 fn stored(reference: &[u8], commit: &[u8], message: &[u8]) -> Option<StoredRescue> {
     let reference = std::str::from_utf8(reference).ok()?.trim_start_matches('\n');
     let id = reference.strip_prefix(PREFIX)?.to_owned();
@@ -91,7 +91,7 @@ pub(super) fn from_header(id: String, commit: String, header: Header) -> Rescue 
     }
 }
 
-/// The directory may be gone, so only what is above it can be resolved.
+/// The directory may not exist, so only its parent is resolved.
 fn is_same_path(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| -> PathBuf {
         match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {

@@ -1,4 +1,4 @@
-//! The files of a rescue, read back.
+//! Loading the stored files of a rescue.
 
 use paw_host::git::{Git, Repo};
 
@@ -6,10 +6,10 @@ use super::RescueError;
 use super::list::StoredRescue;
 use super::manifest::{self, ManifestItem};
 
-/// How much is read at a time: a rescue may be larger than memory, one file hardly is.
+/// Files are read in batches of this size, because a rescue may be larger than memory.
 const MAX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What the rescue holds beyond commits. A branch's tip holds nothing else.
+/// The manifest of a rescue. Empty for the tip of a branch, which has only commits.
 pub(super) fn load_items(repo: &Repo, stored: &StoredRescue) -> Result<Vec<ManifestItem>, RescueError> {
     let Some(state) = &stored.header.state else { return Ok(Vec::new()) };
     let unreadable = |problem| RescueError::Unreadable {
@@ -18,11 +18,11 @@ pub(super) fn load_items(repo: &Repo, stored: &StoredRescue) -> Result<Vec<Manif
         problem,
     };
     let manifest = repo.git().run(["cat-file", "blob", &format!("{state}:manifest")]);
-    let manifest = manifest.map_err(|_| unreadable("its list of files is missing"))?;
-    manifest::from_bytes(&manifest).ok_or_else(|| unreadable("its list of files is damaged"))
+    let manifest = manifest.map_err(|_| unreadable("its manifest is missing"))?;
+    manifest::from_bytes(&manifest).ok_or_else(|| unreadable("its manifest is corrupt"))
 }
 
-/// Hands over each item with its bytes, a bounded number of them in memory.
+/// Calls `with` for each item and its content, holding one batch in memory.
 pub(super) fn for_each_blob(
     git: &Git,
     items: &[&ManifestItem],

@@ -1,7 +1,7 @@
-//! The list of everything a rescue holds beyond commits: kind, mode, blob and path of each file.
+//! The list of files in a rescue: kind, mode, blob and path of each.
 //!
-//! The same blobs also lie in a tree, so that git keeps them and people can look at them without us. A tree cannot
-//! hold every name a disk can (`.git`, for one), so the paths are read from here and the tree's are only similar.
+//! The blobs are also in a tree, so that git keeps them and plain git can show them. A tree cannot contain every file
+//! name (`.git`, for example), so restoring uses the paths from the manifest.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -12,19 +12,19 @@ use super::bytes_path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum ItemKind {
-    /// Of git's own directory for the worktree: the index, a merge in progress, …
+    /// In git's admin directory of the worktree: the index, a merge in progress, …
     Admin,
     AdminDirectory,
-    /// Tracked, and no longer on disk.
+    /// Tracked, but deleted on disk.
     Deleted,
-    /// A directory, where an empty one matters.
+    /// A directory that must be restored even if it is empty.
     Directory,
-    /// Tracked and unchanged, with permissions that git does not keep.
+    /// Tracked and unchanged, with permissions that git does not store.
     Permissions,
-    /// Tracked, with what is on disk.
+    /// Tracked and changed.
     Changed,
     Untracked,
-    /// Of a repository inside the worktree: a submodule, or one that somebody made or cloned there.
+    /// In a nested repository: a submodule, or another repository inside the worktree.
     Nested,
     Ignored,
 }
@@ -57,13 +57,13 @@ impl ItemKind {
     }
 }
 
-/// One path of a rescue, relative to the worktree (or to git's own directory for it).
+/// A path in a rescue, relative to the worktree or to its admin directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ManifestItem {
     pub(super) kind: ItemKind,
-    /// As `stat` has it, type and permissions. Zero for what is deleted.
+    /// `st_mode`: type and permissions. Zero for deleted files.
     pub(super) mode: u32,
-    /// Empty for what has no content.
+    /// Empty for items without content.
     pub(super) oid: String,
     pub(super) path: PathBuf,
 }
@@ -77,7 +77,7 @@ impl ManifestItem {
         self.mode & 0o7777
     }
 
-    /// The mode git would give it in a tree.
+    /// Its mode in a git tree.
     pub(super) fn tree_mode(&self) -> &'static str {
         match self.mode {
             _ if self.is_symlink() => "120000",
@@ -86,7 +86,7 @@ impl ManifestItem {
         }
     }
 
-    /// Its place in the tree that keeps it, under its kind's name.
+    /// Its entry in the state's tree, below the name of its kind.
     pub(super) fn tree_entry(&self) -> Option<TreeEntry> {
         let path = Path::new(self.kind.as_str()).join(tree_path(&self.path, self.is_symlink()));
         let has_content = !self.oid.is_empty();
@@ -105,7 +105,7 @@ pub(super) fn to_bytes(items: &[ManifestItem]) -> Vec<u8> {
     bytes
 }
 
-/// Nothing when a line is not ours, or when a path could lead out of the worktree.
+/// None if a line is invalid, or if a path could escape the worktree.
 pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<ManifestItem>> {
     bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(item).collect()
 }
@@ -126,7 +126,7 @@ fn item(line: &[u8]) -> Option<ManifestItem> {
     })
 }
 
-/// The path with every part renamed that git refuses in a tree on some system.
+/// The path with every component escaped that git refuses in a tree on some system.
 pub(super) fn tree_path(path: &Path, symlink: bool) -> PathBuf {
     let mut shown = PathBuf::new();
     for part in path {
@@ -140,7 +140,7 @@ pub(super) fn tree_path(path: &Path, symlink: bool) -> PathBuf {
     shown
 }
 
-/// Wider than git's own rule: other systems ignore case, some letters, and what follows a dot, space or colon.
+/// Stricter than git's own rule: some systems ignore case, some characters, and anything after a dot, space or colon.
 fn is_forbidden_in_tree(part: &[u8], symlink: bool) -> bool {
     let plain: Vec<u8> = part.iter().filter(|byte| byte.is_ascii()).map(u8::to_ascii_lowercase).collect();
     let begins = plain.strip_prefix(b".git").map(|rest| rest.first().copied());
@@ -167,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_manifest_with_any_names_is_read_back(paths in proptest::collection::vec(path(), 0..6)) {
+        fn manifest_round_trips_any_file_name(paths in proptest::collection::vec(path(), 0..6)) {
             let items: Vec<ManifestItem> = paths
                 .into_iter()
                 .enumerate()
@@ -182,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn no_manifest_makes_it_panic_or_leads_outside(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn manifest_parser_never_panics_or_returns_an_outside_path(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             for item in from_bytes(&bytes).unwrap_or_default() {
                 prop_assert!(item.path.components().all(|part| matches!(part, Component::Normal(_))));
             }
@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_outside_is_refused() {
+    fn manifest_refuses_a_path_outside_the_worktree() {
         for path in ["/etc/passwd", "../x", "a/../../x", "./x"] {
             assert_eq!(from_bytes(format!("untracked 100644 ab {path}\0").as_bytes()), None, "{path}");
         }
     }
 
     #[test]
-    fn only_names_that_git_refuses_are_changed_in_the_tree() {
+    fn tree_path_escapes_only_names_that_git_refuses() {
         let shown = |path: &str| tree_path(Path::new(path), false).display().to_string();
         assert_eq!(shown("a/.git/config"), "a/%.git/config");
         assert_eq!(shown(".GIT"), "%.GIT");

@@ -1,4 +1,4 @@
-//! Git's record of a worktree whose directory is gone: kept before it is pruned, and put back when the directory
+//! Git's record of a worktree whose directory is missing: stored before git prunes it, and restored when the directory
 //! returns.
 
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ use super::store::RescueBuilder;
 use super::uncommitted::{SourceWorktree, git_dir};
 use super::{Rescue, RescueError, RescueKind, bytes_path};
 
-/// A directory that git knows again.
+/// A directory that was linked to git again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RelinkedWorktree {
     pub rescue: Rescue,
@@ -40,8 +40,8 @@ pub struct RelinkedWorktree {
     pub branch: BranchOutcome,
 }
 
-/// Keeps HEAD, index and everything else git knows of a worktree, from its directory under `.git/worktrees`. Its
-/// submodules' git directories are kept as well when they are there.
+/// Stores HEAD, index and everything else in git's admin directory of a worktree, `.git/worktrees/<name>`, including the
+/// git directories of its submodules.
 pub fn store_record(
     repo: &Repo,
     admin_dir: &Path,
@@ -74,8 +74,8 @@ pub fn store_record(
 
 impl RescueBuilder<'_> {
     fn store_record(mut self, header: Header) -> Result<Rescue, RescueError> {
-        let passing = ["index", "locked", "index.lock", "HEAD.lock"].map(PathBuf::from);
-        self.add_admin_dir(Path::new(""), &HashSet::from(passing))?;
+        let skipped = ["index", "locked", "index.lock", "HEAD.lock"].map(PathBuf::from);
+        self.add_admin_dir(Path::new(""), &HashSet::from(skipped))?;
         let unmerged = load_unmerged(&self.source().admin_dir)?;
         let (_, tree) = self.add_index(&unmerged)?;
         self.write_contents()?;
@@ -90,8 +90,8 @@ fn load_unmerged(admin_dir: &Path) -> Result<Vec<IndexEntry>, RescueError> {
     Ok(entries.into_iter().filter(|entry| entry.stage != 0).collect())
 }
 
-/// Links a directory that has returned, from a record. HEAD goes back to its branch unless another worktree has it
-/// by now, or it points elsewhere.
+/// Relinks a directory that has returned, from a record. HEAD points to its branch again, unless the branch has moved or
+/// is checked out elsewhere.
 pub fn restore_record(
     repo: &Repo,
     id: &str,
@@ -106,11 +106,11 @@ pub fn restore_record(
     let refused =
         |problem: &str| RescueError::CannotRelink { dir: worktree.clone(), problem: problem.to_owned() };
     if worktree.join(".git").is_dir() {
-        return Err(refused("it has a repository of its own"));
+        return Err(refused("it has its own repository"));
     }
     let is_recorded_here = |admin_dir: PathBuf| recorded_worktree(&admin_dir).as_ref() == Some(&worktree);
     if git_dir(&worktree).is_some_and(is_recorded_here) {
-        return Err(refused("git knows it already"));
+        return Err(refused("git already lists it"));
     }
     let items = load_items(repo, &stored)?;
     let prepared = build_admin_dir(repo, &stored, &items, &worktree)?;
@@ -129,19 +129,19 @@ pub fn restore_record(
     Ok(RelinkedWorktree { rescue: stored.rescue, worktree, admin_dir, branch })
 }
 
-/// Everything in a directory that git does not look at yet.
+/// Builds the admin directory in a temporary directory that git does not read.
 fn build_admin_dir(
     repo: &Repo,
     stored: &StoredRescue,
     items: &[ManifestItem],
     worktree: &Path,
 ) -> Result<TempDir, RescueError> {
-    let workplace = PawDir::of(&repo.common_dir).path().to_path_buf();
-    fs::create_dir_all(&workplace).map_err(RescueError::when("create", &workplace))?;
+    let paw_dir = PawDir::of(&repo.common_dir).path().to_path_buf();
+    fs::create_dir_all(&paw_dir).map_err(RescueError::when("create", &paw_dir))?;
     let prepared = tempfile::Builder::new()
         .prefix("relink-")
-        .tempdir_in(&workplace)
-        .map_err(RescueError::when("create a directory in", &workplace))?;
+        .tempdir_in(&paw_dir)
+        .map_err(RescueError::when("create a directory in", &paw_dir))?;
     for item in items.iter().filter(|item| item.kind == ItemKind::AdminDirectory) {
         files::create_dir(prepared.path(), &item.path)?;
     }
@@ -159,7 +159,7 @@ fn build_admin_dir(
     Ok(prepared)
 }
 
-/// Moves it where git looks, in one step, under its old name or one like it.
+/// Moves the admin directory into place atomically, under its old name if that is free.
 fn install_admin_dir(repo: &Repo, stored: &StoredRescue, prepared: TempDir) -> Result<PathBuf, RescueError> {
     let records = repo.common_dir.join("worktrees");
     fs::create_dir_all(&records).map_err(RescueError::when("create", &records))?;
@@ -181,7 +181,7 @@ fn install_admin_dir(repo: &Repo, stored: &StoredRescue, prepared: TempDir) -> R
     }
 }
 
-/// Submodules' git directories came back with the record; their checkouts may name them by another path.
+/// The git directories of submodules were restored with the record; their checkouts may refer to another path.
 fn relink_modules(
     worktree: &Path,
     admin_dir: &Path,
@@ -208,7 +208,7 @@ fn relink_modules(
     Ok(())
 }
 
-/// git as the worktree would have run it.
+/// A git command that uses the worktree's admin directory.
 fn git_command<A: Into<OsString>>(admin_dir: &Path, args: impl IntoIterator<Item = A>) -> Command {
     Git::at(admin_dir).plumbing(None, args).env("GIT_DIR", admin_dir)
 }
@@ -219,7 +219,7 @@ fn find_output(command: &Command) -> Result<Option<String>, RescueError> {
     Ok(Some(text).filter(|text| output.exit.success() && !text.is_empty()))
 }
 
-/// Where the worktree was: beside the `.git` file that git recorded, which may be relative.
+/// The path of the worktree: the parent of the `.git` file that git recorded, which may be relative.
 fn recorded_worktree(admin_dir: &Path) -> Option<PathBuf> {
     let text = fs::read(admin_dir.join("gitdir")).ok()?;
     let dot_git = resolve_lexically(admin_dir, &bytes_path(text.trim_ascii_end()));

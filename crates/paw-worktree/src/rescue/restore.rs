@@ -1,4 +1,4 @@
-//! Bringing a rescue back: into a worktree made for it, or into a directory that is there.
+//! Restoring a rescue into a new worktree or an existing directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,36 +10,36 @@ use super::branch::BranchOutcome;
 use super::list::require_stored;
 use super::{Rescue, RescueError, restore_files, restore_worktree};
 
-/// Where to.
+/// The target of a restore.
 #[derive(Debug, Clone, Copy)]
 pub enum RestoreInto<'a> {
-    /// A worktree that is made there: files, index and an unfinished merge or rebase, exactly as they were.
+    /// A new worktree: files, index and an unfinished merge or rebase are restored exactly.
     NewWorktree(&'a Path),
-    /// A directory, usually another worktree: files, and what was staged. Conflicts and unfinished merges stay out.
+    /// A directory, usually another worktree: files and staged changes, without conflicts and unfinished merges.
     Existing(&'a Path),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RestoreOptions<'a> {
-    /// Only these files and directories, relative to the worktree. Empty: everything.
+    /// Restore only these files and directories, relative to the worktree. Empty means everything.
     pub paths: &'a [PathBuf],
     /// Overwrite changes in an existing directory.
     pub force: bool,
 }
 
-/// What came back.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RestoredRescue {
     pub rescue: Rescue,
     #[serde(serialize_with = "super::lossy")]
     pub dir: PathBuf,
     pub branch: BranchOutcome,
-    /// Files that were written, links included, and files that were deleted again.
+    /// Files and symlinks that were written, and files that were deleted.
     #[serde(serialize_with = "super::lossy_list")]
     pub files: Vec<PathBuf>,
 }
 
-/// Brings back what a rescue holds. The rescue itself stays.
+/// Restores the work of a rescue. The rescue itself stays.
 pub fn restore(
     repo: &Repo,
     id: &str,

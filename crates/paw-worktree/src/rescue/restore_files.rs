@@ -1,4 +1,4 @@
-//! Files of a rescue brought back into a directory that is there, without harm to what is in it.
+//! Restoring files of a rescue into an existing directory, without overwriting changes.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -28,7 +28,7 @@ pub(super) fn restore(
     Ok(RestoredRescue { rescue: stored.rescue, dir, branch, files })
 }
 
-/// Whether it is a file of the worktree, with content.
+/// Whether the item is a file of the worktree, with content.
 pub(super) fn is_file(item: &ManifestItem) -> bool {
     matches!(item.kind, ItemKind::Changed | ItemKind::Untracked | ItemKind::Nested | ItemKind::Ignored)
 }
@@ -119,7 +119,7 @@ fn require_known_paths(
     }
 }
 
-/// Files asked for that were unchanged in the worktree: the commit has them.
+/// Requested files that were unchanged in the worktree, from the commit.
 fn committed(
     git: &Git,
     stored: &StoredRescue,
@@ -154,10 +154,10 @@ fn content<'a>(entry: &TreeEntry, bytes: &'a [u8]) -> Content<'a> {
     }
 }
 
-/// One difference between the last commit and the index.
+/// A difference between the last commit and the index.
 struct StagedChange {
     path: PathBuf,
-    /// Mode and blob; nothing when it was deleted.
+    /// Mode and blob. None if the file was deleted.
     entry: Option<(String, String)>,
 }
 
@@ -185,7 +185,7 @@ fn load_staged(git: &Git, stored: &StoredRescue) -> Result<Vec<StagedChange>, Re
     Ok(changes)
 }
 
-/// Paths whose conflict was not solved. The tree of the index has none of their sides.
+/// Paths with unresolved conflicts, which the tree of the index does not contain.
 pub(super) fn load_conflicted(git: &Git, stored: &StoredRescue) -> Result<HashSet<PathBuf>, RescueError> {
     let Some(state) = &stored.header.state else { return Ok(HashSet::new()) };
     let below_side =
@@ -193,11 +193,11 @@ pub(super) fn load_conflicted(git: &Git, stored: &StoredRescue) -> Result<HashSe
     Ok(git.tree_entries(state)?.iter().filter_map(|entry| below_side(&entry.path)).collect())
 }
 
-/// The directory that is written to, and what git knows of it.
+/// The target directory and its git state.
 struct Target {
     dir: PathBuf,
     git: Git,
-    /// Present when it is a worktree of the same repository.
+    /// Present if it is a worktree of the same repository.
     tracked: Option<Tracked>,
 }
 
@@ -233,13 +233,13 @@ impl Target {
         Ok(Self { dir: dir.to_path_buf(), git, tracked })
     }
 
-    /// Whether git could bring this file back by itself.
+    /// Whether the file is tracked and unchanged, so that git could restore it.
     fn is_unchanged(&self, path: &Path) -> bool {
         let unchanged = |known: &Tracked| known.entries.contains_key(path) && !known.changed.contains(path);
         self.tracked.as_ref().is_some_and(unchanged)
     }
 
-    /// What would be harmed by writing there, if anything.
+    /// The changed path that writing there would overwrite, if any.
     fn find_blocker(&self, path: &Path, content: &Content<'_>) -> Option<PathBuf> {
         if let Some(above) = files::find_obstacle(&self.dir, path) {
             return Some(above).filter(|above| !self.is_unchanged(above));

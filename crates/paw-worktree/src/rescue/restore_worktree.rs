@@ -1,4 +1,4 @@
-//! A rescue brought back as a worktree of its own, as if it had never been removed.
+//! Restoring a rescue as a new worktree, exactly as it was.
 
 use std::collections::HashSet;
 use std::fs::{self, Permissions};
@@ -35,7 +35,7 @@ pub(super) fn restore(
     if populated.is_err()
         && let Ok(lock) = WorktreesLock::wait(&repo.common_dir)
     {
-        // Half a worktree would look like a whole one. What it held is still in the rescue.
+        // An incomplete worktree would look like a complete one. The rescue still has everything.
         let _ = git.remove_worktree(dir, &lock);
     }
     let files = populated?;
@@ -69,12 +69,12 @@ fn populate(
     check_out_unchanged(&git, dir, items)?;
     let files = restore_work_files(&git, dir, items)?;
     relink_modules(dir, &admin_dir, &stored.header, items)?;
-    // Says with its exit code that there are changes, which is the point.
+    // A nonzero exit code only means that there are changes.
     let _ = git.plumbing(None, ["update-index", "-q", "--refresh"]).capture().map_err(GitError::from)?;
     Ok(files)
 }
 
-/// Files that the rescue does not hold because they were as the index has them.
+/// Checks out files that are not in the rescue because they match the index.
 fn check_out_unchanged(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<(), RescueError> {
     let held: HashSet<&Path> = items
         .iter()
@@ -89,7 +89,7 @@ fn check_out_unchanged(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<
     if done.exit.success() {
         return Ok(());
     }
-    // A filter that cannot run here must not keep the rest away: its files come as git stores them.
+    // If a filter cannot run, write its files unfiltered instead of failing.
     tracing::warn!("{}", String::from_utf8_lossy(&done.stderr).trim());
     let missing: Vec<ManifestItem> = entries
         .into_iter()
@@ -105,13 +105,13 @@ fn check_out_unchanged(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<
     for_each_blob(git, &missing, |item, bytes| files::write(dir, &item.path, &Content::of(item, bytes)))
 }
 
-/// The index, what was in progress, and the git directories of submodules.
+/// Restores the index, an operation in progress, and the git directories of submodules.
 fn restore_admin_files(git: &Git, admin_dir: &Path, items: &[ManifestItem]) -> Result<(), RescueError> {
     for item in items.iter().filter(|item| item.kind == ItemKind::AdminDirectory) {
         files::create_dir(admin_dir, &item.path)?;
     }
-    let fits = |item: &&ManifestItem| item.kind == ItemKind::Admin && !is_location_specific(&item.path);
-    let admin: Vec<&ManifestItem> = items.iter().filter(fits).collect();
+    let restorable = |item: &&ManifestItem| item.kind == ItemKind::Admin && !is_location_specific(&item.path);
+    let admin: Vec<&ManifestItem> = items.iter().filter(restorable).collect();
     for_each_blob(git, &admin, |item, bytes| {
         if item.path == Path::new("config.worktree") {
             restore_worktree_config(git, bytes)
@@ -121,14 +121,14 @@ fn restore_admin_files(git: &Git, admin_dir: &Path, items: &[ManifestItem]) -> R
     })
 }
 
-/// What names a worktree's place or HEAD is made anew with it.
+/// Files that depend on the worktree's path or HEAD; git recreates them.
 fn is_location_specific(path: &Path) -> bool {
     ["HEAD", "gitdir", "commondir", "locked", "logs", "refs", "reftable"]
         .iter()
         .any(|name| path.starts_with(name))
 }
 
-/// Settings of one worktree alone, such as a sparse checkout. Those that say where it is would now be wrong.
+/// Restores the worktree's own configuration, such as a sparse checkout, except for settings with its old path.
 fn restore_worktree_config(git: &Git, bytes: &[u8]) -> Result<(), RescueError> {
     if git.find(["config", "--type=bool", "--get", "extensions.worktreeConfig"])?.as_deref() != Some("true") {
         return Ok(());
@@ -172,7 +172,7 @@ fn restore_work_files(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<V
     Ok(done)
 }
 
-/// A submodule's checkout and its git directory name each other by path, and both have moved.
+/// A submodule's checkout and its git directory refer to each other by path, and both have moved.
 fn relink_modules(
     dir: &Path,
     admin_dir: &Path,
@@ -199,7 +199,7 @@ fn relink_modules(
 pub(super) fn link_module(checkout: &Path, module: &Path) -> Result<(), RescueError> {
     let config = module.join("config");
     let set = ["config", "-f"].map(std::ffi::OsString::from);
-    // From a neutral place: git would not start where the settings still name the old one.
+    // Run outside the repository: git fails where core.worktree still has the old path.
     Git::at("/").run(set.into_iter().chain([config.into(), "core.worktree".into(), checkout.into()]))?;
     let text = [b"gitdir: ", module.as_os_str().as_bytes(), b"\n"].concat();
     let dot_git = checkout.join(".git");
@@ -207,7 +207,7 @@ pub(super) fn link_module(checkout: &Path, module: &Path) -> Result<(), RescueEr
         .map_err(|error| RescueError::when("write", &dot_git)(error.source))
 }
 
-/// A path seen from a directory that no longer exists.
+/// Resolves a path relative to a directory that no longer exists.
 pub(super) fn resolve_lexically(from: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in from.join(path).components() {

@@ -1,4 +1,4 @@
-//! What is in a rescue, for people and as data.
+//! The contents of a rescue, as text and as data.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use super::manifest::{ItemKind, ManifestItem, tree_path};
 use super::restore_files::load_conflicted;
 use super::{Rescue, RescueError, bytes_path};
 
-/// A rescue, looked into.
+/// A rescue and its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RescueContents {
     pub rescue: Rescue,
-    /// Commits that no branch, tag or remote holds now, newest first.
+    /// Commits that no branch, tag or remote contains now, newest first.
     pub commits: Vec<RescuedCommit>,
     pub files: Vec<RescuedFile>,
-    /// The same for people: a line per file, in the order of kinds.
+    /// The contents as text: one line per file, ordered by kind.
     pub summary: String,
 }
 
@@ -30,14 +30,14 @@ pub struct RescuedCommit {
     pub subject: String,
 }
 
-/// One file; a path that was staged and changed again is listed twice.
+/// A file. A path that was staged and then changed again is listed twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RescuedFile {
     #[serde(serialize_with = "super::lossy")]
     pub path: PathBuf,
     pub kind: RescuedFileKind,
     pub deleted: bool,
-    /// Lines added and removed; nothing for a binary file.
+    /// Lines added and removed. None for a binary file.
     pub lines: Option<(u64, u64)>,
 }
 
@@ -50,7 +50,7 @@ pub enum RescuedFileKind {
     Conflicted,
     Unstaged,
     Untracked,
-    /// Of a repository inside the worktree.
+    /// In a nested repository.
     Nested,
     Ignored,
 }
@@ -80,7 +80,7 @@ pub fn show(repo: &Repo, id: &str) -> Result<RescueContents, RescueError> {
     Ok(RescueContents { rescue: stored.rescue, commits, files, summary })
 }
 
-/// What the commits that only the rescue holds have changed since they left the rest.
+/// The commits that only the rescue contains, and the files they changed.
 fn committed(
     git: &Git,
     stored: &StoredRescue,
@@ -150,7 +150,7 @@ fn uncommitted(
             }
         };
         let change = on_disk.get(&tree_path(&item.path, item.is_symlink()));
-        // A file that was only staged is stored as well, but there is nothing to say about it twice.
+        // A file that was only staged is stored too, but is already listed as staged.
         if change.is_none() && kind == RescuedFileKind::Unstaged {
             continue;
         }

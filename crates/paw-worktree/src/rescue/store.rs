@@ -1,4 +1,4 @@
-//! Storing: objects first, the ref last.
+//! Storing a rescue: objects first, the ref last.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,9 +19,9 @@ use super::uncommitted::{SourceWorktree, UncommittedWork, find_uncommitted};
 use super::unreachable::{becomes_unreachable, find_worktree_only_commits};
 use super::{Rescue, RescueError, RescueKind, RescueRequest, files, list};
 
-/// Stores everything that removing this worktree, and its branch if that goes too, would destroy. Nothing is stored,
-/// and nothing returned, when nothing would be lost: no change, no untracked file, and every commit is held by a
-/// branch that stays, a tag or a remote, or has arrived in the default branch.
+/// Stores everything that removing this worktree, and its branch if requested, would destroy. Returns None if nothing
+/// would be lost: no changes, no untracked files, and every commit is on another branch, a tag or a remote, or merged
+/// into the default branch.
 pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, RescueError> {
     let source = load_source(request.repo, request.worktree)?;
     let head = source.git.find_object("HEAD", "commit")?;
@@ -49,7 +49,7 @@ pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, Re
     RescueBuilder::new(&source)?.store(&uncommitted, header).map(Some)
 }
 
-/// Keeps where a branch points, before a rebase moves it or a deletion takes it away.
+/// Stores the tip of a branch before it is rebased or deleted.
 pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescue, RescueError> {
     let git = repo.git();
     let tip = git.find_tip(branch)?.ok_or_else(|| RescueError::NoBranch(branch.to_string()))?;
@@ -90,7 +90,7 @@ fn any_commit_becomes_unreachable(
     Ok(false)
 }
 
-/// The last two steps: the commit that holds everything, and the ref that keeps it.
+/// Creates the rescue's commit and its ref.
 pub(super) fn publish(
     git: &Git,
     header: Header,
@@ -123,12 +123,12 @@ pub(super) fn publish(
     }
 }
 
-/// Where a rescue is put together: index files of our own, beside the worktree's.
+/// Builds a rescue with temporary index files, so that the worktree's index stays unchanged.
 pub(super) struct RescueBuilder<'a> {
     source: &'a SourceWorktree,
     dir: TempDir,
     items: Vec<ManifestItem>,
-    /// Which item's content is in which file, not yet made a blob.
+    /// Files that are not written as blobs yet, with the index of their item.
     pending: Vec<(usize, PathBuf)>,
 }
 
@@ -174,7 +174,7 @@ impl<'a> RescueBuilder<'a> {
         self.finish(header, &tree, index_tree, &uncommitted.unmerged)
     }
 
-    /// The commits around the tree, and the ref.
+    /// Creates the commits and the ref.
     pub(super) fn finish(
         &self,
         mut header: Header,
@@ -196,13 +196,13 @@ impl<'a> RescueBuilder<'a> {
         publish(git, header, tree, &parents)
     }
 
-    /// The worktree's index without what only helps on this disk: file system monitor, cache of untracked files,
-    /// a part kept in another file, memories of conflicts solved.
+    /// Copies the worktree's index without data that is valid only on this disk: file system monitor, untracked cache,
+    /// split index and resolve-undo data.
     fn copy_index(&self) -> Result<PathBuf, RescueError> {
         let (original, kept, scratch) =
             (self.source.admin_dir.join("index"), self.path("index"), self.path("scratch"));
         let git = |args: &[&str]| {
-            // Named outright, because the worktree's directory may be gone.
+            // Set explicitly, because the worktree's directory may be missing.
             let command = self.source.git.plumbing(Some(&kept), args.iter().copied());
             require_success(
                 &command.env("GIT_DIR", &self.source.admin_dir).env("GIT_WORK_TREE", self.work_tree()),
@@ -224,7 +224,7 @@ impl<'a> RescueBuilder<'a> {
         if self.source.worktree.as_os_str().is_empty() { self.dir.path() } else { &self.source.worktree }
     }
 
-    /// The index as a file and as a tree. Conflicted paths have no place in the tree.
+    /// Adds the index as a file, and writes it as a tree without conflicted paths.
     pub(super) fn add_index(&mut self, unmerged: &[IndexEntry]) -> Result<(PathBuf, String), RescueError> {
         let scratch = self.copy_index()?;
         let dir = self.dir.path().to_path_buf();
@@ -260,7 +260,7 @@ impl<'a> RescueBuilder<'a> {
         self.add_files(ItemKind::Admin, &admin_dir.clone(), &files)
     }
 
-    /// Git directories that live inside the worktree's own, every file of them.
+    /// Adds submodules' git directories inside the worktree's admin directory.
     fn add_modules(&mut self, dirs: &[PathBuf]) -> Result<(), RescueError> {
         for dir in dirs {
             self.add_admin_dir(dir, &HashSet::new())?;
@@ -311,17 +311,17 @@ impl<'a> RescueBuilder<'a> {
         Ok(())
     }
 
-    /// Makes blobs of everything that was added, by one call.
+    /// Writes all pending files as blobs, with one call of git.
     pub(super) fn write_contents(&mut self) -> Result<(), RescueError> {
-        let (places, files): (Vec<usize>, Vec<PathBuf>) =
+        let (positions, files): (Vec<usize>, Vec<PathBuf>) =
             std::mem::take(&mut self.pending).into_iter().unzip();
-        for (at, oid) in places.into_iter().zip(self.source.git.write_blobs(&files)?) {
+        for (at, oid) in positions.into_iter().zip(self.source.git.write_blobs(&files)?) {
             self.items[at].oid = oid;
         }
         Ok(())
     }
 
-    /// Git would follow the link, so its target is written to a file.
+    /// Writes the target of a symlink to a file, because git would follow the symlink.
     fn link_as_file(&self, link: &Path) -> Result<PathBuf, RescueError> {
         let target = fs::read_link(link).map_err(RescueError::when("read", link))?;
         let mut name = tempfile::Builder::new();
@@ -336,7 +336,7 @@ impl<'a> RescueBuilder<'a> {
         Ok(file)
     }
 
-    /// What the tree of the rescue itself shows: the worktree's files, under names a tree can hold.
+    /// The files in the rescue's own tree, under names that a tree can contain.
     fn visible_entries(&self) -> Vec<TreeEntry> {
         let visible = |item: &&ManifestItem| {
             matches!(
@@ -352,11 +352,11 @@ impl<'a> RescueBuilder<'a> {
         self.items.iter().filter(visible).map(entry).collect()
     }
 
-    /// A commit of its own with the manifest, everything it names, and the sides of conflicts.
+    /// Creates the state commit: the manifest, the files it lists, and all sides of conflicts.
     fn write_state(&self, unmerged: &[IndexEntry], header: &Header) -> Result<String, RescueError> {
         let git = &self.source.git;
         let mut entries: Vec<TreeEntry> = self.items.iter().filter_map(ManifestItem::tree_entry).collect();
-        // An index entry that only announces a file refers to the empty blob.
+        // Intent-to-add index entries refer to the empty blob.
         let own = [("manifest", manifest::to_bytes(&self.items)), ("empty", Vec::new())];
         for (name, bytes) in &own {
             let path = self.path(name);

@@ -1,4 +1,4 @@
-//! What is in a worktree that no commit holds: found, not yet stored.
+//! Finding uncommitted work in a worktree.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,30 +14,31 @@ use super::ignored_repositories::find_ignored_repositories;
 use super::manifest::ItemKind;
 use super::{RescueError, bytes_path};
 
-/// Where a worktree is, and where git keeps its HEAD and index.
+/// The worktree that a rescue is taken from, and git's directories for it.
 #[derive(Debug)]
 pub(super) struct SourceWorktree {
     pub(super) git: Git,
-    /// As git reports it: absolute, links resolved.
+    /// Absolute, with symlinks resolved.
     pub(super) worktree: PathBuf,
     pub(super) admin_dir: PathBuf,
     pub(super) common_dir: PathBuf,
 }
 
+/// Work in a worktree that is in no commit.
 #[derive(Debug, Default)]
 pub(super) struct UncommittedWork {
-    /// Files and links with content to keep, relative to the worktree.
+    /// Files and symlinks to store, relative to the worktree.
     pub(super) files: Vec<(ItemKind, PathBuf)>,
     pub(super) directories: Vec<PathBuf>,
     pub(super) deleted: Vec<PathBuf>,
-    /// Tracked files whose permissions a checkout would not give them.
+    /// Tracked files with permissions that a checkout would not restore.
     pub(super) permissions: Vec<(u32, PathBuf)>,
     /// All sides of every conflict.
     pub(super) unmerged: Vec<IndexEntry>,
-    /// Git directories of submodules, relative to git's own directory for the worktree.
+    /// Git directories of submodules, relative to the worktree's admin directory.
     pub(super) module_dirs: Vec<PathBuf>,
     pub(super) ignored_left_behind: Vec<PathBuf>,
-    /// The index differs from the last commit, even where no file tells.
+    /// The index differs from the last commit, even if no file does.
     pub(super) index_differs: bool,
 }
 
@@ -47,7 +48,7 @@ impl UncommittedWork {
     }
 }
 
-/// Ignored files and directories of a worktree, which a removal destroys and a rescue stores only if asked to.
+/// Ignored files and directories of a worktree. A removal deletes them, and a rescue stores them only on request.
 pub fn find_ignored(worktree: &Path) -> Result<Vec<PathBuf>, RescueError> {
     let differences = Git::at(worktree).differences()?;
     let ignored = differences.into_iter().filter(|difference| difference.kind == DifferenceKind::Ignored);
@@ -103,7 +104,7 @@ impl UncommittedWork {
                     self.add_repository(source, &path, include_ignored)?;
                 }
             }
-            // A directory, a pipe, nothing: the tracked file itself is gone.
+            // A directory, a pipe, or nothing: the tracked file itself was deleted.
             _ => self.deleted.push(path),
         }
         Ok(())
@@ -132,7 +133,7 @@ impl UncommittedWork {
         Ok(())
     }
 
-    /// A repository inside the worktree, whole: git would remember no more of it than one commit id.
+    /// Adds all files of a nested repository, because git would store only a commit id.
     fn add_repository(
         &mut self,
         source: &SourceWorktree,
@@ -148,7 +149,7 @@ impl UncommittedWork {
                 )
                 .capture()
                 .map_err(paw_host::git::GitError::from)?;
-            // A repository that git cannot read is stored with everything in it.
+            // If git fails, nothing is skipped and the repository is stored completely.
             for name in listing.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
                 skipped.insert(path.join(bytes_path(name.strip_suffix(b"/").unwrap_or(name))));
             }
@@ -176,7 +177,7 @@ impl UncommittedWork {
         Ok(())
     }
 
-    /// Files git was told not to look at may have changed all the same.
+    /// Adds changed files that are marked assume-unchanged or skip-worktree.
     fn add_unwatched(&mut self, source: &SourceWorktree, entries: &[IndexEntry]) -> Result<(), RescueError> {
         let mut suspects = Vec::new();
         for entry in
@@ -199,7 +200,7 @@ impl UncommittedWork {
         Ok(())
     }
 
-    /// Git keeps one bit of a file's permissions; a private file must not come back readable by everybody.
+    /// Git stores only the executable bit; a private file must not be restored as world-readable.
     fn add_permissions(&mut self, source: &SourceWorktree, entries: &[IndexEntry]) {
         const USUAL: [u32; 4] = [0o644, 0o755, 0o664, 0o775];
         for entry in entries.iter().filter(|entry| entry.mode.starts_with("100")) {
@@ -210,7 +211,7 @@ impl UncommittedWork {
         }
     }
 
-    /// A submodule may look clean and still hold commits that exist nowhere else.
+    /// Adds clean submodules that contain commits which exist nowhere else.
     fn add_submodules(
         &mut self,
         source: &SourceWorktree,
@@ -237,14 +238,14 @@ fn find_file_type(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
     }
 }
 
-/// The git directory of a submodule, if it lies in git's own directory for the worktree and so goes with it.
+/// The git directory of a submodule, if it is inside the worktree's admin directory and is deleted with it.
 fn module_dir(source: &SourceWorktree, path: &Path) -> Option<PathBuf> {
     let dir = git_dir(&source.worktree.join(path))?;
     Some(dir.strip_prefix(&source.admin_dir).ok()?.to_path_buf())
         .filter(|_| source.admin_dir != source.common_dir)
 }
 
-/// Where a checkout's `.git` is or points to.
+/// The git directory of a checkout: its `.git` directory, or the target of its `.git` file.
 pub(super) fn git_dir(checkout: &Path) -> Option<PathBuf> {
     let dot_git = checkout.join(".git");
     if dot_git.is_dir() {
@@ -256,7 +257,7 @@ pub(super) fn git_dir(checkout: &Path) -> Option<PathBuf> {
     checkout.join(std::ffi::OsStr::from_bytes(&target[..end])).canonicalize().ok()
 }
 
-/// Whether a submodule, or one inside it, has commits that neither its remote nor the main checkout's copy has.
+/// Whether a submodule, or one nested in it, has commits that neither its remote nor the main checkout's clone has.
 fn submodule_has_own_commits(source: &SourceWorktree, path: &Path) -> Result<bool, RescueError> {
     let checkout = source.worktree.join(path);
     let Some(dir) = git_dir(&checkout) else { return Ok(false) };
@@ -281,7 +282,7 @@ fn holds_own_commits(git: &Git, dir: &Path, source: &SourceWorktree) -> Result<b
     if own.is_empty() {
         return Ok(false);
     }
-    // The main checkout has a clone of its own of every submodule it uses.
+    // The main checkout has its own clone of every submodule it uses.
     let Ok(name) = dir.strip_prefix(&source.admin_dir) else { return Ok(true) };
     let counterpart = source.common_dir.join(name);
     if !counterpart.is_dir() {

@@ -1,4 +1,4 @@
-//! Which commits a removal would lose.
+//! Commits that a removal would make unreachable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use paw_core::BranchName;
 use paw_host::git::{Git, GitError};
 
-/// Whether a branch's work has arrived in `into`: merged, rebased, picked or squashed.
+/// Whether a branch has been merged into `into`, also by rebase, cherry-pick or squash.
 pub fn is_merged(git: &Git, branch: &BranchName, into: &BranchName) -> Result<bool, GitError> {
     git.is_merged(&branch.full_ref(), &into.full_ref())
 }
 
-/// Whether nothing else would hold the commits of `tip` once `leaving` is deleted: no branch, no tag, no remote, and
-/// its changes have not arrived in the default branch either.
+/// Whether deleting `leaving` makes commits of `tip` unreachable: no branch, tag or remote contains them, and they are
+/// not merged into the default branch.
 pub(super) fn becomes_unreachable(
     git: &Git,
     tip: &str,
@@ -31,14 +31,13 @@ pub(super) fn becomes_unreachable(
     Ok(!git.is_merged(tip, &format!("refs/remotes/origin/{default}"))?)
 }
 
-/// Commits that only this worktree remembers: its own reflog and refs, and what a merge or rebase in progress names.
-/// Only the newest of each line, their ancestors come along.
+/// Tips of commits that only this worktree refers to: in its reflog, its own refs, or a merge or rebase in progress.
 pub(super) fn find_worktree_only_commits(git: &Git, admin_dir: &Path) -> Result<Vec<String>, GitError> {
     let recorded = load_recorded_commits(admin_dir);
     if recorded.is_empty() {
         return Ok(recorded);
     }
-    let question = [
+    let args = [
         "rev-list",
         "--ignore-missing",
         "--parents",
@@ -48,14 +47,14 @@ pub(super) fn find_worktree_only_commits(git: &Git, admin_dir: &Path) -> Result<
         "--tags",
         "--remotes",
     ];
-    // What is read from standard input stands outside the `--not` of the command line.
-    let command = git.plumbing(None, question).input(recorded.join("\n") + "\n");
+    // The `--not` of the command line does not apply to commits from stdin.
+    let command = git.plumbing(None, args).input(recorded.join("\n") + "\n");
     let output = command.capture()?;
-    // A name that is no commit spoils the question; what it asked about was a courtesy.
+    // An invalid name makes git fail. These commits are a best-effort extra, so that is not an error.
     Ok(find_tips(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// From lines of `commit parent…`: the commits that are nobody's parent.
+/// From lines of `commit parent…`: the commits that are no parent of another.
 pub(super) fn find_tips(listing: &str) -> Vec<String> {
     let parents: std::collections::HashSet<&str> =
         listing.lines().flat_map(|line| line.split(' ').skip(1)).collect();
@@ -102,7 +101,7 @@ fn load_recorded_commits(admin_dir: &Path) -> Vec<String> {
     found
 }
 
-/// Refs that belong to one worktree alone: bisection, `refs/worktree/…`.
+/// Refs of one worktree alone: bisect, `refs/worktree/…`.
 fn load_worktree_refs(dir: &Path) -> Vec<String> {
     let none = std::collections::HashSet::new();
     let files: Vec<PathBuf> = ["bisect", "worktree", "rewritten"]
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_of_each_line_is_named() {
+    fn find_tips_returns_commits_without_children() {
         assert_eq!(find_tips("c b\nb a\nd a\n"), ["c", "d"]);
         assert!(find_tips("").is_empty());
     }

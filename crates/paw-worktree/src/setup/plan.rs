@@ -1,4 +1,4 @@
-//! What would run in a new worktree, and who said so.
+//! What runs in a new worktree, and whether it comes from the repository.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use paw_host::trust::{TrustError, TrustStore, TrustSubject};
 
 use super::script::{self, Script, ScriptLookup};
 
-/// The steps in their order. Made by [`plan`]; what comes from the repository is not approved at first.
+/// The setup steps, in order. [`plan`] creates it with the repository's steps not approved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetupPlan {
     pub(super) steps: Vec<SetupStep>,
     pub(super) limit: Option<Duration>,
-    /// What the repository wants to run.
+    /// The repository's steps, for approval.
     subject: Option<TrustSubject>,
     pub(super) approved: bool,
 }
 
-/// Whether a plan may run as it is.
+/// Whether a plan may run without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupTrust<'a> {
-    /// There is nothing to run.
+    /// Nothing to run.
     Nothing,
     Trusted,
-    /// The user has to say yes to this first.
+    /// The user must approve this first.
     NeedsApproval(&'a TrustSubject),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SetupStep {
-    /// What it is called when something is said about it: the command, or the script's path in the repository.
+    /// The name in messages: the command, or the script's path in the repository.
     pub(super) name: String,
     pub(super) action: StepAction,
     pub(super) from_repository: bool,
@@ -42,12 +42,11 @@ pub(super) struct SetupStep {
 pub(super) enum StepAction {
     Shell(String),
     Script(Script),
-    /// It is there but will not be run, and this is why.
+    /// It exists, but is not run for this reason.
     Refused(String),
 }
 
-/// The setup that `config` and the main checkout ask for. `repository` is the layer of the configuration that comes
-/// from the repository's own file.
+/// The setup that `config` and the main checkout define. `repository` is the configuration layer of the repository.
 pub fn plan(config: &PawConfig, repository: &Layer, main_checkout: &Path) -> SetupPlan {
     let from_repository = repository.needs_trust().iter().any(|item| item.key == "worktree.setup_commands");
     let commands = config.worktree.setup_commands.iter().filter(|command| !command.trim().is_empty());
@@ -72,7 +71,8 @@ fn command_step(command: &str, from_repository: bool) -> SetupStep {
     }
 }
 
-/// Everything of the repository that decides what would happen: commands, script, and who reads the script.
+/// Everything from the repository that affects what runs: commands, script, and interpreter. The keys are part of the
+/// fingerprint of stored approvals, so renaming one asks every user again.
 fn subject(steps: &[SetupStep]) -> Option<TrustSubject> {
     let wanted = steps.iter().filter(|step| step.from_repository);
     let subject = wanted.fold(TrustSubject::new("setup"), |subject, step| match &step.action {
@@ -94,12 +94,12 @@ impl SetupPlan {
         self.steps.is_empty()
     }
 
-    /// What would run, in order: commands as they are written, the script by its path in the repository.
+    /// The names of the steps, in order: commands as written, the script by its path in the repository.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(|step| step.name.as_str())
     }
 
-    /// What the repository wants to run, approved or not.
+    /// The repository's steps, approved or not.
     pub fn subject(&self) -> Option<&TrustSubject> {
         self.subject.as_ref()
     }
@@ -112,7 +112,7 @@ impl SetupPlan {
         }
     }
 
-    /// The plan, approved if the user has approved exactly this before.
+    /// Marks the plan as approved if the user has approved exactly this before.
     pub fn checked(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
         match &self.subject {
             Some(subject) if store.is_approved(repo, subject)? => Ok(self.approved()),
@@ -120,7 +120,7 @@ impl SetupPlan {
         }
     }
 
-    /// The plan, approved: the user has just said so.
+    /// Marks the plan as approved by the user.
     #[must_use]
     pub fn approved(mut self) -> Self {
         self.approved = true;

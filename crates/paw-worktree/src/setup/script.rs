@@ -1,4 +1,4 @@
-//! The repository's own setup script, from its main checkout: the copy of a new branch is never looked at.
+//! The repository's setup script. Always read from the main checkout, never from the new branch.
 
 use std::fs;
 use std::io;
@@ -7,42 +7,42 @@ use std::path::{Path, PathBuf};
 
 use paw_core::paths::CheckoutDir;
 
-/// A script as it was when somebody was asked about it.
+/// A script as it was when it was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Script {
     pub(super) path: PathBuf,
     pub(super) content: Vec<u8>,
-    /// It is executable and names its interpreter. Otherwise the shell reads it.
+    /// It is executable and has a shebang line. Otherwise `sh` runs it.
     pub(super) runs_itself: bool,
 }
 
 impl Script {
-    /// Whether running it now runs what was looked at, and not what somebody put there since.
+    /// Whether the script on disk is still the approved one.
     pub(super) fn is_unchanged(&self) -> bool {
         load(&self.path).is_ok_and(|now| now == *self)
     }
 }
 
-/// What was found at one of the places.
+/// The result of looking for a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScriptLookup {
     Script(Script),
-    /// Something is there that will not be run, and why not: `is a …`, `cannot be …`.
+    /// Something exists that is not run, and why: `is a …`, `cannot be …`.
     Refused(String),
 }
 
-/// The script's name in the repository, and what is there.
+/// The script's path in the repository, and the script.
 pub(super) fn find_script(main_checkout: &Path) -> Option<(&'static str, ScriptLookup)> {
-    let exists = |place: &&str| fs::symlink_metadata(main_checkout.join(place)).is_ok();
-    let place = CheckoutDir::SETUP_SCRIPTS.into_iter().find(exists)?;
-    let path = main_checkout.join(place);
+    let exists = |name: &&str| fs::symlink_metadata(main_checkout.join(name)).is_ok();
+    let name = CheckoutDir::SETUP_SCRIPTS.into_iter().find(exists)?;
+    let path = main_checkout.join(name);
     let found = match check(main_checkout, &path) {
         Ok(()) => {
             load(&path).map_or_else(|error| ScriptLookup::Refused(unreadable(&error)), ScriptLookup::Script)
         }
         Err(reason) => ScriptLookup::Refused(reason),
     };
-    Some((place, found))
+    Some((name, found))
 }
 
 fn check(main_checkout: &Path, path: &Path) -> Result<(), String> {
@@ -50,7 +50,7 @@ fn check(main_checkout: &Path, path: &Path) -> Result<(), String> {
     let inside = main_checkout.canonicalize().is_ok_and(|root| real.starts_with(root));
     let metadata = fs::metadata(&real).map_err(|error| unreadable(&error))?;
     if !inside {
-        Err("is a link that leads outside of the repository".to_owned())
+        Err("is a symlink to a file outside the repository".to_owned())
     } else if !metadata.is_file() {
         Err("is not a file".to_owned())
     } else {

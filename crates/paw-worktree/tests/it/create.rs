@@ -160,8 +160,8 @@ fn a_branch_that_exists_already_cannot_be_created() {
     let world = World::new();
     for (name, message) in [
         ("feature/auth", "Branch 'feature/auth' already exists"),
-        ("feature", "Branch 'feature' cannot exist beside branch 'feature/auth'"),
-        ("feature/auth/deeper", "Branch 'feature/auth/deeper' cannot exist beside branch 'feature/auth'"),
+        ("feature", "Branch 'feature' conflicts with the existing branch 'feature/auth'"),
+        ("feature/auth/deeper", "Branch 'feature/auth/deeper' conflicts with the existing branch 'feature/auth'"),
     ] {
         let request = CreateRequest { create_branch: true, ..world.request(name) };
         let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();

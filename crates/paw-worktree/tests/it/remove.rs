@@ -144,7 +144,7 @@ fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
     assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Broken), "{rows:?}");
     fs::set_permissions(&stuck, fs::Permissions::from_mode(0o755)).unwrap();
     let removed = remove(&world, &row, FORCE).unwrap();
-    assert!(removed.notes[0].ends_with("was left as it is"), "{:?}", removed.notes);
+    assert!(removed.notes[0].ends_with("was left unchanged"), "{:?}", removed.notes);
 }
 
 #[test]

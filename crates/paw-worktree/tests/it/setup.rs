@@ -272,8 +272,8 @@ fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_wait
                 (SetupStatus::Untrusted, vec![], String::new())
             );
             insta::assert_snapshot!(outcome.problem().unwrap(), @"
-            setup untrusted: not approved, so not run: npm install, .git-paw/worktree-setup.sh
-            hint: look at it and approve it with `git paw trust`, or pass --trust
+            setup untrusted: not run, because not approved: npm install, .git-paw/worktree-setup.sh
+            hint: review it and approve it with 'git paw trust', or pass --trust
             ");
 
             let plan = scene.plan();
@@ -318,7 +318,7 @@ fn commands_of_the_user_run_and_the_script_of_the_repository_waits() {
         scene.put("project/.git-paw/worktree-setup.sh", "echo theirs\n");
         let (outcome, lines) = scene.create(&scene.plan());
         assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec!["mine".to_owned()]));
-        assert_eq!(outcome.error.unwrap(), "not approved, so not run: .git-paw/worktree-setup.sh");
+        assert_eq!(outcome.error.unwrap(), "not run, because not approved: .git-paw/worktree-setup.sh");
         let (outcome, lines) = scene.run(&scene.plan().approved());
         assert_eq!((outcome, lines), (SUCCESS, vec!["mine".to_owned(), "theirs".to_owned()]));
     });
@@ -399,7 +399,7 @@ fn a_script_that_is_no_file_of_the_repository_is_refused_by_name() {
         drop(socket);
         fs::remove_file(&path).unwrap();
         insta::assert_snapshot!(errors.join("\n"), @"
-        .git-paw/worktree-setup.sh is a link that leads outside of the repository: not run
+        .git-paw/worktree-setup.sh is a symlink to a file outside the repository: not run
         .git-paw/worktree-setup.sh cannot be read (No such file or directory (os error 2)): not run
         .git-paw/worktree-setup.sh is not a file: not run
         .git-paw/worktree-setup.sh is not a file: not run
@@ -419,7 +419,7 @@ fn a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved() {
         assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec![]));
         insta::assert_snapshot!(outcome.problem().unwrap(), @"
         setup untrusted: .git-paw/worktree-setup.sh was changed after it was approved: not run
-        hint: look at it and approve it with `git paw trust`, or pass --trust
+        hint: review it and approve it with 'git paw trust', or pass --trust
         ");
     });
 }

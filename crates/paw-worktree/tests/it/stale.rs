@@ -163,7 +163,7 @@ fn a_directory_that_returns_as_something_else_is_broken_and_never_deleted() {
     assert!(world.worktrees().remove("auth", None, RemoveOptions::default()).is_err());
     let options = RemoveOptions { force: true, ..RemoveOptions::default() };
     let removed = world.worktrees().remove("auth", None, options).unwrap();
-    assert!(removed.notes[0].ends_with("was left as it is"), "{:?}", removed.notes);
+    assert!(removed.notes[0].ends_with("was left unchanged"), "{:?}", removed.notes);
     assert!(row.path.join("mine").exists());
 }
 

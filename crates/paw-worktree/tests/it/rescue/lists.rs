@@ -30,7 +30,7 @@ fn two_rescues_in_one_second_get_two_names_and_a_beginning_may_fit_both() {
     assert_eq!(require(&scene.repo, &ids[0]).unwrap().id, ids[0]);
     assert!(matches!(require(&scene.repo, "2"), Err(RescueError::Ambiguous { .. })));
     let error = require(&scene.repo, "nothing").unwrap_err();
-    assert_eq!(error.report().to_string(), "no rescue 'nothing'\nhint: git paw undo lists them");
+    assert_eq!(error.report().to_string(), "no rescue 'nothing'\nhint: run 'git paw undo' to list rescues");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn what_git_knows_already_or_what_is_no_record_is_not_linked() {
     assert!(matches!(error, RescueError::NotARecord(_)), "{error}");
     let record = store_record(&scene.repo, &admin_dir(&scene), None, "x").unwrap();
     let error = restore_record(&scene.repo, &record.id, &scene.worktree, &scene.lock()).unwrap_err();
-    assert!(error.to_string().contains("git knows it already"), "{error}");
+    assert!(error.to_string().contains("git already lists it"), "{error}");
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn commits_on_a_detached_head_survive() {
     let head = scene.git(&["rev-parse", "HEAD"]);
     let restored = scene.survives();
     assert_eq!(git(&scene.back(), ["rev-parse", "HEAD"]), head);
-    assert_eq!(restored.branch.to_string(), "HEAD is on no branch, as it was");
+    assert_eq!(restored.branch.to_string(), "HEAD is detached, as before");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn one_path_or_directory_can_be_brought_back_alone() {
     assert_eq!(restored.files, ["README.md", "new/one", "new/two"].map(PathBuf::from));
     assert_eq!(scene.main.git(["status", "--porcelain"]), "?? new/");
     let error = into(&scene, &rescue, &scene.main.root, &["nothing"], false).unwrap_err();
-    assert!(error.to_string().contains("is called nothing"), "{error}");
+    assert!(error.to_string().contains("does not contain nothing"), "{error}");
 }
 
 #[test]
