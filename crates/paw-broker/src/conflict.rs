@@ -1,14 +1,15 @@
-//! Who is about to collide with whom.
+//! Finds conflicts between agents before they commit.
 //!
-//! [`ConflictDetector`] is a state machine: it is told the session's messages, what every agent has in its worktree and what
-//! git thinks of each pair, and answers with messages to publish and pairs to judge. It knows three ways to collide:
+//! [`ConflictDetector`] is a state machine. Its inputs are the session's messages, the contents of every agent's
+//! worktree, and git's answer for each pair of agents; its outputs are messages to publish and pairs to check. It
+//! detects three kinds of conflicts:
 //!
 //! - `forward`: two agents announce the same part of the same file
-//! - `flight`: two agents changed the same files; git decides whether that conflicts, and where
-//! - `ownership`: an agent changed what another one announced
+//! - `in_flight`: two agents changed the same files; git decides whether the changes merge, and where they do not
+//! - `ownership`: an agent changed a file that another agent announced
 //!
-//! [`MergeChecker`] asks git. [`ConflictMonitor`] lets watcher, radar and judge work together. What each message is about stands in
-//! it as [`ConflictReport`], so that nobody has to read our sentences.
+//! [`MergeChecker`] asks git. [`ConflictMonitor`] connects the watcher, the detector and the checker. Each message
+//! carries a [`ConflictReport`] as data, so readers never parse its text.
 
 mod forward;
 mod history;
@@ -40,10 +41,11 @@ use crate::message::{Message, Region};
 use crate::watch;
 use crate::{SessionId, StoredMessage};
 
-/// What seems to be over must stay so for this long: a file that is being saved, stashed or rebased comes and goes.
-const CALM: SignedDuration = SignedDuration::from_secs(5);
+/// A conflict must be absent for this long before it counts as resolved: files come and go during a save, a stash or
+/// a rebase.
+const QUIET_PERIOD: SignedDuration = SignedDuration::from_secs(5);
 
-/// Two agents, always in the same order.
+/// Two agents in a fixed order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentPair {
     pub first: AgentId,
@@ -55,60 +57,61 @@ impl AgentPair {
         if a <= b { Self { first: a, second: b } } else { Self { first: b, second: a } }
     }
 
-    fn has(&self, agent: &AgentId) -> bool {
+    fn contains(&self, agent: &AgentId) -> bool {
         self.first == *agent || self.second == *agent
     }
 }
 
-/// A pair to be judged, each with the commit that holds its work.
+/// A pair of agents to check, with the commit that holds the work of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MergeQuery {
     pub pair: AgentPair,
     pub commits: (String, String),
 }
 
-/// What git thinks of merging a pair's work.
+/// Whether git can merge the work of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeCheckResult {
     Clean,
     Conflict(Vec<FileConflict>),
-    /// It could not be found out.
+    /// Git could not tell.
     Unknown,
 }
 
-/// A file that does not merge, and its lines on both sides of the [`AgentPair`].
+/// A file that does not merge, and its conflicting lines on both sides of the [`AgentPair`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileConflict {
     pub path: String,
-    pub how: String,
+    /// Git's name for the type of conflict: `contents`, `modify/delete`, …
+    pub conflict_type: String,
     pub first: Vec<LineRange>,
     pub second: Vec<LineRange>,
 }
 
-/// What to do now.
+/// What the caller has to do after an input.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DetectorOutput {
     pub publish: Vec<Message>,
-    pub judge: Vec<MergeQuery>,
+    pub queries: Vec<MergeQuery>,
 }
 
-/// A path that two agents claim, with what the other one said about it.
+/// A path that two agents announced, with the regions that the other agent named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IntentOverlap {
     path: String,
     theirs: Vec<Region>,
-    meeting: RegionOverlap,
+    overlap: RegionOverlap,
 }
 
-/// What an agent has changed.
+/// The files an agent changed.
 #[derive(Debug, Clone, Default)]
 struct AgentChanges {
-    /// As the watcher sees it. Beats what the agent says.
+    /// Reported by the watcher. Takes precedence over what the agent declares.
     watched: Option<BTreeSet<String>>,
     declared: BTreeSet<String>,
     commit: Option<String>,
-    /// Known from the past alone: the watcher has not looked since.
-    past: bool,
+    /// Restored from the log; the watcher has not confirmed it yet.
+    replayed: bool,
 }
 
 impl AgentChanges {
@@ -117,29 +120,29 @@ impl AgentChanges {
     }
 }
 
-/// What an agent has announced, by path. No region: the whole file.
+/// The files an agent announced, by path. An empty list of regions means the whole file.
 #[derive(Debug, Clone)]
 struct AnnouncedFiles {
     files: BTreeMap<String, Vec<Region>>,
     until: Timestamp,
 }
 
-/// Everything there is to judge by.
+/// Everything the detector knows about the session.
 #[derive(Debug, Default)]
 struct SessionActivity {
     work: BTreeMap<AgentId, AgentChanges>,
     announced: BTreeMap<AgentId, AnnouncedFiles>,
-    verdicts: BTreeMap<AgentPair, (MergeQuery, MergeCheckResult)>,
+    merge_results: BTreeMap<AgentPair, (MergeQuery, MergeCheckResult)>,
 }
 
-/// The radar of one session.
+/// Detects the conflicts of one session.
 #[derive(Debug)]
 pub struct ConflictDetector {
     session: SessionId,
     config: ConflictConfig,
-    sky: SessionActivity,
+    activity: SessionActivity,
     forward: ForwardConflicts,
-    flights: InFlightConflicts,
+    in_flight: InFlightConflicts,
     violations: OwnershipViolations,
 }
 
@@ -148,14 +151,14 @@ impl ConflictDetector {
         Self {
             session,
             config,
-            sky: SessionActivity::default(),
+            activity: SessionActivity::default(),
             forward: ForwardConflicts::default(),
-            flights: InFlightConflicts::default(),
+            in_flight: InFlightConflicts::default(),
             violations: OwnershipViolations::default(),
         }
     }
 
-    /// Takes in a message of the past, without a word: what was said then is not said again.
+    /// Restores the state from a stored message without publishing anything.
     pub fn replay(&mut self, stored: &StoredMessage) {
         if stored.session != self.session {
             return;
@@ -164,15 +167,15 @@ impl ConflictDetector {
             self.forget(stored.message.subject());
             return;
         }
-        if self.sky.take_in(&stored.message, stored.at)
-            && let Some(work) = self.sky.work.get_mut(stored.message.subject())
+        if self.activity.apply(&stored.message, stored.at)
+            && let Some(work) = self.activity.work.get_mut(stored.message.subject())
         {
-            work.past = work.watched.is_some();
+            work.replayed = work.watched.is_some();
         }
         if let Some(facts) = ConflictReport::find(&stored.message) {
             match facts.kind {
                 ConflictCategory::Forward => self.forward.remember(&facts),
-                ConflictCategory::InFlight => self.flights.remember(&facts, stored.at),
+                ConflictCategory::InFlight => self.in_flight.remember(&facts, stored.at),
                 ConflictCategory::Ownership => self.violations.remember(&facts),
             }
         }
@@ -181,18 +184,19 @@ impl ConflictDetector {
     pub fn on_message(&mut self, stored: &StoredMessage, now: Timestamp) -> DetectorOutput {
         if stored.session == self.session && watch::is_gone_message(&stored.message) {
             let agent = stored.message.subject();
-            // One that was taken in again meanwhile is there.
-            let is_back = self.sky.work.get(agent).is_some_and(|work| work.commit.is_some());
+            // The agent may have been added again since.
+            let is_back = self.activity.work.get(agent).is_some_and(|work| work.commit.is_some());
             return if is_back { DetectorOutput::default() } else { self.on_gone(agent, now) };
         }
-        if stored.session != self.session || !self.sky.take_in(&stored.message, stored.at) {
+        if stored.session != self.session || !self.activity.apply(&stored.message, stored.at) {
             return DetectorOutput::default();
         }
-        let asks = self.sky.asks_about(stored.message.subject());
-        self.look(now, asks)
+        let queries = self.activity.pending_queries(stored.message.subject());
+        self.check(now, queries)
     }
 
-    /// Everything an agent has in its worktree, as a commit, and the files that differ from where it began.
+    /// Handles a new snapshot of an agent's worktree: a commit with all of its work, and the files that differ from
+    /// the base of its branch.
     pub fn on_work(
         &mut self,
         agent: &AgentId,
@@ -203,73 +207,73 @@ impl ConflictDetector {
         if is_reserved(agent) {
             return DetectorOutput::default();
         }
-        let work = self.sky.work.entry(agent.clone()).or_default();
-        work.watched = Some(files.iter().map(|file| path::normal(file)).collect());
+        let work = self.activity.work.entry(agent.clone()).or_default();
+        work.watched = Some(files.iter().map(|file| path::normalize(file)).collect());
         work.commit = Some(commit.to_owned());
-        work.past = false;
-        let asks = self.sky.asks_about(agent);
-        self.look(now, asks)
+        work.replayed = false;
+        let queries = self.activity.pending_queries(agent);
+        self.check(now, queries)
     }
 
-    pub fn on_verdict(
+    pub fn on_merge_result(
         &mut self,
-        ask: MergeQuery,
-        verdict: MergeCheckResult,
+        query: MergeQuery,
+        result: MergeCheckResult,
         now: Timestamp,
     ) -> DetectorOutput {
-        self.sky.verdicts.insert(ask.pair.clone(), (ask, verdict));
-        self.look(now, Vec::new())
+        self.activity.merge_results.insert(query.pair.clone(), (query, result));
+        self.check(now, Vec::new())
     }
 
-    /// An agent that has left collides with nobody. Who was warned of it is told so.
+    /// Forgets an agent that left the session, and clears the warnings about it.
     pub fn on_gone(&mut self, agent: &AgentId, now: Timestamp) -> DetectorOutput {
         let mut publish = self.forget(agent);
-        let outcome = self.look(now, Vec::new());
+        let outcome = self.check(now, Vec::new());
         publish.extend(outcome.publish);
         DetectorOutput { publish, ..outcome }
     }
 
-    /// What those who are left have to be told of it.
+    /// Returns the messages that clear the other agents' warnings.
     fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
-        self.sky.work.remove(agent);
-        self.sky.announced.remove(agent);
-        self.sky.verdicts.retain(|pair, _| !pair.has(agent));
+        self.activity.work.remove(agent);
+        self.activity.announced.remove(agent);
+        self.activity.merge_results.retain(|pair, _| !pair.contains(agent));
         self.violations.forget(agent);
-        self.flights.forget(agent)
+        self.in_flight.forget(agent)
     }
 
     pub fn on_tick(&mut self, now: Timestamp) -> DetectorOutput {
-        self.look(now, Vec::new())
+        self.check(now, Vec::new())
     }
 
-    /// When time alone will change something.
+    /// When [`Self::on_tick`] is due: the next time at which the clock alone changes something.
     pub fn next_tick(&self) -> Option<Timestamp> {
-        let expiry = self.sky.announced.values().map(|announced| announced.until).min();
-        let flights = self.flights.next_tick(&self.sky, window(&self.config));
-        [expiry, flights, self.violations.next_tick()].into_iter().flatten().min()
+        let expiry = self.activity.announced.values().map(|announced| announced.until).min();
+        let in_flight = self.in_flight.next_tick(&self.activity, window(&self.config));
+        [expiry, in_flight, self.violations.next_tick()].into_iter().flatten().min()
     }
 
-    /// Whether two agents changed the same file, so that git's answer about them is the one to wait for.
-    pub fn share_files(&self, pair: &AgentPair) -> bool {
-        let files = |agent| self.sky.work.get(agent).map(AgentChanges::files);
+    /// Whether two agents changed the same file. Their merge check is the most urgent.
+    pub fn shares_files(&self, pair: &AgentPair) -> bool {
+        let files = |agent| self.activity.work.get(agent).map(AgentChanges::files);
         match (files(&pair.first), files(&pair.second)) {
             (Some(first), Some(second)) => !first.is_disjoint(second),
             _ => false,
         }
     }
 
-    fn look(&mut self, now: Timestamp, judge: Vec<MergeQuery>) -> DetectorOutput {
-        self.sky.announced.retain(|_, announced| announced.until > now);
-        let mut publish = self.forward.look(&self.sky, self.config.warn_on_intent_overlap);
-        publish.extend(self.flights.look(&self.sky, now, window(&self.config)));
-        publish.extend(self.violations.look(&self.sky, now, self.config.escalate_on_violation));
-        DetectorOutput { publish, judge }
+    fn check(&mut self, now: Timestamp, queries: Vec<MergeQuery>) -> DetectorOutput {
+        self.activity.announced.retain(|_, announced| announced.until > now);
+        let mut publish = self.forward.check(&self.activity, self.config.warn_on_intent_overlap);
+        publish.extend(self.in_flight.check(&self.activity, now, window(&self.config)));
+        publish.extend(self.violations.check(&self.activity, now, self.config.escalate_on_violation));
+        DetectorOutput { publish, queries }
     }
 }
 
 impl SessionActivity {
-    /// Whether the message changed anything.
-    fn take_in(&mut self, message: &Message, at: Timestamp) -> bool {
+    /// Applies a message, and returns whether it changed anything.
+    fn apply(&mut self, message: &Message, at: Timestamp) -> bool {
         let agent = message.subject();
         if is_reserved(agent) {
             return false;
@@ -277,13 +281,13 @@ impl SessionActivity {
         match message {
             Message::Status(status) => {
                 let Some(files) = &status.modified_files else { return false };
-                let files: BTreeSet<String> = files.iter().map(|file| path::normal(file)).collect();
+                let files: BTreeSet<String> = files.iter().map(|file| path::normalize(file)).collect();
                 let from_watcher =
                     status.extra.payload.get("source").is_some_and(|source| source == watch::SOURCE);
                 let work = self.work.entry(agent.clone()).or_default();
                 if from_watcher {
-                    work.past = false;
-                    // The work itself was handed in before, and is newer.
+                    work.replayed = false;
+                    // A snapshot is newer than the status made from it.
                     work.commit.is_none() && work.watched.replace(files.clone()) != Some(files)
                 } else {
                     std::mem::replace(&mut work.declared, files.clone()) != files
@@ -292,15 +296,15 @@ impl SessionActivity {
             Message::Artifact(artifact) => {
                 let work = self.work.entry(agent.clone()).or_default();
                 let before = work.declared.len();
-                work.declared.extend(artifact.modified_files.iter().map(|file| path::normal(file)));
+                work.declared.extend(artifact.modified_files.iter().map(|file| path::normalize(file)));
                 work.declared.len() != before
             }
             Message::Intent(intent) => {
                 let mut files: BTreeMap<String, Vec<Region>> = BTreeMap::new();
                 for file in &intent.files {
-                    let path = path::normal(&file.path);
+                    let path = path::normalize(&file.path);
                     match files.get_mut(&path) {
-                        // Who names the whole file once means it.
+                        // The whole file includes every region of it.
                         Some(regions) if regions.is_empty() || file.regions.is_empty() => regions.clear(),
                         Some(regions) => regions.extend(file.regions.iter().cloned()),
                         None => drop(files.insert(path, file.regions.clone())),
@@ -313,21 +317,22 @@ impl SessionActivity {
         }
     }
 
-    /// The pairs of an agent that git has not judged as they are now.
-    fn asks_about(&self, agent: &AgentId) -> Vec<MergeQuery> {
+    /// The pairs of an agent that git has not checked in their current state.
+    fn pending_queries(&self, agent: &AgentId) -> Vec<MergeQuery> {
         let others = self.work.keys().filter(|other| *other != agent);
-        let asks = others.filter_map(|other| self.ask(&AgentPair::new(agent.clone(), other.clone())));
-        asks.filter(|ask| self.verdict(ask).is_none()).collect()
+        let queries =
+            others.filter_map(|other| self.merge_query(&AgentPair::new(agent.clone(), other.clone())));
+        queries.filter(|query| self.find_result(query).is_none()).collect()
     }
 
-    /// Whether both were looked at; what is known from the past alone may be over.
-    fn sees(&self, pair: &AgentPair) -> bool {
-        let seen = |agent| self.work.get(agent).is_some_and(|work| !work.past);
-        seen(&pair.first) && seen(&pair.second)
+    /// Whether the state of both agents is current. A replayed state may be out of date.
+    fn is_current(&self, pair: &AgentPair) -> bool {
+        let current = |agent| self.work.get(agent).is_some_and(|work| !work.replayed);
+        current(&pair.first) && current(&pair.second)
     }
 
-    /// What can be asked about a pair: nothing unless the watcher sees both, and both have changed something.
-    fn ask(&self, pair: &AgentPair) -> Option<MergeQuery> {
+    /// The merge query for a pair. `None` unless the watcher has a snapshot of both and both have changes.
+    fn merge_query(&self, pair: &AgentPair) -> Option<MergeQuery> {
         let commit = |agent| {
             let work = self.work.get(agent).filter(|work| !work.files().is_empty())?;
             work.commit.clone()
@@ -335,8 +340,8 @@ impl SessionActivity {
         Some(MergeQuery { pair: pair.clone(), commits: (commit(&pair.first)?, commit(&pair.second)?) })
     }
 
-    fn verdict(&self, ask: &MergeQuery) -> Option<&MergeCheckResult> {
-        self.verdicts.get(&ask.pair).filter(|(asked, _)| asked == ask).map(|(_, verdict)| verdict)
+    fn find_result(&self, query: &MergeQuery) -> Option<&MergeCheckResult> {
+        self.merge_results.get(&query.pair).filter(|(asked, _)| asked == query).map(|(_, result)| result)
     }
 }
 
@@ -344,7 +349,7 @@ fn window(config: &ConflictConfig) -> SignedDuration {
     SignedDuration::from_secs(i64::try_from(config.window_seconds).unwrap_or(i64::MAX))
 }
 
-/// `time + wait`, at the end of time at the latest.
+/// `time + wait`, saturating.
 fn after(time: Timestamp, wait: SignedDuration) -> Timestamp {
     time.checked_add(wait).unwrap_or(Timestamp::MAX)
 }
@@ -353,7 +358,7 @@ fn is_reserved(agent: &AgentId) -> bool {
     matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR)
 }
 
-/// In whose name the radar speaks.
+/// The sender of the detector's messages.
 fn supervisor() -> AgentId {
     AgentId::supervisor()
 }

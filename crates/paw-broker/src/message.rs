@@ -160,10 +160,6 @@ messages! {
     Answer(AnswerMessage) in answer,
 }
 
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
-}
-
 fn short_commit(commit: &str) -> String {
     commit.chars().take(9).collect()
 }

@@ -129,7 +129,7 @@ pub enum WatchReport {
 #[derive(Debug)]
 pub struct AgentWork {
     pub agent: AgentId,
-    pub moment: WorkSnapshot,
+    pub snapshot: WorkSnapshot,
     /// Every file that differs from where the branch began. Sorted.
     pub files: Vec<String>,
     /// What to publish, if anything: the files may be the same while what is in them changed.

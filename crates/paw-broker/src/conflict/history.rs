@@ -1,4 +1,4 @@
-//! What a radar has to be told when it starts: what holds, and what it has said itself.
+//! The stored messages that a detector replays when it starts.
 
 use super::PAYLOAD_FIELD;
 use super::report::ConflictReport;
@@ -6,14 +6,15 @@ use crate::bus::Bus;
 use crate::log::{LogError, StoredMessage};
 use crate::watch;
 
-/// How far back it is looked for what was said. What is older is said again.
-const LOOK_BACK: u64 = 10_000;
+/// How many messages are searched for earlier reports. Older reports are sent again.
+const HISTORY_LENGTH: u64 = 10_000;
 
-/// The messages of the session so far that concern the radar, oldest first.
+/// Loads the session's messages that the detector needs, oldest first: the current state of each agent, and the
+/// detector's own reports.
 pub fn load_history(bus: &Bus) -> Result<Vec<StoredMessage>, LogError> {
-    // Reading a text is cheaper than understanding it.
+    // Searching the text is cheaper than parsing it.
     let (field, gone) = (format!("\"{PAYLOAD_FIELD}\""), "\"gone\"");
-    let mut past = bus.recent(LOOK_BACK, |text| text.contains(&field) || text.contains(gone))?;
+    let mut past = bus.recent(HISTORY_LENGTH, |text| text.contains(&field) || text.contains(gone))?;
     past.retain(|stored| {
         ConflictReport::find(&stored.message).is_some() || watch::is_gone_message(&stored.message)
     });

@@ -1,69 +1,74 @@
-//! Two agents changed the same files. Pure.
+//! In-flight conflicts: two agents changed the same files. Pure.
 //!
-//! Where the watcher sees both, git decides; a pair whose work changed since is left as it was until git has spoken
-//! again. Where nobody can look inside, sharing a file is enough, unless both announced different parts of it.
+//! Git decides if the watcher has a snapshot of both agents; while a new check is pending, the last result holds.
+//! Without snapshots a shared file is a conflict, unless both agents announced different parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
 
-use super::region::meeting;
+use super::region::overlap;
 use super::report::{ConflictFile, ConflictLevel, ConflictReport};
-use super::{AgentPair, CALM, FileConflict, MergeCheckResult, SessionActivity, after, messages};
+use super::{AgentPair, FileConflict, MergeCheckResult, QUIET_PERIOD, SessionActivity, after, messages};
 use crate::message::Message;
 
-/// What is known about one file of one pair.
+/// The state of one file of one pair.
 #[derive(Debug, Clone)]
 struct FileState {
-    /// The worst that was said.
-    told: ConflictLevel,
-    /// Since when it has been that bad.
+    /// The worst level that was reported.
+    reported: ConflictLevel,
+    /// Since when the file has had this level.
     since: Timestamp,
-    /// Since when it seems to be over.
-    calm: Option<Timestamp>,
+    /// Since when the conflict has been absent.
+    quiet_since: Option<Timestamp>,
     escalated: bool,
 }
 
-/// How it stands right now.
+/// The current level of a file.
 #[derive(Debug, Clone)]
 struct CurrentState {
     level: ConflictLevel,
-    clash: Option<FileConflict>,
+    conflict: Option<FileConflict>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct InFlightConflicts {
-    standing: BTreeMap<AgentPair, BTreeMap<String, FileState>>,
+    state: BTreeMap<AgentPair, BTreeMap<String, FileState>>,
 }
 
 impl InFlightConflicts {
     pub(super) fn remember(&mut self, facts: &ConflictReport, at: Timestamp) {
-        let files = self.standing.entry(AgentPair::new(facts.you.clone(), facts.other.clone())).or_default();
+        let files = self.state.entry(AgentPair::new(facts.you.clone(), facts.other.clone())).or_default();
         for file in &facts.files {
             if facts.level == ConflictLevel::Cleared {
                 files.remove(&file.path);
                 continue;
             }
-            let new = FileState { told: ConflictLevel::Additive, since: at, calm: None, escalated: false };
-            let standing = files.entry(file.path.clone()).or_insert(new);
+            let new = FileState {
+                reported: ConflictLevel::Additive,
+                since: at,
+                quiet_since: None,
+                escalated: false,
+            };
+            let state = files.entry(file.path.clone()).or_insert(new);
             if facts.level == ConflictLevel::Escalated {
-                standing.escalated = true;
-            } else if facts.level > standing.told {
-                (standing.told, standing.since) = (facts.level, at);
+                state.escalated = true;
+            } else if facts.level > state.reported {
+                (state.reported, state.since) = (facts.level, at);
             }
         }
     }
 
-    /// Forgets an agent. Whoever was warned of it is told that it is over.
+    /// Forgets an agent, and returns messages that clear the warnings about it.
     pub(super) fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
         let mut publish = Vec::new();
-        self.standing.retain(|pair, files| {
-            if !pair.has(agent) {
+        self.state.retain(|pair, files| {
+            if !pair.contains(agent) {
                 return true;
             }
             let other = if pair.first == *agent { &pair.second } else { &pair.first };
-            let warned = files.iter().filter(|(_, standing)| standing.told >= ConflictLevel::Overlap);
+            let warned = files.iter().filter(|(_, state)| state.reported >= ConflictLevel::Overlap);
             let over: Vec<ConflictFile> = warned.map(|(path, _)| ConflictFile::path(path)).collect();
             if !over.is_empty() {
                 publish.push(messages::in_flight(other, agent, ConflictLevel::Cleared, over));
@@ -73,69 +78,74 @@ impl InFlightConflicts {
         publish
     }
 
-    pub(super) fn next_tick(&self, sky: &SessionActivity, window: SignedDuration) -> Option<Timestamp> {
-        let when = |standing: &FileState| match standing.calm {
-            Some(calm) => Some(after(calm, CALM)),
-            None => (standing.told >= ConflictLevel::Overlap && !standing.escalated)
-                .then(|| after(standing.since, window)),
+    pub(super) fn next_tick(&self, activity: &SessionActivity, window: SignedDuration) -> Option<Timestamp> {
+        let when = |state: &FileState| match state.quiet_since {
+            Some(calm) => Some(after(calm, QUIET_PERIOD)),
+            None => (state.reported >= ConflictLevel::Overlap && !state.escalated)
+                .then(|| after(state.since, window)),
         };
-        let seen = self.standing.iter().filter(|(pair, _)| sky.sees(pair));
+        let seen = self.state.iter().filter(|(pair, _)| activity.is_current(pair));
         seen.flat_map(|(_, files)| files.values()).filter_map(when).min()
     }
 
-    pub(super) fn look(
+    pub(super) fn check(
         &mut self,
-        sky: &SessionActivity,
+        activity: &SessionActivity,
         now: Timestamp,
         window: SignedDuration,
     ) -> Vec<Message> {
         let mut publish = Vec::new();
-        let shared = shared_files(sky);
+        let shared = shared_files(activity);
         let pairs: BTreeSet<AgentPair> =
-            shared.keys().chain(sky.verdicts.keys()).chain(self.standing.keys()).cloned().collect();
+            shared.keys().chain(activity.merge_results.keys()).chain(self.state.keys()).cloned().collect();
         for pair in pairs {
-            let files = self.standing.entry(pair.clone()).or_default();
-            // Nobody is asked about what may be over.
-            if let Some(state) = state(sky, &pair, shared.get(&pair)) {
-                publish.extend(judge(&pair, files, &state, now));
+            let files = self.state.entry(pair.clone()).or_default();
+            // Nothing is escalated while the state is unknown: the conflict may be resolved.
+            if let Some(current) = current_states(activity, &pair, shared.get(&pair)) {
+                publish.extend(update_states(&pair, files, &current, now));
                 publish.extend(escalate(&pair, files, now, window));
             }
         }
-        self.standing.retain(|_, files| !files.is_empty());
+        self.state.retain(|_, files| !files.is_empty());
         publish
     }
 }
 
-/// How every file of a pair stands, or nothing while that is unknown.
-fn state(
-    sky: &SessionActivity,
+/// The current level of every file of a pair, or `None` while it is unknown.
+fn current_states(
+    activity: &SessionActivity,
     pair: &AgentPair,
     shared: Option<&BTreeSet<String>>,
 ) -> Option<BTreeMap<String, CurrentState>> {
-    let work = |agent| sky.work.get(agent).filter(|work| !work.past);
+    let work = |agent| activity.work.get(agent).filter(|work| !work.replayed);
     let (first, second) = (work(&pair.first)?, work(&pair.second)?);
     let each =
         |level: fn(&SessionActivity, &AgentPair, &str) -> ConflictLevel| -> BTreeMap<String, CurrentState> {
-            let now =
-                |path: &String| (path.clone(), CurrentState { level: level(sky, pair, path), clash: None });
+            let now = |path: &String| {
+                (path.clone(), CurrentState { level: level(activity, pair, path), conflict: None })
+            };
             shared.into_iter().flatten().map(now).collect()
         };
     if first.commit.is_none() || second.commit.is_none() {
-        return Some(each(|sky, pair, path| {
-            if announced_apart(sky, pair, path) { ConflictLevel::Additive } else { ConflictLevel::Overlap }
+        return Some(each(|activity, pair, path| {
+            if announced_different_regions(activity, pair, path) {
+                ConflictLevel::Additive
+            } else {
+                ConflictLevel::Overlap
+            }
         }));
     }
-    // Without a question to ask one of them has changed nothing.
-    let Some(ask) = sky.ask(pair) else { return Some(BTreeMap::new()) };
-    match sky.verdict(&ask)? {
+    // Without a query, one of the agents has no changes.
+    let Some(query) = activity.merge_query(pair) else { return Some(BTreeMap::new()) };
+    match activity.find_result(&query)? {
         MergeCheckResult::Clean => Some(each(|_, _, _| ConflictLevel::Additive)),
         MergeCheckResult::Unknown => Some(each(|_, _, _| ConflictLevel::Overlap)),
         MergeCheckResult::Conflict(clashes) => {
             let mut state = each(|_, _, _| ConflictLevel::Additive);
-            for clash in clashes {
+            for conflict in clashes {
                 state.insert(
-                    clash.path.clone(),
-                    CurrentState { level: ConflictLevel::Conflict, clash: Some(clash.clone()) },
+                    conflict.path.clone(),
+                    CurrentState { level: ConflictLevel::Conflict, conflict: Some(conflict.clone()) },
                 );
             }
             Some(state)
@@ -143,10 +153,10 @@ fn state(
     }
 }
 
-/// Files that both of a pair have changed.
-fn shared_files(sky: &SessionActivity) -> BTreeMap<AgentPair, BTreeSet<String>> {
+/// The files that both agents of a pair changed.
+fn shared_files(activity: &SessionActivity) -> BTreeMap<AgentPair, BTreeSet<String>> {
     let mut agents_of: BTreeMap<&str, Vec<&AgentId>> = BTreeMap::new();
-    for (agent, work) in &sky.work {
+    for (agent, work) in &activity.work {
         for file in work.files() {
             agents_of.entry(file).or_default().push(agent);
         }
@@ -163,71 +173,80 @@ fn shared_files(sky: &SessionActivity) -> BTreeMap<AgentPair, BTreeSet<String>> 
     shared
 }
 
-fn announced_apart(sky: &SessionActivity, pair: &AgentPair, path: &str) -> bool {
-    let regions = |agent| sky.announced.get(agent)?.files.get(path);
+fn announced_different_regions(activity: &SessionActivity, pair: &AgentPair, path: &str) -> bool {
+    let regions = |agent| activity.announced.get(agent)?.files.get(path);
     match (regions(&pair.first), regions(&pair.second)) {
-        (Some(first), Some(second)) => meeting(first, second).is_none(),
+        (Some(first), Some(second)) => overlap(first, second).is_none(),
         _ => false,
     }
 }
 
-fn judge(
+/// Updates the reported states, and returns the messages about what changed.
+fn update_states(
     pair: &AgentPair,
     files: &mut BTreeMap<String, FileState>,
-    state: &BTreeMap<String, CurrentState>,
+    current_states: &BTreeMap<String, CurrentState>,
     now: Timestamp,
 ) -> Vec<Message> {
-    let mut said: BTreeMap<ConflictLevel, Vec<(String, Option<FileConflict>)>> = BTreeMap::new();
-    for (path, current) in state {
+    let mut messages: BTreeMap<ConflictLevel, Vec<(String, Option<FileConflict>)>> = BTreeMap::new();
+    for (path, current) in current_states {
         let known = files.get_mut(path);
         let bad = current.level >= ConflictLevel::Overlap;
         match known {
-            Some(standing)
-                if current.level <= standing.told && (bad || standing.told < ConflictLevel::Overlap) =>
+            Some(state)
+                if current.level <= state.reported && (bad || state.reported < ConflictLevel::Overlap) =>
             {
-                standing.calm = None;
+                state.quiet_since = None;
             }
-            // It was bad and seems to merge now.
-            Some(standing) if !bad => {
-                if is_calm(standing, now) {
-                    said.entry(ConflictLevel::Cleared).or_default().push((path.clone(), None));
-                    *standing =
-                        FileState { told: ConflictLevel::Additive, since: now, calm: None, escalated: false };
+            // It was a conflict, and merges now.
+            Some(state) if !bad => {
+                if is_quiet(state, now) {
+                    messages.entry(ConflictLevel::Cleared).or_default().push((path.clone(), None));
+                    *state = FileState {
+                        reported: ConflictLevel::Additive,
+                        since: now,
+                        quiet_since: None,
+                        escalated: false,
+                    };
                 }
             }
             known => {
-                let bad_before = known.filter(|standing| standing.told >= ConflictLevel::Overlap);
+                let bad_before = known.filter(|state| state.reported >= ConflictLevel::Overlap);
                 let (since, escalated) =
-                    bad_before.map_or((now, false), |standing| (standing.since, standing.escalated));
-                let standing = FileState { told: current.level, since, calm: None, escalated };
-                files.insert(path.clone(), standing);
-                said.entry(current.level).or_default().push((path.clone(), current.clash.clone()));
+                    bad_before.map_or((now, false), |state| (state.since, state.escalated));
+                let state = FileState { reported: current.level, since, quiet_since: None, escalated };
+                files.insert(path.clone(), state);
+                messages.entry(current.level).or_default().push((path.clone(), current.conflict.clone()));
             }
         }
     }
-    files.retain(|path, standing| {
-        let over = !state.contains_key(path) && is_calm(standing, now);
-        if over && standing.told >= ConflictLevel::Overlap {
-            said.entry(ConflictLevel::Cleared).or_default().push((path.clone(), None));
+    files.retain(|path, state| {
+        let resolved = !current_states.contains_key(path) && is_quiet(state, now);
+        if resolved && state.reported >= ConflictLevel::Overlap {
+            messages.entry(ConflictLevel::Cleared).or_default().push((path.clone(), None));
         }
-        !over
+        !resolved
     });
-    said.into_iter().rev().flat_map(|(level, files)| tell(pair, level, &files)).collect()
+    messages.into_iter().rev().flat_map(|(level, files)| messages_to_both(pair, level, &files)).collect()
 }
 
-fn is_calm(standing: &mut FileState, now: Timestamp) -> bool {
-    let since = *standing.calm.get_or_insert(now);
-    after(since, CALM) <= now
+fn is_quiet(state: &mut FileState, now: Timestamp) -> bool {
+    let since = *state.quiet_since.get_or_insert(now);
+    after(since, QUIET_PERIOD) <= now
 }
 
-/// Both hear of it, each from its own side.
-fn tell(pair: &AgentPair, level: ConflictLevel, files: &[(String, Option<FileConflict>)]) -> [Message; 2] {
+/// One message for each agent, from its own point of view.
+fn messages_to_both(
+    pair: &AgentPair,
+    level: ConflictLevel,
+    files: &[(String, Option<FileConflict>)],
+) -> [Message; 2] {
     let facts = |swap: bool| -> Vec<ConflictFile> {
-        let one = |(path, clash): &(String, Option<FileConflict>)| {
+        let one = |(path, conflict): &(String, Option<FileConflict>)| {
             let mut facts = ConflictFile::path(path);
-            if let Some(clash) = clash {
-                facts.how = Some(clash.how.clone());
-                (facts.your_lines, facts.their_lines) = (clash.first.clone(), clash.second.clone());
+            if let Some(conflict) = conflict {
+                facts.conflict_type = Some(conflict.conflict_type.clone());
+                (facts.your_lines, facts.their_lines) = (conflict.first.clone(), conflict.second.clone());
             }
             if swap {
                 std::mem::swap(&mut facts.your_lines, &mut facts.their_lines);
@@ -242,22 +261,22 @@ fn tell(pair: &AgentPair, level: ConflictLevel, files: &[(String, Option<FileCon
     ]
 }
 
-/// Asks a person, once, about what has been bad for the whole window.
+/// Asks the user, once, about conflicts that lasted for the whole window.
 fn escalate(
     pair: &AgentPair,
     files: &mut BTreeMap<String, FileState>,
     now: Timestamp,
     window: SignedDuration,
 ) -> Option<Message> {
-    let due = |standing: &FileState| {
-        standing.told >= ConflictLevel::Overlap
-            && standing.calm.is_none()
-            && !standing.escalated
-            && after(standing.since, window) <= now
+    let due = |state: &FileState| {
+        state.reported >= ConflictLevel::Overlap
+            && state.quiet_since.is_none()
+            && !state.escalated
+            && after(state.since, window) <= now
     };
     let mut paths = Vec::new();
-    for (path, standing) in files.iter_mut().filter(|(_, standing)| due(standing)) {
-        standing.escalated = true;
+    for (path, state) in files.iter_mut().filter(|(_, state)| due(state)) {
+        state.escalated = true;
         paths.push(path.clone());
     }
     (!paths.is_empty()).then(|| {

@@ -1,27 +1,28 @@
-//! Asks git whether pairs of agents' work would merge.
+//! Asks git whether the work of pairs of agents merges.
 
 use std::collections::HashMap;
 
+use paw_core::text::plural;
 use paw_host::git::{ConflictLines, MergeConflict, ScratchRepo, TrialMerge};
 
 use super::{FileConflict, LineRange, MergeCheckResult, MergeQuery};
 
-/// Verdicts remembered; the work of every agent changes often, and old questions do not come back.
-const MOST_REMEMBERED: usize = 4_096;
-/// Files whose lines are looked for at once.
-const MOST_FILES: usize = 64;
+/// Results kept. Snapshots change often, so old results are rarely needed again.
+const MAX_CACHED: usize = 4_096;
+/// Files whose conflicting lines are located in one call.
+const MAX_FILES: usize = 64;
 
-/// Remembers what git said about each two commits.
+/// Checks pairs of commits, and caches the results.
 #[derive(Debug, Default)]
 pub struct MergeChecker {
-    known: HashMap<(String, String), MergeCheckResult>,
+    results: HashMap<(String, String), MergeCheckResult>,
 }
 
 impl MergeChecker {
-    /// Answers every question, in the same order. What git cannot say is [`MergeCheckResult::Unknown`].
-    pub fn check(&mut self, scratch: &ScratchRepo, asks: &[MergeQuery]) -> Vec<MergeCheckResult> {
-        let mut new: Vec<(String, String)> = asks.iter().map(|ask| ask.commits.clone()).collect();
-        new.retain(|commits| !self.known.contains_key(commits));
+    /// The result of every query, in the same order; [`MergeCheckResult::Unknown`] where git fails.
+    pub fn check(&mut self, scratch: &ScratchRepo, queries: &[MergeQuery]) -> Vec<MergeCheckResult> {
+        let mut new: Vec<(String, String)> = queries.iter().map(|query| query.commits.clone()).collect();
+        new.retain(|commits| !self.results.contains_key(commits));
         new.sort();
         new.dedup();
         let mut failed = None;
@@ -32,34 +33,34 @@ impl MergeChecker {
             }
         }
         if let Some(error) = failed {
-            tracing::warn!("cannot judge {} pairs: {error}", new.len());
+            tracing::warn!("cannot check {} for conflicts: {error}", plural(new.len(), "pair"));
         }
-        let verdicts = asks
+        let results = queries
             .iter()
-            .map(|ask| self.known.get(&ask.commits).cloned().unwrap_or(MergeCheckResult::Unknown))
+            .map(|query| self.results.get(&query.commits).cloned().unwrap_or(MergeCheckResult::Unknown))
             .collect();
-        if self.known.len() > MOST_REMEMBERED {
-            self.known.clear();
+        if self.results.len() > MAX_CACHED {
+            self.results.clear();
         }
-        verdicts
+        results
     }
 
     fn remember(&mut self, scratch: &ScratchRepo, pairs: &[(String, String)], merges: &[TrialMerge]) {
-        let conflicts: Vec<&MergeConflict> = merges.iter().flat_map(conflicts).take(MOST_FILES).collect();
-        // Without lines a conflict is still one.
+        let conflicts: Vec<&MergeConflict> = merges.iter().flat_map(conflicts).take(MAX_FILES).collect();
+        // A conflict is reported even if its lines are unknown.
         let lines = scratch.conflict_lines(&conflicts).unwrap_or_default();
         let mut lines = lines.into_iter();
         for (commits, merge) in pairs.iter().zip(merges) {
             let verdict = match merge {
                 TrialMerge::Clean => MergeCheckResult::Clean,
-                // Not worth remembering: an object that is missing now may be there later.
+                // Not cached: a missing object may appear later.
                 TrialMerge::Unknown => continue,
                 TrialMerge::Conflicts(conflicts) => {
                     let clash = |conflict: &MergeConflict| clash(conflict, &lines.next().unwrap_or_default());
                     MergeCheckResult::Conflict(conflicts.iter().map(clash).collect())
                 }
             };
-            self.known.insert(commits.clone(), verdict);
+            self.results.insert(commits.clone(), verdict);
         }
     }
 }
@@ -74,7 +75,7 @@ fn conflicts(merge: &TrialMerge) -> &[MergeConflict] {
 fn clash(conflict: &MergeConflict, against: &ConflictLines) -> FileConflict {
     FileConflict {
         path: conflict.path.to_string_lossy().into_owned(),
-        how: conflict.kind.clone(),
+        conflict_type: conflict.kind.clone(),
         first: against.first.iter().map(LineRange::from).collect(),
         second: against.second.iter().map(LineRange::from).collect(),
     }

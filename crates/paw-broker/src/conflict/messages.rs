@@ -1,6 +1,7 @@
-//! The sentences of the radar, with the facts beside them. Pure.
+//! The detector's messages: text for agents, and a [`ConflictReport`] as data. Pure.
 
 use paw_core::AgentId;
+use paw_core::text::plural;
 use serde_json::Value;
 
 use super::region::{RegionOverlap, describe};
@@ -11,11 +12,11 @@ use super::{IntentOverlap, supervisor};
 use crate::message::{FeedbackMessage, Message, QuestionMessage, Region};
 
 const TAG: &str = "[conflict-detector]";
-/// Sentences in one message; the facts beside them name more.
-const MOST_SENTENCES: usize = 20;
-const MOST_FILES: usize = 200;
+/// Sentences in one message. The report lists more files.
+const MAX_SENTENCES: usize = 20;
+const MAX_FILES: usize = 200;
 
-/// Two agents announced changes of the same files. `yours` and `theirs` are what each said about them.
+/// Two agents announced changes to the same files.
 pub(super) fn forward(you: &AgentId, other: &AgentId, claims: &[IntentOverlap]) -> Message {
     let regions = |regions: &[Region]| {
         if regions.is_empty() { String::new() } else { format!(" (regions: {})", describe(regions)) }
@@ -32,9 +33,9 @@ pub(super) fn forward(you: &AgentId, other: &AgentId, claims: &[IntentOverlap]) 
             claims.iter().map(|claim| format!("{}{}", claim.path, regions(&claim.theirs))).collect();
         format!("{TAG} forward conflict: agent {other} also intends to modify: {}", files.join("; "))
     };
-    if claims.iter().any(|claim| claim.meeting == RegionOverlap::Possible) {
+    if claims.iter().any(|claim| claim.overlap == RegionOverlap::Possible) {
         sentence.push_str(
-            ". A name and a range of lines cannot be compared: name the same kind of region to be sure.",
+            ". A name and a range of lines cannot be compared; announce the same kind of region to be sure.",
         );
     }
     let files = claims.iter().map(|claim| ConflictFile::path(&claim.path)).collect();
@@ -69,13 +70,16 @@ pub(super) fn in_flight(
             ),
             ConflictLevel::Overlap | ConflictLevel::Conflict | ConflictLevel::Escalated => format!(
                 "{TAG} in-flight conflict: file {path} is being modified by both you and {other}{}",
-                where_it_is(file)
+                location(file)
             ),
         }
     };
-    let mut sentences: Vec<String> = files.iter().take(MOST_SENTENCES).map(sentence).collect();
-    if files.len() > MOST_SENTENCES {
-        sentences.push(format!("{TAG} and {} more files shared with {other}", files.len() - MOST_SENTENCES));
+    let mut sentences: Vec<String> = files.iter().take(MAX_SENTENCES).map(sentence).collect();
+    if files.len() > MAX_SENTENCES {
+        sentences.push(format!(
+            "{TAG} and {} shared with {other}",
+            plural(files.len() - MAX_SENTENCES, "more file")
+        ));
     }
     feedback(
         you,
@@ -90,13 +94,13 @@ pub(super) fn in_flight(
     )
 }
 
-fn where_it_is(file: &ConflictFile) -> String {
-    let Some(how) = &file.how else { return String::new() };
+fn location(file: &ConflictFile) -> String {
+    let Some(conflict_type) = &file.conflict_type else { return String::new() };
     match (lines(&file.your_lines), lines(&file.their_lines)) {
         (Some(yours), Some(theirs)) => format!(": your {yours} and their {theirs} do not merge"),
-        (Some(yours), None) => format!(": your {yours} and their change do not merge ({how})"),
-        (None, Some(theirs)) => format!(": your change and their {theirs} do not merge ({how})"),
-        (None, None) => format!(": the changes do not merge ({how})"),
+        (Some(yours), None) => format!(": your {yours} and their change do not merge ({conflict_type})"),
+        (None, Some(theirs)) => format!(": your change and their {theirs} do not merge ({conflict_type})"),
+        (None, None) => format!(": the changes do not merge ({conflict_type})"),
     }
 }
 
@@ -116,25 +120,25 @@ fn lines(ranges: &[LineRange]) -> Option<String> {
     Some(format!("{word} {}", shown.join(", ")))
 }
 
-/// Still there after `seconds`.
+/// The conflict still exists after `seconds`.
 pub(super) fn unresolved(a: &AgentId, b: &AgentId, paths: &[String], seconds: u64) -> Message {
     let text = format!(
         "{TAG} in-flight conflict on {} between {a} and {b} has not resolved within {seconds}s. Human input requested.",
-        some(paths)
+        first_paths(paths)
     );
     question(text, ConflictCategory::InFlight, a, b, paths)
 }
 
-/// `violator` changed what `owner` announced to change.
+/// `violator` changed files that `owner` announced.
 pub(super) fn violation(violator: &AgentId, owner: &AgentId, paths: &[String]) -> Message {
     let sentence = |path: &String| {
         format!(
             "{TAG} ownership violation: you edited {path} but agent {owner} declared intent over it. Update your agent.intent to declare this file or back off."
         )
     };
-    let mut sentences: Vec<String> = paths.iter().take(MOST_SENTENCES).map(sentence).collect();
-    if paths.len() > MOST_SENTENCES {
-        sentences.push(format!("{TAG} and {} more files of {owner}", paths.len() - MOST_SENTENCES));
+    let mut sentences: Vec<String> = paths.iter().take(MAX_SENTENCES).map(sentence).collect();
+    if paths.len() > MAX_SENTENCES {
+        sentences.push(format!("{TAG} and {} of {owner}", plural(paths.len() - MAX_SENTENCES, "more file")));
     }
     let files = paths.iter().map(ConflictFile::path).collect();
     let (you, other) = (violator.clone(), owner.clone());
@@ -154,12 +158,12 @@ pub(super) fn violation(violator: &AgentId, owner: &AgentId, paths: &[String]) -
 pub(super) fn violation_review(violator: &AgentId, owner: &AgentId, paths: &[String]) -> Message {
     let text = format!(
         "{TAG} ownership violation: {violator} edited {} which is in {owner}'s intent. Human review requested.",
-        some(paths)
+        first_paths(paths)
     );
     question(text, ConflictCategory::Ownership, violator, owner, paths)
 }
 
-fn some(paths: &[String]) -> String {
+fn first_paths(paths: &[String]) -> String {
     let shown = paths.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
     if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
 }
@@ -191,7 +195,7 @@ fn question(
 }
 
 fn value(mut facts: ConflictReport) -> Value {
-    facts.files.truncate(MOST_FILES);
-    // Text and numbers are always JSON.
+    facts.files.truncate(MAX_FILES);
+    // Strings and numbers always serialize.
     serde_json::to_value(facts).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Watcher, radar and judge of one session at work: messages and file events in, messages out.
+//! Connects the watcher, the detector and the merge checker of one session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::message::Message;
 use crate::watch::{WatchReport, WatchSettings, WatchTarget, Watcher, WorkSnapshot};
 use crate::{SessionId, StoredMessage};
 
-/// What a patrol has to say.
+/// What a monitor reports to its owner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConflictMonitorEvent {
     Publish(Box<Message>),
-    /// The worktree is gone.
+    /// The agent's worktree is gone.
     Gone(AgentId),
-    /// Something people should know.
+    /// A problem that the user should know about.
     Notice(String),
 }
 
@@ -32,7 +32,7 @@ enum MonitorInput {
     Stop,
 }
 
-/// A running patrol. Ends when it is dropped.
+/// A running monitor. Dropping it stops it.
 #[derive(Debug)]
 pub struct ConflictMonitor {
     watcher: Option<Watcher>,
@@ -41,35 +41,35 @@ pub struct ConflictMonitor {
 }
 
 impl ConflictMonitor {
-    /// Starts watching. `history` are the session's messages so far; `signal` is called on a thread of the patrol.
+    /// Starts watching. `history` holds the session's messages so far; `on_event` is called on the monitor's thread.
     pub fn start<'a>(
         session: SessionId,
         config: ConflictConfig,
         settings: WatchSettings,
         targets: impl IntoIterator<Item = WatchTarget>,
         history: impl IntoIterator<Item = &'a StoredMessage>,
-        signal: impl FnMut(ConflictMonitorEvent) + Send + 'static,
+        on_event: impl FnMut(ConflictMonitorEvent) + Send + 'static,
     ) -> Result<Self, ScratchError> {
-        let mut radar = ConflictDetector::new(session, config);
+        let mut detector = ConflictDetector::new(session, config);
         for stored in history {
-            radar.replay(stored);
+            detector.replay(stored);
         }
         let (inputs, inbox) = mpsc::channel();
         let reports = inputs.clone();
         let report = move |report| drop(reports.send(MonitorInput::Report(Box::new(report))));
         let watcher = Watcher::start(settings, targets, report)?;
-        let mut duty = MonitorLoop {
-            radar,
+        let mut monitor = MonitorLoop {
+            detector,
             checker: MergeChecker::default(),
-            moments: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            signal: Box::new(signal),
+            snapshots: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            on_event: Box::new(on_event),
         };
-        let thread = thread::spawn(move || duty.run(&inbox));
+        let thread = thread::spawn(move || monitor.run(&inbox));
         Ok(Self { watcher: Some(watcher), inputs, thread: Some(thread) })
     }
 
-    /// A message of the session's stream.
+    /// Handles a message of the session.
     pub fn on_message(&self, stored: Arc<StoredMessage>) {
         let _ = self.inputs.send(MonitorInput::Stored(stored));
     }
@@ -99,26 +99,26 @@ impl Drop for ConflictMonitor {
 }
 
 struct MonitorLoop {
-    radar: ConflictDetector,
+    detector: ConflictDetector,
     checker: MergeChecker,
-    moments: BTreeMap<AgentId, WorkSnapshot>,
-    /// Questions that wait for git; only the newest about each pair.
-    asked: BTreeMap<AgentPair, MergeQuery>,
-    signal: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
+    snapshots: BTreeMap<AgentId, WorkSnapshot>,
+    /// Pending merge checks: the newest query of each pair.
+    pending: BTreeMap<AgentPair, MergeQuery>,
+    on_event: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
 }
 
 impl MonitorLoop {
     fn run(&mut self, inbox: &Receiver<MonitorInput>) {
         loop {
-            // Everything that is known comes before asking git, which takes longer than to listen.
+            // Inputs come first: a merge check takes longer, and may be out of date already.
             let input = match inbox.try_recv() {
                 Ok(input) => Ok(input),
                 Err(TryRecvError::Disconnected) => return,
-                Err(TryRecvError::Empty) if !self.asked.is_empty() => {
-                    self.ask_git();
+                Err(TryRecvError::Empty) if !self.pending.is_empty() => {
+                    self.run_merge_checks();
                     continue;
                 }
-                Err(TryRecvError::Empty) => match self.until_tick() {
+                Err(TryRecvError::Empty) => match self.time_to_tick() {
                     None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     Some(wait) => inbox.recv_timeout(wait),
                 },
@@ -126,21 +126,21 @@ impl MonitorLoop {
             match input {
                 Ok(MonitorInput::Report(report)) => self.on_report(*report),
                 Ok(MonitorInput::Stored(stored)) => {
-                    let outcome = self.radar.on_message(&stored, clock::now());
-                    self.act(outcome);
+                    let output = self.detector.on_message(&stored, clock::now());
+                    self.act(output);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let outcome = self.radar.on_tick(clock::now());
-                    self.act(outcome);
+                    let output = self.detector.on_tick(clock::now());
+                    self.act(output);
                 }
                 Ok(MonitorInput::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    fn until_tick(&self) -> Option<Duration> {
-        let wait = clock::now().duration_until(self.radar.next_tick()?);
-        // A little later than due, so that it is due. What is due and waits for git is not asked for all the time.
+    fn time_to_tick(&self) -> Option<Duration> {
+        let wait = clock::now().duration_until(self.detector.next_tick()?);
+        // At least 50 ms, so that a tick that is due but waits for git does not spin.
         Some(Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(50)))
     }
 
@@ -148,61 +148,62 @@ impl MonitorLoop {
         match report {
             WatchReport::Work(work) => {
                 if let Some(status) = work.status {
-                    (self.signal)(ConflictMonitorEvent::Publish(Box::new(status)));
+                    (self.on_event)(ConflictMonitorEvent::Publish(Box::new(status)));
                 }
-                let outcome = self.radar.on_work(&work.agent, &work.moment.commit, &work.files, clock::now());
-                self.moments.insert(work.agent, work.moment);
-                self.act(outcome);
+                let output =
+                    self.detector.on_work(&work.agent, &work.snapshot.commit, &work.files, clock::now());
+                self.snapshots.insert(work.agent, work.snapshot);
+                self.act(output);
             }
-            WatchReport::Status(message) => (self.signal)(ConflictMonitorEvent::Publish(Box::new(message))),
+            WatchReport::Status(message) => (self.on_event)(ConflictMonitorEvent::Publish(Box::new(message))),
             WatchReport::Gone(agent) => {
-                self.moments.remove(&agent);
-                self.asked.retain(|pair, _| !pair.has(&agent));
-                let outcome = self.radar.on_gone(&agent, clock::now());
-                self.act(outcome);
-                (self.signal)(ConflictMonitorEvent::Gone(agent));
+                self.snapshots.remove(&agent);
+                self.pending.retain(|pair, _| !pair.contains(&agent));
+                let output = self.detector.on_gone(&agent, clock::now());
+                self.act(output);
+                (self.on_event)(ConflictMonitorEvent::Gone(agent));
             }
-            WatchReport::Notice { text, .. } => (self.signal)(ConflictMonitorEvent::Notice(text)),
+            WatchReport::Notice { text, .. } => (self.on_event)(ConflictMonitorEvent::Notice(text)),
         }
     }
 
-    fn act(&mut self, outcome: DetectorOutput) {
-        self.asked.extend(outcome.judge.into_iter().map(|ask| (ask.pair.clone(), ask)));
-        for message in outcome.publish {
-            (self.signal)(ConflictMonitorEvent::Publish(Box::new(message)));
+    fn act(&mut self, output: DetectorOutput) {
+        self.pending.extend(output.queries.into_iter().map(|query| (query.pair.clone(), query)));
+        for message in output.publish {
+            (self.on_event)(ConflictMonitorEvent::Publish(Box::new(message)));
         }
     }
 
-    fn ask_git(&mut self) {
-        let asked = std::mem::take(&mut self.asked);
-        let (mut asked, later): (BTreeMap<AgentPair, MergeQuery>, _) =
-            asked.into_iter().partition(|(pair, _)| self.radar.share_files(pair));
-        // Who shares a file comes first. The others could only conflict by renames and directories.
-        if asked.is_empty() {
-            asked = later;
+    fn run_merge_checks(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let (mut urgent, later): (BTreeMap<AgentPair, MergeQuery>, _) =
+            pending.into_iter().partition(|(pair, _)| self.detector.shares_files(pair));
+        // Pairs that share a file come first. Others can conflict only through renames and directories.
+        if urgent.is_empty() {
+            urgent = later;
         } else {
-            self.asked = later;
+            self.pending = later;
         }
-        let asked: Vec<MergeQuery> = asked.into_values().collect();
-        let Some(scratch) = asked.iter().find_map(|ask| self.shared_scratch(&ask.pair)).map(Arc::clone)
+        let urgent: Vec<MergeQuery> = urgent.into_values().collect();
+        let Some(scratch) = urgent.iter().find_map(|query| self.shared_scratch(&query.pair)).map(Arc::clone)
         else {
             return;
         };
-        // What stands elsewhere is about to be taken anew.
-        let here = |ask: &MergeQuery| {
-            self.shared_scratch(&ask.pair).is_some_and(|other| Arc::ptr_eq(&scratch, other))
+        // Snapshots in another scratch repository are about to be replaced.
+        let in_scratch = |query: &MergeQuery| {
+            self.shared_scratch(&query.pair).is_some_and(|other| Arc::ptr_eq(&scratch, other))
         };
-        let asks: Vec<MergeQuery> = asked.into_iter().filter(here).collect();
-        let verdicts = self.checker.check(&scratch, &asks);
-        for (ask, verdict) in asks.into_iter().zip(verdicts) {
-            let outcome = self.radar.on_verdict(ask, verdict, clock::now());
-            self.act(outcome);
+        let queries: Vec<MergeQuery> = urgent.into_iter().filter(in_scratch).collect();
+        let results = self.checker.check(&scratch, &queries);
+        for (query, result) in queries.into_iter().zip(results) {
+            let output = self.detector.on_merge_result(query, result, clock::now());
+            self.act(output);
         }
     }
 
-    /// The repository that knows the work of both.
+    /// The scratch repository that holds the snapshots of both.
     fn shared_scratch(&self, pair: &AgentPair) -> Option<&Arc<ScratchRepo>> {
-        let (first, second) = (self.moments.get(&pair.first)?, self.moments.get(&pair.second)?);
+        let (first, second) = (self.snapshots.get(&pair.first)?, self.snapshots.get(&pair.second)?);
         Arc::ptr_eq(&first.scratch, &second.scratch).then_some(&first.scratch)
     }
 }

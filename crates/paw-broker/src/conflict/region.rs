@@ -1,33 +1,33 @@
-//! Whether two agents mean the same part of a file. Pure.
+//! Whether the regions of two agents overlap. Pure.
 
 use crate::message::Region;
 
-/// How sure it is that two parts of a file meet.
+/// Whether two overlapping regions are known to overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RegionOverlap {
-    /// One is a name and the other a range of lines: nobody knows, so it is assumed.
+    /// One region is a name and the other a range of lines, so an overlap is assumed.
     Possible,
     Certain,
 }
 
-/// No region means the whole file, which meets everything.
-pub(super) fn meeting(first: &[Region], second: &[Region]) -> Option<RegionOverlap> {
+/// How two lists of regions overlap. An empty list means the whole file.
+pub(super) fn overlap(first: &[Region], second: &[Region]) -> Option<RegionOverlap> {
     if first.is_empty() || second.is_empty() {
         return Some(RegionOverlap::Certain);
     }
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
-    pairs.filter_map(|(a, b)| regions_meet(a, b)).max()
+    pairs.filter_map(|(a, b)| regions_overlap(a, b)).max()
 }
 
-fn regions_meet(a: &Region, b: &Region) -> Option<RegionOverlap> {
+fn regions_overlap(a: &Region, b: &Region) -> Option<RegionOverlap> {
     match (a, b) {
         (
             Region::Range { start_line: a_start, end_line: a_end },
             Region::Range { start_line: b_start, end_line: b_end },
         ) => (a_start <= b_end && b_start <= a_end).then_some(RegionOverlap::Certain),
         (Region::Range { .. }, _) | (_, Region::Range { .. }) => Some(RegionOverlap::Possible),
-        // A function of one is a class or a block of the other often enough: the name decides.
-        (a, b) => (normal(name(a)) == normal(name(b))).then_some(RegionOverlap::Certain),
+        // Agents disagree about whether a name is a function, a class or a block, so only the name counts.
+        (a, b) => (normalize(name(a)) == normalize(name(b))).then_some(RegionOverlap::Certain),
     }
 }
 
@@ -39,8 +39,8 @@ fn name(region: &Region) -> &str {
     }
 }
 
-/// `fn Check-Token()` and `check_token` are one name.
-fn normal(name: &str) -> String {
+/// The name in a form that ignores spelling: `fn Check-Token()` becomes `check_token`.
+fn normalize(name: &str) -> String {
     const WORDS: [&str; 9] = ["fn", "def", "class", "function", "func", "struct", "pub", "async", "impl"];
     let lower = name.to_lowercase();
     let mut rest = lower.trim();
@@ -63,15 +63,9 @@ fn normal(name: &str) -> String {
     if trimmed.is_empty() { lower.trim().to_owned() } else { trimmed.to_owned() }
 }
 
-/// As a person reads it: `function x`, `range 1-9`.
+/// `function x, range 1-9`.
 pub(super) fn describe(regions: &[Region]) -> String {
-    let one = |region: &Region| match region {
-        Region::Function { name } => format!("function {name}"),
-        Region::Class { name } => format!("class {name}"),
-        Region::Block { anchor } => format!("block {anchor}"),
-        Region::Range { start_line, end_line } => format!("range {start_line}-{end_line}"),
-    };
-    regions.iter().map(one).collect::<Vec<_>>().join(", ")
+    regions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -89,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_compared_without_case_keywords_brackets_and_separators() {
+    fn normalize_ignores_case_keywords_brackets_and_separators() {
         for spelling in [
             "check_token",
             "Check-Token",
@@ -97,32 +91,32 @@ mod tests {
             "def check_token(self, x)",
             "pub async fn check token",
         ] {
-            assert_eq!(normal(spelling), "check_token", "{spelling}");
+            assert_eq!(normalize(spelling), "check_token", "{spelling}");
         }
-        assert_ne!(normal("check"), normal("check_token"));
-        assert_eq!(normal("()"), "()");
+        assert_ne!(normalize("check"), normalize("check_token"));
+        assert_eq!(normalize("()"), "()");
     }
 
     #[test]
-    fn a_name_means_the_same_whatever_kind_of_thing_it_is_said_to_be() {
+    fn regions_with_the_same_name_overlap_whatever_their_kind() {
         let class = Region::Class { name: "class Parser".into() };
-        assert_eq!(meeting(&[function("parser()")], &[class]), Some(RegionOverlap::Certain));
-        assert_eq!(meeting(&[function("a")], &[function("b")]), None);
+        assert_eq!(overlap(&[function("parser()")], &[class]), Some(RegionOverlap::Certain));
+        assert_eq!(overlap(&[function("a")], &[function("b")]), None);
     }
 
     #[test]
-    fn ranges_meet_when_they_share_a_line_and_a_name_may_meet_any_range() {
-        assert_eq!(meeting(&[range(1, 9)], &[range(9, 12)]), Some(RegionOverlap::Certain));
-        assert_eq!(meeting(&[range(1, 8)], &[range(9, 12)]), None);
-        assert_eq!(meeting(&[range(1, 8)], &[function("a")]), Some(RegionOverlap::Possible));
-        assert_eq!(meeting(&[], &[function("a")]), Some(RegionOverlap::Certain));
+    fn ranges_overlap_if_they_share_a_line_and_a_name_possibly_overlaps_any_range() {
+        assert_eq!(overlap(&[range(1, 9)], &[range(9, 12)]), Some(RegionOverlap::Certain));
+        assert_eq!(overlap(&[range(1, 8)], &[range(9, 12)]), None);
+        assert_eq!(overlap(&[range(1, 8)], &[function("a")]), Some(RegionOverlap::Possible));
+        assert_eq!(overlap(&[], &[function("a")]), Some(RegionOverlap::Certain));
     }
 
     proptest! {
         #[test]
-        fn it_does_not_matter_who_is_first(a in "\\PC{0,12}", b in "\\PC{0,12}", s in 1_u64..9, e in 0_u64..9) {
+        fn overlap_is_symmetric(a in "\\PC{0,12}", b in "\\PC{0,12}", s in 1_u64..9, e in 0_u64..9) {
             let (first, second) = ([function(&a), range(s, s + e)], [Region::Block { anchor: b }]);
-            prop_assert_eq!(meeting(&first, &second), meeting(&second, &first));
+            prop_assert_eq!(overlap(&first, &second), overlap(&second, &first));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a message of the radar is about, as data: in the payload's `conflict`, beside the sentence for people.
+//! The data of a conflict message, in its payload's field `conflict`.
 
 use std::ops::RangeInclusive;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 
-/// The field of a payload that holds it.
+/// The payload field that holds the report.
 pub const PAYLOAD_FIELD: &str = "conflict";
 
-/// What two agents did, or are about to do, to the same files. Seen by the first of them.
+/// Two agents that changed, or are about to change, the same files, from the point of view of the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictReport {
     pub kind: ConflictCategory,
     pub level: ConflictLevel,
-    /// Who is told. In an ownership violation: who did it.
+    /// The recipient. In an ownership violation: the violator.
     pub you: AgentId,
-    /// In an ownership violation: who claimed the file.
+    /// In an ownership violation: the agent that announced the file.
     pub other: AgentId,
     pub files: Vec<ConflictFile>,
 }
@@ -25,42 +25,42 @@ pub struct ConflictReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConflictCategory {
-    /// Both announced it.
+    /// Both agents announced the file.
     Forward,
-    /// Both did it.
+    /// Both agents changed the file.
     InFlight,
-    /// One did what the other had announced.
+    /// One agent changed a file that the other announced.
     Ownership,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConflictLevel {
-    /// It is over.
+    /// The conflict is resolved.
     Cleared,
     /// Both changes merge as they are.
     Additive,
-    /// The same file; nobody could look inside.
+    /// Both changed the same file; git did not compare the changes.
     Overlap,
-    /// Git says it does not merge.
+    /// Git cannot merge the changes.
     Conflict,
-    /// It went on for so long that a person is asked.
+    /// The conflict lasted so long that the user is asked.
     Escalated,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictFile {
     pub path: String,
-    /// In git's words: `contents`, `modify/delete`, … Nothing where git was not asked.
+    /// Git's name for the type of conflict: `contents`, `modify/delete`, … Absent if git was not asked.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub how: Option<String>,
+    pub conflict_type: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub your_lines: Vec<LineRange>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub their_lines: Vec<LineRange>,
 }
 
-/// First and last line, counted from 1; a list of two numbers in JSON.
+/// First and last line, counted from 1. A list of two numbers in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LineRange(pub u64, pub u64);
 
@@ -72,13 +72,13 @@ impl From<&RangeInclusive<u64>> for LineRange {
 
 impl ConflictFile {
     pub fn path(path: impl Into<String>) -> Self {
-        Self { path: path.into(), how: None, your_lines: Vec::new(), their_lines: Vec::new() }
+        Self { path: path.into(), conflict_type: None, your_lines: Vec::new(), their_lines: Vec::new() }
     }
 }
 
 impl ConflictReport {
-    /// What a message of the radar is about. Nothing for everybody else's messages: only the supervisor, in whose
-    /// name the radar speaks, can say so.
+    /// The report in a message of the detector. The detector sends as the supervisor, so reports from other senders
+    /// are ignored.
     pub fn find(message: &Message) -> Option<Self> {
         let ours = matches!(message, Message::Feedback(_) | Message::Question(_))
             && message.sender().is_some_and(|sender| sender.as_str() == AgentId::SUPERVISOR);

@@ -4,10 +4,11 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
+use paw_core::text::plural;
 
 use super::fields::Fields;
 use super::wire::message_type;
-use super::{Audience, Extra, IntentFile, MessageError, MessageType, count};
+use super::{Audience, Extra, IntentFile, MessageError, MessageType};
 
 message_type! {
     /// `agent.intent`: what an agent is about to change.
@@ -63,6 +64,6 @@ impl MessageType for IntentMessage {
     }
 
     fn summary(&self) -> String {
-        format!("{}: {}", count(self.files.len(), "file"), self.summary)
+        format!("{}: {}", plural(self.files.len(), "file"), self.summary)
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use paw_core::AgentId;
+use paw_core::text::plural;
 use serde_json::Value;
 
 use super::wire::message_type;
-use super::{Audience, Extra, MessageType, count};
+use super::{Audience, Extra, MessageType};
 
 message_type! {
     /// `agent.status`: what an agent is doing.
@@ -57,7 +58,7 @@ impl MessageType for StatusMessage {
     fn summary(&self) -> String {
         let phase = self.phase.as_ref().filter(|phase| **phase != self.status);
         let phase = phase.map(|phase| format!(" ({phase})"));
-        let files = self.modified_files.as_ref().map(|files| format!(", {}", count(files.len(), "file")));
+        let files = self.modified_files.as_ref().map(|files| format!(", {}", plural(files.len(), "file")));
         let words = self.message.as_ref().map(|words| format!(": {words}"));
         let more = [phase, files, words].into_iter().flatten().collect::<String>();
         format!("{}{more}", self.status)

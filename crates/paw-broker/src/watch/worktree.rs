@@ -28,7 +28,7 @@ pub(super) struct WatchedWorktree {
     snapshot: WorktreeSnapshotter,
     scratch: Arc<ScratchRepo>,
     said: Option<LastStatus>,
-    moment: Option<String>,
+    last_commit: Option<String>,
 }
 
 impl WatchedWorktree {
@@ -59,7 +59,7 @@ impl WatchedWorktree {
             snapshot,
             scratch: Arc::clone(scratch),
             said: None,
-            moment: None,
+            last_commit: None,
         })
     }
 
@@ -91,7 +91,7 @@ impl WatchedWorktree {
             settings.excluded.clone(),
         )?;
         self.scratch = Arc::clone(scratch);
-        self.moment = None;
+        self.last_commit = None;
         Ok(())
     }
 
@@ -104,8 +104,8 @@ impl WatchedWorktree {
     ) -> Result<Option<AgentWork>, ScratchError> {
         let Some(taken) = self.take(what, settings)? else { return Ok(None) };
         let news = publish::is_news(self.said.as_ref(), &taken, now, settings.republish_after);
-        let same = self.moment.as_ref() == Some(&taken.commit) && !news;
-        self.moment = Some(taken.commit.clone());
+        let same = self.last_commit.as_ref() == Some(&taken.commit) && !news;
+        self.last_commit = Some(taken.commit.clone());
         // With words of its own it is news to everybody who keeps the last status, although it names the same files.
         let again = self.said.as_ref().is_some_and(|said| said.changed == taken.changed);
         let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
@@ -113,9 +113,9 @@ impl WatchedWorktree {
         if news || self.said.is_none() {
             self.said = Some(LastStatus::about(&taken, now));
         }
-        let moment = WorkSnapshot { scratch: Arc::clone(&self.scratch), commit: taken.commit };
+        let snapshot = WorkSnapshot { scratch: Arc::clone(&self.scratch), commit: taken.commit };
         let files = taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok((!same).then(|| AgentWork { agent: self.target.agent.clone(), moment, files, status }))
+        Ok((!same).then(|| AgentWork { agent: self.target.agent.clone(), snapshot, files, status }))
     }
 
     /// The status as it was last said.

@@ -61,13 +61,13 @@ impl Tower {
 
     pub(super) fn verdict(&mut self, verdict: MergeCheckResult) -> Vec<Message> {
         let ask = self.asks.pop().expect("a question");
-        let outcome = self.radar.on_verdict(ask, verdict, self.now);
+        let outcome = self.radar.on_merge_result(ask, verdict, self.now);
         self.heard(outcome)
     }
 
     /// What was published comes back on the stream, as everything does.
     fn heard(&mut self, outcome: DetectorOutput) -> Vec<Message> {
-        self.asks.extend(outcome.judge);
+        self.asks.extend(outcome.queries);
         for message in &outcome.publish {
             let stored = self.stored("s", message.clone());
             assert_eq!(
@@ -137,7 +137,7 @@ fn clash(path: &str) -> MergeCheckResult {
     let (first, second) = (vec![LineRange(3, 5)], vec![LineRange(4, 4)]);
     MergeCheckResult::Conflict(vec![FileConflict {
         path: path.into(),
-        how: "contents".into(),
+        conflict_type: "contents".into(),
         first,
         second,
     }])

@@ -34,7 +34,7 @@ fn edits_of_the_same_lines_conflict_and_the_lines_are_named_on_both_sides() {
     commit_all(&b, "theirs");
     let clashes = clashes(judge(&field, &a, &b));
     assert_eq!(clashes.len(), 1);
-    assert_eq!((clashes[0].path.as_str(), clashes[0].how.as_str()), ("src/lib.rs", "contents"));
+    assert_eq!((clashes[0].path.as_str(), clashes[0].conflict_type.as_str()), ("src/lib.rs", "contents"));
     assert!(clashes[0].first.contains(&LineRange(11, 12)), "{clashes:?}");
     assert!(clashes[0].second.contains(&LineRange(11, 11)), "{clashes:?}");
 }
@@ -62,10 +62,12 @@ fn deletions_renames_and_directories_in_the_way_are_conflicts_too() {
     write(&a, "place", "a file\n");
     write(&b, "place/inside", "in a directory\n");
     let clashes = clashes(judge(&field, &a, &b));
-    let kind = |path: &str| clashes.iter().find(|clash| clash.path == path).map(|clash| clash.how.as_str());
+    let kind = |path: &str| {
+        clashes.iter().find(|clash| clash.path == path).map(|clash| clash.conflict_type.as_str())
+    };
     assert_eq!(kind("README.md"), Some("modify/delete"));
     assert_eq!(kind("place"), Some("file/directory"), "{clashes:?}");
-    assert!(clashes.iter().any(|clash| clash.how.starts_with("rename")), "{clashes:?}");
+    assert!(clashes.iter().any(|clash| clash.conflict_type.starts_with("rename")), "{clashes:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const AGENTS: [&str; 3] = ["a", "b", "c"];
 const FILES: [&str; 4] = ["x", "y", "d/one", "d/two"];
 const CLAIMS: [&str; 4] = ["x", "d", "d/one", "y"];
 const WINDOW: i64 = 20;
-const CALM: i64 = 5;
+const QUIET_PERIOD: i64 = 5;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -77,11 +77,11 @@ impl Second {
     }
 }
 
-/// A condition over all moments so far: whether it is news now, whether it was just cleared, whether it is due.
-fn follow(moments: &[(i64, bool)]) -> (bool, bool, bool) {
+/// A condition over all snapshots so far: whether it is news now, whether it was just cleared, whether it is due.
+fn follow(snapshots: &[(i64, bool)]) -> (bool, bool, bool) {
     let (mut since, mut calm, mut asked) = (None, None, false);
     let mut now = (false, false, false);
-    for (at, holds) in moments {
+    for (at, holds) in snapshots {
         now = (false, false, false);
         if *holds {
             calm = None;
@@ -91,7 +91,7 @@ fn follow(moments: &[(i64, bool)]) -> (bool, bool, bool) {
             }
         } else if since.is_some() {
             let since_calm = *calm.get_or_insert(*at);
-            if at - since_calm >= CALM {
+            if at - since_calm >= QUIET_PERIOD {
                 (since, calm) = (None, None);
                 now.1 = true;
             }
@@ -201,7 +201,7 @@ proptest! {
         for (number, (agent, files, verdict, wait)) in steps.into_iter().enumerate() {
             let mut said = tower.work(AGENTS[agent], &number.to_string(), &FILES[..files]);
             while !tower.asks.is_empty() {
-                let clash = FileConflict { path: FILES[0].into(), how: "contents".into(), first: Vec::new(), second: Vec::new() };
+                let clash = FileConflict { path: FILES[0].into(), conflict_type: "contents".into(), first: Vec::new(), second: Vec::new() };
                 let verdict = [MergeCheckResult::Clean, MergeCheckResult::Unknown, MergeCheckResult::Conflict(vec![clash])][usize::from(verdict)].clone();
                 said.extend(tower.verdict(verdict));
             }

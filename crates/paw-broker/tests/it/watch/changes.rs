@@ -82,7 +82,7 @@ impl Watched {
     fn moment_after(&self, act: impl FnOnce()) -> String {
         act();
         self.wait_for("a look", |report| match report {
-            WatchReport::Work(work) => Some(work.moment.commit),
+            WatchReport::Work(work) => Some(work.snapshot.commit),
             _ => None,
         })
     }
