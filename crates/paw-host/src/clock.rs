@@ -1,5 +1,5 @@
-//! What time it is, and how long something took.
-#![expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
+//! The current time and elapsed times.
+#![expect(clippy::disallowed_methods, reason = "the only module that reads the clock")]
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// Time passed since it was started, on a clock that never goes backwards.
+/// Measures elapsed time on a monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
@@ -23,7 +23,7 @@ impl Stopwatch {
         self.0.elapsed()
     }
 
-    /// What is left of `limit`, or zero.
+    /// The rest of `limit`, at least zero.
     pub fn remaining(&self, limit: Duration) -> Duration {
         limit.saturating_sub(self.elapsed())
     }

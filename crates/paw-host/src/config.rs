@@ -1,4 +1,4 @@
-//! The user's and the repository's configuration, read from disk and laid over each other.
+//! Loads and merges the user's and the repository's configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use paw_core::paths::CheckoutDir;
 
 use crate::files::{self, Dirs};
 
-/// The two files, read but not merged: who said what is still known.
+/// Both configuration files, parsed but not merged.
 #[derive(Debug, Clone)]
 pub struct Layers {
     pub user: Layer,
@@ -17,41 +17,41 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// What holds: defaults, over them the user's file, over that the repository's.
+    /// Merges the layers: the repository's file overrides the user's, which overrides the defaults.
     pub fn resolve(&self) -> Result<PawConfig, PawError> {
         let exists = |path: &Path| self.repo_root.as_ref().is_some_and(|root| root.join(path).is_file());
         Ok(config::resolve(self.user.clone(), self.repo.clone(), exists)?)
     }
 
-    /// As if the repository had said nothing.
+    /// Without the repository's file.
     #[must_use]
     pub fn of_user_alone(&self) -> Self {
         Self { repo: Layer::default(), ..self.clone() }
     }
 
-    /// As if the repository had not asked for those of its keys that need trust and are unwanted.
+    /// Without those keys of the repository that need trust and for which `unwanted` is true.
     #[must_use]
     pub fn without(&self, unwanted: impl Fn(&TrustItem) -> bool) -> Self {
         Self { repo: self.repo.without(unwanted), ..self.clone() }
     }
 
-    /// Keys nobody reads, in both files.
+    /// Unknown keys in both files, and keys without effect.
     pub fn warnings(&self) -> impl Iterator<Item = &ConfigWarning> {
         self.user.warnings().iter().chain(self.repo.warnings())
     }
 }
 
-/// The repository's own configuration file.
+/// The repository's configuration file.
 pub fn repo_config_path(repo_root: &Path) -> PathBuf {
     CheckoutDir::of(repo_root).config()
 }
 
-/// Where the user's configuration file is on this machine.
+/// The path of the user's configuration file.
 pub fn global_config_path() -> Result<PathBuf, PawError> {
     Ok(Dirs::from_env()?.config_file())
 }
 
-/// Reads both files; one that does not exist says nothing. `user_config_path` replaces the user's file in tests.
+/// Loads both files; a missing file is an empty layer. `user_config_path` overrides the user's file in tests.
 pub fn load_layers(repo_root: Option<&Path>, user_config_path: Option<&Path>) -> Result<Layers, PawError> {
     let user = match user_config_path {
         Some(path) => path.to_path_buf(),
@@ -69,7 +69,7 @@ pub fn load_config(repo_root: &Path, user_config_path: Option<&Path>) -> Result<
     load_layers(Some(repo_root), user_config_path)?.resolve()
 }
 
-/// One file, or nothing when it does not exist.
+/// Loads one file; a missing file is an empty layer.
 pub fn load_layer(path: &Path) -> Result<Layer, PawError> {
     match files::load_text(path)? {
         Some(text) => Ok(config::parse(&text, &path.display().to_string())?),

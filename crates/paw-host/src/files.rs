@@ -1,4 +1,4 @@
-//! Files that survive a crash, locks, and where our files live.
+//! Crash-safe files, locks, and the directories of our files.
 
 mod dirs;
 mod link;
@@ -15,7 +15,7 @@ pub use lock::Lock;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::json;
 
-/// A file that could not be read, written or locked: what was tried, on which one, and why not.
+/// A failed file operation: the action, the path and the cause.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct FileError {
@@ -25,7 +25,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// For `map_err`: what was tried, on which file.
+    /// For `map_err`: adds the action and the path.
     pub fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self { action, path, source }
@@ -38,18 +38,18 @@ impl Diagnostic for FileError {
     }
 }
 
-/// Who may read a file.
+/// The permissions of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever the umask lets, and everybody who could before.
+    /// As the umask allows; an existing file keeps its permissions.
     Usual,
-    /// The owner alone: it holds a token.
+    /// Only the owner can read it, for example because it holds a token.
     Private,
-    /// Usual, and it can be run.
+    /// Like `Usual`, and executable.
     Executable,
 }
 
-/// The text of a file, or nothing when it does not exist.
+/// The text of a file; `None` if it does not exist.
 pub fn load_text(path: &Path) -> Result<Option<String>, FileError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -58,19 +58,19 @@ pub fn load_text(path: &Path) -> Result<Option<String>, FileError> {
     }
 }
 
-/// Puts `bytes` in the place of whatever was at `path`, in one step that a crash or a power cut cannot halve.
+/// Replaces the file at `path` atomically and durably: a crash or a power cut leaves the old or the new content.
 ///
-/// Missing directories are made. A symbolic link is followed, so a configuration that lives elsewhere stays there.
+/// Creates missing directories. Follows a symbolic link, so that a configuration file may be a link.
 pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), FileError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(dir)?;
-    write_beside(&target, dir, bytes, access).map_err(FileError::when("write", path))
+    write_and_rename(&target, dir, bytes, access).map_err(FileError::when("write", path))
 }
 
-fn write_beside(target: &Path, dir: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+fn write_and_rename(target: &Path, dir: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     let before = fs::metadata(target).ok().map(|metadata| metadata.permissions().mode() & 0o7777);
-    // The umask is taken off the mode a file is made with, not off one it is given later.
+    // The umask applies to the mode at creation, not to a later chmod.
     let (new, kept) = match access {
         Access::Private => (0o600, None),
         Access::Usual => (0o666, before),
@@ -90,12 +90,12 @@ fn write_beside(target: &Path, dir: &Path, bytes: &[u8], access: Access) -> io::
     File::open(dir)?.sync_all()
 }
 
-/// Makes a directory and those above it.
+/// Creates a directory and its parents.
 pub fn create_dir(dir: &Path) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(FileError::when("create", dir))
 }
 
-/// Makes a directory that only the owner can enter.
+/// Creates a directory that only the owner can enter.
 pub fn create_private_dir(dir: &Path) -> Result<(), FileError> {
     create_dir(dir)?;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(FileError::when("protect", dir))
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_makes_directories_and_leaves_no_temporary_file() {
+    fn write_atomic_creates_directories_and_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/file");
         write_atomic(&path, b"one", Access::Usual).unwrap();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_readable_by_its_owner_alone_even_over_an_open_file() {
+    fn a_private_write_restricts_an_existing_readable_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("token");
         write_atomic(&path, b"x", Access::Usual).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_keeps_the_permissions_a_file_had() {
+    fn write_atomic_keeps_the_permissions_of_an_existing_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config");
         write_atomic(&path, b"x", Access::Usual).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_file_is_changed_where_it_lives() {
+    fn write_atomic_follows_a_symbolic_link() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link) = (dir.path().join("real"), dir.path().join("link"));
         write_atomic(&real, b"x", Access::Usual).unwrap();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_named_with_the_reason() {
+    fn a_write_error_names_the_path() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         write_atomic(&file, b"x", Access::Usual).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_nothing_and_a_directory_is_an_error() {
+    fn load_text_returns_none_for_a_missing_file_and_an_error_for_a_directory() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(load_text(&dir.path().join("no")).unwrap(), None);
         assert!(load_text(dir.path()).is_err());

@@ -1,8 +1,8 @@
-//! Every git call of the program.
+//! Every git call.
 //!
-//! Locale, prompts, editor and pager are pinned, variables that would point git elsewhere are removed, paths and
-//! refs are passed so that no name can be taken for an option, and only NUL-separated or newline-free output is
-//! parsed. What git says in English is shown to people and never interpreted.
+//! Pins the locale, prompts, editor and pager. Removes variables that point git to another repository. Passes paths and
+//! refs so that git cannot mistake one for an option. Parses only NUL-separated or single-line output; git's messages
+//! are shown to people and never interpreted.
 
 mod admin;
 mod checkout;
@@ -46,22 +46,22 @@ pub use worktree::{GitWorktree, Head};
 
 use crate::process::{Command, Exit, Output, ProcessError};
 
-/// A git call that did not do what was asked.
+/// A failed git call.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("not a git repository: {}", .0.display())]
     NotARepository(PathBuf),
     #[error("git is not installed")]
     NotInstalled,
-    #[error("`{command}` {exit}{}", said(stderr))]
+    #[error("`{command}` {exit}{}", reason(stderr))]
     Failed { command: String, exit: Exit, stderr: String },
-    #[error("`{command}` answered something git-paw does not understand: {answer}")]
+    #[error("cannot parse the output of `{command}`: {answer}")]
     Unexpected { command: String, answer: String },
     #[error(transparent)]
     Process(ProcessError),
 }
 
-fn said(stderr: &str) -> String {
+fn reason(stderr: &str) -> String {
     let stderr = stderr.trim();
     if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
 }
@@ -87,8 +87,8 @@ impl Diagnostic for GitError {
     }
 }
 
-/// Variables by which a surrounding git (a hook, an alias) would send ours to another repository.
-const ELSEWHERE: [&str; 11] = [
+/// Variables of an outer git (a hook, an alias) that would point ours to another repository.
+const REPOSITORY_VARIABLES: [&str; 11] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_IMPLICIT_WORK_TREE",
@@ -117,7 +117,7 @@ impl Git {
         &self.dir
     }
 
-    /// A git command line with everything pinned, to run or to build upon.
+    /// A git command with its environment pinned.
     pub fn command<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let pinned = Command::new("git")
             .dir(&self.dir)
@@ -131,25 +131,25 @@ impl Git {
             .env("GIT_SEQUENCE_EDITOR", ":")
             .env("GIT_MERGE_AUTOEDIT", "no")
             .env("GIT_PAGER", "cat");
-        ELSEWHERE.iter().fold(pinned, |command, name| command.env_remove(*name)).args(args)
+        REPOSITORY_VARIABLES.iter().fold(pinned, |command, name| command.env_remove(*name)).args(args)
     }
 
-    /// Runs git and returns what it said, whatever its exit code.
+    /// Runs git and returns its output, whatever its exit code.
     pub fn output<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<Output, GitError> {
         Ok(self.command(args).capture()?)
     }
 
-    /// Runs git, which must succeed, and returns its standard output.
+    /// Runs git and returns its standard output; an exit code other than 0 is an error.
     pub fn run<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<Vec<u8>, GitError> {
         run(&self.command(args))
     }
 
-    /// Like [`Git::run`], as text without the newline at its end.
+    /// Like [`Git::run`], as text without the trailing newline.
     pub fn line<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<String, GitError> {
         Ok(text(&self.run(args)?))
     }
 
-    /// Runs a query that answers with exit code 1 when there is nothing: `symbolic-ref -q`, `config --get`, …
+    /// Runs a query whose exit code 1 means "not found": `symbolic-ref -q`, `config --get`, …
     pub fn find<A: Into<OsString>>(
         &self,
         args: impl IntoIterator<Item = A>,

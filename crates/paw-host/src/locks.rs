@@ -1,6 +1,6 @@
-//! Locks as values: a function that must not run twice at a time takes the guard, so it cannot be called without.
+//! Lock guards. A function that must not run concurrently takes a guard as an argument.
 //!
-//! A guard is released when it is dropped or its process ends. Taking the same lock twice in one process waits forever.
+//! A guard is released when it is dropped or its process exits. Taking the same lock twice in one process deadlocks.
 
 use std::fs;
 use std::io;
@@ -10,9 +10,9 @@ use paw_core::paths::{PawDir, SessionsDir};
 
 use crate::files::{self, Access, FileError, Lock};
 
-/// Held while git registers, moves or forgets worktrees of a repository, which it cannot do twice at a time.
+/// Held while git registers, moves or unregisters worktrees of a repository, which git cannot do concurrently.
 #[derive(Debug)]
-pub struct WorktreesLock(#[expect(dead_code, reason = "dropping it is what unlocks")] Lock);
+pub struct WorktreesLock(#[expect(dead_code, reason = "dropping it releases the lock")] Lock);
 
 impl WorktreesLock {
     pub fn wait(common_dir: &Path) -> Result<Self, FileError> {
@@ -22,10 +22,10 @@ impl WorktreesLock {
 
 /// Held by the command that starts, changes or ends the session of a repository.
 #[derive(Debug)]
-pub struct SessionLock(#[expect(dead_code, reason = "dropping it is what unlocks")] Lock);
+pub struct SessionLock(#[expect(dead_code, reason = "dropping it releases the lock")] Lock);
 
 impl SessionLock {
-    /// Nothing when another command has it.
+    /// `None` if another command holds the lock.
     pub fn try_take(common_dir: &Path) -> Result<Option<Self>, FileError> {
         Ok(Lock::try_take(&PawDir::of(common_dir).session_lock())?.map(Self))
     }
@@ -33,7 +33,7 @@ impl SessionLock {
 
 /// Held while a receipt is written or deleted.
 #[derive(Debug)]
-pub struct ReceiptsLock(#[expect(dead_code, reason = "dropping it is what unlocks")] Lock);
+pub struct ReceiptsLock(#[expect(dead_code, reason = "dropping it releases the lock")] Lock);
 
 impl ReceiptsLock {
     pub fn wait(sessions: &SessionsDir) -> Result<Self, FileError> {
@@ -41,7 +41,7 @@ impl ReceiptsLock {
     }
 }
 
-/// Held while `info/exclude` is edited. git reads that file from the common directory only, so its rules apply to the
+/// Held while `info/exclude` is edited. git reads that file only from the common directory, so its rules apply to the
 /// main checkout and to every worktree.
 #[derive(Debug)]
 pub struct ExcludeLock {
@@ -55,12 +55,12 @@ impl ExcludeLock {
         Ok(Self { file: common_dir.join("info/exclude"), _lock: lock })
     }
 
-    /// Adds a block of lines, unless one of the lines in `known` is there. Returns whether the file has changed.
+    /// Adds a block of lines, unless the file contains one of the `known` lines. Returns whether the file changed.
     pub fn add(&self, block: &str, known: &[&str]) -> Result<bool, FileError> {
         self.edit(|rules| with_block(rules, block, known))
     }
 
-    /// Removes a block that was added. Rules that were written by hand stay.
+    /// Removes a block that [`Self::add`] added. Keeps rules that the user wrote. Returns whether the file changed.
     pub fn remove(&self, block: &str) -> Result<bool, FileError> {
         self.edit(|rules| without_block(rules, block))
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_added_once_and_removed_whole() {
+    fn an_exclude_block_is_added_once_and_removed_completely() {
         let rules = with(b"*.log\n").unwrap();
         assert_eq!(rules, b"*.log\n# ours\n/AGENTS.md\n");
         assert_eq!(with(&rules), None);
@@ -112,20 +112,20 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_was_written_by_hand_is_not_added_or_removed() {
+    fn an_exclude_rule_of_the_user_is_neither_duplicated_nor_removed() {
         assert_eq!((with(b"/AGENTS.md\r\n"), with(b"/all/ \n")), (None, None));
         assert_eq!(without_block(b"/AGENTS.md\n", BLOCK), None);
     }
 
     #[test]
-    fn odd_bytes_and_a_last_line_without_an_end_survive() {
+    fn excludes_keep_invalid_utf8_and_a_missing_final_newline() {
         let rules = with(b"\xff*.log").unwrap();
         assert_eq!(rules, [b"\xff*.log\n", BLOCK.as_bytes()].concat());
         assert_eq!(without_block(&rules, BLOCK).unwrap(), b"\xff*.log\n");
     }
 
     #[test]
-    fn exclude_rules_are_written_while_the_lock_is_held() {
+    fn the_exclude_lock_is_held_during_an_edit() {
         let dir = tempfile::tempdir().unwrap();
         let lock = ExcludeLock::wait(dir.path()).unwrap();
         let file = PawDir::of(dir.path()).exclude_lock();

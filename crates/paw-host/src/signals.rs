@@ -1,4 +1,4 @@
-//! Signals that ask this process to end.
+//! Shutdown signals: SIGHUP, SIGINT and SIGTERM.
 
 use std::io;
 use std::thread;
@@ -7,20 +7,20 @@ use paw_core::PawError;
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGHUP, SIGINT and SIGTERM, caught from the moment this is made, which needs a tokio runtime.
+/// Catches SIGHUP, SIGINT and SIGTERM from its creation on. Needs a tokio runtime.
 #[derive(Debug)]
 pub struct ShutdownSignals([Signal; 3]);
 
 impl ShutdownSignals {
-    /// From here on a signal ends nothing by itself: a thread waits for the first one and calls `then`.
+    /// Catches signals from now on: a thread waits for the first one and calls `then`.
     pub fn on_first(then: impl FnOnce() + Send + 'static) -> Result<(), PawError> {
         let failed = |error: io::Error| PawError::internal(format!("cannot catch signals: {error}"));
         let runtime = runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
-        let caught = runtime.enter();
+        let guard = runtime.enter();
         let mut signals = Self::catch().map_err(failed)?;
-        drop(caught);
+        drop(guard);
         thread::spawn(move || {
-            runtime.block_on(signals.asked());
+            runtime.block_on(signals.received());
             then();
         });
         Ok(())
@@ -32,7 +32,7 @@ impl ShutdownSignals {
         Ok(Self([hangup?, interrupt?, terminate?]))
     }
 
-    pub async fn asked(&mut self) {
+    pub async fn received(&mut self) {
         let [hangup, interrupt, terminate] = &mut self.0;
         tokio::select! {
             _ = hangup.recv() => {}
@@ -42,8 +42,8 @@ impl ShutdownSignals {
     }
 }
 
-/// Resolves when the process is asked to end.
+/// Resolves on the first shutdown signal.
 pub async fn wait_for_shutdown() -> io::Result<()> {
-    ShutdownSignals::catch()?.asked().await;
+    ShutdownSignals::catch()?.received().await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! SQLite databases of ours: opened alike, migrated in order, safe with several processes at once.
+//! Opens and migrates our SQLite databases. Safe for concurrent processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::files::{self, FileError};
 
-/// A database that cannot be used.
+/// A database that cannot be opened or migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum SqliteError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("{} was written by a newer git-paw (schema {found}, this one knows {known})", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
-    #[error("cannot bring {} to schema {version}: {source}", path.display())]
+    #[error("cannot migrate {} to schema {version}: {source}", path.display())]
     Migrate { path: PathBuf, version: u32, source: rusqlite::Error },
     #[error(transparent)]
     File(#[from] FileError),
@@ -34,21 +34,21 @@ impl Diagnostic for SqliteError {
     }
 }
 
-/// What an answered write survives.
+/// What a committed write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the process, at any moment.
+    /// A crash of the process.
     Process,
-    /// A power cut as well; every commit waits for the disk.
+    /// Also a power cut; every commit waits for the disk.
     Power,
 }
 
-/// How long to wait for another process that is writing.
-const BUSY: Duration = Duration::from_secs(10);
+/// How long to wait while another process is writing.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Opens the database at `path`, making it if need be, and brings it to the newest schema.
+/// Opens or creates the database at `path` and migrates it to the newest schema.
 ///
-/// `migrations` holds one script per schema version, oldest first. A script is never changed once it was released.
+/// `migrations` has one script per schema version, oldest first. A released script must never change.
 pub fn open(path: &Path, migrations: &[&str], durability: Durability) -> Result<Connection, SqliteError> {
     if let Some(dir) = path.parent() {
         files::create_dir(dir)?;
@@ -61,8 +61,8 @@ pub fn open(path: &Path, migrations: &[&str], durability: Durability) -> Result<
 }
 
 fn prepare(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY)?;
-    // Two processes that both switch to WAL for the first time: one is told "busy" without waiting. It is set then.
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // If two processes switch to WAL for the first time, one fails with "busy" at once. The mode is set by then.
     let mode = |connection: &Connection| {
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
     };
@@ -83,7 +83,7 @@ fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
         return Err(SqliteError::Newer { path: path(), found: version, known });
     }
     for (version, script) in (1..).zip(migrations).skip(version as usize) {
-        step(connection, version, script).map_err(|source| SqliteError::Migrate {
+        run_migration(connection, version, script).map_err(|source| SqliteError::Migrate {
             path: path(),
             version,
             source,
@@ -92,8 +92,8 @@ fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
     Ok(())
 }
 
-/// One script and the new version number, together or not at all. Another process may have been faster.
-fn step(connection: &mut Connection, version: u32, script: &str) -> rusqlite::Result<()> {
+/// Runs one script and sets the version in one transaction. Another process may have done so already.
+fn run_migration(connection: &mut Connection, version: u32, script: &str) -> rusqlite::Result<()> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
     if schema_version(&transaction)? < version {
         transaction.execute_batch(script)?;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_schema_is_refused_with_a_clear_error() {
+    fn opening_a_newer_schema_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
         open(&path, &[ONE, TWO], Durability::Process).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_fails_leaves_the_schema_as_it_was() {
+    fn a_failed_migration_leaves_the_schema_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
         open(&path, &[ONE], Durability::Process).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn many_openers_at_once_migrate_once() {
+    fn concurrent_opens_migrate_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
         std::thread::scope(|scope| {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_database_is_an_error_that_names_it() {
+    fn opening_a_file_that_is_not_a_database_names_it_in_the_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
         files::write_atomic(&path, &[b'x'; 4096], files::Access::Usual).unwrap();

@@ -1,25 +1,24 @@
-//! Whether somebody is still at the other end of a terminal.
+//! Detects that a terminal was closed (hangup).
 //!
-//! Who reads the end of one and takes it for a pause reads it again and again, and a signal may come too late or not at
-//! all.
+//! A program that mistakes the end of input for a pause would read in a busy loop, and SIGHUP may arrive late or never.
 
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Whether the other end is gone.
+/// Whether the other end is closed.
 pub fn is_hung_up(terminal: impl AsFd) -> bool {
-    look(terminal, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(true)
+    poll_hangup(terminal, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(true)
 }
 
-/// Returns when the other end is gone, or when that can never be known.
+/// Returns when the other end is closed, or if that cannot be detected.
 pub fn wait_for_hangup(terminal: impl AsFd) {
-    while matches!(look(&terminal, None), Ok(false) | Err(Errno::INTR | Errno::AGAIN)) {}
+    while matches!(poll_hangup(&terminal, None), Ok(false) | Err(Errno::INTR | Errno::AGAIN)) {}
 }
 
-fn look(terminal: impl AsFd, limit: Option<&Timespec>) -> Result<bool, Errno> {
-    // Its end is told whether one asks for it or not.
+fn poll_hangup(terminal: impl AsFd, limit: Option<&Timespec>) -> Result<bool, Errno> {
+    // poll always reports a hangup, even without requested events.
     let mut fds = [PollFd::new(&terminal, PollFlags::empty())];
     poll(&mut fds, limit)?;
     Ok(!fds[0].revents().is_empty())
@@ -33,10 +32,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_end_is_a_hang_up() {
+    fn input_is_not_a_hangup_and_a_closed_end_is() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(b"key").unwrap();
-        assert!(!is_hung_up(&reader), "somebody has typed");
+        assert!(!is_hung_up(&reader), "input is available");
         let waiting = thread::spawn(move || {
             wait_for_hangup(&reader);
             is_hung_up(&reader)

@@ -1,7 +1,7 @@
-//! Every tmux call of the program.
+//! Every tmux call.
 //!
-//! A [`TmuxCommand`] is an argument list as a value; a [`Batch`] of them runs as one tmux process, fed through its
-//! standard input, so that neither the length of an argument list nor `ps` is a concern. Targets are exact.
+//! A [`TmuxCommand`] is an argument list as a value. A [`Batch`] of them runs in one tmux process and is passed through
+//! standard input, which has no length limit and is invisible to `ps`. Targets are exact.
 
 mod batch;
 mod paste;
@@ -21,22 +21,21 @@ pub use version::{MINIMUM_VERSION, TmuxVersion};
 
 use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
 
-/// What a server says that has lost its last session and is about to end. It has done nothing; asked again, another
-/// one is started.
-const GOING_AWAY: &str = "server exited unexpectedly";
-const GOING_AWAY_TRIES: u32 = 20;
-const GOING_AWAY_PAUSE: Duration = Duration::from_millis(25);
+/// The error of a server that lost its last session and is exiting. It executed nothing; a retry starts a new server.
+const SERVER_EXIT_MESSAGE: &str = "server exited unexpectedly";
+const SERVER_EXIT_RETRIES: u32 = 20;
+const SERVER_EXIT_DELAY: Duration = Duration::from_millis(25);
 
-/// A tmux call that did not do what was asked.
+/// A failed tmux call.
 #[derive(Debug, thiserror::Error)]
 pub enum TmuxError {
     #[error("tmux is not installed")]
     NotInstalled,
-    #[error("there is no tmux session '{0}'")]
+    #[error("tmux session '{0}' does not exist")]
     NoSession(SessionName),
     #[error("`{command}` {exit}: {}", stderr.trim())]
     Failed { command: String, exit: Exit, stderr: String },
-    #[error("tmux answered something git-paw does not understand: {0}")]
+    #[error("cannot parse the output of tmux: {0}")]
     Unexpected(String),
     #[error(transparent)]
     Process(ProcessError),
@@ -88,7 +87,7 @@ impl TmuxCommand {
     }
 }
 
-/// As a person would type it.
+/// As a person would type it, quoted for a shell.
 impl fmt::Display for TmuxCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("tmux")?;
@@ -96,15 +95,15 @@ impl fmt::Display for TmuxCommand {
     }
 }
 
-/// Exactly this session, never one whose name only begins alike. The colon makes `=` work with every command.
+/// Matches exactly this session, never a prefix of its name. The colon makes `=` work with every command.
 pub fn session_target(session: &SessionName) -> String {
     format!("={session}:")
 }
 
-/// A pane, as tmux describes it.
+/// A pane in the output of `list-panes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TmuxPane {
-    /// `%7`: never reused while the server lives, so it is the pane's identity. An index is not.
+    /// `%7`: unique for the lifetime of the server, unlike the index.
     pub id: String,
     pub index: u32,
     pub title: String,
@@ -114,10 +113,10 @@ pub struct TmuxPane {
     pub dead: bool,
 }
 
-/// The tmux server we talk to.
+/// A tmux server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tmux {
-    /// The name of another socket than the user's own.
+    /// The socket name (`-L`); `None` for the default server.
     socket: Option<String>,
 }
 
@@ -135,44 +134,44 @@ impl Tmux {
         tmux.args(args)
     }
 
-    /// A command whose answer we read. In a locale without UTF-8 tmux would say `_` for every tab and every letter beyond
-    /// ASCII; a terminal that it draws on is another matter.
-    fn asked(&self, command: &TmuxCommand) -> Command {
+    /// A command whose output is parsed. In a locale without UTF-8, tmux would print `_` for tabs and non-ASCII characters.
+    fn utf8_command(&self, command: &TmuxCommand) -> Command {
         self.command([OsStr::new("-u")].into_iter().chain(command.words()))
     }
 
     fn output(&self, command: &TmuxCommand) -> Result<Output, TmuxError> {
-        Ok(self.asked(command).capture()?)
+        Ok(self.utf8_command(command).capture()?)
     }
 
-    /// Runs one command and returns what it printed.
+    /// Runs one command and returns its output.
     pub fn run(&self, command: &TmuxCommand) -> Result<String, TmuxError> {
-        said(command, &self.output(command)?)
+        stdout_of(command, &self.output(command)?)
     }
 
-    /// Runs a whole batch as one process, up to the first command that fails. What the others made stays: the caller
-    /// ends what it was building.
+    /// Runs a batch in one process, up to the first command that fails. Does not undo the earlier commands; the caller has
+    /// to clean up.
     pub fn run_batch(&self, batch: &Batch) -> Result<String, TmuxError> {
         let command = TmuxCommand::new("start-server").args([";", "source-file", "-"]);
-        let tmux = self.asked(&command).input(batch.script());
+        let tmux = self.utf8_command(&command).input(batch.script());
         let mut output = tmux.capture()?;
-        for _ in 0..GOING_AWAY_TRIES {
-            if output.exit.success() || !String::from_utf8_lossy(&output.stderr).contains(GOING_AWAY) {
+        for _ in 0..SERVER_EXIT_RETRIES {
+            if output.exit.success() || !String::from_utf8_lossy(&output.stderr).contains(SERVER_EXIT_MESSAGE)
+            {
                 break;
             }
-            thread::sleep(GOING_AWAY_PAUSE);
+            thread::sleep(SERVER_EXIT_DELAY);
             output = tmux.capture()?;
         }
-        said(&command, &output)
+        stdout_of(&command, &output)
     }
 
-    /// Whether exactly this session exists. No server at all means no.
+    /// Whether this session exists. False if no server is running.
     pub fn has_session(&self, session: &SessionName) -> Result<bool, TmuxError> {
         let command = TmuxCommand::new("has-session").arg("-t").arg(session_target(session));
         Ok(self.output(&command)?.exit.success())
     }
 
-    /// The names of all sessions, each with the value of one of its options. No server at all means none.
+    /// All session names, each with the value of one option. Empty if no server is running.
     pub fn sessions(&self, option: &str) -> Result<Vec<(String, String)>, TmuxError> {
         let format = format!("#{{session_name}}\t#{{{option}}}");
         let output = self.output(&TmuxCommand::new("list-sessions").args(["-F", &format]))?;
@@ -180,7 +179,7 @@ impl Tmux {
         Ok(pairs(&String::from_utf8_lossy(&listing)))
     }
 
-    /// The id of each pane of a session with the value of one of its options, in the order of the panes.
+    /// The pane ids of a session, each with the value of one option, in pane order.
     pub fn panes_with(
         &self,
         session: &SessionName,
@@ -193,7 +192,7 @@ impl Tmux {
         Ok(pairs(&self.run(&command)?))
     }
 
-    /// Ends the session and everything in its panes. One that is gone already is fine.
+    /// Ends the session and everything in its panes. Does nothing if the session does not exist.
     pub fn kill_session(&self, session: &SessionName) -> Result<(), TmuxError> {
         if self.has_session(session)? {
             self.run(&TmuxCommand::new("kill-session").arg("-t").arg(session_target(session)))?;
@@ -201,7 +200,7 @@ impl Tmux {
         Ok(())
     }
 
-    /// All panes of a session's first window, by index.
+    /// All panes of a session's first window, sorted by index.
     pub fn panes(&self, session: &SessionName) -> Result<Vec<TmuxPane>, TmuxError> {
         const FORMAT: &str = "#{pane_id}\t#{pane_index}\t#{pane_width}\t#{pane_height}\t#{pane_dead}\t\
                               #{pane_current_path}\t#{pane_title}";
@@ -213,25 +212,25 @@ impl Tmux {
             .collect()
     }
 
-    /// What a pane shows now, as plain text.
+    /// The visible content of a pane, as plain text.
     pub fn capture_pane(&self, pane_id: &str) -> Result<String, TmuxError> {
         self.run(&TmuxCommand::new("capture-pane").args(["-p", "-t", pane_id]))
     }
 
-    /// Waits until somebody signals on the channel; a signal sent before is not missed.
+    /// Waits for a signal on the channel (`wait-for -S`). A signal that was sent earlier counts.
     pub fn wait_for(&self, channel: &str, limit: Duration) -> Result<(), TmuxError> {
         let command = TmuxCommand::new("wait-for").arg(channel);
-        said(&command, &self.command(command.words()).time_limit(limit).capture()?).map(drop)
+        stdout_of(&command, &self.command(command.words()).time_limit(limit).capture()?).map(drop)
     }
 
-    /// Puts the user's terminal into the session: by attaching, or inside the same server by switching to it.
+    /// Attaches the user's terminal to the session, or switches to it inside the same server.
     pub fn attach(&self, session: &SessionName) -> Result<(), TmuxError> {
         self.require_session(session)?;
         let inside = std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value));
         let verb = if inside { "switch-client" } else { "attach-session" };
         let command = TmuxCommand::new(verb).args(["-t", &session_target(session)]);
         let tmux = self.command(command.words());
-        // Another server's client would only refuse to run inside a pane.
+        // tmux refuses to attach inside a pane of another server while TMUX is set.
         match if inside { tmux } else { tmux.env_remove("TMUX") }.inherit()? {
             Exit::Code(0) => Ok(()),
             exit => {
@@ -240,7 +239,7 @@ impl Tmux {
         }
     }
 
-    /// Whether `TMUX` is that of a pane of this server: its socket has the name of ours.
+    /// Whether the value of `TMUX` belongs to a pane of this server, by the name of its socket.
     fn is_server_of(&self, variable: &OsStr) -> bool {
         let variable = variable.to_string_lossy();
         let socket = variable.split(',').next().and_then(|socket| socket.rsplit('/').next());
@@ -252,7 +251,7 @@ impl Tmux {
     }
 }
 
-fn said(command: &TmuxCommand, output: &Output) -> Result<String, TmuxError> {
+fn stdout_of(command: &TmuxCommand, output: &Output) -> Result<String, TmuxError> {
     if output.exit.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -260,13 +259,13 @@ fn said(command: &TmuxCommand, output: &Output) -> Result<String, TmuxError> {
     Err(TmuxError::Failed { command: command.to_string(), exit: output.exit, stderr })
 }
 
-/// Lines of a name, a tab and a value.
+/// Parses lines of a name, a tab and a value.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
     text.lines().filter_map(pair).collect()
 }
 
-/// The title comes last, because it is the one field that an agent chooses.
+/// The title comes last, because agents set it and it may contain tabs.
 fn parse_pane(line: &str) -> Option<TmuxPane> {
     let mut fields = line.splitn(7, '\t');
     Some(TmuxPane {
@@ -285,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pane_line_is_read_whatever_its_title_says() {
+    fn a_pane_line_is_parsed_with_a_tab_in_its_title() {
         let pane = parse_pane("%3\t2\t80\t24\t0\t/w t\tfeat/x → a\tb").unwrap();
         assert_eq!((pane.id.as_str(), pane.index, pane.title.as_str()), ("%3", 2, "feat/x → a\tb"));
         assert_eq!(pane.current_path, PathBuf::from("/w t"));
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pane_of_the_same_server_is_inside() {
+    fn is_server_of_compares_socket_names() {
         let usual = Tmux::default();
         let own = Tmux::on_socket(Some("paw".to_owned()));
         assert!(usual.is_server_of(OsStr::new("/tmp/tmux-1000/default,4242,0")));
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_prints_as_it_would_be_typed() {
+    fn a_tmux_command_prints_as_it_would_be_typed() {
         let command = TmuxCommand::new("send-keys").args(["-t", "=paw-a:", "it's me", "Enter"]);
         assert_eq!(command.to_string(), r"tmux send-keys -t =paw-a: 'it'\''s me' Enter");
     }

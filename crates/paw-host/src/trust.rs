@@ -1,7 +1,7 @@
-//! What the user has approved: commands of a repository, by the fingerprint of their content.
+//! The user's approvals of commands that a repository configures, keyed by a fingerprint of their content.
 //!
-//! Approvals are kept per repository in one file of the user's data directory. A file that cannot be understood
-//! approves nothing and is never written over. What needs an approval, and asking for it, is not decided here.
+//! Approvals are stored per repository in one file of the user's data directory. A file that cannot be parsed approves
+//! nothing and is never overwritten. This module decides neither what needs an approval nor when to ask.
 
 mod subject;
 
@@ -20,20 +20,20 @@ use crate::clock;
 use crate::files::{self, Access, Dirs, FileError, Lock};
 use crate::git::Repo;
 
-/// The layout of the file that this program writes, and the newest it can read.
+/// The file format that this version writes, and the newest that it can read.
 const FORMAT: u32 = 1;
 
-/// The variable that every pane of an agent has.
+/// Set in every agent pane.
 const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 
-/// Approvals that cannot be read, kept or given.
+/// Approvals cannot be read, stored or granted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("{} is damaged, so nothing is trusted: {reason}", path.display())]
     Damaged { path: PathBuf, reason: String },
     #[error("{} was written by a newer git-paw (format {found}, this one knows {FORMAT})", path.display())]
     Newer { path: PathBuf, found: u32 },
-    #[error("an agent cannot approve what a repository wants to run ({AGENT_VARIABLE} is set here)")]
+    #[error("an agent cannot approve the commands of a repository ({AGENT_VARIABLE} is set)")]
     InsideAgentPane,
     #[error(transparent)]
     File(#[from] FileError),
@@ -43,44 +43,42 @@ impl Diagnostic for TrustError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::InvalidArgument, self);
         match self {
-            Self::Damaged { .. } => {
-                report.hint("repair it, or move it away and approve again with `git paw trust`")
-            }
+            Self::Damaged { .. } => report.hint("repair or move it, then approve again with `git paw trust`"),
             Self::Newer { .. } => report.hint("update git-paw"),
             Self::InsideAgentPane => {
-                report.hint("run `git paw trust` in a terminal of your own, outside of the agents' panes")
+                report.hint("run `git paw trust` in a terminal outside the agents' panes")
             }
             Self::File(error) => error.report(),
         }
     }
 }
 
-/// One thing the user said yes to.
+/// An approval by the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredApproval {
-    /// The git directory that all worktrees of the repository share; a backslash is doubled and what is not UTF-8
-    /// is written `\xNN`.
+    /// The common git directory of the repository. Backslashes are doubled, and bytes that are not UTF-8 are written as
+    /// `\xNN`.
     pub repository: String,
     /// The kind of the approved [`TrustSubject`].
     pub subject: String,
     pub hash: Fingerprint,
     pub approved_at: Timestamp,
-    /// What it was, for people; the hash alone decides.
+    /// A summary for people; only the hash is compared.
     pub what: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct TrustFile {
     format: u32,
     approvals: Vec<StoredApproval>,
 }
 
-/// Somebody who may approve: a command that does not run in an agent's pane.
+/// Permission to approve: proof that the command does not run in an agent's pane.
 ///
-/// This keeps an agent from saying yes on its user's behalf by mistake or on request. It is no wall against a
-/// program that runs as the user and means harm: that could write the file itself.
+/// Prevents an agent from approving on the user's behalf by mistake or on request. It does not protect against a
+/// malicious program that runs as the user, which could write the file itself.
 #[derive(Debug)]
 pub struct Approver(());
 
@@ -95,13 +93,13 @@ impl Approver {
     }
 }
 
-/// Whether these variables are those of an agent's pane: its id is set, to whatever value. The supervisor is an
-/// agent too, and an empty id is none that a user's own terminal would have.
+/// Whether these variables belong to an agent's pane: the agent id is set, even to an empty value. The supervisor is an
+/// agent, too.
 pub fn inside_agent_pane(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     variable(AGENT_VARIABLE).is_some()
 }
 
-/// The user's approvals on disk. Every question reads the file anew: another process may just have changed it.
+/// The user's approvals on disk. Every query reads the file again, because another process may have changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustStore {
     path: PathBuf,
@@ -121,7 +119,7 @@ impl TrustStore {
         &self.path
     }
 
-    /// Whether exactly this was approved for this repository.
+    /// Whether this exact content was approved for this repository.
     pub fn is_approved(&self, repo: &Repo, subject: &TrustSubject) -> Result<bool, TrustError> {
         let (repository, hash) = (repository_key(repo), subject.fingerprint());
         let approved = self.list()?.into_iter().any(|approval| {
@@ -130,7 +128,7 @@ impl TrustStore {
         Ok(approved)
     }
 
-    /// Remembers that the user approved this, until it is revoked. Approving it again changes nothing.
+    /// Stores the approval until it is revoked. Does nothing if it is already approved.
     pub fn approve(&self, _by: &Approver, repo: &Repo, subject: &TrustSubject) -> Result<(), TrustError> {
         let _lock = self.lock()?;
         if self.is_approved(repo, subject)? {
@@ -147,13 +145,13 @@ impl TrustStore {
         self.save(approvals)
     }
 
-    /// Forgets everything that was approved for one repository, and says how many approvals that were.
+    /// Removes all approvals of a repository and returns their number.
     pub fn revoke(&self, repo: &Repo) -> Result<usize, TrustError> {
         let repository = repository_key(repo);
-        self.keep(|approval| approval.repository != repository)
+        self.retain(|approval| approval.repository != repository)
     }
 
-    /// Every approval, in the order in which they were given.
+    /// All approvals, oldest first.
     pub fn list(&self) -> Result<Vec<StoredApproval>, TrustError> {
         #[derive(Deserialize)]
         struct Format {
@@ -168,10 +166,10 @@ impl TrustStore {
         if format > FORMAT {
             return Err(TrustError::Newer { path: self.path.clone(), found: format });
         }
-        Ok(serde_json::from_str::<Stored>(&text).map_err(damaged)?.approvals)
+        Ok(serde_json::from_str::<TrustFile>(&text).map_err(damaged)?.approvals)
     }
 
-    fn keep(&self, wanted: impl Fn(&StoredApproval) -> bool) -> Result<usize, TrustError> {
+    fn retain(&self, wanted: impl Fn(&StoredApproval) -> bool) -> Result<usize, TrustError> {
         let _lock = self.lock()?;
         let approvals = self.list()?;
         let before = approvals.len();
@@ -188,7 +186,7 @@ impl TrustStore {
     }
 
     fn save(&self, approvals: Vec<StoredApproval>) -> Result<(), TrustError> {
-        let stored = Stored { format: FORMAT, approvals };
+        let stored = TrustFile { format: FORMAT, approvals };
         let mut text = serde_json::to_string_pretty(&stored)
             .map_err(|error| TrustError::Damaged { path: self.path.clone(), reason: error.to_string() })?;
         text.push('\n');
@@ -196,7 +194,7 @@ impl TrustStore {
     }
 }
 
-/// The repository by the directory all its worktrees share, however it was reached. Unequal paths stay unequal.
+/// The canonical common directory, escaped so that different paths have different keys.
 fn repository_key(repo: &Repo) -> String {
     let path = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
     let mut key = String::new();

@@ -251,7 +251,7 @@ fn what_a_link_of_the_repository_leads_to_is_not_written() {
             if linked == ".git-paw" { outside.clone() } else { outside.join(link.file_name().unwrap()) };
         symlink(leads_to, &link).unwrap();
         let error = file::update(&repository, &session.id, &entries, at(200)).unwrap_err();
-        assert!(error.to_string().ends_with("it is a link"), "{linked}: {error}");
+        assert!(error.to_string().ends_with("it is a symbolic link"), "{linked}: {error}");
     }
     assert_eq!(fs::read_to_string(outside.join("session-learnings.md")).unwrap(), "mine");
     assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "nothing was made there");

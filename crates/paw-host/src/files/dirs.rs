@@ -1,4 +1,4 @@
-//! Where our files live: the XDG base directories, on every system.
+//! The directories of our files: XDG base directories on every system.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use paw_core::PawError;
 use paw_core::paths::{ConfigDir, DataDir, RuntimeDir};
 
-/// Our own directories. Nothing here exists until somebody writes to it.
+/// Our directories. They are created on the first write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
     config: ConfigDir,
@@ -20,7 +20,7 @@ impl Dirs {
         Self::from_variables(|name| std::env::var_os(name), std::env::home_dir())
     }
 
-    /// The specification says that a relative path is to be ignored.
+    /// The XDG specification requires that relative paths are ignored.
     fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
         home: Option<PathBuf>,
@@ -40,7 +40,7 @@ impl Dirs {
         Ok(Self { config, data, runtime })
     }
 
-    /// The user's own configuration file.
+    /// The user's configuration file.
     pub fn config_file(&self) -> PathBuf {
         self.config.config()
     }
@@ -53,17 +53,17 @@ impl Dirs {
         self.data.path()
     }
 
-    /// The files in it.
+    /// The paths of the files in the data directory.
     pub fn data(&self) -> &DataDir {
         &self.data
     }
 
-    /// Session receipts, one JSON file each.
+    /// The directory of session receipts, one JSON file each.
     pub fn sessions_dir(&self) -> PathBuf {
         self.data.sessions()
     }
 
-    /// Sockets: the runtime directory where the system has one, else beside our data.
+    /// The directory for sockets: XDG_RUNTIME_DIR if set, else the data directory.
     pub fn runtime(&self) -> &RuntimeDir {
         &self.runtime
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn without_xdg_variables_everything_is_below_home() {
+    fn dirs_default_to_the_home_directory() {
         let dirs = dirs(&[], Some("/home/u")).unwrap();
         assert_eq!(dirs.config_file(), Path::new("/home/u/.config/git-paw/config.toml"));
         assert_eq!(dirs.sessions_dir(), Path::new("/home/u/.local/share/git-paw/sessions"));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn xdg_variables_win_and_relative_ones_are_ignored() {
+    fn xdg_variables_take_precedence_and_relative_ones_are_ignored() {
         let set = [("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "relative"), ("XDG_RUNTIME_DIR", "/run/u")];
         let dirs = dirs(&set, Some("/home/u")).unwrap();
         assert_eq!(dirs.config_dir(), Path::new("/c/git-paw"));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn no_home_at_all_is_a_clear_error() {
+    fn a_missing_home_directory_is_an_error_with_a_hint() {
         let error = dirs(&[], None).unwrap_err().to_string();
         assert!(error.contains("set HOME or XDG_CONFIG_HOME"), "{error}");
         assert!(dirs(&[("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "/d")], None).is_ok());

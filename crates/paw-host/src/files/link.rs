@@ -1,4 +1,4 @@
-//! Links that a repository laid where we write.
+//! Protection against symbolic links that a repository contains where git paw writes.
 
 use std::fs;
 use std::io;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::FileError;
 
-/// Neither `file` nor a directory on the way to it from `root` may lead elsewhere. What lies above `root` is the user's own
-/// affair; of a file that is not below it, every directory is looked at.
+/// Fails if `file` or a directory between `root` and `file` is a symbolic link. Directories above `root` are not checked.
+/// If `file` is not below `root`, every parent is checked.
 pub fn require_no_link(root: &Path, file: &Path) -> Result<(), FileError> {
     let is_link = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     match file.ancestors().take_while(|path| *path != root).find(is_link) {
         None => Ok(()),
-        Some(link) => Err(FileError::when("write", link)(io::Error::other("it is a link"))),
+        Some(link) => Err(FileError::when("write", link)(io::Error::other("it is a symbolic link"))),
     }
 }
 
@@ -24,16 +24,16 @@ mod tests {
     use crate::files::create_dir;
 
     #[test]
-    fn a_file_that_is_a_link_is_refused_even_where_it_leads_nowhere() {
+    fn require_no_link_rejects_a_linked_file_even_a_dangling_one() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("log");
         symlink(dir.path().join("elsewhere"), &file).unwrap();
         let error = require_no_link(dir.path(), &file).unwrap_err();
-        assert!(error.to_string().contains("log: it is a link"), "{error}");
+        assert!(error.to_string().contains("log: it is a symbolic link"), "{error}");
     }
 
     #[test]
-    fn a_directory_on_the_way_that_is_a_link_is_refused() {
+    fn require_no_link_rejects_a_linked_parent_directory() {
         let dir = tempfile::tempdir().unwrap();
         create_dir(&dir.path().join("real/below")).unwrap();
         symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn links_above_the_root_and_missing_directories_are_no_matter() {
+    fn require_no_link_ignores_links_above_the_root_and_missing_directories() {
         let dir = tempfile::tempdir().unwrap();
         create_dir(&dir.path().join("real/repo")).unwrap();
         symlink(dir.path().join("real"), dir.path().join("link")).unwrap();

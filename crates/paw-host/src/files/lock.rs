@@ -1,23 +1,23 @@
-//! Advisory locks between processes. The system releases them when their holder dies, however it dies.
+//! Advisory file locks between processes. The system releases a lock when its holder exits or is killed.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
 use super::{FileError, create_dir};
 
-/// Held until it is dropped. The file itself stays: removing it would let two holders in.
+/// Held until dropped. The file is never removed, because two processes could then hold the lock.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "dropping the file is what unlocks it")] File);
+pub struct Lock(#[expect(dead_code, reason = "dropping the file releases the lock")] File);
 
 impl Lock {
-    /// Waits until nobody else holds the lock.
+    /// Waits for the lock.
     pub fn wait(path: &Path) -> Result<Self, FileError> {
         let file = open(path)?;
         file.lock().map_err(FileError::when("lock", path))?;
         Ok(Self(file))
     }
 
-    /// Takes the lock, or nothing when somebody else has it.
+    /// Takes the lock; `None` if another process holds it.
     pub fn try_take(path: &Path) -> Result<Option<Self>, FileError> {
         let file = open(path)?;
         match file.try_lock() {

@@ -1,5 +1,5 @@
-//! Making a linked worktree in two steps: its registration, which only one process at a time may do, and its checkout,
-//! which may run beside others. Together they leave what `git worktree add` leaves, hook included.
+//! Creates a linked worktree in two steps: the registration, which needs a lock, and the checkout, which can run
+//! concurrently. Together they do what `git worktree add` does, including the hook.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 
-use super::{ELSEWHERE, Git, GitError, path, run};
+use super::{Git, GitError, REPOSITORY_VARIABLES, path, run};
 use crate::locks::WorktreesLock;
 use crate::process::{Command, is_executable};
 
@@ -15,27 +15,27 @@ use crate::process::{Command, is_executable};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchSource {
     Existing,
-    /// Made at this commit, tracking nothing.
+    /// Created at this commit, without an upstream.
     NewAt(String),
-    /// Made from this remote-tracking branch (its full ref), and tracking it.
+    /// Created from this remote-tracking branch (its full ref), which becomes its upstream.
     Tracking(String),
 }
 
-/// What is known about a branch before a worktree is made for it.
+/// The state of a branch before a worktree is created for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BranchState {
-    /// The commit it is at, if it exists.
+    /// Its tip, if the branch exists.
     pub commit: Option<String>,
     /// The worktree that has it checked out, whether or not its directory still exists.
     pub checked_out_at: Option<PathBuf>,
-    /// A branch that git cannot keep beside it: `feat` beside `feat/x`.
+    /// A branch whose name conflicts with it: `feat` and `feat/x` cannot both exist.
     pub in_the_way: Option<String>,
-    /// The commit of the branch that the main checkout is on, where a look at its HEAD tells which that is.
+    /// The tip of the branch that the main checkout is on, if its HEAD file names one.
     pub main_commit: Option<String>,
 }
 
 impl Git {
-    /// What git knows about a branch, in one question. `common_dir` is where the main checkout's HEAD is.
+    /// Reads the state of a branch with one git call. `common_dir` holds the HEAD of the main checkout.
     pub fn branch_state(&self, branch: &BranchName, common_dir: &Path) -> Result<BranchState, GitError> {
         let full = branch.full_ref();
         let main = find_head_ref(common_dir);
@@ -48,7 +48,7 @@ impl Git {
         Ok(branch_state(&self.run(args)?, full.as_bytes(), main.as_deref().unwrap_or_default().as_bytes()))
     }
 
-    /// Tells git about a new worktree at `dir` and makes its branch if need be. No file is checked out yet.
+    /// Registers a new worktree at `dir` and creates its branch if necessary. Checks out no files.
     pub fn register_worktree(
         &self,
         dir: &Path,
@@ -71,31 +71,31 @@ impl Git {
         self.run(args).map(drop)
     }
 
-    /// Fills a registered worktree, the one this git runs in.
+    /// Checks out the files of the registered worktree that this git runs in.
     pub fn check_out_files(&self) -> Result<(), GitError> {
         self.run(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).map(drop)
     }
 
-    /// Where the repository's post-checkout hook would be. It may lie among the files that are about to be checked out.
+    /// The path of the repository's post-checkout hook. It may be one of the files to check out.
     pub fn post_checkout_hook(&self) -> Result<PathBuf, GitError> {
         let answer = run(&self.command(["rev-parse", "--git-path", "hooks/post-checkout"]))?;
         Ok(self.dir().join(path(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
-    /// Runs the post-checkout hook, if there is one that can be run, for this new worktree as `git worktree add` does: in the worktree, without GIT_DIR,
-    /// from no commit to the one that was checked out.
+    /// Runs an executable post-checkout hook like `git worktree add`: in the new worktree, without GIT_DIR, from no commit
+    /// to the one that was checked out.
     pub fn run_post_checkout(&self, hook: &Path, commit: &str) -> Result<(), GitError> {
         if !is_executable(hook) {
             return Ok(());
         }
         let nothing = "0".repeat(commit.len());
         let command = Command::new(hook).dir(self.dir()).args([&nothing, commit, "1"]);
-        let command = ELSEWHERE.iter().fold(command, |command, name| command.env_remove(*name));
+        let command = REPOSITORY_VARIABLES.iter().fold(command, |command, name| command.env_remove(*name));
         run(&command).map(drop)
     }
 }
 
-/// Each ref's three values end with NUL, each ref with a newline.
+/// Each of the three values of a ref ends with NUL, each ref with a newline.
 fn branch_state(answer: &[u8], full_ref: &[u8], main_ref: &[u8]) -> BranchState {
     let mut state = BranchState::default();
     let values: Vec<&[u8]> = answer.split(|byte| *byte == 0).collect();
@@ -115,7 +115,7 @@ fn branch_state(answer: &[u8], full_ref: &[u8], main_ref: &[u8]) -> BranchState 
     state
 }
 
-/// The branch a HEAD file names. Other kinds of HEAD, and of ref storage, are left to git.
+/// The branch that a HEAD file names; `None` for a detached HEAD and for other ref storage formats.
 fn find_head_ref(git_dir: &Path) -> Option<String> {
     let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
     let name = head.trim_end().strip_prefix("ref: ")?;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_branch_is_read_even_from_a_path_with_a_newline() {
+    fn branch_state_is_parsed_even_with_a_newline_in_a_path() {
         let answer = b"refs/heads/feat/x\0abc\0/a\nb\0\n";
         let state = branch_state(answer, b"refs/heads/feat/x", b"refs/heads/feat/x");
         assert_eq!((state.commit.as_deref(), state.main_commit.as_deref()), (Some("abc"), Some("abc")));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_above_or_below_is_in_the_way_and_a_sibling_is_not() {
+    fn a_parent_or_child_branch_is_in_the_way_and_a_sibling_is_not() {
         let way = |answer: &[u8], name: &str| branch_state(answer, name.as_bytes(), b"").in_the_way;
         assert_eq!(way(b"refs/heads/feat\0a\0\0\n", "refs/heads/feat/x").as_deref(), Some("feat"));
         assert_eq!(way(b"refs/heads/feat/x/y\0a\0\0\n", "refs/heads/feat/x").as_deref(), Some("feat/x/y"));
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn parsing_any_ref_listing_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             branch_state(&bytes, b"refs/heads/x", b"");
         }
     }

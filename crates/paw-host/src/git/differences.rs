@@ -1,10 +1,10 @@
-//! What a worktree holds that no commit does, told precisely enough to store it: for people there is `status`.
+//! Everything in a worktree that is in no commit, in enough detail to store it. `status` is the version for people.
 
 use std::path::PathBuf;
 
 use super::{Git, GitError, path};
 
-/// One path that differs from the last commit, or that git does not know.
+/// A path that differs from HEAD or is untracked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub path: PathBuf,
@@ -13,20 +13,20 @@ pub struct Difference {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceKind {
-    /// Tracked: changed in the index, in the worktree, or both.
+    /// Changed in the index, in the worktree, or both.
     Tracked {
         staged: bool,
         unstaged: bool,
         submodule: bool,
     },
     Unmerged,
-    /// A file; or a directory with a repository of its own, which git does not look into.
+    /// A file, or a directory that contains its own repository.
     Untracked,
     /// A file or a whole directory.
     Ignored,
 }
 
-/// One line of the index.
+/// An index entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
     pub path: PathBuf,
@@ -34,9 +34,9 @@ pub struct IndexEntry {
     pub oid: String,
     /// 0, or the side of a conflict.
     pub stage: u8,
-    /// Told not to look at the file: `skip-worktree` or `assume-unchanged`.
+    /// git does not check the file for changes: `skip-worktree` or `assume-unchanged`.
     pub unwatched: bool,
-    /// Not meant to be on disk at all, as in a sparse checkout: `skip-worktree`.
+    /// The file is not checked out, as in a sparse checkout: `skip-worktree`.
     pub skipped: bool,
 }
 
@@ -47,7 +47,7 @@ impl IndexEntry {
 }
 
 impl Git {
-    /// Everything that differs, deaf to configuration that would hide some of it. Writes nothing.
+    /// All differences, regardless of configuration that would hide some. Writes nothing.
     pub fn differences(&self) -> Result<Vec<Difference>, GitError> {
         let args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching"];
         let listing =
@@ -55,19 +55,19 @@ impl Git {
         Ok(listing.split(|byte| *byte == 0).filter_map(difference).collect())
     }
 
-    /// The whole index, a sparse one expanded.
+    /// The whole index; a sparse index is expanded.
     pub fn index_entries(&self) -> Result<Vec<IndexEntry>, GitError> {
         let listing = self.plumb(None, ["ls-files", "-z", "-v", "--stage", "--full-name", "--", ":/"])?;
         Ok(parse_index_entries(&listing))
     }
 }
 
-/// From `ls-files -z -v --stage`.
+/// Parses `ls-files -z -v --stage`.
 pub fn parse_index_entries(listing: &[u8]) -> Vec<IndexEntry> {
     listing.split(|byte| *byte == 0).filter_map(index_entry).collect()
 }
 
-/// The path is the last of a fixed number of fields and may itself hold spaces. Without renames there is one a record.
+/// The path is the last of a fixed number of fields and may contain spaces. Without renames, a record has one path.
 fn difference(record: &[u8]) -> Option<Difference> {
     let differs = |at: usize| record.get(at).is_some_and(|letter| *letter != b'.');
     let (fields, kind) = match record.first()? {
@@ -84,7 +84,7 @@ fn difference(record: &[u8]) -> Option<Difference> {
     Some(Difference { path: path(name.strip_suffix(b"/").unwrap_or(name)), kind })
 }
 
-/// `tag mode oid stage`, a tab, the path. A small letter is an entry assumed unchanged, `S` one that is skipped.
+/// `tag mode oid stage`, a tab, the path. A lower-case tag means assume-unchanged, `S` means skip-worktree.
 fn index_entry(record: &[u8]) -> Option<IndexEntry> {
     let tab = record.iter().position(|byte| *byte == b'\t')?;
     let mut fields = std::str::from_utf8(&record[..tab]).ok()?.split(' ');
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_difference_is_read() {
+    fn every_kind_of_difference_is_parsed() {
         let of = |record: &[u8]| difference(record).unwrap();
         let tracked = |staged, unstaged, submodule| DifferenceKind::Tracked { staged, unstaged, submodule };
         assert_eq!(of(b"1 .M N... 100644 100644 100644 a b x y\nz").path, path(b"x y\nz"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn index_lines_are_read_with_their_stage_and_whether_git_looks_at_the_file() {
+    fn index_entries_are_parsed_with_stage_and_flags() {
         let of = |record: &[u8]| index_entry(record).unwrap();
         assert_eq!((of(b"H 100644 aa 0\tx").unwatched, of(b"H 100644 aa 0\tx").stage), (false, 0));
         assert_eq!((of(b"M 100644 aa 2\tx").unwatched, of(b"M 100644 aa 2\tx").stage), (false, 2));
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_record_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn parsing_any_record_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             difference(&bytes);
             index_entry(&bytes);
         }

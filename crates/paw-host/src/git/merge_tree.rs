@@ -1,4 +1,4 @@
-//! Whether two pieces of work would merge, and where they would not: asked of git itself, in a [`ScratchRepo`].
+//! Trial merges in a [`ScratchRepo`]: whether two commits merge, and which files conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,22 +8,22 @@ use super::scratch::ScratchRepo;
 use super::{GitError, failed, path, run};
 use crate::process::{Command, Exit};
 
-/// What merging two commits would come to.
+/// The result of a trial merge of two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialMerge {
     Clean,
     Conflicts(Vec<MergeConflict>),
-    /// Git could not tell: an object is missing, or it refused.
+    /// git failed, for example because an object is missing.
     Unknown,
 }
 
-/// A file that would not merge.
+/// A file that does not merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeConflict {
     pub path: PathBuf,
     /// In git's words: `contents`, `modify/delete`, `file/directory`, …
     pub kind: String,
-    /// The file as it was, on the first side, and on the second.
+    /// The file in the merge base, on the first side, and on the second.
     pub stages: [Option<Blob>; 3],
 }
 
@@ -34,8 +34,8 @@ pub struct Blob {
 }
 
 impl ScratchRepo {
-    /// Judges every pair of commits, in the same order. `attributes` is the commit whose `.gitattributes` say which
-    /// files merge in a special way; drivers that would run a program are not known here and count as none.
+    /// Merges every pair of commits and returns the results in the same order. `attributes` is the commit whose
+    /// `.gitattributes` select merge drivers; drivers that run a program are not configured here and are ignored.
     pub fn merge_pairs(
         &self,
         pairs: &[(String, String)],
@@ -51,7 +51,7 @@ impl ScratchRepo {
         if output.exit.success() && merges.len() == pairs.len() {
             return Ok(merges);
         }
-        // An old git has no batches, and one bad pair ends a batch.
+        // An old git has no batch mode, and one invalid pair ends a batch.
         Ok(pairs
             .iter()
             .map(|(a, b)| self.merge_pair(a, b, attributes).unwrap_or(TrialMerge::Unknown))
@@ -64,7 +64,7 @@ impl ScratchRepo {
         let mut fields = output.stdout.split(|byte| *byte == 0);
         match output.exit {
             Exit::Code(0) => Ok(TrialMerge::Clean),
-            // The same code is used for a commit that does not exist, but then there is no tree.
+            // A missing commit has the same exit code, but prints no tree.
             Exit::Code(1) if fields.next().is_some_and(|tree| !tree.is_empty()) => Ok(conflicts(&mut fields)),
             _ => Err(failed(&command, &output)),
         }
@@ -75,7 +75,7 @@ impl ScratchRepo {
         self.command(args).env("GIT_ATTR_SOURCE", attributes)
     }
 
-    /// The trees of three sides of many files, so that one call can compare them all.
+    /// Builds one tree per side that contains all conflicting files, so that one diff compares them all.
     pub(super) fn side_trees(&self, conflicts: &[&MergeConflict]) -> Result<Vec<String>, GitError> {
         let mut input = String::new();
         for side in 0..3 {
@@ -98,7 +98,7 @@ impl ScratchRepo {
     }
 }
 
-/// A status, a tree, then what [`conflicts`] reads; after each merge an empty field.
+/// A status, a tree, then the input of [`conflicts`]; an empty field after each merge.
 fn parse_batch(answer: &[u8]) -> Vec<TrialMerge> {
     let mut fields = answer.split(|byte| *byte == 0);
     let mut merges = Vec::new();
@@ -116,8 +116,7 @@ fn parse_batch(answer: &[u8]) -> Vec<TrialMerge> {
     merges
 }
 
-/// Files with their stages up to an empty field, then messages up to another: how many paths, the paths, the kind,
-/// the text.
+/// Stages of files up to an empty field, then messages up to another one: number of paths, paths, kind, text.
 fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> TrialMerge {
     let mut stages: BTreeMap<PathBuf, [Option<Blob>; 3]> = BTreeMap::new();
     for field in fields.by_ref().take_while(|field| !field.is_empty()) {
@@ -150,7 +149,7 @@ fn conflicts<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> TrialMerge {
     TrialMerge::Conflicts(found.into_iter().map(conflict).collect())
 }
 
-/// `path~commit`: the name git gives a file that stands where the other side has a directory.
+/// `path~commit`: the name git gives a file where the other side has a directory.
 fn is_moved_aside(path: &std::path::Path) -> bool {
     let name = path.to_string_lossy();
     name.rsplit_once('~').is_some_and(|(_, commit)| {
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_read_with_clean_merges_and_conflicts_in_any_order() {
+    fn a_batch_is_parsed_with_clean_merges_and_conflicts() {
         let answer = b"1\0tree\0\0\
             0\0tree\x00100644 aa 1\tf\n\x00100644 bb 2\tf\n\x00100644 cc 3\tf\n\0\0\
             1\0f\n\0Auto-merging\0Auto-merging\0\
@@ -191,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_makes_it_panic(bytes in proptest::collection::vec(prop_oneof![Just(0_u8), Just(b'0'), Just(b'1'), Just(b'\t'), any::<u8>()], 0..200)) {
+        fn parsing_any_batch_does_not_panic(bytes in proptest::collection::vec(prop_oneof![Just(0_u8), Just(b'0'), Just(b'1'), Just(b'\t'), any::<u8>()], 0..200)) {
             parse_batch(&bytes);
         }
     }

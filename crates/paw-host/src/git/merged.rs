@@ -1,11 +1,11 @@
-//! Whether a branch's work has arrived in another, however it was merged.
+//! Whether a branch is merged into another: by merge, rebase, cherry-pick or squash.
 
 use super::{Git, GitError, text};
 use crate::git::plumbing::NewCommit;
 
 impl Git {
-    /// Whether deleting `tip` would lose nothing that `into` does not have: it is an ancestor, every commit of it was
-    /// picked or rebased there, it was squashed there, or merging it would change nothing.
+    /// Whether `into` has all the work of `tip`: `tip` is an ancestor, all its commits were cherry-picked or rebased, it was
+    /// squashed, or merging it would change nothing.
     pub fn is_merged(&self, tip: &str, into: &str) -> Result<bool, GitError> {
         let (Some(tip), Some(into)) = (self.find_object(tip, "commit")?, self.find_object(into, "commit")?)
         else {
@@ -18,14 +18,14 @@ impl Git {
         if self.every_commit_was_picked(&tip, &into)? {
             return Ok(true);
         }
-        // Work that was undone again leaves no difference, yet its commits exist nowhere else.
+        // Reverted work leaves no difference, but its commits exist nowhere else.
         let changes_something = self.line(["rev-parse", &format!("{base}^{{tree}}")])?
             != self.line(["rev-parse", &format!("{tip}^{{tree}}")])?;
         Ok(changes_something
             && (self.merging_changes_nothing(&tip, &into)? || self.was_squashed(&tip, &into, &base)?))
     }
 
-    /// Merge commits have no patch of their own, so a branch with one is never told merged by its patches.
+    /// Merge commits have no patch, so a branch that contains one cannot be compared by patches.
     fn every_commit_was_picked(&self, tip: &str, into: &str) -> Result<bool, GitError> {
         let merges = self.line(["rev-list", "--max-count=1", "--min-parents=2", tip, &format!("^{into}")])?;
         Ok(merges.is_empty() && self.line(["cherry", into, tip])?.lines().all(|line| line.starts_with("- ")))
@@ -36,11 +36,11 @@ impl Git {
         Ok(merged == self.find_object(into, "tree")?)
     }
 
-    /// Whether a commit in `into` makes all the branch's changes at once, even if others came on top.
+    /// Whether one commit in `into` makes all changes of the branch.
     fn was_squashed(&self, tip: &str, into: &str, base: &str) -> Result<bool, GitError> {
         let tree = format!("{tip}^{{tree}}");
         let tree = text(&self.plumb(None, ["rev-parse", &tree])?);
-        // A fixed date makes the same question write the same object, which nothing refers to and git cleans up.
+        // A fixed date makes the same check write the same object, which git later garbage-collects.
         let squashed = NewCommit {
             tree: &tree,
             parents: &[base.to_owned()],

@@ -1,8 +1,6 @@
-//! Objects and refs made and read directly, beside any worktree: nothing here touches an index, a HEAD or a file that
-//! somebody works with.
+//! Reads and writes objects and refs without touching the index, HEAD or files of any worktree.
 //!
-//! Hooks, file system monitors, maintenance and split indexes are switched off for these calls, so no program of the
-//! user's is started behind our back.
+//! These calls disable hooks, file system monitors, maintenance and split indexes, so that git starts no other program.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,16 +12,16 @@ use paw_core::BranchName;
 use super::{Git, GitError, failed, run, text};
 use crate::process::Command;
 
-/// A line of a tree, by its whole path.
+/// A tree entry with its full path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// As git writes it: `100644`, `100755`, `120000`, `160000`.
+    /// `100644`, `100755`, `120000` or `160000`.
     pub mode: String,
     pub oid: String,
     pub path: PathBuf,
 }
 
-/// A commit to be made.
+/// A commit to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCommit<'a> {
     pub tree: &'a str,
@@ -33,7 +31,7 @@ pub struct NewCommit<'a> {
 }
 
 impl Git {
-    /// A command that runs nothing of the user's. With `index`, it works on that file instead of the worktree's own.
+    /// A git command that starts no other program. Uses the index file `index`, if given, instead of the worktree's.
     pub fn plumbing<A: Into<OsString>>(
         &self,
         index: Option<&Path>,
@@ -55,7 +53,7 @@ impl Git {
         }
     }
 
-    /// Runs a [`Git::plumbing`] command, which must succeed.
+    /// Runs a [`Git::plumbing`] command; an exit code other than 0 is an error.
     pub fn plumb<A: Into<OsString>>(
         &self,
         index: Option<&Path>,
@@ -64,12 +62,12 @@ impl Git {
         run(&self.plumbing(index, args))
     }
 
-    /// The files' bytes as blobs, exactly as they are on disk: no filter, no line ending touched. In the same order.
+    /// Writes files as blobs exactly as they are on disk, without filters or line ending conversion. Keeps the order.
     pub fn write_blobs(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
         self.hash_files(&["-w", "--no-filters"], files)
     }
 
-    /// What the files' blobs would be called if they were added as usual, through filters. Writes nothing.
+    /// The object ids that `git add` would give the files, with filters applied. Writes nothing.
     pub fn filtered_oids(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
         self.hash_files(&[], files)
     }
@@ -94,8 +92,7 @@ impl Git {
         }
     }
 
-    /// Puts entries into an index file of our own, over what it has. Removals come first, so that a directory can
-    /// take the place of a file.
+    /// Edits a private index file. Removals come first, so that a directory can replace a file.
     pub fn edit_index(&self, index: &Path, removed: &[PathBuf], added: &[TreeEntry]) -> Result<(), GitError> {
         if removed.is_empty() && added.is_empty() {
             return Ok(());
@@ -120,12 +117,12 @@ impl Git {
         run(&self.plumbing(Some(index), args).input(input)).map(drop)
     }
 
-    /// The tree of an index file of our own. What a partial clone has not fetched may be missing.
+    /// Writes the tree of a private index file. Objects that a partial clone has not fetched may be missing.
     pub fn write_index_tree(&self, index: &Path) -> Result<String, GitError> {
         Ok(text(&self.plumb(Some(index), ["write-tree", "--missing-ok"])?))
     }
 
-    /// A commit that belongs to no branch yet, signed by nobody, with git-paw as its author.
+    /// Creates an unsigned commit with git-paw as its author. Updates no ref.
     pub fn commit_tree(&self, commit: &NewCommit<'_>) -> Result<String, GitError> {
         let mut args = vec!["commit-tree".to_owned(), "-F".to_owned(), "-".to_owned()];
         for parent in commit.parents {
@@ -143,7 +140,7 @@ impl Git {
         Ok(text(&run(&command)?))
     }
 
-    /// Makes a ref. False when there is one of that name already.
+    /// Creates a ref. Returns false if it already exists.
     pub fn create_ref(&self, full_ref: &str, oid: &str) -> Result<bool, GitError> {
         let null = "0".repeat(oid.len());
         let command = self.plumbing(None, ["update-ref", full_ref, oid, &null]);
@@ -154,28 +151,28 @@ impl Git {
         if self.has_ref(full_ref)? { Ok(false) } else { Err(failed(&command, &output)) }
     }
 
-    /// Deletes a ref if it still points there.
+    /// Deletes a ref if it still points to `oid`.
     pub fn delete_ref(&self, full_ref: &str, oid: &str) -> Result<(), GitError> {
         self.plumb(None, ["update-ref", "-d", full_ref, oid]).map(drop)
     }
 
-    /// What a name stands for, as an object of that kind (`commit`, `tree`).
+    /// Resolves a name to an object of this kind (`commit`, `tree`).
     pub fn find_object(&self, name: &str, kind: &str) -> Result<Option<String>, GitError> {
         let object = format!("{name}^{{{kind}}}");
         self.find(["rev-parse", "--quiet", "--verify", "--end-of-options", &object])
     }
 
-    /// The commit that a local branch is at.
+    /// The tip of a local branch.
     pub fn find_tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
         self.find_object(&branch.full_ref(), "commit")
     }
 
-    /// Whether `newer` has everything that `older` has.
+    /// Whether `older` is an ancestor of `newer`.
     pub fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
         Ok(self.find(["merge-base", "--is-ancestor", older, newer])?.is_some())
     }
 
-    /// The contents of many objects, in the same order. Everything is held in memory.
+    /// Reads many objects into memory, in the same order.
     pub fn read_objects(&self, oids: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
         if oids.is_empty() {
             return Ok(Vec::new());
@@ -210,14 +207,14 @@ impl Git {
             .ok_or_else(|| GitError::Unexpected { command: command.to_string(), answer })
     }
 
-    /// Everything in a tree, by path. What is not a tree has none.
+    /// All files in a tree, recursively.
     pub fn tree_entries(&self, tree: &str) -> Result<Vec<TreeEntry>, GitError> {
         let listing = self.plumb(None, ["ls-tree", "-r", "-z", "--full-tree", tree])?;
         Ok(listing.split(|byte| *byte == 0).filter_map(tree_entry).collect())
     }
 }
 
-/// `oid type size`, a newline, the bytes, a newline. An object that is missing has no size.
+/// `oid type size`, a newline, the content, a newline. A missing object has no size.
 fn one_object(answer: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let size: usize = std::str::from_utf8(&answer[..end]).ok()?.split(' ').nth(2)?.parse().ok()?;
@@ -233,7 +230,7 @@ fn tree_entry(record: &[u8]) -> Option<TreeEntry> {
     Some(TreeEntry { mode, oid, path: super::path(&record[tab + 1..]) })
 }
 
-/// A path as git reads it back where it expects one per line, whatever bytes it holds.
+/// Quotes a path for input with one path per line.
 fn c_quote(path: &[u8]) -> String {
     let mut quoted = String::with_capacity(path.len() + 2);
     quoted.push('"');
@@ -256,20 +253,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_quoted_so_that_it_fits_on_one_line() {
+    fn c_quote_keeps_a_path_on_one_line() {
         assert_eq!(c_quote(b"a b"), r#""a b""#);
         assert_eq!(c_quote(b"-q\n\"\\\t\xff"), r#""-q\012\"\\\011\377""#);
     }
 
     #[test]
-    fn objects_are_cut_out_by_their_size_and_a_missing_one_is_no_object() {
+    fn objects_are_read_by_size_and_a_missing_one_is_rejected() {
         assert_eq!(one_object(b"aa blob 3\na\nb\nbb"), Some((&b"a\nb"[..], &b"bb"[..])));
         assert_eq!(one_object(b"aa missing\n"), None);
         assert_eq!(one_object(b"aa blob 9\nshort\n"), None);
     }
 
     #[test]
-    fn a_tree_line_is_read_with_a_tab_and_bytes_in_its_path() {
+    fn a_tree_entry_is_parsed_with_a_tab_and_bytes_in_its_path() {
         let entry = tree_entry(b"100755 blob aa\ta\tb\xff").unwrap();
         assert_eq!((entry.mode.as_str(), entry.oid.as_str()), ("100755", "aa"));
         assert_eq!(entry.path.as_os_str().as_bytes(), b"a\tb\xff");
@@ -277,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn parsing_any_output_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             one_object(&bytes);
             tree_entry(&bytes);
         }

@@ -1,12 +1,11 @@
-//! Rebasing the branch that is checked out in one worktree.
+//! Rebases the branch that is checked out in a worktree.
 
 use paw_core::BranchName;
 
 use super::{Git, GitError};
 
 impl Git {
-    /// Puts the current branch on top of `onto`. When that does not work everything is as before, and the error says
-    /// what git said.
+    /// Rebases the current branch onto `onto`. On failure the rebase is aborted, and the error contains git's output.
     pub fn rebase_onto(&self, onto: &BranchName) -> Result<(), GitError> {
         let command = self.command(
             [
@@ -26,13 +25,13 @@ impl Git {
         if output.exit.success() {
             return Ok(());
         }
-        let mut said = output.stderr.clone();
-        if said.trim_ascii().is_empty() {
-            said.clone_from(&output.stdout);
+        let mut message = output.stderr.clone();
+        if message.trim_ascii().is_empty() {
+            message.clone_from(&output.stdout);
         }
-        // Nothing to abort when it failed before it began.
+        // Fails if the rebase did not even begin.
         let _ = self.output(["rebase", "--abort"])?;
-        let stderr = String::from_utf8_lossy(&said).into_owned();
+        let stderr = String::from_utf8_lossy(&message).into_owned();
         Err(GitError::Failed { command: command.to_string(), exit: output.exit, stderr })
     }
 }

@@ -1,4 +1,4 @@
-//! Branches: which there are, where they live, and which one everything is merged into.
+//! Branches: the list of all, where each exists, and the default branch.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub enum BranchLocation {
 }
 
 impl Git {
-    /// All branches, local and remote, each once, sorted, without their remote's name.
+    /// All local and remote branches, sorted, deduplicated, without the names of remotes.
     pub fn branches(&self) -> Result<Vec<BranchName>, GitError> {
         let remotes = self.remotes()?;
         let names = self.run(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
@@ -39,7 +39,7 @@ impl Git {
         Ok(self.find(["show-ref", "--verify", "--quiet", full_ref])?.is_some())
     }
 
-    /// Local beats remote; among remotes `origin` beats the others.
+    /// A local branch takes precedence over remote ones, and `origin` over other remotes.
     pub fn find_branch(&self, branch: &BranchName) -> Result<BranchLocation, GitError> {
         if self.has_ref(&branch.full_ref())? {
             return Ok(BranchLocation::Local);
@@ -54,8 +54,8 @@ impl Git {
         Ok(BranchLocation::Nowhere)
     }
 
-    /// The branch everything is merged into: what origin says, else `init.defaultBranch`, `main` or `master` where
-    /// they exist, else whatever is checked out here. Nothing when HEAD is detached as well.
+    /// The default branch: `origin/HEAD`, else `init.defaultBranch`, `main` or `master` if they exist, else the current
+    /// branch. `None` if HEAD is detached.
     pub fn find_default_branch(&self) -> Result<Option<BranchName>, GitError> {
         let origin = self.find(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
         if let Some(name) = origin.as_deref().and_then(|name| name.strip_prefix("refs/remotes/origin/")) {
@@ -72,7 +72,7 @@ impl Git {
         self.find_current_branch()
     }
 
-    /// The branch that is checked out here, if HEAD is on one. It may have no commit yet.
+    /// The branch that is checked out here; `None` if HEAD is detached. It may have no commits yet.
     pub fn find_current_branch(&self) -> Result<Option<BranchName>, GitError> {
         let head = self.find(["symbolic-ref", "--quiet", "HEAD"])?;
         Ok(head
@@ -82,7 +82,7 @@ impl Git {
     }
 }
 
-/// A name that is not UTF-8 is left out: nobody could type it, and nothing of ours could store it.
+/// Omits names that are not UTF-8, which git paw cannot store.
 fn branch_names<'a>(full_refs: impl Iterator<Item = &'a [u8]>, remotes: &[String]) -> BTreeSet<BranchName> {
     full_refs
         .filter_map(|name| std::str::from_utf8(name).ok())
@@ -94,7 +94,7 @@ fn branch_names<'a>(full_refs: impl Iterator<Item = &'a [u8]>, remotes: &[String
         .collect()
 }
 
-/// A remote's own name may contain `/`, so the longest remote that fits is taken off. `HEAD` is no branch.
+/// A remote name may contain `/`, so the longest matching remote is removed. `HEAD` is not a branch.
 fn without_remote<'a>(tracking: &'a str, remotes: &[String]) -> Option<&'a str> {
     let of = |remote: &String| tracking.strip_prefix(remote.as_str())?.strip_prefix('/');
     let branch = remotes.iter().filter_map(of).min_by_key(|rest| rest.len())?;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remote_names_are_stripped_even_with_a_slash_and_head_is_no_branch() {
+    fn remote_names_are_stripped_even_with_a_slash_and_head_is_not_a_branch() {
         let remotes = ["origin".to_owned(), "team/fork".to_owned(), "team".to_owned()];
         let refs: [&[u8]; 7] = [
             b"refs/heads/main",

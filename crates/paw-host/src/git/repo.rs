@@ -1,23 +1,23 @@
-//! Which repository a directory belongs to.
+//! The repository that a directory belongs to.
 
 use std::path::{Path, PathBuf};
 
 use super::{Git, GitError, path, run};
 
-/// A repository, seen from one of its worktrees.
+/// A repository as seen from one of its worktrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repo {
     /// The main checkout, or the git directory itself when the repository is bare.
     pub root: PathBuf,
-    /// Where we are: the main checkout or a linked worktree. Absent in a bare repository and inside `.git`.
+    /// The current worktree: the main checkout or a linked one. `None` in a bare repository and inside `.git`.
     pub worktree: Option<PathBuf>,
-    /// What all worktrees share.
+    /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
     pub bare: bool,
 }
 
 impl Repo {
-    /// The repository that owns `dir`: from a linked worktree that is its main checkout.
+    /// Finds the repository of `dir`. For a linked worktree, `root` is its main checkout.
     pub fn discover(dir: &Path) -> Result<Self, GitError> {
         let git = Git::at(dir);
         let command = git.command(
@@ -35,7 +35,7 @@ impl Repo {
             });
         }
         let (bare, inside) = (answers[0] == b"true", answers[1] == b"true");
-        // The last answer ends with a newline too. More lines than answers: a path holds one, so ask for each alone.
+        // The last value ends with a newline, too. If a path contains a newline, query each path separately.
         let (git_dir, common_dir, worktree) = match &answers[2..] {
             [git_dir, common_dir, []] if !inside => (path(git_dir), path(common_dir), None),
             [git_dir, common_dir, top, []] if inside => (path(git_dir), path(common_dir), Some(path(top))),
@@ -52,7 +52,7 @@ impl Repo {
         Ok(Self { bare: bare || root == common_dir, root, worktree, common_dir })
     }
 
-    /// git in the main checkout.
+    /// Runs git in the main checkout.
     pub fn git(&self) -> Git {
         Git::at(&self.root)
     }
@@ -63,13 +63,13 @@ fn one_path(git: &Git, question: &str) -> Result<PathBuf, GitError> {
     Ok(path(answer.strip_suffix(b"\n").unwrap_or(&answer)))
 }
 
-/// Tells "there is none" from "git refuses this one" (another owner, a broken file) without reading git's prose.
+/// Distinguishes "no repository" from "git refuses it" (another owner, a broken file) without parsing git's messages.
 fn has_repository_above(dir: &Path) -> bool {
     dir.ancestors()
         .any(|dir| dir.join(".git").exists() || (dir.join("HEAD").exists() && dir.join("objects").exists()))
 }
 
-/// The checkout a git directory was made for. A submodule's is named in its configuration.
+/// The main checkout of a git directory. A submodule names it in its configuration.
 fn main_checkout(common_dir: &Path) -> Result<PathBuf, GitError> {
     let git = Git::at(common_dir);
     if let Some(named) = git.find(["config", "--get", "core.worktree"])? {

@@ -1,7 +1,7 @@
-//! A bare repository of our own beside somebody's, for work that must leave no trace in theirs.
+//! A temporary bare repository for work that must leave no trace in the user's repository.
 //!
-//! It sees their objects and writes its own ones apart. It reads none of their configuration, so no merge driver,
-//! filter, hook or monitor of theirs can run in it, and nothing is fetched for it.
+//! It reads the objects of the user's repository and stores its own separately. It ignores the user's configuration, so
+//! no merge driver, filter, hook or monitor runs, and it fetches nothing.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::process::Command;
 
 const PREFIX: &str = "scratch-";
 
-/// Work beside a repository that could not be done.
+/// A failed operation in a scratch repository.
 #[derive(Debug, thiserror::Error)]
 pub enum ScratchError {
     #[error(transparent)]
@@ -37,19 +37,19 @@ impl Diagnostic for ScratchError {
     }
 }
 
-/// Deleted when it is dropped; what a crash leaves behind is deleted by the next [`ScratchRepo::open`].
+/// Deleted when dropped. [`ScratchRepo::open`] deletes those that a crash left behind.
 #[derive(Debug)]
 pub struct ScratchRepo {
     common_dir: PathBuf,
     empty_tree: String,
-    /// How many bytes of files were stored here, about.
+    /// Approximate number of bytes stored here.
     written: AtomicU64,
     _held: Lock,
     dir: TempDir,
 }
 
 impl ScratchRepo {
-    /// Makes one for the repository at `common_dir`, in a directory below `parent`.
+    /// Creates one for the repository at `common_dir`, in a directory below `parent`.
     pub fn open(common_dir: &Path, parent: &Path) -> Result<Self, ScratchError> {
         create_private_dir(parent)?;
         let _one_at_a_time = Lock::wait(&parent.join("lock"))?;
@@ -78,15 +78,15 @@ impl ScratchRepo {
         Ok(scratch)
     }
 
-    /// A command in the scratch repository, deaf to everybody's configuration.
+    /// A git command in the scratch repository, isolated from system and user configuration.
     pub fn command<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let command = isolated(&Git::at(self.dir.path()).command(args)).env("GIT_DIR", self.bare());
-        // The history of a shallow clone ends where this file says.
+        // The history of a shallow clone ends at the commits in this file.
         let shallow = self.common_dir.join("shallow");
         if shallow.exists() { command.env("GIT_SHALLOW_FILE", shallow) } else { command }
     }
 
-    /// The same command, storing whatever it makes here.
+    /// Makes a command store its new objects here.
     pub fn storing(&self, command: Command) -> Command {
         command.env("GIT_OBJECT_DIRECTORY", self.bare().join("objects")).env("GIT_NO_LAZY_FETCH", "1")
     }
@@ -99,7 +99,7 @@ impl ScratchRepo {
         &self.empty_tree
     }
 
-    /// A file of ours in it.
+    /// The path of an auxiliary file next to the repository.
     pub fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -128,7 +128,7 @@ fn isolated(command: &Command) -> Command {
         .env_remove("GIT_CONFIG_PARAMETERS")
 }
 
-/// A directory whose lock is free belongs to nobody who lives.
+/// Removes directories whose lock is free: their owner has exited.
 fn remove_abandoned(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().filter_map(Result::ok);
     for entry in entries.filter(|entry| entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())) {

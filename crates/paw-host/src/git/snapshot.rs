@@ -1,10 +1,8 @@
-//! What somebody's work amounts to at this moment: a commit of everything in a worktree that is not ignored, made
-//! beside the repository ([`ScratchRepo`]).
+//! Snapshots of a worktree: a commit of everything that is not ignored, stored in a [`ScratchRepo`].
 //!
-//! The worktree's own index is copied, never written and never locked. The copy keeps the time of the original, by
-//! which git knows which of its entries it must not trust. After that only the paths that changed are looked at,
-//! until HEAD moves. Filters are programs, so none is run: a filtered file keeps the blob its index names, and is
-//! only known to have been touched.
+//! The worktree's index is copied, never written and never locked. The copy keeps the modification time of the original,
+//! which git needs to detect racily clean entries. After the first snapshot only changed paths are read, until HEAD moves.
+//! Filters are programs and never run: a filtered file keeps the blob of its index entry and is listed as changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,51 +17,51 @@ use super::{Git, GitError, failed, path, run, text};
 use crate::files::FileError;
 use crate::process::{Command, Exit};
 
-/// A larger file is known to be changed, but what is in it is not looked at.
+/// The content of larger files is not read; they are listed as changed.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// The work in one worktree, followed from moment to moment.
+/// Takes snapshots of one worktree.
 #[derive(Debug)]
 pub struct WorktreeSnapshotter {
     scratch: Arc<ScratchRepo>,
     git: Git,
     root: PathBuf,
-    /// Where git keeps this worktree's index.
+    /// The directory of the worktree's index.
     admin_dir: PathBuf,
     index: PathBuf,
-    /// Never looked at: a path, or everything below it.
+    /// Paths that are ignored, with everything below them.
     excluded: Vec<PathBuf>,
-    /// Filter drivers that somebody configured.
+    /// The configured filter drivers.
     drivers: BTreeSet<String>,
-    /// Changed, but not looked into.
+    /// Changed paths whose content is not read.
     opaque: BTreeSet<PathBuf>,
-    place: Place,
+    base_point: SnapshotBase,
     last: Option<WorktreeSnapshot>,
 }
 
-/// Where the work stands and where it began.
+/// The HEAD of the worktree and where its branch began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Place {
+struct SnapshotBase {
     head: Option<String>,
-    /// The commit it shares with the branch everything is merged into. Nothing: it shares none.
+    /// The merge base with the default branch, if there is one.
     base: Option<String>,
 }
 
-/// One moment of the work.
+/// One snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeSnapshot {
-    /// A commit on top of HEAD that only [`ScratchRepo`] knows.
+    /// A commit on top of HEAD that exists only in the [`ScratchRepo`].
     pub commit: String,
     pub tree: String,
     pub head: Option<String>,
-    /// Nothing is uncommitted.
+    /// There are no uncommitted changes.
     pub clean: bool,
-    /// Every file that differs from where the branch began, committed or not, new ones by their own path. Sorted.
+    /// Every file that differs from the merge base, committed or not, sorted. New directories are listed file by file.
     pub changed: Vec<PathBuf>,
 }
 
 impl WorktreeSnapshotter {
-    /// `id` tells the worktrees of one scratch apart.
+    /// `id` is unique among the worktrees that share the scratch repository.
     pub fn new(
         scratch: Arc<ScratchRepo>,
         id: &str,
@@ -84,12 +82,12 @@ impl WorktreeSnapshotter {
             excluded,
             drivers: BTreeSet::new(),
             opaque: BTreeSet::new(),
-            place: Place::default(),
+            base_point: SnapshotBase::default(),
             last: None,
         })
     }
 
-    /// The worktree's real path.
+    /// The canonical path of the worktree.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -98,17 +96,17 @@ impl WorktreeSnapshotter {
         &self.admin_dir
     }
 
-    /// Looks at everything. Needed at first, when HEAD moved, when ignore rules changed, and when changes may have
-    /// been missed. `bases` are the refs the work will be merged into.
+    /// Reads the whole worktree. Needed for the first snapshot, when HEAD moved, when ignore rules changed, and when
+    /// changes may have been missed. `bases` are the refs that the work will be merged into.
     pub fn take_whole(&mut self, bases: &[String]) -> Result<WorktreeSnapshot, ScratchError> {
-        let place = self.find_place(bases)?;
-        if place.head != self.place.head {
+        let base_point = self.find_base_point(bases)?;
+        if base_point.head != self.base_point.head {
             self.opaque.clear();
         }
-        self.place = place;
+        self.base_point = base_point;
         self.drivers = self.find_drivers()?;
         copy_with_time(&self.admin_dir.join("index"), &self.index)?;
-        // Says with its exit code that something changed, which is what the next question is about.
+        // Exits with 1 if anything changed; the next call lists the changes.
         let refresh = self.plumbing(["update-index", "-q", "--refresh"]);
         let output = refresh.capture().map_err(GitError::from)?;
         if !matches!(output.exit, Exit::Code(0 | 1)) {
@@ -120,21 +118,21 @@ impl WorktreeSnapshotter {
         self.finish()
     }
 
-    /// Whether HEAD, or where the work began, is another commit than when everything was looked at.
+    /// Whether HEAD or the merge base has changed since the last full snapshot.
     pub fn has_moved(&self, bases: &[String]) -> Result<bool, ScratchError> {
-        Ok(self.find_place(bases)? != self.place)
+        Ok(self.find_base_point(bases)? != self.base_point)
     }
 
-    /// Looks at these paths, relative to the worktree, none of them ignored.
+    /// Reads only these paths, which are relative to the worktree and not ignored.
     pub fn take_paths(&mut self, paths: &BTreeSet<PathBuf>) -> Result<WorktreeSnapshot, ScratchError> {
-        // Only a look at everything tells a submodule from a repository that happens to be here.
+        // Only a full snapshot distinguishes a submodule from another nested repository.
         let is_repository = |path: &PathBuf| self.root.join(path).join(".git").symlink_metadata().is_ok();
         self.apply(&paths.iter().filter(|path| !is_repository(path)).cloned().collect())?;
         self.finish()
     }
 
-    fn find_place(&self, bases: &[String]) -> Result<Place, ScratchError> {
-        let Some(head) = self.git.find_object("HEAD", "commit")? else { return Ok(Place::default()) };
+    fn find_base_point(&self, bases: &[String]) -> Result<SnapshotBase, ScratchError> {
+        let Some(head) = self.git.find_object("HEAD", "commit")? else { return Ok(SnapshotBase::default()) };
         let known = bases.iter().filter_map(|base| self.git.find_object(base, "commit").transpose());
         let known: Vec<String> = known.collect::<Result<_, _>>()?;
         let base = if known.is_empty() {
@@ -143,10 +141,10 @@ impl WorktreeSnapshotter {
             let args = ["merge-base".to_owned(), head.clone()].into_iter().chain(known);
             self.git.find(args)?
         };
-        Ok(Place { head: Some(head), base })
+        Ok(SnapshotBase { head: Some(head), base })
     }
 
-    /// Global ones count as well: git-lfs usually is one.
+    /// Includes global drivers such as git-lfs.
     fn find_drivers(&self) -> Result<BTreeSet<String>, GitError> {
         let args = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$"];
         let names = self.git.find(args)?.unwrap_or_default();
@@ -173,14 +171,14 @@ impl WorktreeSnapshotter {
         Ok(())
     }
 
-    fn sort(&self, paths: &BTreeSet<PathBuf>) -> Sorted {
-        let mut sorted = Sorted::default();
+    fn sort(&self, paths: &BTreeSet<PathBuf>) -> SortedPaths {
+        let mut sorted = SortedPaths::default();
         let mut parents = BTreeMap::new();
         for path in paths.iter().filter(|path| !is_excluded(path, &self.excluded)) {
             let parent = path.parent().unwrap_or(Path::new(""));
             let in_place = *parents.entry(parent).or_insert_with(|| {
                 let parent = self.root.join(parent);
-                // Below a link that took the place of a directory, nothing belongs to this worktree.
+                // Files below a link that replaced a directory are not part of this worktree.
                 parent.canonicalize().is_ok_and(|real| real == parent)
             });
             let file = self.root.join(path);
@@ -196,7 +194,7 @@ impl WorktreeSnapshotter {
                 Ok(metadata) if in_place && metadata.is_symlink() => {
                     sorted.stored.insert(path.clone());
                 }
-                // A submodule that is on another commit.
+                // A submodule at another commit.
                 Ok(metadata) if in_place && metadata.is_dir() && file.join(".git").exists() => {
                     sorted.stored.insert(path.clone());
                 }
@@ -209,7 +207,7 @@ impl WorktreeSnapshotter {
         sorted
     }
 
-    /// Those of the paths that a filter would change.
+    /// The paths that a filter would change.
     fn filtered(&self, paths: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, GitError> {
         let command = self.plumbing(["check-attr", "-z", "--stdin", "filter"]).input(nul_separated(paths));
         let answer = run(&command)?;
@@ -225,8 +223,8 @@ impl WorktreeSnapshotter {
 
     fn finish(&mut self) -> Result<WorktreeSnapshot, ScratchError> {
         let tree = text(&run(&self.plumbing(["write-tree", "--missing-ok"]))?);
-        let known = self.last.as_ref().filter(|last| last.tree == tree && last.head == self.place.head);
-        // Two questions that do not wait for each other.
+        let known = self.last.as_ref().filter(|last| last.tree == tree && last.head == self.base_point.head);
+        // Two independent git calls.
         let (commit, changed) = thread::scope(|scope| {
             let changed = scope.spawn(|| self.changed(&tree));
             let commit = known.map_or_else(|| self.commit(&tree), |last| Ok(last.commit.clone()));
@@ -235,15 +233,15 @@ impl WorktreeSnapshotter {
         let (commit, mut changed) = (commit?, changed.unwrap_or_else(|_| self.changed(&tree))?);
         changed.extend(self.opaque.iter().cloned());
         let clean = self.opaque.is_empty() && self.is_committed(&tree)?;
-        let head = self.place.head.clone();
+        let head = self.base_point.head.clone();
         let taken = WorktreeSnapshot { commit, tree, head, clean, changed: changed.into_iter().collect() };
         self.last = Some(taken.clone());
         Ok(taken)
     }
 
-    /// Whether HEAD has this very tree. Asked of git once for every tree and every commit.
+    /// Whether this is the tree of HEAD. Calls git once for each new tree or commit.
     fn is_committed(&self, tree: &str) -> Result<bool, GitError> {
-        let Some(head) = &self.place.head else { return Ok(false) };
+        let Some(head) = &self.base_point.head else { return Ok(false) };
         if let Some(last) = self.last.as_ref().filter(|last| last.head.as_ref() == Some(head)) {
             if last.tree == tree {
                 return Ok(last.clean);
@@ -258,9 +256,9 @@ impl WorktreeSnapshotter {
 
     fn commit(&self, tree: &str) -> Result<String, GitError> {
         let mut args = vec!["commit-tree", "-m", "work in progress"];
-        args.extend(self.place.head.iter().flat_map(|head| ["-p", head.as_str()]));
+        args.extend(self.base_point.head.iter().flat_map(|head| ["-p", head.as_str()]));
         args.push(tree);
-        // The same work is the same commit, whoever looks and whenever.
+        // Fixed author and date: equal work gives an equal commit.
         let mut command = self.scratch.command(args);
         for who in ["AUTHOR", "COMMITTER"] {
             command = command
@@ -272,7 +270,7 @@ impl WorktreeSnapshotter {
     }
 
     fn changed(&self, tree: &str) -> Result<BTreeSet<PathBuf>, GitError> {
-        let base = self.place.base.as_deref().unwrap_or(self.scratch.empty_tree());
+        let base = self.base_point.base.as_deref().unwrap_or(self.scratch.empty_tree());
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree];
         let listing = run(&self.scratch.command(args))?;
         let names = listing.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path);
@@ -292,19 +290,19 @@ impl WorktreeSnapshotter {
 }
 
 #[derive(Default)]
-struct Sorted {
+struct SortedPaths {
     stored: BTreeSet<PathBuf>,
     gone: BTreeSet<PathBuf>,
     opaque: BTreeSet<PathBuf>,
     bytes: u64,
 }
 
-/// Whether a path is one of these, or below one.
+/// Whether a path is one of `excluded` or below one.
 pub fn is_excluded(path: &Path, excluded: &[PathBuf]) -> bool {
     excluded.iter().any(|excluded| path.starts_with(excluded))
 }
 
-/// A tag, a space and a path. A repository inside the worktree ends with a slash, and is nobody's change.
+/// A tag, a space and a path. A trailing slash marks a nested repository, which is skipped.
 fn candidate(record: &[u8]) -> Option<PathBuf> {
     let name = record.get(2..)?;
     (!name.is_empty() && !name.ends_with(b"/")).then(|| path(name))
@@ -318,7 +316,7 @@ fn copy_with_time(from: &Path, to: &Path) -> Result<(), FileError> {
     let copy = || {
         let mut original = match File::open(from) {
             Ok(file) => file,
-            // A worktree without a checkout has none.
+            // A worktree without a checkout has no index.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return match fs::remove_file(to) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -342,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_excluded_with_everything_below_it_and_nothing_beside_it() {
+    fn an_excluded_path_excludes_everything_below_it_and_nothing_else() {
         let excluded = [PathBuf::from(".git-paw"), PathBuf::from("AGENTS.md")];
         assert!(is_excluded(Path::new(".git-paw/logs/x"), &excluded));
         assert!(is_excluded(Path::new("AGENTS.md"), &excluded));
@@ -351,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_repository_is_no_candidate() {
+    fn a_nested_repository_is_not_a_candidate() {
         assert_eq!(candidate(b"? nested/"), None);
         assert_eq!(candidate(b"C a b"), Some(PathBuf::from("a b")));
         assert_eq!(candidate(b""), None);

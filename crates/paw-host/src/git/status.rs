@@ -1,4 +1,4 @@
-//! What has changed in a worktree, from `git status --porcelain=v2 -z`.
+//! The changed files of a worktree, from `git status --porcelain=v2 -z`.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use super::{Git, GitError, path};
 pub struct StatusEntry {
     pub path: PathBuf,
     pub change: Change,
-    /// The file that the last commit has there, or had where it was moved from; nothing for one that is new.
+    /// The blob in HEAD, at this path or at the one it was moved from; `None` for a new file.
     pub committed: Option<String>,
-    /// What kind of file it is there and here, as far as git cares. Of an untracked file git says nothing.
+    /// The mode in HEAD and in the worktree; `None` for an untracked file.
     pub modes: Option<(FileMode, FileMode)>,
 }
 
-/// What git keeps of a file besides its bytes.
+/// The file modes that git distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileMode {
@@ -27,7 +27,7 @@ pub enum FileMode {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Tracked and changed: in the index, in the worktree, or both.
+    /// A tracked file that changed in the index, in the worktree, or both.
     Changed {
         staged: bool,
         unstaged: bool,
@@ -42,12 +42,12 @@ pub enum Change {
 }
 
 impl Git {
-    /// Every changed and untracked file, by its own path: a new directory is never one entry.
+    /// Every changed and untracked file. New directories are listed file by file.
     pub fn status(&self) -> Result<Vec<StatusEntry>, GitError> {
         Ok(parse(&self.run(["status", "--porcelain=v2", "-z", "--untracked-files=all"])?))
     }
 
-    /// The same with the commit it is held against, by one process. A repository without a commit has none.
+    /// Like [`Git::status`], together with the HEAD commit, in one git call. A repository without commits has none.
     pub fn status_of_commit(&self) -> Result<(Option<String>, Vec<StatusEntry>), GitError> {
         let options = ["--untracked-files=all", "--branch", "--no-ahead-behind"];
         let listing = self.run(["status", "--porcelain=v2", "-z"].into_iter().chain(options))?;
@@ -66,7 +66,7 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
     let mut records = listing.split(|byte| *byte == 0);
     let mut entries = Vec::new();
     while let Some(record) = records.next() {
-        // The path is the last of a fixed number of fields and may itself hold spaces.
+        // The path is the last of a fixed number of fields and may contain spaces.
         let (fields, change) = match record.first() {
             Some(b'1') => (9, changed(record)),
             Some(b'2') => (10, Change::Moved { from: records.next().map(path).unwrap_or_default() }),
@@ -77,7 +77,7 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
         };
         let words: Vec<&[u8]> = record.splitn(fields, |byte| *byte == b' ').collect();
         if let Some(name) = words.get(fields - 1) {
-            // Of an unmerged file git tells three versions; the second is ours.
+            // An unmerged file has three versions; the second is ours.
             let (mode, oid) = if change == Change::Unmerged { (4, 8) } else { (3, 6) };
             let here = if change == Change::Unmerged { 6 } else { 5 };
             let tracked = fields > 2;
@@ -89,7 +89,7 @@ fn parse(listing: &[u8]) -> Vec<StatusEntry> {
     entries
 }
 
-/// A submodule is no file, and zeros are no object.
+/// `None` for a submodule and for a null object id.
 fn committed(mode: &[u8], oid: &[u8]) -> Option<String> {
     let is_file = mode != b"160000" && !oid.iter().all(|byte| *byte == b'0');
     is_file.then(|| String::from_utf8_lossy(oid).into_owned())
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_record_is_read_with_spaces_newlines_and_bytes_in_its_path() {
+    fn every_kind_of_record_is_parsed_with_odd_bytes_in_its_path() {
         let listing = b"1 .M N... 100644 100644 100644 aaaa bbbb a b\n c\0\
             1 A. N... 000000 100644 100644 0000 bbbb new\0\
             2 R. N... 100644 100644 100644 aaaa bbbb R100 to here\0from \xff\0\
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_are_those_of_the_last_commit_and_of_the_worktree() {
+    fn modes_come_from_head_and_from_the_worktree() {
         let modes = |listing: &[u8]| parse(listing)[0].modes.unwrap();
         let of = modes(b"1 .M N... 100644 100644 100755 aaaa aaaa run.sh\0");
         assert_eq!(of, (FileMode::Plain, FileMode::Executable));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_is_read_from_the_headers_and_from_nothing_else() {
+    fn the_commit_is_read_from_the_headers_only() {
         assert_eq!(commit(b"# branch.oid 12ab\0# branch.head main\0? x\0").as_deref(), Some("12ab"));
         assert_eq!(commit(b"# branch.oid (initial)\0# branch.head main\0"), None);
         assert_eq!(commit(b"? x\0# branch.oid 12ab\0"), None);
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_listing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn parsing_any_status_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             parse(&bytes);
             commit(&bytes);
         }

@@ -1,18 +1,18 @@
-//! Submodules of a new worktree, filled from the clones that the main checkout has, so that no network is needed.
+//! Initializes the submodules of a new worktree from the clones in the main checkout, without network access.
 
 use std::path::{Path, PathBuf};
 
 use super::{Git, GitError, path};
 
-/// One submodule as `.gitmodules` has it.
+/// A submodule in `.gitmodules`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Submodule {
     name: String,
     path: PathBuf,
 }
 
-/// Fills, in `worktree`, every submodule that is filled in `main`, and theirs. Returns what did not work: the worktree
-/// is good without them, and git says how to get them.
+/// Initializes in `worktree` every submodule that is initialized in `main`, recursively. Returns the failures: the
+/// worktree is usable without its submodules.
 pub fn fill_submodules(main: &Path, worktree: &Path) -> Result<Vec<GitError>, GitError> {
     let mut problems = Vec::new();
     if !worktree.join(".gitmodules").is_file() {
@@ -51,7 +51,8 @@ fn parse(listing: &[u8]) -> Vec<Submodule> {
     listing.split(|byte| *byte == 0).filter_map(one).collect()
 }
 
-/// Clones from the filled one, then gives the clone the address that one has. A commit it lacks is fetched from there.
+/// Clones from the initialized submodule and sets the clone's remote to the original URL. Falls back to fetching from
+/// there if a commit is missing.
 fn fill(git: &Git, submodule: &Submodule, filled: &Path) -> Result<(), GitError> {
     let source = Git::at(filled);
     let source_dir = source.line(["rev-parse", "--absolute-git-dir"])?;
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_with_dots_are_read_and_paths_that_leave_the_worktree_are_not() {
+    fn submodule_names_may_have_dots_and_paths_outside_the_worktree_are_skipped() {
         let found = parse(b"submodule.a.b.path\nlib/x y\0submodule.evil.path\n../../etc\0");
         assert_eq!(found, [Submodule { name: "a.b".into(), path: "lib/x y".into() }]);
     }

@@ -1,4 +1,4 @@
-//! How many bytes a checkout takes: exactly, from the tree itself, or quickly, from the index of another checkout.
+//! The size of a checkout: exact, from its tree, or fast, from the index of another checkout.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use super::{Git, GitError};
 
 impl Git {
-    /// The bytes of all files in a tree. Reads the header of every file, so it takes a while in a large repository.
+    /// The total size of all files in a tree. Reads the header of every blob, which is slow in a large repository.
     pub fn tree_bytes(&self, tree: &str) -> Result<u64, GitError> {
         Ok(listed_bytes(&self.run(["ls-tree", "-r", "-l", "-z", tree])?))
     }
 }
 
-/// `mode type oid size<TAB>path`, where a submodule has `-` for its size.
+/// `mode type oid size<TAB>path`; the size of a submodule is `-`.
 fn listed_bytes(listing: &[u8]) -> u64 {
     let size = |entry: &[u8]| -> Option<u64> {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
@@ -21,7 +21,7 @@ fn listed_bytes(listing: &[u8]) -> u64 {
     listing.split(|byte| *byte == 0).filter_map(size).sum()
 }
 
-/// What the files of a checkout took when git last looked at them, or nothing when the index does not say.
+/// The total size of the files in an index; `None` if the index cannot be parsed or is split.
 pub fn find_checkout_bytes(index: &Path) -> Option<u64> {
     let index = fs::read(index).ok()?;
     match indexed(&index, 20).or_else(|| indexed(&index, 32))? {
@@ -30,15 +30,14 @@ pub fn find_checkout_bytes(index: &Path) -> Option<u64> {
     }
 }
 
-/// What an index says of the sizes of its files.
+/// The sizes in an index file.
 enum Indexed {
     Whole(u64),
-    /// Most entries are in another file.
+    /// A split index: most entries are in another file.
     Split,
 }
 
-/// Walks the entries of an index of version 2 to 4 and adds up the sizes they hold. Nothing when object names of this
-/// length make no sense of it.
+/// Adds up the file sizes in an index of version 2 to 4. `None` if it cannot be parsed with this object id length.
 fn indexed(index: &[u8], oid_len: usize) -> Option<Indexed> {
     const HEADER: usize = 12;
     const SIZE_AT: usize = 36;
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_added_up_and_submodules_take_nothing() {
+    fn listed_sizes_are_added_up_without_submodules() {
         let listing =
             b"100644 blob aaaa      12\tx\x00160000 commit bbbb       -\tsub\x00100644 blob cccc 30\ta\tb 7\0";
         assert_eq!(listed_bytes(listing), 42);
@@ -93,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_index_makes_it_panic(version in 2_u8..5, entries in 0_u8..4, rest in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn parsing_any_index_does_not_panic(version in 2_u8..5, entries in 0_u8..4, rest in proptest::collection::vec(any::<u8>(), 0..300)) {
             let index = [b"DIRC\0\0\0", &[version, 0, 0, 0, entries][..], &rest].concat();
             indexed(&index, 20);
         }

@@ -1,4 +1,4 @@
-//! Which git this is, and whether it is new enough.
+//! The installed git version and the minimum that git paw requires.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use paw_core::PawError;
 
 use super::{Git, GitError};
 
-/// `git merge-tree --write-tree` came with this one.
+/// The first version with `git merge-tree --write-tree`.
 pub const MINIMUM_VERSION: GitVersion = GitVersion { major: 2, minor: 38 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl fmt::Display for GitVersion {
 }
 
 impl GitVersion {
-    /// From `git version 2.39.5 (Apple Git-154)` and its like.
+    /// Parses `git version 2.39.5 (Apple Git-154)` and similar.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.strip_prefix("git version ")?.split('.');
         let number = |text: &str| text.trim().parse().ok();
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_of_all_makers_are_read() {
+    fn versions_of_all_vendors_are_parsed() {
         for (text, major, minor) in [
             ("git version 2.47.3", 2, 47),
             ("git version 2.39.5 (Apple Git-154)", 2, 39),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_minor_is_older() {
+    fn versions_compare_numerically() {
         assert!(
             GitVersion { major: 2, minor: 9 } < MINIMUM_VERSION
                 && GitVersion { major: 3, minor: 0 } > MINIMUM_VERSION

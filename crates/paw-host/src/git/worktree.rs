@@ -1,4 +1,4 @@
-//! The worktrees git knows of.
+//! Lists, adds and removes worktrees.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use crate::locks::WorktreesLock;
 pub struct GitWorktree {
     pub path: PathBuf,
     pub head: Head,
-    /// The commit that is checked out, unless there is none yet.
+    /// The checked out commit; `None` on an unborn branch.
     pub commit: Option<String>,
-    /// The reason somebody gave, which may be empty.
+    /// The reason of the lock, which may be empty.
     pub locked: Option<String>,
-    /// Why git would forget it: its directory is gone.
+    /// Why git would prune it, usually because its directory is gone.
     pub prunable: Option<String>,
 }
 
-/// What a worktree has checked out.
+/// What is checked out in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     Branch(BranchName),
-    /// A branch whose name is not UTF-8, as git has it.
+    /// A branch whose name is not UTF-8.
     Unreadable(Vec<u8>),
     Detached,
     Bare,
@@ -41,12 +41,12 @@ impl GitWorktree {
 }
 
 impl Git {
-    /// All worktrees; the main checkout comes first.
+    /// All worktrees, the main checkout first.
     pub fn worktrees(&self) -> Result<Vec<GitWorktree>, GitError> {
         Ok(parse(&self.run(["worktree", "list", "--porcelain", "-z"])?))
     }
 
-    /// Creates a worktree on no branch, with further `options` of `git worktree add`.
+    /// Creates a worktree with a detached HEAD. `options` are passed to `git worktree add`.
     pub fn add_detached_worktree(
         &self,
         dir: &Path,
@@ -60,19 +60,19 @@ impl Git {
         self.plumb(None, args).map(drop)
     }
 
-    /// Deletes a worktree with everything in it, locked or not, and forgets it.
+    /// Deletes and unregisters a worktree, even if it is dirty or locked.
     pub fn remove_worktree(&self, dir: &Path, _lock: &WorktreesLock) -> Result<(), GitError> {
         let args: [OsString; 6] =
             ["worktree".into(), "remove".into(), "--force".into(), "--force".into(), "--".into(), dir.into()];
         self.run(args).map(drop)
     }
 
-    /// Forgets every worktree whose directory is gone, except locked ones.
+    /// Unregisters every worktree whose directory is gone, except locked ones.
     pub fn prune_worktrees(&self, _lock: &WorktreesLock) -> Result<(), GitError> {
         self.run(["worktree", "prune"]).map(drop)
     }
 
-    /// Tells the linked worktrees where the repository is, after it was moved.
+    /// Updates the links of worktrees after the repository was moved.
     pub fn repair_worktrees(&self, _lock: &WorktreesLock) -> Result<(), GitError> {
         self.run(["worktree", "repair"]).map(drop)
     }
@@ -82,13 +82,13 @@ impl Git {
         self.run(args).map(drop)
     }
 
-    /// Deletes a branch with its configuration, whatever is on it.
+    /// Deletes a branch and its configuration, merged or not.
     pub fn delete_branch(&self, branch: &BranchName) -> Result<(), GitError> {
         self.run(["branch", "--quiet", "-D", "--", branch.as_str()]).map(drop)
     }
 }
 
-/// Attributes end with NUL, entries with an empty one.
+/// Attributes end with NUL; an empty attribute ends an entry.
 fn parse(listing: &[u8]) -> Vec<GitWorktree> {
     let mut worktrees: Vec<GitWorktree> = Vec::new();
     for attribute in listing.split(|byte| *byte == 0) {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_with_every_attribute_is_read() {
+    fn a_worktree_list_with_every_attribute_is_parsed() {
         let listing = b"worktree /a\nb\0HEAD 1234\0branch refs/heads/main\0\0\
             worktree /w x\0HEAD 1234\0detached\0locked\0\0\
             worktree /y\0HEAD 1234\0branch refs/heads/feat/y\0locked usb disk\0prunable gone\0\0\
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_listing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn parsing_any_worktree_list_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             parse(&bytes);
         }
     }

@@ -1,10 +1,10 @@
-//! Many tmux commands, run by one tmux process.
+//! Several tmux commands in one tmux process.
 
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::TmuxCommand;
 
-/// Commands in order, written in tmux's own configuration language when they run.
+/// Commands in order. Runs as a script in tmux's configuration language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch(Vec<TmuxCommand>);
 
@@ -20,7 +20,7 @@ impl Batch {
     pub(super) fn script(&self) -> Vec<u8> {
         let mut script = Vec::new();
         for (number, command) in self.0.iter().enumerate() {
-            // In one line: what follows a command that failed is not tried on whatever is there instead.
+            // On one line, so that tmux stops at the first command that fails.
             if number > 0 {
                 script.extend_from_slice(b"; ");
             }
@@ -40,8 +40,7 @@ impl FromIterator<TmuxCommand> for Batch {
     }
 }
 
-/// Nothing has a meaning between single quotes, newlines and backslashes included; a single quote itself is put
-/// between double quotes.
+/// Single-quotes a word; nothing is special between single quotes. A single quote itself is double-quoted.
 fn quote(word: &[u8], script: &mut Vec<u8>) {
     script.push(b'\'');
     for byte in word {
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_for_tmux() {
+    fn batch_scripts_quote_words_for_tmux() {
         let batch: Batch = [
             TmuxCommand::new("new-session").args(["-s", "a b"]),
             TmuxCommand::new("send-keys").arg("it's $HOME"),

@@ -1,21 +1,21 @@
-//! Text into a pane, without showing it to `ps` and without a shell in between.
+//! Pastes text into a pane, without a shell and invisible to `ps`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Tmux, TmuxCommand, TmuxError, said};
+use super::{Tmux, TmuxCommand, TmuxError, stdout_of};
 
-/// How a text arrives.
+/// How the pane receives the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasteMode {
-    /// As one paste, if the program in the pane has asked to be told pastes from keys.
+    /// As a bracketed paste, if the program in the pane has enabled that mode.
     Bracketed,
     /// As if typed.
     Keys,
 }
 
 impl Tmux {
-    /// Puts `bytes` into a pane if `condition`, a tmux format, is true of it at that very moment. Says whether it was.
-    /// Unlike `send-keys` this reaches the program also while somebody scrolls the pane.
+    /// Pastes `bytes` into a pane if the tmux format `condition` is true at that moment, and returns whether it was. Unlike
+    /// `send-keys`, this reaches the program even while the pane is in copy mode.
     pub fn paste_if(
         &self,
         pane_id: &str,
@@ -26,7 +26,7 @@ impl Tmux {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let digits = pane_id.strip_prefix('%').unwrap_or_default();
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(TmuxError::Unexpected(format!("'{pane_id}' as the id of a pane")));
+            return Err(TmuxError::Unexpected(format!("'{pane_id}' is not a pane id")));
         }
         let buffer = format!("paw-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let brackets = if paste == PasteMode::Bracketed { "-p " } else { "" };
@@ -34,9 +34,9 @@ impl Tmux {
         let no = format!("delete-buffer -b {buffer} ; display-message -p no");
         let command = TmuxCommand::new("load-buffer")
             .args(["-b", &buffer, "-", ";", "if-shell", "-F", "-t", pane_id, condition, &yes, &no]);
-        let answer = said(&command, &self.command(command.words()).input(bytes).capture()?);
+        let answer = stdout_of(&command, &self.command(command.words()).input(bytes).capture()?);
         if answer.is_err() {
-            // What nobody got is nobody's business.
+            // The buffer was not pasted; do not leave its content on the server.
             let _ = self.run(&TmuxCommand::new("delete-buffer").args(["-b", &buffer]));
         }
         Ok(answer?.trim() != "no")

@@ -1,4 +1,4 @@
-//! Which tmux this is, and whether it is new enough.
+//! The installed tmux version and the minimum that git paw requires.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use paw_core::PawError;
 
 use super::{Tmux, TmuxCommand, TmuxError};
 
-/// `new-session -e` and `split-window -l N%` without a client work from here on.
+/// The first version where `new-session -e` and `split-window -l N%` work without a client.
 pub const MINIMUM_VERSION: TmuxVersion = TmuxVersion::Release { major: 3, minor: 2 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub enum TmuxVersion {
         major: u32,
         minor: u32,
     },
-    /// Built from the development branch, newer than every release.
+    /// A development build, newer than every release.
     Development,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for TmuxVersion {
 }
 
 impl TmuxVersion {
-    /// From `tmux 3.3a`, `tmux next-3.5`, `tmux master`, `tmux openbsd-7.4`.
+    /// Parses `tmux 3.3a`, `tmux next-3.5`, `tmux master`, `tmux openbsd-7.4`.
     fn parse(text: &str) -> Option<Self> {
         let version = text.trim().strip_prefix("tmux ")?;
         if version == "master" || version.starts_with("openbsd") {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_and_compared() {
+    fn tmux_versions_are_parsed_and_compared() {
         let release = |major, minor| Some(TmuxVersion::Release { major, minor });
         for (text, version) in [
             ("tmux 3.3a\n", release(3, 3)),

@@ -1,13 +1,14 @@
-//! What is approved: fields of text, a fingerprint that no rearranging keeps, and lines for the person who decides.
+//! The content of an approval: its fields, their fingerprint, and the text shown to the user.
 
 use std::fmt::{self, Write as _};
 
 use paw_core::text::{self, plural};
 use sha2::{Digest as _, Sha256};
 
-/// What somebody is asked to approve, field by field and in order, such as every setup command of a repository.
+/// The fields that the user is asked to approve, in order, such as the setup commands of a repository.
 ///
-/// Two subjects have the same fingerprint only if kind, number, order, keys and values of their fields are equal.
+/// Two subjects have the same fingerprint only if their kinds and the number, order, keys and values of their fields are
+/// equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustSubject {
     kind: String,
@@ -15,7 +16,7 @@ pub struct TrustSubject {
 }
 
 impl TrustSubject {
-    /// Nothing yet, of this kind: `setup`, `config`, …
+    /// An empty subject of a kind: `setup`, `config`, …
     pub fn new(kind: impl Into<String>) -> Self {
         Self { kind: kind.into(), fields: Vec::new() }
     }
@@ -34,7 +35,7 @@ impl TrustSubject {
         self.fields.is_empty()
     }
 
-    /// Every part is hashed behind its length, so that nothing can be moved from one field into the next.
+    /// Hashes every part after its length, so that moving bytes between fields changes the fingerprint.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
@@ -53,7 +54,7 @@ impl TrustSubject {
         }))
     }
 
-    /// Everything there is to approve, for a terminal: a value of several lines stands below its key.
+    /// The full content for a terminal. A value of several lines is printed below its key.
     pub fn details(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (key, value) in &self.fields {
@@ -70,7 +71,7 @@ impl TrustSubject {
         lines
     }
 
-    /// One line for each field, to be kept as a reminder of what was approved.
+    /// One line per field, stored with the approval.
     pub fn summary(&self) -> Vec<String> {
         let line = |(key, value): &(String, Vec<u8>)| {
             let text = String::from_utf8_lossy(value);
@@ -89,7 +90,7 @@ fn length(bytes: usize) -> [u8; 8] {
     u64::try_from(bytes).unwrap_or(u64::MAX).to_be_bytes()
 }
 
-/// A SHA-256 sum, in lower-case hexadecimal digits.
+/// A SHA-256 hash in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(String);
@@ -114,7 +115,7 @@ impl TryFrom<String> for Fingerprint {
         if text.len() == 64 && text.bytes().all(digit) {
             Ok(Self(text))
         } else {
-            Err(format!("'{}' is no SHA-256 sum", text::reveal(&text)))
+            Err(format!("'{}' is not a SHA-256 hash", text::reveal(&text)))
         }
     }
 }

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 use super::*;
 
-struct Scene {
+struct TestStore {
     dir: TempDir,
     store: TrustStore,
 }
 
-impl Scene {
+impl TestStore {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = TrustStore::at(dir.path().join("data/trust.json"));
@@ -41,18 +41,18 @@ fn setup(commands: &[&str]) -> TrustSubject {
 }
 
 #[test]
-fn nothing_is_approved_before_somebody_says_so() {
-    let scene = Scene::new();
-    assert!(!scene.store.is_approved(&scene.repo("app"), &setup(&["npm install"])).unwrap());
-    assert!(!scene.store.path().exists());
+fn a_new_store_approves_nothing() {
+    let test = TestStore::new();
+    assert!(!test.store.is_approved(&test.repo("app"), &setup(&["npm install"])).unwrap());
+    assert!(!test.store.path().exists());
 }
 
 #[test]
-fn an_approval_holds_for_this_content_in_this_repository_alone() {
-    let scene = Scene::new();
-    let (app, other) = (scene.repo("app"), scene.repo("other"));
-    scene.store.approve(&user(), &app, &setup(&["npm install"])).unwrap();
-    let approved = |repo, subject: &TrustSubject| scene.store.is_approved(repo, subject).unwrap();
+fn an_approval_covers_only_its_content_and_its_repository() {
+    let test = TestStore::new();
+    let (app, other) = (test.repo("app"), test.repo("other"));
+    test.store.approve(&user(), &app, &setup(&["npm install"])).unwrap();
+    let approved = |repo, subject: &TrustSubject| test.store.is_approved(repo, subject).unwrap();
     assert!(approved(&app, &setup(&["npm install"])));
     assert!(!approved(&app, &setup(&["npm install "])), "one more byte");
     assert!(!approved(&app, &setup(&["npm install", "make"])), "one more command");
@@ -61,61 +61,58 @@ fn an_approval_holds_for_this_content_in_this_repository_alone() {
 }
 
 #[test]
-fn a_repository_is_the_same_by_whatever_path_it_is_reached() {
-    let scene = Scene::new();
-    let app = scene.repo("app");
-    symlink(&app.root, scene.dir.path().join("link")).unwrap();
-    let linked = Repo { common_dir: scene.dir.path().join("link/.git"), ..app.clone() };
-    scene.store.approve(&user(), &linked, &setup(&["make"])).unwrap();
-    assert!(scene.store.is_approved(&app, &setup(&["make"])).unwrap());
+fn an_approval_covers_a_repository_under_every_path() {
+    let test = TestStore::new();
+    let app = test.repo("app");
+    symlink(&app.root, test.dir.path().join("link")).unwrap();
+    let linked = Repo { common_dir: test.dir.path().join("link/.git"), ..app.clone() };
+    test.store.approve(&user(), &linked, &setup(&["make"])).unwrap();
+    assert!(test.store.is_approved(&app, &setup(&["make"])).unwrap());
 }
 
 #[test]
-fn repositories_with_names_that_are_not_utf8_are_told_apart() {
-    let scene = Scene::new();
-    let (odd, other, literal) = (
-        scene.repo(OsStr::from_bytes(b"a\xff")),
-        scene.repo(OsStr::from_bytes(b"a\xfe")),
-        scene.repo(r"a\xff"),
-    );
-    scene.store.approve(&user(), &odd, &setup(&["make"])).unwrap();
-    assert!(scene.store.is_approved(&odd, &setup(&["make"])).unwrap());
-    assert!(!scene.store.is_approved(&other, &setup(&["make"])).unwrap());
-    assert!(!scene.store.is_approved(&literal, &setup(&["make"])).unwrap());
+fn approvals_distinguish_repository_paths_that_are_not_utf8() {
+    let test = TestStore::new();
+    let (odd, other, literal) =
+        (test.repo(OsStr::from_bytes(b"a\xff")), test.repo(OsStr::from_bytes(b"a\xfe")), test.repo(r"a\xff"));
+    test.store.approve(&user(), &odd, &setup(&["make"])).unwrap();
+    assert!(test.store.is_approved(&odd, &setup(&["make"])).unwrap());
+    assert!(!test.store.is_approved(&other, &setup(&["make"])).unwrap());
+    assert!(!test.store.is_approved(&literal, &setup(&["make"])).unwrap());
 }
 
 #[test]
-fn approvals_are_listed_with_what_was_approved_and_only_the_owner_can_read_them() {
-    let scene = Scene::new();
+fn approvals_are_listed_with_a_summary_and_only_the_owner_can_read_the_file() {
+    let test = TestStore::new();
     let subject = setup(&["npm install"]).with("script", "#!/bin/sh\nmake\nmake test\n");
-    scene.store.approve(&user(), &scene.repo("app"), &subject).unwrap();
-    scene.store.approve(&user(), &scene.repo("app"), &subject).unwrap();
-    let [approval] = &scene.store.list().unwrap()[..] else { panic!("one approval") };
+    test.store.approve(&user(), &test.repo("app"), &subject).unwrap();
+    test.store.approve(&user(), &test.repo("app"), &subject).unwrap();
+    let [approval] = &test.store.list().unwrap()[..] else { panic!("one approval") };
     assert_eq!(approval.what, ["command: npm install", "script: #!/bin/sh (and 2 more lines)"]);
     assert_eq!((approval.subject.as_str(), &approval.hash), ("setup", &subject.fingerprint()));
-    assert_eq!(fs::metadata(scene.store.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(test.store.path()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
-fn a_revoked_approval_is_gone_and_the_other_repositories_keep_theirs() {
-    let scene = Scene::new();
-    let (app, other) = (scene.repo("app"), scene.repo("other"));
+fn revoke_removes_the_approvals_of_one_repository_only() {
+    let test = TestStore::new();
+    let (app, other) = (test.repo("app"), test.repo("other"));
     for subject in [setup(&["a"]), setup(&["b"])] {
-        scene.store.approve(&user(), &app, &subject).unwrap();
+        test.store.approve(&user(), &app, &subject).unwrap();
     }
-    scene.store.approve(&user(), &other, &setup(&["a"])).unwrap();
-    assert_eq!(scene.store.revoke(&app).unwrap(), 2);
-    assert!(!scene.store.is_approved(&app, &setup(&["a"])).unwrap());
-    assert!(scene.store.is_approved(&other, &setup(&["a"])).unwrap());
-    assert_eq!(scene.store.revoke(&other).unwrap(), 1);
-    assert_eq!(scene.store.revoke(&other).unwrap(), 0);
-    assert_eq!(scene.store.list().unwrap(), []);
+    test.store.approve(&user(), &other, &setup(&["a"])).unwrap();
+    assert_eq!(test.store.revoke(&app).unwrap(), 2);
+    assert!(!test.store.is_approved(&app, &setup(&["a"])).unwrap());
+    assert!(test.store.is_approved(&other, &setup(&["a"])).unwrap());
+    assert_eq!(test.store.revoke(&other).unwrap(), 1);
+    assert_eq!(test.store.revoke(&other).unwrap(), 0);
+    assert_eq!(test.store.list().unwrap(), []);
 }
 
 #[test]
-fn a_file_that_is_damaged_or_newer_approves_nothing_and_is_left_alone() {
-    let scene = Scene::new();
-    let app = scene.repo("app");
+fn a_damaged_or_newer_file_approves_nothing_and_is_not_changed() {
+    let test = TestStore::new();
+    let app = test.repo("app");
     let entry = |hash: &str| {
         format!(
             r#"{{"format":1,"approvals":[{{"repository":"/x","subject":"setup","hash":"{hash}","approved_at":"2026-01-01T00:00:00Z","what":[]}}]}}"#
@@ -132,36 +129,36 @@ fn a_file_that_is_damaged_or_newer_approves_nothing_and_is_left_alone() {
         entry(&"G".repeat(64)),
     ];
     for text in damaged {
-        scene.put(&text);
-        let error = scene.store.is_approved(&app, &setup(&["a"])).unwrap_err();
+        test.put(&text);
+        let error = test.store.is_approved(&app, &setup(&["a"])).unwrap_err();
         assert!(matches!(error, TrustError::Damaged { .. }), "{text}: {error}");
-        assert!(scene.store.approve(&user(), &app, &setup(&["a"])).is_err(), "{text}");
-        assert!(scene.store.revoke(&app).is_err(), "{text}");
-        assert_eq!(fs::read_to_string(scene.store.path()).unwrap(), text);
+        assert!(test.store.approve(&user(), &app, &setup(&["a"])).is_err(), "{text}");
+        assert!(test.store.revoke(&app).is_err(), "{text}");
+        assert_eq!(fs::read_to_string(test.store.path()).unwrap(), text);
     }
-    scene.put(&entry(&"0".repeat(64)));
-    assert_eq!(scene.store.list().unwrap().len(), 1);
-    scene.put(r#"{"format":2,"approvals":{}}"#);
-    let error = scene.store.approve(&user(), &app, &setup(&["a"])).unwrap_err();
+    test.put(&entry(&"0".repeat(64)));
+    assert_eq!(test.store.list().unwrap().len(), 1);
+    test.put(r#"{"format":2,"approvals":{}}"#);
+    let error = test.store.approve(&user(), &app, &setup(&["a"])).unwrap_err();
     assert!(matches!(error, TrustError::Newer { found: 2, .. }), "{error}");
 }
 
 #[test]
-fn a_damaged_file_is_named_with_the_way_out() {
+fn trust_errors_name_the_file_and_have_hints() {
     let error =
         TrustError::Damaged { path: "/data/trust.json".into(), reason: "expected value at line 1".into() };
     insta::assert_snapshot!(error.report(), @"
     /data/trust.json is damaged, so nothing is trusted: expected value at line 1
-    hint: repair it, or move it away and approve again with `git paw trust`
+    hint: repair or move it, then approve again with `git paw trust`
     ");
     insta::assert_snapshot!(TrustError::InsideAgentPane.report(), @"
-    an agent cannot approve what a repository wants to run (GIT_PAW_AGENT_ID is set here)
-    hint: run `git paw trust` in a terminal of your own, outside of the agents' panes
+    an agent cannot approve the commands of a repository (GIT_PAW_AGENT_ID is set)
+    hint: run `git paw trust` in a terminal outside the agents' panes
     ");
 }
 
 #[test]
-fn an_agents_pane_cannot_approve_whoever_the_agent_is() {
+fn no_agent_pane_can_approve() {
     for id in ["feat-x", "supervisor", "operator", ""] {
         let pane = |name: &str| (name == "GIT_PAW_AGENT_ID").then(|| id.into());
         assert!(inside_agent_pane(pane));
@@ -171,24 +168,24 @@ fn an_agents_pane_cannot_approve_whoever_the_agent_is() {
 }
 
 #[test]
-fn approvals_given_at_the_same_moment_are_all_kept() {
-    let scene = Scene::new();
-    let app = scene.repo("app");
+fn concurrent_approvals_are_all_stored() {
+    let test = TestStore::new();
+    let app = test.repo("app");
     let start = Barrier::new(8);
     std::thread::scope(|scope| {
         for number in 0..8 {
-            let (scene, app, start) = (&scene, &app, &start);
+            let (test, app, start) = (&test, &app, &start);
             scope.spawn(move || {
                 start.wait();
-                scene.store.approve(&user(), app, &setup(&[&format!("make {number}")])).unwrap();
+                test.store.approve(&user(), app, &setup(&[&format!("make {number}")])).unwrap();
             });
         }
     });
-    assert_eq!(scene.store.list().unwrap().len(), 8);
+    assert_eq!(test.store.list().unwrap().len(), 8);
 }
 
 #[test]
-fn the_details_show_what_a_terminal_would_hide() {
+fn details_escape_characters_that_a_terminal_would_hide() {
     let subject = setup(&["echo \u{1b}[8mhidden\u{202e}"]).with("script", "a\n\tb\r\n");
     insta::assert_snapshot!(subject.details().join("\n"), @r"
     command: echo \u{1b}[8mhidden\u{202e}
@@ -199,7 +196,7 @@ fn the_details_show_what_a_terminal_would_hide() {
 }
 
 #[test]
-fn the_fingerprint_stays_the_same_in_every_version() {
+fn the_fingerprint_format_is_stable() {
     let fingerprint = setup(&["npm install"]).fingerprint();
     insta::assert_snapshot!(fingerprint, @"6d5cc0e26d36190dc0a14179a0e28300ab6cac4441d7b19b66b425ee9c869ceb");
 }
@@ -216,7 +213,7 @@ fn fields() -> impl Strategy<Value = Fields> {
     proptest::collection::vec(("[ab\\x00]{0,3}", proptest::collection::vec(0u8..3, 0..4)), 0..4)
 }
 
-/// The same bytes in the same order, cut into fields at other places.
+/// The same bytes in the same order, split into fields at other positions.
 fn recut(fields: &Fields, cuts: &[usize]) -> Fields {
     let all: Vec<u8> = fields.iter().flat_map(|(key, value)| [key.as_bytes(), value].concat()).collect();
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (all.len() + 1)).collect();
@@ -243,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_can_be_shifted_between_fields(one in fields(), cuts in proptest::collection::vec(0usize..32, 0..8)) {
+    fn moving_bytes_between_fields_changes_the_fingerprint(one in fields(), cuts in proptest::collection::vec(0usize..32, 0..8)) {
         let other = recut(&one, &cuts);
         let same = subject("setup", &one).fingerprint() == subject("setup", &other).fingerprint();
         prop_assert_eq!(same, one == other);
@@ -254,11 +251,11 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn any_bytes_in_the_file_are_approvals_or_a_clear_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let scene = Scene::new();
-        files::write_atomic(scene.store.path(), &bytes, Access::Usual).unwrap();
-        prop_assert!(scene.store.list().is_err());
-        prop_assert!(scene.store.approve(&user(), &scene.repo("app"), &setup(&["a"])).is_err());
-        prop_assert_eq!(fs::read(scene.store.path()).unwrap(), bytes);
+    fn any_invalid_file_is_an_error_and_is_not_changed(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let test = TestStore::new();
+        files::write_atomic(test.store.path(), &bytes, Access::Usual).unwrap();
+        prop_assert!(test.store.list().is_err());
+        prop_assert!(test.store.approve(&user(), &test.repo("app"), &setup(&["a"])).is_err());
+        prop_assert_eq!(fs::read(test.store.path()).unwrap(), bytes);
     }
 }

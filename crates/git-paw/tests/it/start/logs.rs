@@ -19,7 +19,7 @@ fn a_log_is_not_written_through_a_link_that_the_repository_laid() {
     world.repo.git(["commit", "-qm", "evil"]);
 
     let ran = world.start(&["--cli", "agent", "--branches", "feat/a,feat/b"]);
-    assert!(ran.stderr.contains("feat--a.log: it is a link"), "{ran}");
+    assert!(ran.stderr.contains("feat--a.log: it is a symbolic link"), "{ran}");
     for agent in ["feat-a", "feat-b"] {
         world.wait_for("paw-app", agent, &format!("agent {agent} in"));
     }
@@ -39,7 +39,7 @@ fn an_agent_that_joins_is_not_logged_through_a_link_either() {
     world.start(&["--cli", "agent", "--branches", "feat/a"]);
     symlink(&target, world.repo.root.join(".git-paw/logs/paw-app/feat--b.log")).unwrap();
     let ran = world.paw(&["add", "feat/b"]);
-    assert!(ran.code == 0 && ran.stderr.contains("feat--b.log: it is a link"), "{ran}");
+    assert!(ran.code == 0 && ran.stderr.contains("feat--b.log: it is a symbolic link"), "{ran}");
     world.wait_for("paw-app", "feat-b", "agent feat-b in");
     assert_eq!(fs::read_to_string(target).unwrap(), "mine\n");
 }
