@@ -12,5 +12,5 @@ pub mod results;
 pub mod run_dir;
 
 pub use id::RunId;
-pub use manifest::{Manifest, RunStatus};
+pub use manifest::{RunManifest, RunStatus};
 pub use run_dir::RunDir;

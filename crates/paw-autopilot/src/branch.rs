@@ -29,19 +29,19 @@ pub fn slug(title: &str) -> String {
 
 /// A name, and the one it stands in for because git cannot hold that beside what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picked {
+pub struct BranchChoice {
     pub branch: BranchName,
     pub instead_of: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the branch pattern '{pattern}' gives '{name}', which git cannot hold")]
-pub struct NoBranchName {
+pub struct BranchNameError {
     pattern: String,
     name: String,
 }
 
-impl Diagnostic for NoBranchName {
+impl Diagnostic for BranchNameError {
     fn report(&self) -> ErrorReport {
         ErrorReport::new(ErrorCode::FailedPrecondition, self)
             .hint("change git.branchPattern in .taskmaster/config.json")
@@ -49,25 +49,25 @@ impl Diagnostic for NoBranchName {
 }
 
 /// The first name that git can hold: by the pattern, then two that stay out of the way of a branch named like the tag.
-pub fn pick(
+pub fn choose_branch(
     pattern: &str,
     tag: &TagName,
     task: &TaskId,
     title: &str,
     existing: &[BranchName],
-) -> Result<Picked, NoBranchName> {
+) -> Result<BranchChoice, BranchNameError> {
     let filled = |pattern: &str| fill(pattern, tag, task, title);
-    let wished = filled(pattern);
+    let preferred = filled(pattern);
     for (at, candidate) in
         [pattern, "task/{tag}-{id}-{slug}", "task-{tag}-{id}-{slug}"].into_iter().enumerate()
     {
         let name = filled(candidate);
         let Ok(branch) = BranchName::new(&name) else { continue };
         if !existing.iter().any(|other| excludes(other.as_str(), &name)) {
-            return Ok(Picked { branch, instead_of: (at > 0).then_some(wished) });
+            return Ok(BranchChoice { branch, instead_of: (at > 0).then_some(preferred) });
         }
     }
-    Err(NoBranchName { pattern: pattern.to_owned(), name: wished })
+    Err(BranchNameError { pattern: pattern.to_owned(), name: preferred })
 }
 
 fn fill(pattern: &str, tag: &TagName, task: &TaskId, title: &str) -> String {
@@ -101,9 +101,10 @@ mod tests {
 
     use super::*;
 
-    fn picked(pattern: &str, tag: &str, title: &str, existing: &[&str]) -> Picked {
+    fn picked(pattern: &str, tag: &str, title: &str, existing: &[&str]) -> BranchChoice {
         let existing: Vec<_> = existing.iter().map(|name| BranchName::new(*name).unwrap()).collect();
-        pick(pattern, &TagName::new(tag).unwrap(), &TaskId::new("42").unwrap(), title, &existing).unwrap()
+        choose_branch(pattern, &TagName::new(tag).unwrap(), &TaskId::new("42").unwrap(), title, &existing)
+            .unwrap()
     }
 
     #[test]

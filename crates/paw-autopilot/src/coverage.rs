@@ -2,9 +2,10 @@
 //!
 //! - [`parse`]: any of six formats, recognised by its content; one file per format
 //! - [`gate`]: thresholds, with "not measured" as an answer of its own
-//! - [`changed`]: the lines of a change; [`mod@touched`]: which these are
+//! - [`changed_lines`]: the lines of a change; [`mod@added_lines`]: which these are
 
-pub mod changed;
+pub mod added_lines;
+pub mod changed_lines;
 mod cobertura;
 mod coverage_py;
 pub mod gate;
@@ -12,7 +13,6 @@ mod go_profile;
 mod istanbul;
 mod lcov;
 mod llvm;
-pub mod touched;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ use serde_json::Value;
 
 /// So many of so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ratio {
+pub struct CoverageRatio {
     pub covered: u64,
     pub total: u64,
 }
 
-impl Ratio {
+impl CoverageRatio {
     /// Nothing to cover is nothing measured.
     pub fn of(covered: u64, total: u64) -> Option<Self> {
         (total > 0).then(|| Self { covered: covered.min(total), total })
@@ -40,16 +40,16 @@ impl Ratio {
 }
 
 /// How often each line was run, where a report says it.
-pub type Lines = BTreeMap<u32, u64>;
+pub type LineHits = BTreeMap<u32, u64>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
-    pub lines: Option<Ratio>,
-    pub branches: Option<Ratio>,
-    pub functions: Option<Ratio>,
-    pub statements: Option<Ratio>,
+    pub lines: Option<CoverageRatio>,
+    pub branches: Option<CoverageRatio>,
+    pub functions: Option<CoverageRatio>,
+    pub statements: Option<CoverageRatio>,
     /// By path, relative to the project where it lies in it.
-    pub files: BTreeMap<PathBuf, Lines>,
+    pub files: BTreeMap<PathBuf, LineHits>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,13 +70,13 @@ impl Diagnostic for CoverageError {
 
 /// What a path of a report is relative to.
 #[derive(Debug, Clone, Copy)]
-pub struct Base<'a> {
+pub struct PathBase<'a> {
     pub root: &'a Path,
     /// The module of `go.mod`, which takes the place of the root in Go's reports.
     pub go_module: Option<&'a str>,
 }
 
-impl Base<'_> {
+impl PathBase<'_> {
     fn relative(&self, path: &str) -> PathBuf {
         let path =
             self.go_module.and_then(|module| path.strip_prefix(module)?.strip_prefix('/')).unwrap_or(path);
@@ -87,7 +87,7 @@ impl Base<'_> {
 }
 
 /// Reads a report of any format.
-pub fn parse(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError> {
+pub fn parse(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with('<') {
         return cobertura::read(start, base);
@@ -117,11 +117,11 @@ fn number(value: &Value) -> u64 {
 }
 
 /// The lines of all files together.
-fn count_lines(files: &BTreeMap<PathBuf, Lines>) -> Option<Ratio> {
+fn count_lines(files: &BTreeMap<PathBuf, LineHits>) -> Option<CoverageRatio> {
     let lines = files.values().flat_map(BTreeMap::values);
     let (covered, total) =
         lines.fold((0, 0), |(covered, total), hits| (covered + u64::from(*hits > 0), total + 1));
-    Ratio::of(covered, total)
+    CoverageRatio::of(covered, total)
 }
 
 #[cfg(test)]

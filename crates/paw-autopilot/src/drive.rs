@@ -1,111 +1,111 @@
-//! A run from where it stands to its end, or to where it has to stop: the executor writes, our tests judge, we commit.
+//! Drives a run to its end or to a pause: the executor writes, git paw tests and commits.
 
 mod ask_executor;
 
 use paw_core::PawError;
 
-use crate::engine::{Action, Event, Stage};
-use crate::executor::{Executor, Workplace};
-use crate::work::finish::{Final, FinalCommands};
-use crate::work::publish::Opened;
-use crate::work::{Committed, Judged, NoCommit, Phase, Work, WorkError};
+use crate::engine::{RunAction, RunEvent, RunStage};
+use crate::executor::{Executor, ExecutorBackend};
+use crate::work::finish::{FinalCommands, FinalResult};
+use crate::work::publish::PullRequestResult;
+use crate::work::{ActiveRun, AttemptResult, CommitRefusal, SubtaskCommit, TddPhase, WorkError};
 
-/// What is going on, for whoever watches.
+/// What happens in a run, for its observer.
 #[derive(Debug)]
-pub enum Told<'a> {
-    /// An executor is about to work.
-    Asked {
-        phase: Phase,
+pub enum DriveEvent<'a> {
+    /// The executor starts an attempt.
+    AttemptStarted {
+        phase: TddPhase,
         attempt: u32,
     },
-    /// A line of what it says.
-    Said(&'a str),
-    /// It left processes running; they were ended.
+    /// A line of executor output.
+    ExecutorOutput(&'a str),
+    /// The executor left processes running; they were killed.
     LeftRunning(usize),
-    /// It could not work, and is asked again after a while.
+    /// The executor failed temporarily and is retried.
     Waiting {
         why: &'a str,
         seconds: u64,
     },
     Testing,
-    /// Nobody knows whether the tests run what was written. Said once.
+    /// Coverage of the changed lines is unknown. Sent once per run.
     NotMeasured(&'a str),
-    Judged(&'a Judged),
-    Committed(&'a Committed),
-    NotCommitted(&'a NoCommit),
-    Finalized(&'a Final),
+    Judged(&'a AttemptResult),
+    Committed(&'a SubtaskCommit),
+    NotCommitted(&'a CommitRefusal),
+    Finalized(&'a FinalResult),
     Pushed {
         remote: &'a str,
     },
     NotPushed,
-    PullRequest(&'a Opened),
+    PullRequest(&'a PullRequestResult),
 }
 
-/// What somebody may be asked on the way.
+/// A question for the user.
 #[derive(Debug)]
-pub enum Question<'a> {
+pub enum DriveQuestion<'a> {
     Commit { subject: &'a str, diff: &'a str },
     Push,
     PullRequest,
 }
 
-/// Whoever watches a run, and may be asked.
-pub trait Audience {
-    fn tell(&mut self, work: &Work, told: Told<'_>) -> Result<(), PawError>;
+/// Watches a run and answers its questions.
+pub trait DriveObserver {
+    fn notify(&mut self, work: &ActiveRun, event: DriveEvent<'_>) -> Result<(), PawError>;
 
-    /// Whether it may go on. Nobody to ask is a yes: that was settled before the run began.
-    fn ask(&mut self, work: &Work, question: Question<'_>) -> Result<bool, PawError>;
+    /// Whether to proceed. Unattended observers answer yes.
+    fn confirm(&mut self, work: &ActiveRun, question: DriveQuestion<'_>) -> Result<bool, PawError>;
 
-    /// Whether diffs are to be shown before commits.
+    /// Whether to show the diff before each commit.
     fn wants_preview(&self) -> bool;
 }
 
-/// Who writes tests and code, and where.
-pub struct Hands<'a> {
+/// The executor, and where it runs.
+pub struct ExecutorSetup<'a> {
     pub executor: &'a Executor,
-    pub place: &'a mut dyn Workplace,
+    pub backend: &'a mut dyn ExecutorBackend,
 }
 
-impl std::fmt::Debug for Hands<'_> {
+impl std::fmt::Debug for ExecutorSetup<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hands").field("executor", &self.executor).finish_non_exhaustive()
+        f.debug_struct("ExecutorSetup").field("executor", &self.executor).finish_non_exhaustive()
     }
 }
 
-/// Drives a run until it is over or paused; its stage says which.
+/// Drives a run until it has ended or is paused; its stage tells which.
 pub fn drive(
-    work: &mut Work,
-    hands: &mut Hands<'_>,
+    work: &mut ActiveRun,
+    setup: &mut ExecutorSetup<'_>,
     commands: &FinalCommands,
-    audience: &mut dyn Audience,
+    observer: &mut dyn DriveObserver,
 ) -> Result<(), WorkError> {
-    work.measure_by(commands);
+    work.set_coverage_command(commands);
     let _watch = work.watch_for_pause();
     loop {
-        match work.heed_pause() {
+        match work.check_pause() {
             Err(WorkError::Paused(_)) => return Ok(()),
             heeded => heeded?,
         }
         let done = match work.run.action() {
-            Action::WriteTests { .. } | Action::WriteCode => ask_executor::turn(work, hands, audience),
-            Action::RunTests => test(work, audience),
-            Action::Commit => commit(work, audience),
-            Action::Finalize => finalize(work, commands, audience),
-            Action::Push => push(work, audience),
-            Action::OpenPullRequest => pull_request(work, audience),
-            Action::Wait(time) => {
+            RunAction::WriteTests { .. } | RunAction::WriteCode => ask_executor::turn(work, setup, observer),
+            RunAction::RunTests => test(work, observer),
+            RunAction::Commit => commit(work, observer),
+            RunAction::Finalize => finalize(work, commands, observer),
+            RunAction::Push => push(work, observer),
+            RunAction::OpenPullRequest => pull_request(work, observer),
+            RunAction::Wait(time) => {
                 work.pause.sleep(time);
                 Ok(())
             }
-            Action::Preflight | Action::MakeBranch | Action::Stop => return Ok(()),
+            RunAction::Preflight | RunAction::MakeBranch | RunAction::Stop => return Ok(()),
         };
         match done {
-            // It is written down, and whoever looks at the run will see it.
-            Err(WorkError::Paused(_)) if matches!(work.run.stage, Stage::Paused { .. }) => return Ok(()),
-            // Not proven: somebody changed something between the tests and the commit, and the phase goes on.
+            // The pause is recorded in the run.
+            Err(WorkError::Paused(_)) if matches!(work.run.stage, RunStage::Paused { .. }) => return Ok(()),
+            // Not proven: a file changed between the tests and the commit, so the phase continues.
             Ok(()) | Err(WorkError::NotProven(_)) => {}
-            Err(error) => match work.heed_pause() {
-                // Ctrl+C has ended what failed, too.
+            Err(error) => match work.check_pause() {
+                // The failure may be a result of Ctrl+C.
                 Err(WorkError::Paused(_)) => return Ok(()),
                 heeded => return heeded.and(Err(error)),
             },
@@ -113,54 +113,58 @@ pub fn drive(
     }
 }
 
-fn test(work: &mut Work, audience: &mut dyn Audience) -> Result<(), WorkError> {
-    audience.tell(work, Told::Testing)?;
+fn test(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
+    observer.notify(work, DriveEvent::Testing)?;
     let judged = work.complete()?;
     if let Some(why) = &judged.unmeasured {
-        audience.tell(work, Told::NotMeasured(why))?;
+        observer.notify(work, DriveEvent::NotMeasured(why))?;
     }
-    Ok(audience.tell(work, Told::Judged(&judged))?)
+    Ok(observer.notify(work, DriveEvent::Judged(&judged))?)
 }
 
-fn commit(work: &mut Work, audience: &mut dyn Audience) -> Result<(), WorkError> {
-    if audience.wants_preview() {
+fn commit(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
+    if observer.wants_preview() {
         let (subject, diff) = (work.subject()?, work.diff()?);
-        if !audience.ask(work, Question::Commit { subject: &subject, diff: &diff })? {
-            work.happen(Event::Pause)?;
+        if !observer.confirm(work, DriveQuestion::Commit { subject: &subject, diff: &diff })? {
+            work.apply(RunEvent::Pause)?;
             return Ok(());
         }
     }
     match work.commit(None)? {
-        Ok(committed) => Ok(audience.tell(work, Told::Committed(&committed))?),
-        Err(refused) => Ok(audience.tell(work, Told::NotCommitted(&refused))?),
+        Ok(committed) => Ok(observer.notify(work, DriveEvent::Committed(&committed))?),
+        Err(refused) => Ok(observer.notify(work, DriveEvent::NotCommitted(&refused))?),
     }
 }
 
-fn finalize(work: &mut Work, commands: &FinalCommands, audience: &mut dyn Audience) -> Result<(), WorkError> {
-    audience.tell(work, Told::Testing)?;
+fn finalize(
+    work: &mut ActiveRun,
+    commands: &FinalCommands,
+    observer: &mut dyn DriveObserver,
+) -> Result<(), WorkError> {
+    observer.notify(work, DriveEvent::Testing)?;
     let last = work.finalize(commands)?;
-    Ok(audience.tell(work, Told::Finalized(&last))?)
+    Ok(observer.notify(work, DriveEvent::Finalized(&last))?)
 }
 
-fn push(work: &mut Work, audience: &mut dyn Audience) -> Result<(), WorkError> {
-    if !audience.ask(work, Question::Push)? {
-        audience.tell(work, Told::NotPushed)?;
-        work.happen(Event::NoPullRequest)?;
+fn push(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
+    if !observer.confirm(work, DriveQuestion::Push)? {
+        observer.notify(work, DriveEvent::NotPushed)?;
+        work.apply(RunEvent::NoPullRequest)?;
         return Ok(());
     }
     match work.push()? {
-        Some(remote) => Ok(audience.tell(work, Told::Pushed { remote: &remote })?),
+        Some(remote) => Ok(observer.notify(work, DriveEvent::Pushed { remote: &remote })?),
         None => Ok(()),
     }
 }
 
-fn pull_request(work: &mut Work, audience: &mut dyn Audience) -> Result<(), WorkError> {
-    let opened = if audience.ask(work, Question::PullRequest)? {
+fn pull_request(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
+    let opened = if observer.confirm(work, DriveQuestion::PullRequest)? {
         work.open_pull_request()?
     } else {
         let commands = work.manual_commands(false);
-        work.happen(Event::NoPullRequest)?;
-        Opened::ByHand { why: "you said no".into(), commands }
+        work.apply(RunEvent::NoPullRequest)?;
+        PullRequestResult::ByHand { why: "you said no".into(), commands }
     };
-    Ok(audience.tell(work, Told::PullRequest(&opened))?)
+    Ok(observer.notify(work, DriveEvent::PullRequest(&opened))?)
 }

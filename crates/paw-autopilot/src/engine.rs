@@ -1,9 +1,10 @@
-//! The state machine from preflight to pull request. It knows nothing of git, tests or executors: events come in, what is
-//! to be done next comes out. The same machine serves a run that drives an executor and one that an agent asks for work.
+//! The state machine of a run, from preflight to pull request. It does no I/O: it takes events and returns the next
+//! action. The same machine serves runs that drive an executor and runs that an agent steps through.
 //!
-//! - [`state`]: a run and its stages; [`event`]: what can happen, and what is to be done
-//! - [`machine`]: one step; [`resume`]: going on after a pause or a crash
-//! - [`budget`]: what a run may cost; [`view`]: what people and agents are told about a run; [`pause`]: why it stands still
+//! - [`state`]: a run and its stages; [`event`]: events and actions
+//! - [`machine`]: transitions; [`resume`]: continuing after a pause or a crash
+//! - [`budget`]: time and cost limits; [`view`]: the status shown to users and agents; [`pause`]: pause reasons as
+//!   text
 
 pub mod budget;
 pub mod event;
@@ -13,6 +14,6 @@ pub mod resume;
 pub mod state;
 pub mod view;
 
-pub use budget::{Budget, Spent};
-pub use event::{Action, Event, Refused};
-pub use state::{Order, Pause, Run, Stage, Step, StepOutcome};
+pub use budget::{Budget, Spending};
+pub use event::{RunAction, RunEvent, UnexpectedEvent};
+pub use state::{PauseReason, Run, RunRequest, RunStage, RunStep, StepOutcome};

@@ -3,24 +3,24 @@
 //!
 //! - [`red`] and [`green`]: the two rules, and the proofs they give
 //! - [`changes`]: what changed in a worktree
-//! - [`kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code;
+//! - [`file_kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code;
 //!   `literals`: texts within code
-//! - [`missing`]: whether an error names something that does not exist yet; `blame`: where, if it does not say
-//! - [`weaken`]: tests that were deleted, skipped or changed; [`harness`]: settings that decide which tests run;
+//! - [`error_cause`]: whether an error names something that does not exist yet; `blame`: where, if it does not say
+//! - [`weakening`]: tests that were deleted, skipped or changed; [`test_config`]: settings that decide which tests run;
 //!   `reach`: what a command line for tests leads to
 
-mod blame;
 pub mod changes;
+pub mod error_cause;
+mod error_locations;
+pub mod file_kind;
 pub mod green;
-pub mod harness;
-pub mod kind;
 mod literals;
-pub mod missing;
-mod reach;
 pub mod red;
 mod rust_tests;
 pub mod test_code;
-pub mod weaken;
+pub mod test_config;
+mod test_recipes;
+pub mod weakening;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -29,9 +29,9 @@ use paw_core::text::{first_of, first_paths};
 use paw_host::git::FileMode;
 use serde::{Deserialize, Serialize};
 
+pub use file_kind::{FileRules, SourceKind};
 pub use green::{GreenProof, judge_green};
-pub use kind::{Kind, Rules};
-pub use red::{Red, RedProof, judge_red};
+pub use red::{RedJudgement, RedProof, judge_red};
 
 /// A file before and after. Nothing means that it was not there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct FileChange {
 
 impl FileChange {
     /// Its bytes, or that it may be executed, or that it is a link.
-    pub fn is_one(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         self.before != self.after || (self.after.is_some() && self.modes.0 != self.modes.1)
     }
 }

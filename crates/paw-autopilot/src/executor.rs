@@ -1,7 +1,7 @@
-//! Who writes tests and code: a known AI CLI without its screen, or a program of the user's own.
+//! The program that writes tests and code: a known AI CLI in headless mode, or a configured program.
 //!
-//! - [`turn`]: one attempt, from its prompt to its end; [`Workplace`]: where it is made
-//! - [`temporary`]: whether asking again later makes sense
+//! - [`turn`]: one attempt; [`ExecutorBackend`]: where it runs
+//! - [`temporary`]: whether a failure is worth a retry
 
 pub mod temporary;
 pub mod turn;
@@ -17,35 +17,35 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::process::find_program;
 use serde::{Deserialize, Serialize};
 
-pub use turn::{Assignment, TurnError, Turned};
+pub use turn::{ExecutorTask, TurnError, TurnResult};
 
-/// Where an executor works.
-pub trait Workplace {
-    /// One attempt there, from its prompt to its end. `on_text` hears what the executor says.
+/// Where an executor runs.
+pub trait ExecutorBackend {
+    /// Runs one attempt. `on_text` receives the executor's output.
     fn work(
         &mut self,
         executor: &Executor,
-        order: &Assignment,
+        assignment: &ExecutorTask,
         on_text: &mut dyn FnMut(&str),
-    ) -> Result<Turned, TurnError>;
+    ) -> Result<TurnResult, TurnError>;
 }
 
-/// Nobody watches: the executor is a child of this process.
+/// Runs the executor as a child of this process.
 #[derive(Debug, Clone, Copy)]
-pub struct Aside;
+pub struct ChildBackend;
 
-impl Workplace for Aside {
+impl ExecutorBackend for ChildBackend {
     fn work(
         &mut self,
         executor: &Executor,
-        order: &Assignment,
+        assignment: &ExecutorTask,
         on_text: &mut dyn FnMut(&str),
-    ) -> Result<Turned, TurnError> {
-        executor.work(order, on_text)
+    ) -> Result<TurnResult, TurnError> {
+        executor.work(assignment, on_text)
     }
 }
 
-/// AI CLIs that can be driven, in the order they are looked for when none is named.
+/// Supported AI CLIs, in the order they are searched.
 pub fn known() -> Vec<&'static str> {
     let ranked =
         |cli: &'static Cli| cli.headless.unattended.map(|unattended| (unattended.preference, cli.name));
@@ -58,11 +58,11 @@ pub fn known() -> Vec<&'static str> {
 pub struct Executor {
     pub name: String,
     pub limit: Duration,
-    kind: Kind,
+    kind: ExecutorKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
+enum ExecutorKind {
     Cli { program: PathBuf },
     Own { command: Vec<String> },
 }
@@ -76,7 +76,7 @@ pub enum ExecutorError {
     #[error("the executor '{0}' has an empty command ([autopilot.executors.{0}] command)")]
     Empty(String),
     #[error("no executor to write tests and code: none of {} is installed", known().join(", "))]
-    Nobody,
+    NoneInstalled,
 }
 
 fn shown(own: &[String]) -> String {
@@ -84,7 +84,8 @@ fn shown(own: &[String]) -> String {
 }
 
 impl Executor {
-    /// The one that is meant: a configured one before a known one of the same name; without a name the first that is there.
+    /// Finds the executor: a configured one before a known CLI of the same name; without a name, the first installed
+    /// CLI.
     pub fn choose(
         name: Option<&str>,
         own: &BTreeMap<String, ExecutorConfig>,
@@ -94,16 +95,18 @@ impl Executor {
         let Some(name) = name else {
             let known = known();
             let there = known.iter().find(|cli| find_program(cli, search_path).is_some());
-            return Self::choose(Some(there.ok_or(ExecutorError::Nobody)?), own, search_path, limit);
+            return Self::choose(Some(there.ok_or(ExecutorError::NoneInstalled)?), own, search_path, limit);
         };
         let kind = match own.get(name) {
             Some(own) if own.command.first().is_none_or(|program| program.trim().is_empty()) => {
                 return Err(ExecutorError::Empty(name.to_owned()));
             }
-            Some(own) => Kind::Own { command: own.command.clone() },
+            Some(own) => ExecutorKind::Own { command: own.command.clone() },
             None if known().contains(&name) => {
                 let program = find_program(name, search_path);
-                Kind::Cli { program: program.ok_or_else(|| ExecutorError::NotInstalled(name.to_owned()))? }
+                ExecutorKind::Cli {
+                    program: program.ok_or_else(|| ExecutorError::NotInstalled(name.to_owned()))?,
+                }
             }
             None => {
                 let own = own.keys().cloned().collect();
@@ -113,11 +116,11 @@ impl Executor {
         Ok(Self { name: name.to_owned(), limit, kind })
     }
 
-    /// The program that has to be there.
+    /// The program that must be installed.
     pub fn program(&self) -> String {
         match &self.kind {
-            Kind::Cli { .. } => self.name.clone(),
-            Kind::Own { command } => command.first().cloned().unwrap_or_default(),
+            ExecutorKind::Cli { .. } => self.name.clone(),
+            ExecutorKind::Own { command } => command.first().cloned().unwrap_or_default(),
         }
     }
 }
@@ -129,7 +132,7 @@ impl Diagnostic for ExecutorError {
             Self::Unknown { name, .. } => report.hint(format!(
                 "install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]"
             )),
-            Self::Nobody => report.hint(
+            Self::NoneInstalled => report.hint(
                 "install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
             ),
             Self::NotInstalled(_) | Self::Empty(_) => report,
@@ -154,7 +157,7 @@ mod tests {
         assert_eq!(chosen(Some("claude"), &[("claude", &["mine", "x"])]).unwrap().program(), "mine");
         assert_eq!(chosen(Some("claude"), &[]), Err(ExecutorError::NotInstalled("claude".into())));
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
-        assert_eq!(chosen(None, &[]), Err(ExecutorError::Nobody));
+        assert_eq!(chosen(None, &[]), Err(ExecutorError::NoneInstalled));
         assert_eq!(known(), ["claude", "codex", "gemini", "aider", "opencode"]);
         let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().report().to_string();
         assert!(

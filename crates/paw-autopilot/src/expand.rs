@@ -9,14 +9,14 @@ use std::fmt::Write as _;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock;
 
-use crate::executor::{Assignment, Executor};
+use crate::executor::{Executor, ExecutorTask};
 use crate::tasks::model::text_field;
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, NewTask, SubtaskId, TagName, Task, TaskError, TaskId};
-use crate::work::seen::Seen;
-use crate::work::{Site, WorkError, seen};
+use crate::work::snapshot::WorktreeSnapshot;
+use crate::work::{ProjectContext, WorkError, snapshot};
 
-pub use answer::Proposed;
+pub use answer::ProposedSubtask;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExpandError {
@@ -55,53 +55,53 @@ impl Diagnostic for ExpandError {
 
 /// Asks for subtasks. Nothing is written.
 pub fn propose(
-    site: &Site,
+    context: &ProjectContext,
     executor: &Executor,
     tag: &TagName,
     id: &TaskId,
     on_text: &mut dyn FnMut(&str),
-) -> Result<Vec<Proposed>, ExpandError> {
-    let file = site.project.load_tasks()?;
+) -> Result<Vec<ProposedSubtask>, ExpandError> {
+    let file = context.project.load_tasks()?;
     let task = require_item(&file, tag, &ItemId::Task(id.clone()))?;
     if !task.subtasks.is_empty() {
         return Err(ExpandError::HasSubtasks(id.clone()));
     }
     let others: Vec<&Task> = require_tag(&file, tag)?.tasks.iter().filter(|other| other.id != *id).collect();
-    seen::keep_out_of_git(site)?;
-    let before = Seen::look(site)?;
+    snapshot::write_gitignores(context)?;
+    let before = WorktreeSnapshot::take(context)?;
     let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S").to_string();
-    let log = site.project.files().expand_log(id.as_str(), &stamp);
-    let order = Assignment {
+    let log = context.project.files().expand_log(id.as_str(), &stamp);
+    let assignment = ExecutorTask {
         prompt: prompt(task, &others),
         task: id.to_string(),
         subtask: String::new(),
         phase: "EXPAND".to_owned(),
         attempt: 1,
-        root: site.project.root.clone(),
+        root: context.project.root.clone(),
         test_command: None,
         mark: format!("expand-{id}-{stamp}-{}", std::process::id()),
         log: log.clone(),
         limit: executor.limit,
     };
-    let turned = executor.work(&order, on_text).map_err(WorkError::from)?;
-    let changed = before.until(&Seen::look(site)?);
+    let turned = executor.work(&assignment, on_text).map_err(WorkError::from)?;
+    let changed = before.changes_until(&WorktreeSnapshot::take(context)?);
     if !changed.is_empty() {
         return Err(ExpandError::ChangedFiles(
-            changed.iter().map(|change| site.shown(&change.path)).collect(),
+            changed.iter().map(|change| context.shown(&change.path)).collect(),
         ));
     }
     if let Some(complaint) = turned.complaint {
         return Err(ExpandError::NoAnswer(complaint));
     }
-    answer::read(&turned.text).map_err(|why| ExpandError::Unusable(why, site.shown(&log)))
+    answer::parse_answer(&turned.text).map_err(|why| ExpandError::Unusable(why, context.shown(&log)))
 }
 
 /// Adds what was proposed, all of it in one step.
-pub fn write(
-    site: &Site,
+pub fn add_subtasks(
+    context: &ProjectContext,
     tag: &TagName,
     id: &TaskId,
-    proposed: &[Proposed],
+    proposed: &[ProposedSubtask],
 ) -> Result<Vec<ItemId>, ExpandError> {
     let sibling = |number: &usize| {
         SubtaskId::new(&number.to_string()).map(|subtask| ItemId::Subtask(id.clone(), subtask))
@@ -118,7 +118,7 @@ pub fn write(
         })
     });
     let new: Vec<NewTask> = new.collect::<Result<_, TaskError>>()?;
-    Ok(site.project.add_tasks(tag, &new)?)
+    Ok(context.project.add_tasks(tag, &new)?)
 }
 
 fn prompt(task: &Task, others: &[&Task]) -> String {

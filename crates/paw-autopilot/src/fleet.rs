@@ -1,27 +1,28 @@
-//! Several tasks at once: which of them can be done, in which order, each on a branch and in a worktree of its own.
+//! Several tasks in parallel, each on its own branch and in its own worktree.
 //!
-//! - [`members`]: the tasks that were named, each behind what it depends on, or why that cannot be
-//! - [`schedule`]: who may begin now, and who never will
-//! - [`plan`]: the branch of each, and how far it is already
-//! - [`run`]: the processes that do them, begun and waited for; `child`: one of them; [`ending`]: how it ended
-//! - [`place`]: the worktree of each
-//! - [`radar`]: which tasks change the same files
-//! - [`build_on`]: the branches of what a task depends on, merged where it begins; [`settle`]: conflicts in our own files
+//! - [`members`]: the requested tasks, ordered by their dependencies
+//! - [`schedule`]: which tasks can start, and which are blocked
+//! - [`plan`]: the branch and progress of each task
+//! - [`run`]: starts the child processes and waits for them; `child`: one process; [`outcome`]: its result
+//! - [`worktrees`]: the worktree of each task
+//! - [`conflicts`]: tasks that change the same files
+//! - [`mod@merge_dependencies`]: merges the branches a task depends on; [`mod@merge_statuses`]: resolves conflicts in
+//!   `tasks.json`
 
-pub mod build_on;
 mod child;
-pub mod ending;
+pub mod conflicts;
 mod error;
 pub mod members;
-pub mod place;
+pub mod merge_dependencies;
+pub mod merge_statuses;
+pub mod outcome;
 pub mod plan;
-pub mod radar;
 pub mod run;
 pub mod schedule;
-pub mod settle;
+pub mod worktrees;
 
-pub use build_on::{BuiltOn, build_on};
 pub use error::FleetError;
-pub use members::{Member, members};
-pub use plan::{FleetPlan, PlannedTask, Standing, find_unfinished, plan};
-pub use schedule::{Left, Schedule};
+pub use members::{FleetMember, ordered_members};
+pub use merge_dependencies::{DependencyMerge, merge_dependencies};
+pub use plan::{FleetPlan, PlannedTask, TaskProgress, find_unfinished, plan};
+pub use schedule::{Schedule, SkippedTask};

@@ -7,8 +7,8 @@
 //! - `window`: the window in tmux
 //! - `worker`: the process in it
 
+mod protocol;
 mod window;
-mod wire;
 mod worker;
 
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,18 +23,18 @@ use paw_host::tmux::Tmux;
 use paw_session::lifecycle::Session;
 use tempfile::TempDir;
 
-use crate::executor::{Assignment, Executor, TurnError, Turned, Workplace};
-use crate::work::Work;
-use window::Wanted;
-use wire::{Answer, Order};
-pub use worker::{Shown, work_for_run};
+use crate::executor::{Executor, ExecutorBackend, ExecutorTask, TurnError, TurnResult};
+use crate::work::ActiveRun;
+use protocol::{PaneReply, PaneRequest};
+use window::WindowSpec;
+pub use worker::{PaneText, serve_run};
 
 /// The hidden command of our own program that works in the pane; its argument is the socket of the run.
 pub const COMMAND: &str = "__executor-pane";
 
 /// How long a process in a new pane may take until it speaks.
 const ARRIVAL: Duration = Duration::from_mins(1);
-const GLANCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The pane ends an attempt that takes too long. Where it cannot, as a terminal that was stopped holds it, we do.
 const GRACE: Duration = Duration::from_secs(15);
 
@@ -48,7 +48,7 @@ pub struct PaneSession {
 impl PaneSession {
     /// Nothing if the session is not running.
     pub fn of(session: &Session) -> Result<Option<Self>, PawError> {
-        let runs = session.look()?.is_some();
+        let runs = session.find_window()?.is_some();
         Ok(runs.then(|| Self { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
     }
 }
@@ -60,21 +60,21 @@ pub struct ExecutorPane {
     name: String,
     mark: String,
     project: std::path::PathBuf,
-    open: Option<Open>,
+    open: Option<OpenPane>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenPane {
     pane: String,
     stream: UnixStream,
-    answers: Receiver<Answer>,
+    answers: Receiver<PaneReply>,
     _socket: TempDir,
 }
 
 impl ExecutorPane {
-    pub fn new(place: PaneSession, work: &Work) -> Self {
-        let name = format!("task-{}", work.run.order.task);
-        let (mark, project) = (work.notes.pane_mark(), work.site.project.root.clone());
+    pub fn new(place: PaneSession, work: &ActiveRun) -> Self {
+        let name = format!("task-{}", work.run.request.task);
+        let (mark, project) = (work.notes.pane_mark(), work.context.project.root.clone());
         Self { place, name, mark, project, open: None }
     }
 
@@ -86,14 +86,14 @@ impl ExecutorPane {
     /// Last words stay in the window, without a process; without them the window is removed.
     pub fn end(self, last_words: Option<String>) {
         match (last_words, self.open) {
-            (Some(words), Some(open)) => drop(wire::send(&open.stream, &Order::End { words })),
+            (Some(words), Some(open)) => drop(protocol::send(&open.stream, &PaneRequest::End { words })),
             (Some(_), None) => {}
             // One that an earlier process of this run has left goes as well.
             (None, _) => window::remove_all(&self.place.tmux, &self.place.session, &self.project),
         }
     }
 
-    fn open(&mut self) -> Result<&Open, PawError> {
+    fn open(&mut self) -> Result<&OpenPane, PawError> {
         let open = match self.open.take() {
             Some(open) => open,
             None => self.make()?,
@@ -101,7 +101,7 @@ impl ExecutorPane {
         Ok(self.open.insert(open))
     }
 
-    fn make(&self) -> Result<Open, PawError> {
+    fn make(&self) -> Result<OpenPane, PawError> {
         let failed =
             |what: &str, error: std::io::Error| PawError::internal(format!("cannot {what}: {error}"));
         let dir = tempfile::Builder::new().prefix("git-paw-").tempdir();
@@ -110,7 +110,7 @@ impl ExecutorPane {
         let listener = UnixListener::bind(&path).map_err(|error| failed("listen to the pane", error))?;
         listener.set_nonblocking(true).map_err(|error| failed("listen to the pane", error))?;
         let program = paw_host::process::own_program()?;
-        let wanted = Wanted {
+        let wanted = WindowSpec {
             session: &self.place.session,
             project: &self.project,
             name: &self.name,
@@ -118,15 +118,15 @@ impl ExecutorPane {
             command: vec![program.into(), COMMAND.into(), path.into()],
         };
         let pane = window::make(&self.place.tmux, &wanted)?;
-        let stream = self.arrival(&listener, &pane)?;
+        let stream = self.wait_for_worker(&listener, &pane)?;
         let reader = stream.try_clone().map_err(|error| failed("listen to the pane", error))?;
         let (sender, answers) = mpsc::channel();
-        thread::spawn(move || wire::hear(reader, |answer| sender.send(answer).is_ok()));
-        Ok(Open { pane, stream, answers, _socket: dir })
+        thread::spawn(move || protocol::hear(reader, |answer| sender.send(answer).is_ok()));
+        Ok(OpenPane { pane, stream, answers, _socket: dir })
     }
 
     /// Waits for the process in the pane.
-    fn arrival(&self, listener: &UnixListener, pane: &str) -> Result<UnixStream, PawError> {
+    fn wait_for_worker(&self, listener: &UnixListener, pane: &str) -> Result<UnixStream, PawError> {
         let watch = Stopwatch::start();
         let mut looks = 0_u32;
         loop {
@@ -146,26 +146,26 @@ impl ExecutorPane {
                     shown.trim_end()
                 )));
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-impl Workplace for ExecutorPane {
+impl ExecutorBackend for ExecutorPane {
     fn work(
         &mut self,
         executor: &Executor,
-        order: &Assignment,
+        assignment: &ExecutorTask,
         on_text: &mut dyn FnMut(&str),
-    ) -> Result<Turned, TurnError> {
+    ) -> Result<TurnResult, TurnError> {
         let watch = Stopwatch::start();
         let (mark, tmux) = (self.mark.clone(), self.place.tmux.clone());
         let open = self.open().map_err(|error| TurnError::NoPlace(error.to_string()))?;
-        let sent = Order::Work { executor: executor.clone(), assignment: Box::new(order.clone()) };
-        let sent = wire::send(&open.stream, &sent);
+        let sent = PaneRequest::Work { executor: executor.clone(), assignment: Box::new(assignment.clone()) };
+        let sent = protocol::send(&open.stream, &sent);
         let closed = || {
             // An executor that ignores the loss of its terminal would continue.
-            end_marked(&order.mark);
+            end_marked(&assignment.mark);
             let there = window::exists(&tmux, &open.pane);
             let what = if there { "was ended in its pane" } else { "lost its pane, which was closed" };
             Err(TurnError::Closed(format!("The executor {what}")))
@@ -179,24 +179,24 @@ impl Workplace for ExecutorPane {
             };
         }
         loop {
-            match open.answers.recv_timeout(watch.remaining(order.limit + GRACE)) {
-                Ok(Answer::Said(line)) => on_text(&line),
-                Ok(Answer::Turned(turned)) => return Ok(turned),
-                Ok(Answer::Failed(why)) => return Err(TurnError::NoPlace(why)),
+            match open.answers.recv_timeout(watch.remaining(assignment.limit + GRACE)) {
+                Ok(PaneReply::Said(line)) => on_text(&line),
+                Ok(PaneReply::Turned(turned)) => return Ok(turned),
+                Ok(PaneReply::Failed(why)) => return Err(TurnError::NoPlace(why)),
                 Err(RecvTimeoutError::Disconnected) => return closed(),
                 Err(RecvTimeoutError::Timeout) => {
                     end_marked(&mark);
-                    let left = end_marked(&order.mark);
+                    let left = end_marked(&assignment.mark);
                     self.open = None;
-                    return Ok(late(order.limit, watch.elapsed(), left));
+                    return Ok(late(assignment.limit, watch.elapsed(), left));
                 }
             }
         }
     }
 }
 
-fn late(limit: Duration, took: Duration, left: usize) -> Turned {
+fn late(limit: Duration, took: Duration, left: usize) -> TurnResult {
     let exit = Exit::TimedOut { limit };
     let complaint = Some(exit.to_string());
-    Turned { exit, took, cost: 0, complaint, temporary: false, left, text: String::new() }
+    TurnResult { exit, took, cost: 0, complaint, temporary: false, left, text: String::new() }
 }

@@ -7,15 +7,15 @@ pub mod rules;
 
 use std::fmt::Write as _;
 
-use crate::engine::Stage;
+use crate::engine::RunStage;
 use crate::evidence::Objection;
-use crate::runners::Case;
+use crate::runners::TestCase;
 use crate::tasks::model::{list_field, text_field};
 use crate::tasks::{Subtask, Task};
 
 /// Everything a prompt is made of.
 #[derive(Debug, Clone)]
-pub struct Facts<'a> {
+pub struct PromptContext<'a> {
     pub task: &'a Task,
     pub subtask: &'a Subtask,
     pub tag: &'a str,
@@ -24,16 +24,16 @@ pub struct Facts<'a> {
     /// Where its tests and its code would usually go.
     pub tests: Vec<String>,
     pub files: Vec<String>,
-    pub stage: &'a Stage,
+    pub stage: &'a RunStage,
     /// What was wrong with the last attempt.
     pub objections: &'a [Objection],
     /// Tests that fail now, with what they say.
-    pub failing: Vec<&'a Case>,
+    pub failing: Vec<&'a TestCase>,
     /// Rule files and their texts.
     pub rules: Vec<(String, String)>,
 }
 
-pub fn compose(facts: &Facts<'_>) -> String {
+pub fn compose(facts: &PromptContext<'_>) -> String {
     let mut text = String::new();
     if !facts.rules.is_empty() {
         text.push_str("<SYSTEM PROMPT>\n");
@@ -52,8 +52,8 @@ pub fn compose(facts: &Facts<'_>) -> String {
     text
 }
 
-fn context(facts: &Facts<'_>) -> String {
-    let Facts { task, subtask, .. } = facts;
+fn context(facts: &PromptContext<'_>) -> String {
+    let PromptContext { task, subtask, .. } = facts;
     let mut text = format!(
         "You are implementing:\nTask #{} [{}]: {}\nSubtask {}: {}\n",
         task.id,
@@ -96,9 +96,9 @@ fn context(facts: &Facts<'_>) -> String {
 }
 
 /// The tests that fail, and why the last attempt was not good enough.
-fn state(facts: &Facts<'_>) -> String {
+fn state(facts: &PromptContext<'_>) -> String {
     let mut text = String::new();
-    if let Stage::Green { red, .. } = facts.stage {
+    if let RunStage::Green { red, .. } = facts.stage {
         if red.files.is_empty() {
             text.push_str("Tests that have to pass:\n");
             text.extend(red.tests.iter().map(|name| format!("- {name}\n")));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{Kind, Rules};
+use crate::evidence::{FileRules, SourceKind};
 use crate::tasks::TagName;
 use crate::tasks::tag::dashed;
 
@@ -30,16 +30,17 @@ const SHELLS: [&str; 18] = [
 ];
 
 /// The wish, else the module that more than half of the changed files share, or of those that are no tests; else the tag.
-pub fn scope(wish: Option<&str>, rules: &Rules, changed: &[PathBuf], tag: &TagName) -> String {
+pub fn scope(configured: Option<&str>, rules: &FileRules, changed: &[PathBuf], tag: &TagName) -> String {
     let clean = |text: &str| dashed(text, |c| c.is_alphanumeric() || c == '_');
-    if let Some(wish) = wish.map(clean).filter(|wish| !wish.is_empty()) {
-        return wish;
+    if let Some(configured) = configured.map(clean).filter(|configured| !configured.is_empty()) {
+        return configured;
     }
-    let of = |kinds: &[Kind]| -> Vec<String> {
+    let of = |kinds: &[SourceKind]| -> Vec<String> {
         let relevant = changed.iter().filter(|path| kinds.contains(&rules.kind(path)));
         relevant.filter_map(|path| module(path)).collect()
     };
-    let shared = most(&of(&[Kind::Production, Kind::Test])).or_else(|| most(&of(&[Kind::Production])));
+    let shared = most(&of(&[SourceKind::Production, SourceKind::Test]))
+        .or_else(|| most(&of(&[SourceKind::Production])));
     let shared = shared.map(|module| clean(&module)).filter(|scope| !scope.is_empty());
     shared.unwrap_or_else(|| clean(tag.as_str()))
 }
@@ -74,9 +75,9 @@ fn module(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(wish: Option<&str>, files: &[&str]) -> String {
+    fn of(configured: Option<&str>, files: &[&str]) -> String {
         let files: Vec<_> = files.iter().map(PathBuf::from).collect();
-        scope(wish, &Rules::default(), &files, &TagName::new("analytics").unwrap())
+        scope(configured, &FileRules::default(), &files, &TagName::new("analytics").unwrap())
     }
 
     #[test]

@@ -2,33 +2,33 @@
 //! executor we drive and for an agent that asks, and the tests are run here.
 //!
 //! - [`site`]: the project a run works in; [`wishes`]: what a run was asked to be
-//! - [`plan`]: what a run would do and what is in its way; [`begin`](Work::begin): doing the first of it
-//! - [`unit`]: the next thing to do; [`complete`](Work::complete): what became of it, by our own tests
-//! - [`seen`]: what differs from how a subtask began; [`commit`](Work::commit): one commit for one subtask
+//! - [`plan`]: what a run would do and what is in its way; [`begin`](ActiveRun::begin): doing the first of it
+//! - [`next`]: the next thing to do; [`complete`](ActiveRun::complete): what became of it, by our own tests
+//! - [`seen`]: what differs from how a subtask began; [`commit`](ActiveRun::commit): one commit for one subtask
 //! - [`head`]: where HEAD is, and whether the run left it there; [`pause`]: a request to pause
 //! - [`mod@update_base`]: the base branch brought up to its remote, before a run
-//! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](Work::resume): going on after a pause
+//! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](ActiveRun::resume): going on after a pause
 
 mod begin;
 mod commands;
 mod commit;
 mod complete;
+pub mod context;
+mod coverage;
 mod error;
 pub mod finish;
 pub mod head;
-mod measure;
+pub mod next;
 pub mod notes;
+pub mod options;
 pub mod pause;
 pub mod plan;
 pub mod publish;
 mod record;
 mod resume;
-pub mod seen;
-pub mod site;
+pub mod snapshot;
 pub(crate) mod task_files;
-pub mod unit;
 pub mod update_base;
-pub mod wishes;
 
 use paw_core::PawError;
 use paw_core::paths::{ReportDir, TaskmasterDir};
@@ -37,61 +37,61 @@ use paw_host::files::Lock;
 use paw_host::trust::TrustSubject;
 use serde_json::{Value, json};
 
-use crate::artifacts::{Manifest, RunDir, RunStatus};
-use crate::engine::{Action, Event, Run, Spent, Stage, StepOutcome};
-use crate::runners::Report;
+use crate::artifacts::{RunDir, RunManifest, RunStatus};
+use crate::engine::{Run, RunAction, RunEvent, RunStage, Spending, StepOutcome};
+use crate::runners::TestReport;
 use crate::tasks::ItemId;
 
-pub use commit::{Committed, NoCommit};
-pub use complete::{Judged, Judgement, Phase};
+pub use commit::{CommitRefusal, SubtaskCommit};
+pub use complete::{AttemptResult, PhaseJudgement, TddPhase};
+pub use context::{ProjectContext, Tester};
+pub use coverage::CoverageCommand;
 pub use error::WorkError;
-pub use measure::Measuring;
-pub use notes::Notes;
-pub use pause::{PauseWatch, PauseWish};
-pub use plan::{Check, Plan, plan};
-use seen::Seen;
-pub use site::{Site, Tester};
-pub use unit::{Unit, next_steps};
-pub use update_base::{Updated, update_base};
-pub use wishes::{Relaxation, Wishes};
+pub use next::{WorkUnit, next_steps};
+pub use notes::RunNotes;
+pub use options::{Relaxation, RunOptions};
+pub use pause::{PauseRequest, PauseWatch};
+pub use plan::{PlanCheck, RunPlan, plan};
+use snapshot::WorktreeSnapshot;
+pub use update_base::{BaseUpdate, update_base};
 
 /// Whether the user has approved what a project's own files would have us run.
-pub type Approves<'a> = &'a dyn Fn(&TrustSubject) -> Result<bool, PawError>;
+pub type ApprovalCheck<'a> = &'a dyn Fn(&TrustSubject) -> Result<bool, PawError>;
 
 /// A run that is under way, and held: nobody else works on it while this is there.
 #[derive(Debug)]
-pub struct Work {
-    pub site: Site,
+pub struct ActiveRun {
+    pub context: ProjectContext,
     pub dir: RunDir,
     pub run: Run,
-    pub notes: Notes,
+    pub notes: RunNotes,
     /// Somebody may want it to stand still.
-    pub pause: PauseWish,
-    measuring: Option<Measuring>,
+    pub pause: PauseRequest,
+    measuring: Option<CoverageCommand>,
     tester: Tester,
     /// The suite as the subtask at hand began.
-    baseline: Report,
+    baseline: TestReport,
     /// How things were when the tests last ran. What changed since is not what they have seen.
-    tested: Option<Seen>,
+    tested: Option<WorktreeSnapshot>,
     /// The manifest as it was last written.
-    written: Option<Manifest>,
+    written: Option<RunManifest>,
     _lock: Lock,
 }
 
-impl Work {
+impl ActiveRun {
     /// A run in `dir` and what it needs. The baseline is the suite as the subtask at hand began.
     fn new(
-        site: Site,
+        context: ProjectContext,
         dir: RunDir,
-        (run, notes): (Run, Notes),
+        (run, notes): (Run, RunNotes),
         mut tester: Tester,
         lock: Lock,
-        baseline: Report,
+        baseline: TestReport,
     ) -> Self {
         tester.set_mark(notes.tests_mark());
-        let pause = PauseWish::of(&site.project);
+        let pause = PauseRequest::of(&context.project);
         Self {
-            site,
+            context,
             dir,
             run,
             notes,
@@ -109,7 +109,7 @@ impl Work {
         &self.tester
     }
 
-    pub fn baseline(&self) -> &Report {
+    pub fn baseline(&self) -> &TestReport {
         &self.baseline
     }
 
@@ -128,7 +128,7 @@ impl Work {
     }
 
     /// One transition, and the checkpoint after it.
-    fn step(&mut self, event: Event) -> Result<Action, WorkError> {
+    fn step(&mut self, event: RunEvent) -> Result<RunAction, WorkError> {
         let action = self.run.step(event)?;
         self.save()?;
         Ok(action)
@@ -145,8 +145,8 @@ impl Work {
     }
 
     /// An event from outside: an executor that failed, a wish to pause.
-    pub fn happen(&mut self, event: Event) -> Result<Action, WorkError> {
-        let was_paused = matches!(self.run.stage, Stage::Paused { .. });
+    pub fn apply(&mut self, event: RunEvent) -> Result<RunAction, WorkError> {
+        let was_paused = matches!(self.run.stage, RunStage::Paused { .. });
         let action = self.step(event)?;
         if !was_paused {
             self.log_pause()?;
@@ -155,9 +155,9 @@ impl Work {
     }
 
     /// Time and money spent. What follows right after is written down anyway; only a pause is not put off.
-    pub fn spend(&mut self, spent: Spent) -> Result<(), WorkError> {
-        self.run.step(Event::Spent(spent))?;
-        if matches!(self.run.stage, Stage::Paused { .. }) {
+    pub fn spend(&mut self, spent: Spending) -> Result<(), WorkError> {
+        self.run.step(RunEvent::Spent(spent))?;
+        if matches!(self.run.stage, RunStage::Paused { .. }) {
             self.save()?;
             self.log_pause()?;
         }
@@ -171,7 +171,7 @@ impl Work {
 
     /// A line about the pause, where there is one now.
     fn log_pause(&self) -> Result<(), WorkError> {
-        let Stage::Paused { reason, .. } = &self.run.stage else { return Ok(()) };
+        let RunStage::Paused { reason, .. } = &self.run.stage else { return Ok(()) };
         let mut fields = json!({"reason": reason.word(), "nextAction": "manual_review"});
         if let Some(step) = self.run.current() {
             fields["subtask"] = json!(step.id.to_string());
@@ -180,25 +180,25 @@ impl Work {
         self.log("pause", fields)
     }
 
-    pub fn manifest(&self) -> Manifest {
+    pub fn manifest(&self) -> RunManifest {
         let run = &self.run;
         let with = |wanted: fn(&StepOutcome) -> bool| -> Vec<ItemId> {
             run.steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.id.clone()).collect()
         };
         let (status, over) = match &run.stage {
-            Stage::Done { .. } => (RunStatus::Completed, true),
-            Stage::Aborted => (RunStatus::Aborted, true),
-            Stage::Paused { .. } => (RunStatus::Paused, false),
+            RunStage::Done { .. } => (RunStatus::Completed, true),
+            RunStage::Aborted => (RunStatus::Aborted, true),
+            RunStage::Paused { .. } => (RunStatus::Paused, false),
             _ => (RunStatus::Running, false),
         };
         let failed = match (&run.stage, run.current()) {
-            (Stage::Paused { .. } | Stage::Aborted, Some(step)) => vec![step.id.clone()],
+            (RunStage::Paused { .. } | RunStage::Aborted, Some(step)) => vec![step.id.clone()],
             _ => Vec::new(),
         };
-        Manifest {
+        RunManifest {
             run_id: self.dir.id.clone(),
-            task_id: run.order.task.clone(),
-            tag: run.order.tag.clone(),
+            task_id: run.request.task.clone(),
+            tag: run.request.tag.clone(),
             branch: run.branch.as_ref().map(ToString::to_string),
             start_time: self.notes.began,
             end_time: over.then(clock::now),
@@ -207,7 +207,7 @@ impl Work {
             subtasks_failed: failed,
             total_commits: with(|outcome| matches!(outcome, StepOutcome::Committed { .. })).len(),
             pr_url: match &run.stage {
-                Stage::Done { pull_request } => pull_request.clone(),
+                RunStage::Done { pull_request } => pull_request.clone(),
                 _ => None,
             },
             final_coverage: self.notes.coverage,

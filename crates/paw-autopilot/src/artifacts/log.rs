@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::manifest::seconds;
-use crate::runners::{Outcome, Report};
+use crate::runners::{TestOutcome, TestReport};
 
 /// One line, without its end. Fields come in the order they are given.
 pub fn line(at: Timestamp, phase: &str, fields: Value) -> String {
@@ -18,8 +18,8 @@ pub fn line(at: Timestamp, phase: &str, fields: Value) -> String {
 }
 
 /// `{"failed":3,"passed":0}`
-pub fn counts(report: &Report) -> Value {
-    json!({"failed": report.count(Outcome::Failed), "passed": report.count(Outcome::Passed)})
+pub fn counts(report: &TestReport) -> Value {
+    json!({"failed": report.count(TestOutcome::Failed), "passed": report.count(TestOutcome::Passed)})
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunId;
-use crate::coverage::{Coverage, Ratio};
+use crate::coverage::{Coverage, CoverageRatio};
 use crate::tasks::{ItemId, TagName, TaskId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub enum RunStatus {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Manifest {
+pub struct RunManifest {
     pub run_id: RunId,
     pub task_id: TaskId,
     pub tag: TagName,
@@ -32,7 +32,7 @@ pub struct Manifest {
     pub subtasks_failed: Vec<ItemId>,
     pub total_commits: usize,
     pub pr_url: Option<String>,
-    pub final_coverage: Option<Percents>,
+    pub final_coverage: Option<CoveragePercents>,
     /// What `--force` let pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relaxed: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Manifest {
 
 /// Coverage in percent, with one digit behind the point. A metric that was not measured is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Percents {
+pub struct CoveragePercents {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,9 +51,10 @@ pub struct Percents {
     pub statements: Option<f64>,
 }
 
-impl From<&Coverage> for Percents {
+impl From<&Coverage> for CoveragePercents {
     fn from(coverage: &Coverage) -> Self {
-        let rounded = |ratio: Option<Ratio>| ratio.map(|ratio| (ratio.percent() * 10.0).round() / 10.0);
+        let rounded =
+            |ratio: Option<CoverageRatio>| ratio.map(|ratio| (ratio.percent() * 10.0).round() / 10.0);
         Self {
             lines: rounded(coverage.lines),
             branches: rounded(coverage.branches),
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_manifest_is_written_as_it_is_documented() {
-        let manifest = Manifest {
+        let manifest = RunManifest {
             run_id: RunId::parse("2025-01-15-142033").unwrap(),
             task_id: TaskId::new("42").unwrap(),
             tag: TagName::new("analytics").unwrap(),
@@ -121,9 +122,9 @@ mod tests {
             subtasks_failed: Vec::new(),
             total_commits: 2,
             pr_url: Some("https://github.com/org/repo/pull/123".into()),
-            final_coverage: Some(Percents::from(&Coverage {
-                lines: Ratio::of(853, 1000),
-                branches: Ratio::of(2, 3),
+            final_coverage: Some(CoveragePercents::from(&Coverage {
+                lines: CoverageRatio::of(853, 1000),
+                branches: CoverageRatio::of(2, 3),
                 ..Coverage::default()
             })),
             relaxed: Vec::new(),
@@ -151,7 +152,7 @@ mod tests {
           }
         }
         "#);
-        let read: Manifest = serde_json::from_str(&text).unwrap();
+        let read: RunManifest = serde_json::from_str(&text).unwrap();
         assert_eq!(read.run_id, manifest.run_id);
     }
 }

@@ -4,21 +4,21 @@ use std::fmt::Write as _;
 
 use paw_core::text::short_commit;
 
-use super::manifest::Percents;
+use super::manifest::CoveragePercents;
 use crate::engine::{Run, StepOutcome};
-use crate::runners::{Outcome, Report};
+use crate::runners::{TestOutcome, TestReport};
 
 /// `Task #42 [analytics]: User metrics tracking`
 pub fn title(run: &Run) -> String {
-    let words: Vec<&str> = run.order.title.split_whitespace().collect();
-    format!("Task #{} [{}]: {}", run.order.task, run.order.tag, words.join(" "))
+    let words: Vec<&str> = run.request.title.split_whitespace().collect();
+    format!("Task #{} [{}]: {}", run.request.task, run.request.tag, words.join(" "))
 }
 
 /// The body: the project's template with our parts filled in, or our parts alone.
 pub fn body(
     run: &Run,
-    suite: Option<&Report>,
-    coverage: Option<&Percents>,
+    suite: Option<&TestReport>,
+    coverage: Option<&CoveragePercents>,
     template: Option<&str>,
 ) -> String {
     let parts =
@@ -48,18 +48,18 @@ fn subtasks(run: &Run) -> String {
     text
 }
 
-fn tests(suite: Option<&Report>) -> String {
+fn tests(suite: Option<&TestReport>) -> String {
     let Some(suite) = suite else { return "The whole suite was not run.\n".into() };
     let count = |outcome| suite.count(outcome);
     format!(
         "{} passed, {} failed, {} skipped.\n",
-        count(Outcome::Passed),
-        count(Outcome::Failed),
-        count(Outcome::Skipped)
+        count(TestOutcome::Passed),
+        count(TestOutcome::Failed),
+        count(TestOutcome::Skipped)
     )
 }
 
-fn coverage_table(coverage: Option<&Percents>) -> String {
+fn coverage_table(coverage: Option<&CoveragePercents>) -> String {
     let Some(coverage) = coverage else { return "Not measured.\n".into() };
     let row = |(name, percent): (&str, Option<f64>)| {
         let percent = percent.map_or_else(|| "not measured".to_owned(), |percent| format!("{percent:.1} %"));
@@ -77,17 +77,18 @@ fn coverage_table(coverage: Option<&Percents>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Event;
+    use crate::engine::RunEvent;
     use crate::engine::machine::tests::{begun, committed, red};
-    use crate::evidence::green::tests::some_proof;
+    use crate::evidence::green::tests::sample_proof;
 
     #[test]
     fn a_body_tells_what_was_done_and_what_was_not_measured() {
         let mut run = begun(2);
         run.step(red()).unwrap();
-        run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+        run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
         run.step(committed("a1b2c3d4e5f6a7b8")).unwrap();
-        let coverage = Percents { lines: Some(85.3), branches: None, functions: None, statements: None };
+        let coverage =
+            CoveragePercents { lines: Some(85.3), branches: None, functions: None, statements: None };
         insta::assert_snapshot!(body(&run, None, Some(&coverage), None), @"
         ## Subtasks
 

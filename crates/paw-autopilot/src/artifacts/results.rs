@@ -5,20 +5,20 @@ use paw_host::process::Exit;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::manifest::{Percents, seconds};
+use super::manifest::{CoveragePercents, seconds};
 use crate::coverage::Coverage;
-use crate::runners::{Outcome, TestRun, Verdict};
+use crate::runners::{TestOutcome, TestRun, TestVerdict};
 use crate::tasks::ItemId;
 
 /// Which run it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion<'a> {
+pub enum TestRunKind<'a> {
     Red { subtask: &'a ItemId, attempt: u32, proven: bool },
     Green { subtask: &'a ItemId, attempt: u32, proven: bool },
     Final,
 }
 
-impl Occasion<'_> {
+impl TestRunKind<'_> {
     /// A run that proved something has the plain name; one that did not, its attempt.
     pub fn file_name(self) -> String {
         match self {
@@ -59,7 +59,7 @@ pub struct TestResult {
     pub timestamp: String,
     pub command: String,
     pub exit_code: Option<i32>,
-    pub verdict: Verdict,
+    pub verdict: TestVerdict,
     /// In milliseconds.
     pub duration: u64,
     pub summary: Value,
@@ -69,11 +69,11 @@ pub struct TestResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaky: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<Percents>,
+    pub coverage: Option<CoveragePercents>,
 }
 
 impl TestResult {
-    pub fn of(occasion: Occasion<'_>, run: &TestRun, coverage: Option<&Coverage>, at: Timestamp) -> Self {
+    pub fn of(occasion: TestRunKind<'_>, run: &TestRun, coverage: Option<&Coverage>, at: Timestamp) -> Self {
         let report = &run.report;
         let failures = report.failed().map(|case| {
             let message = case.message.as_deref().unwrap_or_default();
@@ -94,14 +94,14 @@ impl TestResult {
             duration: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
             summary: json!({
                 "total": report.cases.len(),
-                "passed": report.count(Outcome::Passed),
-                "failed": report.count(Outcome::Failed),
-                "skipped": report.count(Outcome::Skipped),
+                "passed": report.count(TestOutcome::Passed),
+                "failed": report.count(TestOutcome::Failed),
+                "skipped": report.count(TestOutcome::Skipped),
             }),
             failures: failures.collect(),
             broken: report.broken.iter().map(|broken| json!(broken)).collect(),
             flaky: run.flaky.iter().cloned().collect(),
-            coverage: coverage.map(Percents::from),
+            coverage: coverage.map(CoveragePercents::from),
         }
     }
 }
@@ -111,28 +111,31 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::runners::{Case, Report};
+    use crate::runners::{TestCase, TestReport};
 
     #[test]
     fn a_result_is_named_and_written_as_it_is_documented() {
         let subtask: ItemId = "42.2".parse().unwrap();
-        let occasion = Occasion::Green { subtask: &subtask, attempt: 3, proven: false };
+        let occasion = TestRunKind::Green { subtask: &subtask, attempt: 3, proven: false };
         assert_eq!(occasion.file_name(), "subtask-42.2-green-attempt3.json");
-        let green = Occasion::Green { subtask: &subtask, attempt: 2, proven: true };
+        let green = TestRunKind::Green { subtask: &subtask, attempt: 2, proven: true };
         assert_eq!(green.file_name(), "subtask-42.2-green.json");
         assert_eq!(
-            Occasion::Red { subtask: &subtask, attempt: 1, proven: true }.file_name(),
+            TestRunKind::Red { subtask: &subtask, attempt: 1, proven: true }.file_name(),
             "subtask-42.2-red.json"
         );
-        assert_eq!(Occasion::Final.file_name(), "final-suite.json");
-        let failed =
-            Case::new("POST /api/metrics", Outcome::Failed).because("Expected status 201, got 500\n at x");
+        assert_eq!(TestRunKind::Final.file_name(), "final-suite.json");
+        let failed = TestCase::new("POST /api/metrics", TestOutcome::Failed)
+            .because("Expected status 201, got 500\n at x");
         let run = TestRun {
             command: "npm test src/a.test.js".into(),
             exit: Exit::Code(1),
             duration: Duration::from_millis(2340),
-            report: Report { cases: vec![failed, Case::new("y", Outcome::Passed)], ..Report::default() },
-            verdict: Verdict::Failures,
+            report: TestReport {
+                cases: vec![failed, TestCase::new("y", TestOutcome::Passed)],
+                ..TestReport::default()
+            },
+            verdict: TestVerdict::Failures,
             flaky: ["z".to_owned()].into(),
             output: String::new(),
         };

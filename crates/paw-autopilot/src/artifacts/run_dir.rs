@@ -14,18 +14,18 @@ use serde_json::Value;
 
 use super::id::RunId;
 use super::log;
-use super::manifest::Manifest;
-use super::results::{Occasion, TestResult};
+use super::manifest::RunManifest;
+use super::results::{TestResult, TestRunKind};
 use crate::engine::Run;
-use crate::runners::Report;
+use crate::runners::TestReport;
 use crate::tasks::TaskProject;
-use crate::work::Notes;
+use crate::work::RunNotes;
 
 /// What a run is resumed from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Checkpoint {
+pub struct RunCheckpoint {
     pub run: Run,
-    pub notes: Notes,
+    pub notes: RunNotes,
 }
 
 /// `.taskmaster/reports/runs/<id>/`.
@@ -67,8 +67,8 @@ impl RunDir {
         &self.files
     }
 
-    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FileError> {
-        write_soon(&self.files.manifest(), json_text(self.path(), manifest)?.as_bytes())
+    pub fn write_manifest(&self, manifest: &RunManifest) -> Result<(), FileError> {
+        write_unsynced(&self.files.manifest(), json_text(self.path(), manifest)?.as_bytes())
     }
 
     pub fn log(&self, at: Timestamp, phase: &str, fields: Value) -> Result<(), FileError> {
@@ -80,15 +80,15 @@ impl RunDir {
     }
 
     /// Writes a result and returns where.
-    pub fn write_result(&self, occasion: Occasion<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
+    pub fn write_result(&self, occasion: TestRunKind<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
         let path = self.files.test_results().join(occasion.file_name());
-        write_soon(&path, json_text(&path, result)?.as_bytes())?;
+        write_unsynced(&path, json_text(&path, result)?.as_bytes())?;
         Ok(path)
     }
 
     /// What an executor was told.
     pub fn write_prompt(&self, name: &str, prompt: &str) -> Result<(), FileError> {
-        write_soon(&self.files.prompt(name), prompt.as_bytes())
+        write_unsynced(&self.files.prompt(name), prompt.as_bytes())
     }
 
     /// Where everything that an executor says is kept.
@@ -101,25 +101,25 @@ impl RunDir {
     }
 
     /// Where a run stands, after every step of it.
-    pub fn write_checkpoint(&self, run: &Run, notes: &Notes) -> Result<(), FileError> {
-        let stored = Checkpoint { run: run.checkpoint(), notes: notes.clone() };
+    pub fn write_checkpoint(&self, run: &Run, notes: &RunNotes) -> Result<(), FileError> {
+        let stored = RunCheckpoint { run: run.checkpoint(), notes: notes.clone() };
         write_json(&self.kept.checkpoint(self.id.as_str()), &stored)?;
         let status = crate::engine::view::status(run);
         let view = serde_json::json!({"runId": self.id, "status": status, "run": stored.run});
         let path = self.kept.current_run();
-        write_soon(&path, json_text(&path, &view)?.as_bytes())
+        write_unsynced(&path, json_text(&path, &view)?.as_bytes())
     }
 
-    pub fn load_checkpoint(&self) -> Result<Option<Checkpoint>, FileError> {
+    pub fn load_checkpoint(&self) -> Result<Option<RunCheckpoint>, FileError> {
         load_json(&self.kept.checkpoint(self.id.as_str()))
     }
 
     /// What the suite said before the subtask at hand; a resumed run is held against it too.
-    pub fn write_baseline(&self, baseline: &Report) -> Result<(), FileError> {
+    pub fn write_baseline(&self, baseline: &TestReport) -> Result<(), FileError> {
         write_json(&self.kept.baseline(self.id.as_str()), baseline)
     }
 
-    pub fn load_baseline(&self) -> Result<Option<Report>, FileError> {
+    pub fn load_baseline(&self) -> Result<Option<TestReport>, FileError> {
         load_json(&self.kept.baseline(self.id.as_str()))
     }
 }
@@ -153,7 +153,7 @@ fn json_text(path: &Path, value: &impl Serialize) -> Result<String, FileError> {
 }
 
 /// A report is written in one piece, but nobody waits for the disk: a kill does not lose it, and a power cut may.
-fn write_soon(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let dir = path.parent().unwrap_or(Path::new("."));
     files::create_dir(dir)?;
     let mut builder = tempfile::Builder::new();

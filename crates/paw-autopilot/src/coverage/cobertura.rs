@@ -2,9 +2,9 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Base, Coverage, CoverageError, Ratio, count_lines};
+use super::{Coverage, CoverageError, CoverageRatio, PathBase, count_lines};
 
-pub(super) fn read(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError> {
+pub(super) fn read(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
     let broken = |problem: String| CoverageError::Broken { format: "cobertura", problem };
     // These reports begin with a document type; roxmltree never loads what one names.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..ParsingOptions::default() };
@@ -25,7 +25,8 @@ pub(super) fn read(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError
             }
         }
     }
-    let given = |covered: &str, valid: &str| Ratio::of(attribute(root, covered), attribute(root, valid));
+    let given =
+        |covered: &str, valid: &str| CoverageRatio::of(attribute(root, covered), attribute(root, valid));
     coverage.lines = given("lines-covered", "lines-valid").or_else(|| count_lines(&coverage.files));
     coverage.branches = given("branches-covered", "branches-valid");
     Ok(coverage)

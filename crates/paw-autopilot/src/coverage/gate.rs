@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::{Coverage, Ratio};
-use crate::tasks::settings::Thresholds;
+use super::{Coverage, CoverageRatio};
+use crate::tasks::settings::CoverageThresholds;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ThresholdStatus {
     Met,
     Missed,
     /// The report does not know this metric: neither passed nor failed.
@@ -15,16 +15,17 @@ pub enum Standing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Judged {
+pub struct ThresholdResult {
     pub metric: &'static str,
     pub wanted: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub status: ThresholdStatus,
 }
 
 /// One answer per metric that somebody wants.
-pub fn judge(coverage: &Coverage, thresholds: &Thresholds) -> Vec<Judged> {
+pub fn judge(coverage: &Coverage, thresholds: &CoverageThresholds) -> Vec<ThresholdResult> {
     let metrics = [
         ("lines", coverage.lines, thresholds.lines),
         ("branches", coverage.branches, thresholds.branches),
@@ -32,14 +33,14 @@ pub fn judge(coverage: &Coverage, thresholds: &Thresholds) -> Vec<Judged> {
         ("statements", coverage.statements, thresholds.statements),
     ];
     let judged = metrics.into_iter().filter_map(|(metric, ratio, wanted)| {
-        let percent = ratio.map(Ratio::percent);
+        let percent = ratio.map(CoverageRatio::percent);
         let wanted = wanted?;
-        let standing = match percent {
-            None => Standing::NotMeasured,
-            Some(percent) if percent >= wanted => Standing::Met,
-            Some(_) => Standing::Missed,
+        let status = match percent {
+            None => ThresholdStatus::NotMeasured,
+            Some(percent) if percent >= wanted => ThresholdStatus::Met,
+            Some(_) => ThresholdStatus::Missed,
         };
-        Some(Judged { metric, wanted, percent, standing })
+        Some(ThresholdResult { metric, wanted, percent, status })
     });
     judged.collect()
 }

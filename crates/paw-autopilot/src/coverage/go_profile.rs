@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Base, Coverage, CoverageError, Ratio};
+use super::{Coverage, CoverageError, CoverageRatio, PathBase};
 
 /// A block as the profile names it: file, first line and column, last line and column.
 type Block<'a> = (&'a str, &'a str);
 
-pub(super) fn read(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError> {
+pub(super) fn read(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
     // A block may be there once for every package whose tests ran it.
     let mut blocks: BTreeMap<Block<'_>, (u64, u64)> = BTreeMap::new();
     for line in text.lines().skip(1).filter(|line| !line.trim().is_empty() && !line.starts_with("mode:")) {
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, base: Base<'_>) -> Result<Coverage, CoverageError
             *hits = (*hits).max(count);
         }
     }
-    coverage.statements = Ratio::of(covered, total);
+    coverage.statements = CoverageRatio::of(covered, total);
     Ok(coverage)
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Coverage, Ratio, number};
+use super::{Coverage, CoverageRatio, number};
 
 pub(super) fn read(report: &Value) -> Coverage {
     // The percentage of nothing is a word there; the counts never are.
     let metric = |name: &str| {
         let metric = &report["total"][name];
-        Ratio::of(number(&metric["covered"]), number(&metric["total"]))
+        CoverageRatio::of(number(&metric["covered"]), number(&metric["total"]))
     };
     Coverage {
         lines: metric("lines"),

@@ -1,12 +1,12 @@
 //! lcov's records.
 
-use super::{Base, Coverage, Lines, Ratio, count_lines};
+use super::{Coverage, CoverageRatio, LineHits, PathBase, count_lines};
 
-pub(super) fn read(text: &str, base: Base<'_>) -> Coverage {
+pub(super) fn read(text: &str, base: PathBase<'_>) -> Coverage {
     let mut coverage = Coverage::default();
     let (mut functions, mut branches) = ((0, 0), (0, 0));
     // What the lines of one file add up to, where its totals are missing.
-    let mut file: Option<(&str, Lines)> = None;
+    let mut file: Option<(&str, LineHits)> = None;
     for line in text.lines().map(str::trim) {
         let Some((key, value)) = line.split_once(':') else {
             if line == "end_of_record"
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str, base: Base<'_>) -> Coverage {
         };
         let number = || value.parse::<u64>().unwrap_or(0);
         match key {
-            "SF" => file = Some((value, Lines::new())),
+            "SF" => file = Some((value, LineHits::new())),
             "DA" => {
                 let mut parts = value.split(',').map(|part| part.trim().parse::<i64>().unwrap_or(0));
                 let (number, hits) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
@@ -38,13 +38,13 @@ pub(super) fn read(text: &str, base: Base<'_>) -> Coverage {
         merge(coverage.files.entry(base.relative(name)).or_default(), lines);
     }
     coverage.lines = count_lines(&coverage.files);
-    coverage.functions = Ratio::of(functions.0, functions.1);
-    coverage.branches = Ratio::of(branches.0, branches.1);
+    coverage.functions = CoverageRatio::of(functions.0, functions.1);
+    coverage.branches = CoverageRatio::of(branches.0, branches.1);
     coverage
 }
 
 /// A file may be there once for every test that ran it.
-fn merge(into: &mut Lines, lines: Lines) {
+fn merge(into: &mut LineHits, lines: LineHits) {
     for (line, hits) in lines {
         let all = into.entry(line).or_default();
         *all = add(*all, hits);

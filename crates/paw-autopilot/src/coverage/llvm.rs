@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::{Base, Coverage, Lines, Ratio, number};
+use super::{Coverage, CoverageRatio, LineHits, PathBase, number};
 
-pub(super) fn read(report: &Value, base: Base<'_>) -> Coverage {
+pub(super) fn read(report: &Value, base: PathBase<'_>) -> Coverage {
     let mut coverage = Coverage::default();
     let data = &report["data"][0];
     // Its percentage of nothing is 0, which is not the truth.
     let metric = |name: &str| {
         let metric = &data["totals"][name];
-        Ratio::of(number(&metric["covered"]), number(&metric["count"]))
+        CoverageRatio::of(number(&metric["covered"]), number(&metric["count"]))
     };
     coverage.lines = metric("lines");
     coverage.functions = metric("functions");
@@ -47,8 +47,8 @@ fn segment(value: &Value) -> Option<Segment> {
 }
 
 /// A line was run as often as the busiest stretch that begins in it or reaches into it.
-fn lines(segments: &[Segment]) -> Lines {
-    let mut lines = Lines::new();
+fn lines(segments: &[Segment]) -> LineHits {
+    let mut lines = LineHits::new();
     for (at, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.counted) {
         let end = segments.get(at + 1).map_or(segment.line, |next| next.line);
         let first = if segment.entry { segment.line } else { segment.line.saturating_add(1) };

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 
-use super::changed::{Changes, changed_lines};
-use super::gate::{Standing, judge};
+use super::changed_lines::{LineRanges, changed_lines};
+use super::gate::{ThresholdStatus, judge};
 use super::*;
-use crate::tasks::settings::Thresholds;
+use crate::tasks::settings::CoverageThresholds;
 
-fn base() -> Base<'static> {
-    Base { root: Path::new("/app"), go_module: Some("example.com/m") }
+fn base() -> PathBase<'static> {
+    PathBase { root: Path::new("/app"), go_module: Some("example.com/m") }
 }
 
 fn read(text: &str) -> Coverage {
@@ -14,8 +14,9 @@ fn read(text: &str) -> Coverage {
 }
 
 fn shown(coverage: &Coverage) -> String {
-    let percent =
-        |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| format!("{:.1}", ratio.percent()));
+    let percent = |ratio: Option<CoverageRatio>| {
+        ratio.map_or("-".to_owned(), |ratio| format!("{:.1}", ratio.percent()))
+    };
     let metrics = [coverage.lines, coverage.branches, coverage.functions, coverage.statements].map(percent);
     let files = coverage.files.iter().map(|(file, lines)| format!("{} {lines:?}", file.display()));
     [metrics.join(" ")].into_iter().chain(files).collect::<Vec<_>>().join("\n")
@@ -80,22 +81,30 @@ fn what_is_no_report_is_refused() {
 
 #[test]
 fn a_metric_nobody_measured_is_neither_met_nor_missed() {
-    let wanted =
-        Thresholds { lines: Some(60.0), branches: Some(80.0), functions: None, statements: Some(1.0) };
+    let wanted = CoverageThresholds {
+        lines: Some(60.0),
+        branches: Some(80.0),
+        functions: None,
+        statements: Some(1.0),
+    };
     let judged = judge(&read(LCOV), &wanted);
-    let standings: Vec<_> = judged.iter().map(|judged| (judged.metric, judged.standing)).collect();
+    let statuses: Vec<_> = judged.iter().map(|judged| (judged.metric, judged.status)).collect();
     assert_eq!(
-        standings,
-        [("lines", Standing::Met), ("branches", Standing::Missed), ("statements", Standing::NotMeasured)]
+        statuses,
+        [
+            ("lines", ThresholdStatus::Met),
+            ("branches", ThresholdStatus::Missed),
+            ("statements", ThresholdStatus::NotMeasured)
+        ]
     );
 }
 
 #[test]
 fn only_changed_lines_that_hold_code_count() {
-    let changes: Changes =
+    let changes: LineRanges =
         [("src/a.js".into(), vec![2..=3, 7..=9]), ("src/new.js".into(), vec![1..=1])].into();
     let answer = changed_lines(&read(LCOV), &changes);
-    assert_eq!(answer.ratio, Ratio::of(1, 2));
+    assert_eq!(answer.ratio, CoverageRatio::of(1, 2));
     assert_eq!(answer.missed[0].line, Some(3));
     assert_eq!(answer.unknown, [PathBuf::from("src/new.js")]);
 }

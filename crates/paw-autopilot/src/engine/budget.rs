@@ -1,24 +1,24 @@
-//! What a run may take, and how long to wait before an executor is asked again.
+//! Time and cost limits of a run, and the backoff between retries.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Nothing means no limit.
+/// The limits of a run. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Budget {
     pub time: Option<Duration>,
-    /// In millionths of a dollar, as executors report it.
+    /// In millionths of a dollar.
     pub cost: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct Spending {
     pub time: Duration,
     pub cost: u64,
 }
 
-impl Spent {
+impl Spending {
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self { time: self.time.saturating_add(more.time), cost: self.cost.saturating_add(more.cost) }
@@ -26,8 +26,8 @@ impl Spent {
 }
 
 impl Budget {
-    /// Which limit was passed, in words.
-    pub fn exceeded(&self, spent: Spent) -> Option<String> {
+    /// Describes the limit that was exceeded.
+    pub fn exceeded(&self, spent: Spending) -> Option<String> {
         if let Some(limit) = self.time.filter(|limit| spent.time > *limit) {
             return Some(format!("it took {}s of {}s", spent.time.as_secs(), limit.as_secs()));
         }
@@ -40,10 +40,10 @@ fn dollars(millionths: u64) -> String {
     format!("{}.{:02}", millionths / 1_000_000, millionths % 1_000_000 / 10_000)
 }
 
-/// How often an executor that cannot be reached is asked again.
-pub const PATIENCE: u32 = 5;
+/// Retries after temporary executor failures.
+pub const MAX_RETRIES: u32 = 5;
 
-/// Twice as long each time, from five seconds to five minutes.
+/// Doubles each time, from 5 seconds to 5 minutes.
 pub fn backoff(failures: u32) -> Duration {
     let doubled = 2_u64.saturating_pow(failures.saturating_sub(1).min(16));
     Duration::from_secs(5_u64.saturating_mul(doubled).min(300))
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_budget_is_exceeded_by_time_or_by_cost_and_says_by_which() {
         let budget = Budget { time: Some(Duration::from_mins(1)), cost: Some(2_500_000) };
-        let spent = |secs, cost| Spent { time: Duration::from_secs(secs), cost };
+        let spent = |secs, cost| Spending { time: Duration::from_secs(secs), cost };
         assert_eq!(budget.exceeded(spent(60, 2_500_000)), None);
         assert_eq!(budget.exceeded(spent(61, 0)).unwrap(), "it took 61s of 60s");
         assert_eq!(budget.exceeded(spent(0, 3_019_999)).unwrap(), "it cost $3.01 of $2.50");

@@ -1,15 +1,15 @@
-//! What can happen to a run, and what is to be done next.
+//! Events and actions of a run.
 
 use std::time::Duration;
 
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
-use super::budget::Spent;
-use crate::evidence::red::Red;
+use super::budget::Spending;
+use crate::evidence::red::RedJudgement;
 use crate::evidence::{GreenProof, Objection};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum RunEvent {
     PreflightPassed,
     PreflightFailed {
         problems: Vec<String>,
@@ -21,7 +21,7 @@ pub enum Event {
     BranchRefused {
         why: String,
     },
-    RedJudged(Red),
+    RedJudged(RedJudgement),
     GreenJudged(Result<GreenProof, Vec<Objection>>),
     Committed {
         branch: Option<BranchName>,
@@ -41,68 +41,68 @@ pub enum Event {
     PullRequestMade {
         url: String,
     },
-    /// Nobody opened one: it was declined, or it could not be and the user was told how.
+    /// No pull request was opened: the user declined, or got the commands to do it.
     NoPullRequest,
-    /// The executor did not work. `temporary`: it may, later.
+    /// The executor failed. `temporary`: a retry may succeed.
     ExecutorFailed {
         why: String,
         temporary: bool,
     },
-    /// HEAD or the branch is not what we left.
+    /// HEAD or the branch is not where the run left it.
     HeadMoved {
         what: String,
     },
-    /// Nobody can say whether the tests run what was written, and somebody has to.
+    /// Coverage is required but could not be measured.
     NotMeasured {
         why: String,
     },
-    /// Somebody has ended the place where the executor worked.
+    /// The executor's pane was closed.
     Closed {
         what: String,
     },
-    Spent(Spent),
+    Spent(Spending),
     Pause,
     Abort,
 }
 
-/// What comes next. There is always exactly one thing; the run's stage says about which subtask.
+/// The next action. There is always exactly one; the stage holds the subtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RunAction {
     Preflight,
     MakeBranch,
-    /// Write failing tests. `insist`: the last ones passed at once.
+    /// Write failing tests. `insist`: the previous ones passed without new code.
     WriteTests {
         insist: bool,
     },
-    /// Write the code that makes them pass.
+    /// Write code that makes the tests pass.
     WriteCode,
-    /// Run the tests on the files as they are.
+    /// Run the tests without the executor.
     RunTests,
     Commit,
     Finalize,
     Push,
     OpenPullRequest,
-    /// Wait, then ask again what to do.
+    /// Wait, then continue.
     Wait(Duration),
-    /// Nothing, until the run is resumed.
+    /// Stop until the run is resumed.
     Stop,
 }
 
-/// An event that cannot happen at this stage. The run is what it was.
+/// An event that is not valid in the current stage. The run is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{event} cannot happen while the run is {stage}")]
-pub struct Refused {
+pub struct UnexpectedEvent {
     pub event: &'static str,
     pub stage: &'static str,
 }
 
-impl Diagnostic for Refused {
+impl Diagnostic for UnexpectedEvent {
     fn report(&self) -> ErrorReport {
         ErrorReport::new(ErrorCode::FailedPrecondition, self)
     }
 }
 
-impl Event {
+impl RunEvent {
     pub fn name(&self) -> &'static str {
         match self {
             Self::PreflightPassed => "a passed preflight",

@@ -1,149 +1,160 @@
-//! One step of a run.
+//! Transitions of a run.
 
-use super::budget::{PATIENCE, backoff};
-use super::event::{Action, Event, Refused};
-use super::state::{Pause, Run, Stage, StepOutcome};
-use crate::evidence::red::Red;
+use super::budget::{MAX_RETRIES, backoff};
+use super::event::{RunAction, RunEvent, UnexpectedEvent};
+use super::state::{PauseReason, Run, RunStage, StepOutcome};
+use crate::evidence::red::RedJudgement;
 use crate::evidence::{GreenProof, Objection, RedProof};
 
 impl Run {
-    /// What an event leads to. One that cannot happen now is refused and changes nothing.
-    pub fn step(&mut self, event: Event) -> Result<Action, Refused> {
-        let refused = Refused { event: event.name(), stage: self.stage.name() };
-        if self.is_over() || (matches!(self.stage, Stage::Paused { .. }) && event != Event::Abort) {
+    /// Applies an event and returns the next action. An event that is not valid in this stage is refused and changes
+    /// nothing.
+    pub fn step(&mut self, event: RunEvent) -> Result<RunAction, UnexpectedEvent> {
+        let refused = UnexpectedEvent { event: event.name(), stage: self.stage.name() };
+        if self.is_over() || (matches!(self.stage, RunStage::Paused { .. }) && event != RunEvent::Abort) {
             return Err(refused);
         }
         match event {
-            Event::Abort => return Ok(self.enter(Stage::Aborted)),
-            Event::Pause => return Ok(self.pause(Pause::Asked)),
-            Event::HeadMoved { what } => return Ok(self.pause(Pause::HeadMoved { what })),
-            Event::Closed { what } => return Ok(self.pause(Pause::Closed { what })),
-            Event::Spent(more) => {
+            RunEvent::Abort => return Ok(self.enter(RunStage::Aborted)),
+            RunEvent::Pause => return Ok(self.pause(PauseReason::Asked)),
+            RunEvent::HeadMoved { what } => return Ok(self.pause(PauseReason::HeadMoved { what })),
+            RunEvent::Closed { what } => return Ok(self.pause(PauseReason::Closed { what })),
+            RunEvent::Spent(more) => {
                 self.spent = self.spent.and(more);
-                return Ok(match self.order.budget.exceeded(self.spent) {
-                    Some(what) => self.pause(Pause::Budget { what }),
+                return Ok(match self.request.budget.exceeded(self.spent) {
+                    Some(what) => self.pause(PauseReason::Budget { what }),
                     None => self.action(),
                 });
             }
             _ => {}
         }
         match (self.stage.clone(), event) {
-            (Stage::Preflight, Event::PreflightPassed) => Ok(self.enter(Stage::Branch)),
-            (Stage::Preflight, Event::PreflightFailed { problems }) => {
-                Ok(self.pause(Pause::Preflight { problems }))
+            (RunStage::Preflight, RunEvent::PreflightPassed) => Ok(self.enter(RunStage::Branch)),
+            (RunStage::Preflight, RunEvent::PreflightFailed { problems }) => {
+                Ok(self.pause(PauseReason::Preflight { problems }))
             }
-            (Stage::Branch, Event::BranchRefused { why }) => Ok(self.pause(Pause::Branch { why })),
-            (Stage::Branch, Event::BranchMade { branch, head }) => {
-                if Some(&branch) == self.order.default_branch.as_ref() {
-                    return Ok(self.pause(Pause::DefaultBranch { branch }));
+            (RunStage::Branch, RunEvent::BranchRefused { why }) => {
+                Ok(self.pause(PauseReason::Branch { why }))
+            }
+            (RunStage::Branch, RunEvent::BranchMade { branch, head }) => {
+                if Some(&branch) == self.request.default_branch.as_ref() {
+                    return Ok(self.pause(PauseReason::DefaultBranch { branch }));
                 }
                 (self.branch, self.head) = (Some(branch), Some(head));
                 Ok(self.next_step())
             }
-            (Stage::Red { .. } | Stage::Green { .. }, Event::ExecutorFailed { why, temporary }) => {
+            (RunStage::Red { .. } | RunStage::Green { .. }, RunEvent::ExecutorFailed { why, temporary }) => {
                 Ok(self.executor_failed(why, temporary))
             }
-            (Stage::Green { .. }, Event::NotMeasured { why }) => Ok(self.pause(Pause::Coverage { why })),
-            (Stage::Red { step, attempt, passed_at_once }, Event::RedJudged(red)) => {
+            (RunStage::Green { .. }, RunEvent::NotMeasured { why }) => {
+                Ok(self.pause(PauseReason::Coverage { why }))
+            }
+            (RunStage::Red { step, attempt, passed_at_once }, RunEvent::RedJudged(red)) => {
                 Ok(self.red(step, attempt, passed_at_once, red))
             }
-            (Stage::Green { step, attempt, red }, Event::GreenJudged(judged)) => {
+            (RunStage::Green { step, attempt, red }, RunEvent::GreenJudged(judged)) => {
                 Ok(self.green(step, attempt, red, judged))
             }
-            (Stage::Commit { step, .. }, Event::Committed { branch, sha }) => {
+            (RunStage::Commit { step, .. }, RunEvent::Committed { branch, sha }) => {
                 if branch != self.branch || Some(&sha) == self.head.as_ref() {
                     let what = format!("the commit {sha} is not where it should be");
-                    return Ok(self.pause(Pause::HeadMoved { what }));
+                    return Ok(self.pause(PauseReason::HeadMoved { what }));
                 }
                 self.steps[step].outcome = StepOutcome::Committed { sha: sha.clone() };
                 self.head = Some(sha);
                 Ok(self.next_step())
             }
-            (Stage::Commit { .. }, Event::CommitRefused { why }) => Ok(self.pause(Pause::Commit { why })),
-            (Stage::Finalize, Event::FinalPassed) => Ok(if self.order.push {
-                self.enter(Stage::Push)
-            } else {
-                self.enter(Stage::Done { pull_request: None })
-            }),
-            (Stage::Finalize, Event::FinalFailed { why }) => Ok(self.pause(Pause::Final { why })),
-            (Stage::Push, Event::Pushed) if self.order.pull_request => Ok(self.enter(Stage::PullRequest)),
-            (Stage::Push, Event::Pushed) => Ok(self.enter(Stage::Done { pull_request: None })),
-            (Stage::Push, Event::PushFailed { why }) => Ok(self.pause(Pause::Push { why })),
-            (Stage::PullRequest, Event::PullRequestMade { url }) => {
-                Ok(self.enter(Stage::Done { pull_request: Some(url) }))
+            (RunStage::Commit { .. }, RunEvent::CommitRefused { why }) => {
+                Ok(self.pause(PauseReason::Commit { why }))
             }
-            (Stage::Push | Stage::PullRequest, Event::NoPullRequest) => {
-                Ok(self.enter(Stage::Done { pull_request: None }))
+            (RunStage::Finalize, RunEvent::FinalPassed) => Ok(if self.request.push {
+                self.enter(RunStage::Push)
+            } else {
+                self.enter(RunStage::Done { pull_request: None })
+            }),
+            (RunStage::Finalize, RunEvent::FinalFailed { why }) => Ok(self.pause(PauseReason::Final { why })),
+            (RunStage::Push, RunEvent::Pushed) if self.request.pull_request => {
+                Ok(self.enter(RunStage::PullRequest))
+            }
+            (RunStage::Push, RunEvent::Pushed) => Ok(self.enter(RunStage::Done { pull_request: None })),
+            (RunStage::Push, RunEvent::PushFailed { why }) => Ok(self.pause(PauseReason::Push { why })),
+            (RunStage::PullRequest, RunEvent::PullRequestMade { url }) => {
+                Ok(self.enter(RunStage::Done { pull_request: Some(url) }))
+            }
+            (RunStage::Push | RunStage::PullRequest, RunEvent::NoPullRequest) => {
+                Ok(self.enter(RunStage::Done { pull_request: None }))
             }
             _ => Err(refused),
         }
     }
 
-    /// What is to be done now, without anything having happened.
-    pub fn action(&self) -> Action {
+    /// The next action in the current stage.
+    pub fn action(&self) -> RunAction {
         match &self.stage {
-            Stage::Preflight => Action::Preflight,
-            Stage::Branch => Action::MakeBranch,
-            Stage::Red { attempt: 0, .. } | Stage::Green { attempt: 0, .. } => Action::RunTests,
-            Stage::Red { passed_at_once, .. } => Action::WriteTests { insist: *passed_at_once },
-            Stage::Green { .. } => Action::WriteCode,
-            Stage::Finalize => Action::Finalize,
-            // Nothing reaches git without a branch of its own.
-            Stage::Commit { .. } | Stage::Push | Stage::PullRequest if !self.has_own_branch() => Action::Stop,
-            Stage::Commit { .. } => Action::Commit,
-            Stage::Push => Action::Push,
-            Stage::PullRequest => Action::OpenPullRequest,
-            Stage::Done { .. } | Stage::Paused { .. } | Stage::Aborted => Action::Stop,
+            RunStage::Preflight => RunAction::Preflight,
+            RunStage::Branch => RunAction::MakeBranch,
+            RunStage::Red { attempt: 0, .. } | RunStage::Green { attempt: 0, .. } => RunAction::RunTests,
+            RunStage::Red { passed_at_once, .. } => RunAction::WriteTests { insist: *passed_at_once },
+            RunStage::Green { .. } => RunAction::WriteCode,
+            RunStage::Finalize => RunAction::Finalize,
+            // Commit and push only from the run's own branch.
+            RunStage::Commit { .. } | RunStage::Push | RunStage::PullRequest if !self.has_own_branch() => {
+                RunAction::Stop
+            }
+            RunStage::Commit { .. } => RunAction::Commit,
+            RunStage::Push => RunAction::Push,
+            RunStage::PullRequest => RunAction::OpenPullRequest,
+            RunStage::Done { .. } | RunStage::Paused { .. } | RunStage::Aborted => RunAction::Stop,
         }
     }
 
     fn has_own_branch(&self) -> bool {
-        self.branch.is_some() && self.branch != self.order.default_branch
+        self.branch.is_some() && self.branch != self.request.default_branch
     }
 
-    fn enter(&mut self, stage: Stage) -> Action {
+    fn enter(&mut self, stage: RunStage) -> RunAction {
         self.stage = stage;
         self.action()
     }
 
-    pub(super) fn pause(&mut self, reason: Pause) -> Action {
-        let at = std::mem::replace(&mut self.stage, Stage::Aborted);
-        self.enter(Stage::Paused { reason, at: Box::new(at) })
+    pub(super) fn pause(&mut self, reason: PauseReason) -> RunAction {
+        let at = std::mem::replace(&mut self.stage, RunStage::Aborted);
+        self.enter(RunStage::Paused { reason, at: Box::new(at) })
     }
 
-    /// The first subtask that is still open, or the end of them.
-    pub(super) fn next_step(&mut self) -> Action {
+    /// Enters the next open subtask, or the final checks.
+    pub(super) fn next_step(&mut self) -> RunAction {
         self.failures = 0;
         match self.steps.iter().position(|step| step.outcome == StepOutcome::Open) {
-            Some(step) => self.enter(Stage::Red { step, attempt: 1, passed_at_once: false }),
-            None => self.enter(Stage::Finalize),
+            Some(step) => self.enter(RunStage::Red { step, attempt: 1, passed_at_once: false }),
+            None => self.enter(RunStage::Finalize),
         }
     }
 
-    fn executor_failed(&mut self, why: String, temporary: bool) -> Action {
+    fn executor_failed(&mut self, why: String, temporary: bool) -> RunAction {
         self.failures += 1;
-        if temporary && self.failures <= PATIENCE {
-            Action::Wait(backoff(self.failures))
+        if temporary && self.failures <= MAX_RETRIES {
+            RunAction::Wait(backoff(self.failures))
         } else {
-            self.pause(Pause::Executor { why })
+            self.pause(PauseReason::Executor { why })
         }
     }
 
-    fn red(&mut self, step: usize, attempt: u32, passed_at_once: bool, red: Red) -> Action {
+    fn red(&mut self, step: usize, attempt: u32, passed_at_once: bool, red: RedJudgement) -> RunAction {
         self.failures = 0;
         match red {
-            Red::Proven(red) => self.enter(Stage::Green { step, attempt: 1, red }),
-            Red::AlreadyGreen if passed_at_once => {
+            RedJudgement::Proven(red) => self.enter(RunStage::Green { step, attempt: 1, red }),
+            RedJudgement::AlreadyGreen if passed_at_once => {
                 self.steps[step].outcome = StepOutcome::AlreadyImplemented;
                 self.next_step()
             }
-            Red::AlreadyGreen => {
-                self.enter(Stage::Red { step, attempt: attempt.max(1), passed_at_once: true })
+            RedJudgement::AlreadyGreen => {
+                self.enter(RunStage::Red { step, attempt: attempt.max(1), passed_at_once: true })
             }
-            Red::Refused(_) if attempt < self.order.max_attempts => {
-                self.enter(Stage::Red { step, attempt: attempt + 1, passed_at_once })
+            RedJudgement::Refused(_) if attempt < self.request.max_attempts => {
+                self.enter(RunStage::Red { step, attempt: attempt + 1, passed_at_once })
             }
-            Red::Refused(objections) => self.pause(Pause::MaxAttempts { objections }),
+            RedJudgement::Refused(objections) => self.pause(PauseReason::MaxAttempts { objections }),
         }
     }
 
@@ -153,19 +164,19 @@ impl Run {
         attempt: u32,
         red: RedProof,
         judged: Result<GreenProof, Vec<Objection>>,
-    ) -> Action {
+    ) -> RunAction {
         self.failures = 0;
         match judged {
-            Ok(green) => self.enter(Stage::Commit { step, red, green }),
-            Err(_) if attempt < self.order.max_attempts => {
-                self.enter(Stage::Green { step, attempt: attempt + 1, red })
+            Ok(green) => self.enter(RunStage::Commit { step, red, green }),
+            Err(_) if attempt < self.request.max_attempts => {
+                self.enter(RunStage::Green { step, attempt: attempt + 1, red })
             }
-            Err(objections) => self.pause(Pause::MaxAttempts { objections }),
+            Err(objections) => self.pause(PauseReason::MaxAttempts { objections }),
         }
     }
 }
 
-impl Stage {
+impl RunStage {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Preflight => "checking",

@@ -1,13 +1,13 @@
-//! Why a run stands still, in words.
+//! Pause reasons as text.
 
 use std::fmt;
 
 use paw_core::text::plural;
 
-use super::state::{Pause, Run, Stage};
+use super::state::{PauseReason, Run, RunStage};
 
-impl Pause {
-    /// One word for programs.
+impl PauseReason {
+    /// The identifier used in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Asked => "asked",
@@ -27,7 +27,7 @@ impl Pause {
     }
 }
 
-impl fmt::Display for Pause {
+impl fmt::Display for PauseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("Somebody asked for it"),
@@ -52,15 +52,15 @@ impl fmt::Display for Pause {
     }
 }
 
-/// The same for people who look at a run: what it could not do, and how often it tried.
+/// A one-line summary of why a run is paused.
 pub fn headline(run: &Run) -> Option<String> {
-    let Stage::Paused { reason, at } = &run.stage else { return None };
-    let times = plural(run.order.max_attempts, "attempt");
+    let RunStage::Paused { reason, at } = &run.stage else { return None };
+    let times = plural(run.request.max_attempts, "attempt");
     Some(match (reason, at.as_ref()) {
-        (Pause::MaxAttempts { .. }, Stage::Green { .. }) => {
+        (PauseReason::MaxAttempts { .. }, RunStage::Green { .. }) => {
             format!("Could not achieve green state after {times}")
         }
-        (Pause::MaxAttempts { .. }, Stage::Red { .. }) => {
+        (PauseReason::MaxAttempts { .. }, RunStage::Red { .. }) => {
             format!("Could not achieve red state after {times}")
         }
         (reason, _) => reason.to_string(),

@@ -1,25 +1,26 @@
-//! Going on where a run stood, if everything is still as it was.
+//! Resuming a stored run, if branch, HEAD and task still match.
 
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 
-use super::budget::Spent;
-use super::state::{Run, Stage, StepOutcome};
+use super::budget::Spending;
+use super::state::{Run, RunStage, StepOutcome};
 use crate::tasks::ItemId;
 
-/// What is really there, seen before a run goes on.
+/// The state of the worktree at resume time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResumeContext {
     pub branch: Option<BranchName>,
     pub head: String,
     pub parent: Option<String>,
-    /// Which subtask the last commit finishes: by its trailers, and by being what was proven. Words alone are nothing.
+    /// The subtask that the last commit finishes: its trailers name it and its content is what was proven. A message
+    /// alone does not count.
     pub finished: Option<ItemId>,
-    /// The task's subtasks in the file.
+    /// The task's subtasks in tasks.json.
     pub subtasks: Vec<ItemId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ResumeRefused {
+pub enum ResumeError {
     #[error("the run is over: there is nothing to resume")]
     Over,
     #[error("the run was on branch '{expected}', but {} is checked out", shown(found.as_ref()))]
@@ -30,7 +31,7 @@ pub enum ResumeRefused {
     TaskChanged(ItemId),
 }
 
-impl Diagnostic for ResumeRefused {
+impl Diagnostic for ResumeError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
@@ -46,43 +47,40 @@ fn shown(branch: Option<&BranchName>) -> String {
     branch.map_or_else(|| "no branch".into(), |branch| format!("'{branch}'"))
 }
 
-/// Takes up a run that was paused or killed. Attempts and spending count afresh, and before anybody writes anything the
-/// tests are run: somebody may have fixed it by hand.
-pub fn resume(stored: &Run, found: &Found) -> Result<Run, ResumeRefused> {
+/// Resumes a run that was paused or killed. Attempts and spending start at zero. The tests run before the executor
+/// does, because the user may have fixed the problem.
+pub fn resume(stored: &Run, found: &ResumeContext) -> Result<Run, ResumeError> {
     let mut run = stored.checkpoint();
     if run.is_over() {
-        return Err(ResumeRefused::Over);
+        return Err(ResumeError::Over);
     }
-    while let Stage::Paused { at, .. } = run.stage {
+    while let RunStage::Paused { at, .. } = run.stage {
         run.stage = *at;
     }
     if let Some(gone) = run.steps.iter().find(|step| !found.subtasks.contains(&step.id)) {
-        return Err(ResumeRefused::TaskChanged(gone.id.clone()));
+        return Err(ResumeError::TaskChanged(gone.id.clone()));
     }
-    (run.spent, run.failures) = (Spent::default(), 0);
+    (run.spent, run.failures) = (Spending::default(), 0);
     if let Some(expected) = &run.branch {
         if found.branch.as_ref() != Some(expected) {
-            return Err(ResumeRefused::WrongBranch {
-                expected: expected.clone(),
-                found: found.branch.clone(),
-            });
+            return Err(ResumeError::WrongBranch { expected: expected.clone(), found: found.branch.clone() });
         }
         if run.head.as_ref() != Some(&found.head) && !take_commit(&mut run, found) {
             let expected = run.head.clone().unwrap_or_default();
-            return Err(ResumeRefused::HeadMoved { expected, found: found.head.clone() });
+            return Err(ResumeError::HeadMoved { expected, found: found.head.clone() });
         }
     }
     run.stage = match run.stage {
-        Stage::Red { step, passed_at_once, .. } => Stage::Red { step, attempt: 0, passed_at_once },
-        Stage::Green { step, red, .. } => Stage::Green { step, attempt: 0, red },
+        RunStage::Red { step, passed_at_once, .. } => RunStage::Red { step, attempt: 0, passed_at_once },
+        RunStage::Green { step, red, .. } => RunStage::Green { step, attempt: 0, red },
         other => other,
     };
     Ok(run)
 }
 
-/// A crash between the commit and its checkpoint: the commit is ours, as was seen.
-fn take_commit(run: &mut Run, found: &Found) -> bool {
-    let Stage::Green { step, .. } = run.stage else { return false };
+/// Accepts a commit of ours that was made just before a crash, so that it is not in the checkpoint.
+fn take_commit(run: &mut Run, found: &ResumeContext) -> bool {
+    let RunStage::Green { step, .. } = run.stage else { return false };
     let ours = found.parent == run.head && found.finished.as_ref() == Some(&run.steps[step].id);
     if ours {
         run.steps[step].outcome = StepOutcome::Committed { sha: found.head.clone() };

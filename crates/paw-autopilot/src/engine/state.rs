@@ -1,19 +1,19 @@
-//! A run: what was ordered, how far it is, and what is true at each stage.
+//! A run: its request, its progress and its stage.
 
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Budget, Spent};
+use super::budget::{Budget, Spending};
 use crate::evidence::{GreenProof, Objection, RedProof};
 use crate::tasks::{ItemId, TagName, TaskId};
 
-/// What a run was started for.
+/// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct RunRequest {
     pub task: TaskId,
     pub tag: TagName,
     pub title: String,
-    /// Nothing is ever committed to it. Without one, every branch is as good as another.
+    /// The run never commits to this branch.
     pub default_branch: Option<BranchName>,
     pub max_attempts: u32,
     pub budget: Budget,
@@ -21,9 +21,9 @@ pub struct Order {
     pub pull_request: bool,
 }
 
-/// A subtask of the run, in the order they are done.
+/// A subtask of the run, in execution order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct RunStep {
     pub id: ItemId,
     pub title: String,
     pub outcome: StepOutcome,
@@ -36,28 +36,28 @@ pub enum StepOutcome {
     Committed {
         sha: String,
     },
-    /// Its tests passed before anybody wrote code for it, twice.
+    /// Its new tests passed twice before any code was written.
     AlreadyImplemented,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
-pub enum Stage {
+pub enum RunStage {
     Preflight,
     Branch,
-    /// Tests are being written. Attempt 0 only runs those that are there.
+    /// Writing tests. Attempt 0 only runs the existing tests.
     Red {
         step: usize,
         attempt: u32,
         passed_at_once: bool,
     },
-    /// Code is being written. Attempt 0 only runs the tests.
+    /// Writing code. Attempt 0 only runs the tests.
     Green {
         step: usize,
         attempt: u32,
         red: RedProof,
     },
-    /// Proven, and about to be committed. A proof does not outlive its process: it is made anew after a crash.
+    /// Proven and ready to commit. A proof is not stored: after a crash the tests run again.
     #[serde(skip)]
     Commit {
         step: usize,
@@ -71,16 +71,16 @@ pub enum Stage {
         pull_request: Option<String>,
     },
     Paused {
-        reason: Pause,
-        at: Box<Stage>,
+        reason: PauseReason,
+        at: Box<RunStage>,
     },
     Aborted,
 }
 
-/// Why a run stands still, and what a person can do something about.
+/// Why a run is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub enum Pause {
+pub enum PauseReason {
     Asked,
     Preflight {
         problems: Vec<String>,
@@ -88,7 +88,7 @@ pub enum Pause {
     Branch {
         why: String,
     },
-    /// The branch is the default branch, where nothing is ever committed.
+    /// The branch is the default branch, which a run never commits to.
     DefaultBranch {
         branch: BranchName,
     },
@@ -98,15 +98,15 @@ pub enum Pause {
     Executor {
         why: String,
     },
-    /// Somebody committed, or changed the branch, where only we may.
+    /// Another process committed or switched branches.
     HeadMoved {
         what: String,
     },
-    /// Coverage is required and could not be measured.
+    /// Coverage is required but could not be measured.
     Coverage {
         why: String,
     },
-    /// Somebody has ended the place where the executor worked.
+    /// The executor's pane was closed.
     Closed {
         what: String,
     },
@@ -126,18 +126,19 @@ pub enum Pause {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    pub order: Order,
-    pub steps: Vec<Step>,
-    pub stage: Stage,
+    #[serde(rename = "order")]
+    pub request: RunRequest,
+    pub steps: Vec<RunStep>,
+    pub stage: RunStage,
     pub branch: Option<BranchName>,
-    /// The last commit that we know of: the branch's start, then our own.
+    /// The last commit the run knows: the branch's start, then its own commits.
     pub head: Option<String>,
-    pub spent: Spent,
-    /// How often the executor could not be reached, one time after the other.
+    pub spent: Spending,
+    /// Consecutive executor failures.
     pub failures: u32,
 }
 
-/// A run of nothing is no run.
+/// A run needs at least one open subtask.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("task {0} has no open subtasks")]
 pub struct NothingToDo(pub TaskId);
@@ -149,47 +150,49 @@ impl Diagnostic for NothingToDo {
 }
 
 impl Run {
-    pub fn new(order: Order, subtasks: Vec<(ItemId, String)>) -> Result<Self, NothingToDo> {
+    pub fn new(request: RunRequest, subtasks: Vec<(ItemId, String)>) -> Result<Self, NothingToDo> {
         if subtasks.is_empty() {
-            return Err(NothingToDo(order.task));
+            return Err(NothingToDo(request.task));
         }
-        let open = |(id, title)| Step { id, title, outcome: StepOutcome::Open };
+        let open = |(id, title)| RunStep { id, title, outcome: StepOutcome::Open };
         Ok(Self {
-            order,
+            request,
             steps: subtasks.into_iter().map(open).collect(),
-            stage: Stage::Preflight,
+            stage: RunStage::Preflight,
             branch: None,
             head: None,
-            spent: Spent::default(),
+            spent: Spending::default(),
             failures: 0,
         })
     }
 
-    /// What can be written down and picked up again: a proof becomes the question for one.
+    /// The run as it can be stored. A pending commit goes back to GREEN, because a proof is not stored.
     #[must_use]
     pub fn checkpoint(&self) -> Self {
         Self { stage: storable(&self.stage), ..self.clone() }
     }
 
-    /// The subtask that is being worked on.
-    pub fn current(&self) -> Option<&Step> {
+    /// The current subtask.
+    pub fn current(&self) -> Option<&RunStep> {
         self.steps.get(self.stage.step()?)
     }
 
     pub fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Done { .. } | Stage::Aborted)
+        matches!(self.stage, RunStage::Done { .. } | RunStage::Aborted)
     }
 }
 
-fn storable(stage: &Stage) -> Stage {
+fn storable(stage: &RunStage) -> RunStage {
     match stage {
-        Stage::Commit { step, red, .. } => Stage::Green { step: *step, attempt: 0, red: red.clone() },
-        Stage::Paused { reason, at } => Stage::Paused { reason: reason.clone(), at: Box::new(storable(at)) },
+        RunStage::Commit { step, red, .. } => RunStage::Green { step: *step, attempt: 0, red: red.clone() },
+        RunStage::Paused { reason, at } => {
+            RunStage::Paused { reason: reason.clone(), at: Box::new(storable(at)) }
+        }
         other => other.clone(),
     }
 }
 
-impl Stage {
+impl RunStage {
     pub fn step(&self) -> Option<usize> {
         match self {
             Self::Red { step, .. } | Self::Green { step, .. } | Self::Commit { step, .. } => Some(*step),

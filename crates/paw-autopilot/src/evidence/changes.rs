@@ -14,19 +14,19 @@ use super::FileChange;
 /// commit has none.
 pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitError> {
     let (head, entries) = git.status_of_commit()?;
-    let mut committed: BTreeMap<PathBuf, Known> = BTreeMap::new();
+    let mut committed: BTreeMap<PathBuf, PathStatus> = BTreeMap::new();
     for StatusEntry { path, change, committed: oid, modes } in entries {
         let (there, here) = modes.map_or((None, None), |(there, here)| (Some(there), Some(here)));
         match change {
             Change::Ignored => {}
             Change::Moved { from } => {
                 committed.entry(path).or_default().here = here;
-                committed.insert(from, Known { oid, there, here: None });
+                committed.insert(from, PathStatus { oid, there, here: None });
             }
             // A file can be deleted in the index and be there again, untracked: it is told twice.
             Change::Untracked => committed.entry(path).or_default().here = None,
             Change::Changed { .. } | Change::Unmerged => {
-                drop(committed.insert(path, Known { oid, there, here }));
+                drop(committed.insert(path, PathStatus { oid, there, here }));
             }
         }
     }
@@ -41,12 +41,12 @@ pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitErr
         FileChange { path, before, after: text_of(&file), modes: (was, mode) }
     });
     // A submodule is a directory; a file whose time changed is the same file.
-    Ok((head, changes.filter(FileChange::is_one).collect()))
+    Ok((head, changes.filter(FileChange::is_change).collect()))
 }
 
 /// What git says about a path: the committed file, and of what kind it was and is.
 #[derive(Default)]
-struct Known {
+struct PathStatus {
     oid: Option<String>,
     there: Option<FileMode>,
     here: Option<FileMode>,
@@ -71,7 +71,7 @@ pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> 
         let ((before, was), (after, is)) = (state(then), state(now));
         FileChange { path: path.clone(), before, after, modes: (was, is) }
     });
-    changes.filter(FileChange::is_one).collect()
+    changes.filter(FileChange::is_change).collect()
 }
 
 /// The text of a file, or where a link points; nothing for what is neither.

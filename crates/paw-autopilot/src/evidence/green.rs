@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::changes::between;
-use super::harness::changes_harness;
-use super::kind::{Kind, Rules};
-use super::red::{RedProof, gone, owned};
-use super::weaken::weakened;
+use super::file_kind::{FileRules, SourceKind};
+use super::red::{RedProof, find_missing_tests, owned};
+use super::test_config::changes_test_config;
+use super::weakening::find_weakening;
 use super::{FileChange, Objection};
-use crate::runners::{Outcome, Report, TestRun, Verdict};
+use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
 
 /// That a subtask is done. Nobody but [`judge_green`] can make one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,36 +33,36 @@ impl GreenProof {
 /// Judges a phase of writing code: the suite before RED, what RED has proven, everything that differs from the last commit
 /// now, and our own run of the whole suite.
 pub fn judge_green(
-    rules: &Rules,
-    baseline: &Report,
+    rules: &FileRules,
+    baseline: &TestReport,
     red: &RedProof,
     now: &[FileChange],
     run: &TestRun,
 ) -> Result<GreenProof, Vec<Objection>> {
-    let mut objections = wrong_changes(rules, &between(&red.seen, now));
+    let mut objections = wrong_changes(rules, &between(&red.changes, now));
     objections.extend(judge_run(baseline, red, run));
     let proven = proven(baseline, red, &run.report);
     if objections.is_empty() && proven.is_empty() {
         objections.push(Objection::NothingProven { files: red.files.iter().cloned().collect() });
     }
     if objections.is_empty() {
-        Ok(GreenProof { proven, passed: run.report.count(Outcome::Passed) })
+        Ok(GreenProof { proven, passed: run.report.count(TestOutcome::Passed) })
     } else {
         Err(objections)
     }
 }
 
-fn wrong_changes(rules: &Rules, changes: &[FileChange]) -> Vec<Objection> {
+fn wrong_changes(rules: &FileRules, changes: &[FileChange]) -> Vec<Objection> {
     let mut objections: Vec<Objection> = Vec::new();
     for change in changes {
-        if let Some(how) = weakened(rules, change) {
+        if let Some(how) = find_weakening(rules, change) {
             objections.push(Objection::Weakened { file: change.path.clone(), how });
         }
-        if rules.kind(&change.path) == Kind::Tasks {
+        if rules.kind(&change.path) == SourceKind::TaskFile {
             objections.push(Objection::TaskFileChanged);
         }
     }
-    let harness = changes.iter().filter(|change| changes_harness(rules, change));
+    let harness = changes.iter().filter(|change| changes_test_config(rules, change));
     let files: Vec<_> = harness.map(|change| change.path.clone()).collect();
     if !files.is_empty() {
         objections.push(Objection::HarnessChanged { files });
@@ -70,35 +70,35 @@ fn wrong_changes(rules: &Rules, changes: &[FileChange]) -> Vec<Objection> {
     objections
 }
 
-fn judge_run(baseline: &Report, red: &RedProof, run: &TestRun) -> Vec<Objection> {
+fn judge_run(baseline: &TestReport, red: &RedProof, run: &TestRun) -> Vec<Objection> {
     match run.verdict {
-        Verdict::TimedOut => return vec![Objection::TimedOut],
-        Verdict::NoneRan => return vec![Objection::NoTestsRan],
-        Verdict::Crashed => {
+        TestVerdict::TimedOut => return vec![Objection::TimedOut],
+        TestVerdict::NoneRan => return vec![Objection::NoTestsRan],
+        TestVerdict::Crashed => {
             let said = run.report.unreadable.clone().unwrap_or_else(|| run.output.clone());
             return vec![Objection::Crashed { said }];
         }
-        Verdict::BuildFailure => {
+        TestVerdict::BuildFailure => {
             let message = run.report.broken.first().map(|broken| broken.message.clone()).unwrap_or_default();
             return vec![Objection::BrokenHarness { message }];
         }
-        Verdict::Passed | Verdict::Failures => {}
+        TestVerdict::Passed | TestVerdict::Failures => {}
     }
     let mut objections = Vec::new();
-    let not_passing = |name: &&str| run.report.outcome_of(name) != Some(Outcome::Passed);
+    let not_passing = |name: &&str| run.report.outcome_of(name) != Some(TestOutcome::Passed);
     let still: Vec<&str> = red.tests.iter().map(String::as_str).filter(not_passing).collect();
     if !still.is_empty() {
         objections.push(Objection::StillFailing { tests: owned(&still) });
     }
     // What failed before may go on failing, save where RED counts on it.
     let is_new =
-        |name: &&str| baseline.outcome_of(name) != Some(Outcome::Failed) && !red.tests.contains(*name);
-    let new: Vec<&str> = run.report.names(Outcome::Failed).into_iter().filter(is_new).collect();
+        |name: &&str| baseline.outcome_of(name) != Some(TestOutcome::Failed) && !red.tests.contains(*name);
+    let new: Vec<&str> = run.report.names(TestOutcome::Failed).into_iter().filter(is_new).collect();
     if !new.is_empty() {
         objections.push(Objection::NewFailures { tests: owned(&new) });
     }
     let counted = |tests: &[String]| tests.iter().any(|name| !red.tests.contains(name));
-    match gone(baseline, &run.report) {
+    match find_missing_tests(baseline, &run.report) {
         Some(Objection::TestsGone { tests }) if counted(&tests) => {
             objections.push(Objection::TestsGone { tests });
         }
@@ -108,7 +108,7 @@ fn judge_run(baseline: &Report, red: &RedProof, run: &TestRun) -> Vec<Objection>
 }
 
 /// What passes now and did not before: the named tests of RED, or those of the files that did not build then.
-fn proven(baseline: &Report, red: &RedProof, now: &Report) -> BTreeSet<String> {
+fn proven(baseline: &TestReport, red: &RedProof, now: &TestReport) -> BTreeSet<String> {
     if red.files.is_empty() {
         return red.tests.clone();
     }
@@ -116,7 +116,7 @@ fn proven(baseline: &Report, red: &RedProof, now: &Report) -> BTreeSet<String> {
         |file: Option<&Path>| file.is_none_or(|file| red.files.iter().any(|known| known.ends_with(file)));
     now.cases
         .iter()
-        .filter(|case| case.outcome == Outcome::Passed && of_red(case.file.as_deref()))
+        .filter(|case| case.outcome == TestOutcome::Passed && of_red(case.file.as_deref()))
         .filter(|case| baseline.outcome_of(&case.name).is_none())
         .map(|case| case.name.clone())
         .collect()

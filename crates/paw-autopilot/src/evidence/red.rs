@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::blame::places_of;
-use super::harness::{changes_harness, only_test_dependencies};
-use super::kind::{Kind, Rules};
-use super::missing::{About, about};
-use super::test_code::{essence, is_test_line, split};
+use super::error_cause::{ErrorCause, classify_error};
+use super::error_locations::locate_error;
+use super::file_kind::{FileRules, SourceKind};
+use super::test_code::{is_test_line, normalize, split_tests};
+use super::test_config::{changes_only_test_dependencies, changes_test_config};
 use super::{FileChange, Objection};
-use crate::runners::{Broken, Outcome, Report, TestRun, Verdict};
+use crate::runners::{BuildProblem, TestOutcome, TestReport, TestRun, TestVerdict};
 
 /// What a phase of writing tests has come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Red {
+pub enum RedJudgement {
     Proven(RedProof),
     /// Tests were written and pass at once: what they ask for seems to be there already.
     AlreadyGreen,
@@ -31,12 +31,18 @@ pub struct RedProof {
     pub files: BTreeSet<PathBuf>,
     /// Everything that differed from the last commit then. Whatever is written later is compared with this, however
     /// many attempts lie in between.
-    pub seen: Vec<FileChange>,
+    #[serde(rename = "seen")]
+    pub changes: Vec<FileChange>,
 }
 
 /// Judges a phase of writing tests: the suite as it was before, everything that differs from the last commit, and our own
 /// run of the whole suite.
-pub fn judge_red(rules: &Rules, baseline: &Report, changes: &[FileChange], run: &TestRun) -> Red {
+pub fn judge_red(
+    rules: &FileRules,
+    baseline: &TestReport,
+    changes: &[FileChange],
+    run: &TestRun,
+) -> RedJudgement {
     let mut objections = wrong_changes(rules, changes);
     if !changes.iter().any(|change| changes_tests(rules, change)) {
         objections.push(Objection::NoTestsChanged);
@@ -47,98 +53,103 @@ pub fn judge_red(rules: &Rules, baseline: &Report, changes: &[FileChange], run: 
     }
     match found {
         Ok(found) if objections.is_empty() => match found {
-            Found::Green => Red::AlreadyGreen,
-            Found::Tests(tests) => {
-                Red::Proven(RedProof { tests, seen: changes.to_vec(), ..RedProof::default() })
+            RedFinding::Green => RedJudgement::AlreadyGreen,
+            RedFinding::Tests(tests) => {
+                RedJudgement::Proven(RedProof { tests, changes: changes.to_vec(), ..RedProof::default() })
             }
-            Found::Unbuilt(files) => {
-                Red::Proven(RedProof { files, seen: changes.to_vec(), ..RedProof::default() })
+            RedFinding::Unbuilt(files) => {
+                RedJudgement::Proven(RedProof { files, changes: changes.to_vec(), ..RedProof::default() })
             }
         },
-        _ => Red::Refused(objections),
+        _ => RedJudgement::Refused(objections),
     }
 }
 
-fn wrong_changes(rules: &Rules, changes: &[FileChange]) -> Vec<Objection> {
+fn wrong_changes(rules: &FileRules, changes: &[FileChange]) -> Vec<Objection> {
     let mut objections = Vec::new();
     let files = |wrong: &dyn Fn(&FileChange) -> bool| {
         changes.iter().filter(|change| wrong(change)).map(|change| change.path.clone()).collect::<Vec<_>>()
     };
     let production = files(&|change| match rules.kind(&change.path) {
-        Kind::Production => {
+        SourceKind::Production => {
             rest(rules, change, change.before.as_deref()) != rest(rules, change, change.after.as_deref())
         }
-        Kind::Manifest => !only_test_dependencies(change),
-        Kind::Test | Kind::LockFile | Kind::Harness | Kind::Ours | Kind::Tasks => false,
+        SourceKind::Manifest => !changes_only_test_dependencies(change),
+        SourceKind::Test
+        | SourceKind::LockFile
+        | SourceKind::TestConfig
+        | SourceKind::OwnFile
+        | SourceKind::TaskFile => false,
     });
-    let harness = files(&|change| changes_harness(rules, change));
+    let harness = files(&|change| changes_test_config(rules, change));
     if !production.is_empty() {
         objections.push(Objection::ProductionChanged { files: production });
     }
     if !harness.is_empty() {
         objections.push(Objection::HarnessChanged { files: harness });
     }
-    if changes.iter().any(|change| rules.kind(&change.path) == Kind::Tasks) {
+    if changes.iter().any(|change| rules.kind(&change.path) == SourceKind::TaskFile) {
         objections.push(Objection::TaskFileChanged);
     }
     objections
 }
 
 /// What a file does besides testing. A file that is not there does as little as an empty one.
-fn rest(rules: &Rules, change: &FileChange, text: Option<&str>) -> String {
-    essence(&change.path, &split(rules, &change.path, text.unwrap_or_default()).1)
+fn rest(rules: &FileRules, change: &FileChange, text: Option<&str>) -> String {
+    normalize(&change.path, &split_tests(rules, &change.path, text.unwrap_or_default()).1)
 }
 
 /// Whether test code was written or changed. A file of tests that was deleted tests nothing.
-fn changes_tests(rules: &Rules, change: &FileChange) -> bool {
-    let tests =
-        |text: Option<&str>| essence(&change.path, &split(rules, &change.path, text.unwrap_or_default()).0);
-    matches!(rules.kind(&change.path), Kind::Test | Kind::Production)
+fn changes_tests(rules: &FileRules, change: &FileChange) -> bool {
+    let tests = |text: Option<&str>| {
+        normalize(&change.path, &split_tests(rules, &change.path, text.unwrap_or_default()).0)
+    };
+    matches!(rules.kind(&change.path), SourceKind::Test | SourceKind::Production)
         && change.after.is_some()
         && tests(change.before.as_deref()) != tests(change.after.as_deref())
 }
 
-enum Found {
+enum RedFinding {
     Tests(BTreeSet<String>),
     Unbuilt(BTreeSet<PathBuf>),
     Green,
 }
 
 fn judge_run(
-    rules: &Rules,
-    baseline: &Report,
+    rules: &FileRules,
+    baseline: &TestReport,
     changes: &[FileChange],
     run: &TestRun,
-) -> Result<Found, Objection> {
+) -> Result<RedFinding, Objection> {
     match run.verdict {
-        Verdict::TimedOut => Err(Objection::TimedOut),
-        Verdict::Crashed => Err(Objection::Crashed {
+        TestVerdict::TimedOut => Err(Objection::TimedOut),
+        TestVerdict::Crashed => Err(Objection::Crashed {
             said: run.report.unreadable.clone().unwrap_or_else(|| run.output.clone()),
         }),
-        Verdict::NoneRan => Err(Objection::NoTestsRan),
-        Verdict::BuildFailure => judge_build(rules, baseline, changes, &run.report),
-        Verdict::Passed => gone(baseline, &run.report).map_or(Ok(Found::Green), Err),
-        Verdict::Failures => {
-            if let Some(gone) = gone(baseline, &run.report) {
+        TestVerdict::NoneRan => Err(Objection::NoTestsRan),
+        TestVerdict::BuildFailure => judge_build(rules, baseline, changes, &run.report),
+        TestVerdict::Passed => find_missing_tests(baseline, &run.report).map_or(Ok(RedFinding::Green), Err),
+        TestVerdict::Failures => {
+            if let Some(gone) = find_missing_tests(baseline, &run.report) {
                 return Err(gone);
             }
-            let failed = run.report.names(Outcome::Failed);
+            let failed = run.report.names(TestOutcome::Failed);
             let (old, new): (Vec<&str>, Vec<&str>) =
-                failed.into_iter().partition(|name| baseline.outcome_of(name) == Some(Outcome::Failed));
+                failed.into_iter().partition(|name| baseline.outcome_of(name) == Some(TestOutcome::Failed));
             if new.is_empty() {
                 return Err(Objection::OnlyOldFailures { tests: owned(&old) });
             }
-            Ok(Found::Tests(new.into_iter().map(str::to_owned).collect()))
+            Ok(RedFinding::Tests(new.into_iter().map(str::to_owned).collect()))
         }
     }
 }
 
 /// Tests that passed before and did not run now: a suite that shrinks proves nothing.
-pub(super) fn gone(baseline: &Report, now: &Report) -> Option<Objection> {
+pub(super) fn find_missing_tests(baseline: &TestReport, now: &TestReport) -> Option<Objection> {
     let missing: Vec<&str> = baseline
-        .names(Outcome::Passed)
+        .names(TestOutcome::Passed)
         .into_iter()
-        .filter(|name| matches!(now.outcome_of(name), None | Some(Outcome::Skipped)))
+        .filter(|name| matches!(now.outcome_of(name), None | Some(TestOutcome::Skipped)))
         .collect();
     (!missing.is_empty()).then(|| Objection::TestsGone { tests: owned(&missing) })
 }
@@ -150,18 +161,19 @@ pub(super) fn owned(names: &[&str]) -> Vec<String> {
 /// A build failure is RED where every error lies in test code of this phase, at least one of them names something that
 /// does not exist yet, and none says that the text makes no sense.
 fn judge_build(
-    rules: &Rules,
-    baseline: &Report,
+    rules: &FileRules,
+    baseline: &TestReport,
     changes: &[FileChange],
-    report: &Report,
-) -> Result<Found, Objection> {
-    let new: Vec<&Broken> = report.broken.iter().filter(|broken| !baseline.broken.contains(broken)).collect();
-    let refused = |broken: Option<&&Broken>| {
+    report: &TestReport,
+) -> Result<RedFinding, Objection> {
+    let new: Vec<&BuildProblem> =
+        report.broken.iter().filter(|broken| !baseline.broken.contains(broken)).collect();
+    let refused = |broken: Option<&&BuildProblem>| {
         let message = broken.map(|broken| broken.message.clone()).unwrap_or_default();
         Err(Objection::BrokenHarness { message })
     };
-    let in_new_tests = |broken: &Broken| {
-        places_of(rules, changes, broken).iter().any(|place| {
+    let in_new_tests = |broken: &BuildProblem| {
+        locate_error(rules, changes, broken).iter().any(|place| {
             let change = changes.iter().find(|change| same_file(&change.path, &place.file));
             change.is_some_and(|change| {
                 let text = change.after.as_deref().unwrap_or_default();
@@ -169,16 +181,18 @@ fn judge_build(
             })
         })
     };
-    let wrong = |broken: &&&Broken| !in_new_tests(broken) || about(&broken.message) == About::Syntax;
+    let wrong = |broken: &&&BuildProblem| {
+        !in_new_tests(broken) || classify_error(&broken.message) == ErrorCause::Syntax
+    };
     if let Some(broken) = new.iter().find(wrong) {
         return refused(Some(broken));
     }
-    if !new.iter().any(|broken| about(&broken.message) == About::Missing) {
+    if !new.iter().any(|broken| classify_error(&broken.message) == ErrorCause::Missing) {
         return refused(new.first());
     }
-    let places = new.iter().flat_map(|broken| places_of(rules, changes, broken));
+    let places = new.iter().flat_map(|broken| locate_error(rules, changes, broken));
     let files = places.filter(|place| changes.iter().any(|change| same_file(&change.path, &place.file)));
-    Ok(Found::Unbuilt(files.map(|place| place.file).collect()))
+    Ok(RedFinding::Unbuilt(files.map(|place| place.file).collect()))
 }
 
 /// A tool may name a file from a directory below the project's root.

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::kind::{Kind, Rules};
+use super::file_kind::{FileRules, SourceKind};
 use super::literals::{MASK, mask};
 use super::rust_tests::test_items;
 
 /// A file's test code, and the rest of it. A test file has no rest; a file that is no Rust code has no tests inside.
-pub fn split(rules: &Rules, path: &Path, text: &str) -> (String, String) {
-    if rules.kind(path) == Kind::Test {
+pub fn split_tests(rules: &FileRules, path: &Path, text: &str) -> (String, String) {
+    if rules.kind(path) == SourceKind::Test {
         return (text.to_owned(), String::new());
     }
     if path.extension().is_none_or(|end| end != "rs") {
@@ -28,8 +28,8 @@ pub fn split(rules: &Rules, path: &Path, text: &str) -> (String, String) {
 }
 
 /// Whether a line of a file is test code.
-pub fn is_test_line(rules: &Rules, path: &Path, text: &str, line: Option<u32>) -> bool {
-    if rules.kind(path) == Kind::Test {
+pub fn is_test_line(rules: &FileRules, path: &Path, text: &str, line: Option<u32>) -> bool {
+    if rules.kind(path) == SourceKind::Test {
         return true;
     }
     let (true, Some(line)) = (path.extension().is_some_and(|end| end == "rs"), line) else { return false };
@@ -48,7 +48,7 @@ pub fn is_code(path: &Path) -> bool {
 
 /// Code without blanks, comments and imports, and without the commas that formatters add: what is left is what it does.
 /// Literals are left as they are, and so is any other text.
-pub fn essence(path: &Path, text: &str) -> String {
+pub fn normalize(path: &Path, text: &str) -> String {
     let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if !CODE.contains(&ending) {
         return text.to_owned();
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn tests_within_rust_code_are_split_off() {
-        let rules = Rules::default();
-        let (tests, rest) = split(&rules, Path::new("src/lib.rs"), TEXT);
+        let rules = FileRules::default();
+        let (tests, rest) = split_tests(&rules, Path::new("src/lib.rs"), TEXT);
         assert!(tests.starts_with("#[cfg(test)]") && rest == "fn add() {}\n\n\n", "{rest:?}");
-        assert_eq!(split(&rules, Path::new("tests/a.rs"), TEXT).1, "");
-        assert_eq!(split(&rules, Path::new("src/a.js"), TEXT).0, "");
+        assert_eq!(split_tests(&rules, Path::new("tests/a.rs"), TEXT).1, "");
+        assert_eq!(split_tests(&rules, Path::new("src/a.js"), TEXT).0, "");
         assert!(is_test_line(&rules, Path::new("src/lib.rs"), TEXT, Some(6)));
         assert!(!is_test_line(&rules, Path::new("src/lib.rs"), TEXT, Some(1)));
         assert!(!is_test_line(&rules, Path::new("src/lib.rs"), TEXT, None));
@@ -129,13 +129,13 @@ mod tests {
 
     #[test]
     fn formatting_imports_and_comments_are_not_what_a_text_does() {
-        let rust = |text: &str| essence(Path::new("a.rs"), text);
+        let rust = |text: &str| normalize(Path::new("a.rs"), text);
         assert_eq!(
             rust("use a::b;\n// note\nassert_eq!(f(1, 2), 3);"),
             rust("use a::{\n    b,\n    c,\n};\nassert_eq!(\n    f(1, 2),\n    3,\n);\n")
         );
         assert_ne!(rust("assert_eq!(f(1), 3);"), rust("assert_eq!(f(1), 4);"));
-        let python = |text: &str| essence(Path::new("a.py"), text);
+        let python = |text: &str| normalize(Path::new("a.py"), text);
         assert_eq!(
             python("import a\ndef f():\n    g()\n"),
             python("from a import (\n    b,\n)\ndef f():\n\n    g()")
@@ -145,15 +145,15 @@ mod tests {
 
     #[test]
     fn what_stands_in_a_text_is_what_is_tested() {
-        let rust = |text: &str| essence(Path::new("a.rs"), text);
+        let rust = |text: &str| normalize(Path::new("a.rs"), text);
         assert_ne!(rust("assert_eq!(f(), \"a b\");"), rust("assert_eq!(f(), \"ab\");"));
         assert_ne!(rust("assert_eq!(f(), \"(1,)\");"), rust("assert_eq!(f(), \"(1)\");"));
-        let python = |text: &str| essence(Path::new("a.py"), text);
+        let python = |text: &str| normalize(Path::new("a.py"), text);
         let lines = |line: &str| format!("assert f() == \"\"\"\n{line}\n\"\"\"\n");
         assert_ne!(python(&lines("# title")), python(&lines("")));
         assert_ne!(python(&lines("import a")), python(&lines("import b")));
         assert_eq!(python("import a # it's\nx = 'a b'\n"), python("# don't\nx  =  'a b'\n"));
-        let js = |text: &str| essence(Path::new("a.ts"), text);
+        let js = |text: &str| normalize(Path::new("a.ts"), text);
         assert_ne!(js("expect(f()).toBe(`a\n// b`)"), js("expect(f()).toBe(`a\n`)"));
         assert_eq!(js("import x from 'y';\nf('a b', 1)"), js("f( 'a b',\n  1,\n)"));
     }

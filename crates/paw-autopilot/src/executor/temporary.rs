@@ -1,11 +1,11 @@
-//! Whether a failure of an executor may pass by itself.
+//! Classifies executor failures as temporary or permanent.
 
 use paw_host::process::Exit;
 
-/// The exit code by which programs say "try again later".
+/// EX_TEMPFAIL: try again later.
 const TRY_AGAIN: i32 = 75;
 
-/// Words for a service that is busy, out of reach or has had enough of us for now.
+/// Messages of a service that is busy, unreachable or rate limiting.
 const WORDS: [&str; 22] = [
     "rate limit",
     "rate_limit",
@@ -31,7 +31,7 @@ const WORDS: [&str; 22] = [
     "reconnecting",
 ];
 
-/// What a person has to change never passes by waiting, whatever else the message says.
+/// Failures that only the user can fix, whatever else the message contains.
 const LASTING: [&str; 8] = [
     "401",
     "403",

@@ -1,4 +1,4 @@
-//! One attempt of an executor: it is told what to do, watched, and ended with whatever it has started.
+//! One attempt of an executor: it gets a prompt, runs under a time limit, and is killed with everything it started.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -15,43 +15,43 @@ use paw_host::process::{Command, Exit, ProcessError, Stream, end_marked};
 use serde::{Deserialize, Serialize};
 
 use super::temporary::is_temporary;
-use super::{Executor, Kind};
-use crate::limit::follow_within;
+use super::{Executor, ExecutorKind};
+use crate::time_limit::follow_with_limit;
 
-/// What an executor is asked to do, and where. It can be handed to another process.
+/// What the executor is asked to do, and where. Can be sent to another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assignment {
+pub struct ExecutorTask {
     pub prompt: String,
     pub task: String,
     pub subtask: String,
     /// `RED`, `GREEN` or `EXPAND`.
     pub phase: String,
     pub attempt: u32,
-    /// Where it works.
+    /// The working directory.
     pub root: PathBuf,
-    /// The command that runs the tests, which it may use. Without one it only answers.
+    /// The test command it may use. Without one it only answers.
     pub test_command: Option<String>,
-    /// What it starts carries this.
+    /// Marks every process it starts.
     pub mark: String,
-    /// Everything it says is kept here.
+    /// The log of its output.
     pub log: PathBuf,
     pub limit: Duration,
 }
 
-/// How an attempt ended. Whether it was any good is for the tests to say.
+/// How an attempt ended. The tests decide whether it succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turned {
+pub struct TurnResult {
     pub exit: Exit,
     pub took: Duration,
-    /// In millionths of a dollar, where it says so.
+    /// In millionths of a dollar, if reported.
     pub cost: u64,
-    /// What is wrong, by its own words or its code.
+    /// The error message or exit status, if it failed.
     pub complaint: Option<String>,
-    /// Asking again later may help.
+    /// A retry may succeed.
     pub temporary: bool,
-    /// Processes that it left running, and that were ended.
+    /// Processes it left running, now killed.
     pub left: usize,
-    /// The text it said, for those who asked for one.
+    /// The text it printed.
     pub text: String,
 }
 
@@ -61,7 +61,7 @@ pub enum TurnError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
-    /// Whoever sat in front of the place where it worked has ended it.
+    /// The user closed the executor's pane.
     #[error("{0}")]
     Closed(String),
     #[error("{0}")]
@@ -79,29 +79,33 @@ impl Diagnostic for TurnError {
     }
 }
 
-/// The most that is kept of what an executor says.
+/// The size limit of the log.
 const MOST: u64 = 64 << 20;
 
 impl Executor {
-    /// Lets it work. `on_text` hears what it says, line by line, as it says it.
-    pub fn work(&self, order: &Assignment, on_text: &mut dyn FnMut(&str)) -> Result<Turned, TurnError> {
+    /// Runs the executor. `on_text` receives its output line by line.
+    pub fn work(
+        &self,
+        assignment: &ExecutorTask,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<TurnResult, TurnError> {
         let watch = Stopwatch::start();
         let mut listener = match &self.kind {
-            Kind::Cli { .. } => Some(headless::listener(cli::descriptor(&self.name))),
-            Kind::Own { .. } => None,
+            ExecutorKind::Cli { .. } => Some(headless::listener(cli::descriptor(&self.name))),
+            ExecutorKind::Own { .. } => None,
         };
-        if let Some(dir) = order.log.parent() {
+        if let Some(dir) = assignment.log.parent() {
             files::create_dir(dir)?;
         }
-        let opened = OpenOptions::new().append(true).create(true).open(&order.log);
+        let opened = OpenOptions::new().append(true).create(true).open(&assignment.log);
         let mut log =
-            opened.map_err(|source| FileError { action: "write", path: order.log.clone(), source })?;
+            opened.map_err(|source| FileError { action: "write", path: assignment.log.clone(), source })?;
         let (mut text, mut kept, mut last_words) = (String::new(), 0_u64, String::new());
-        let running = self.command(order).start(&order.mark)?;
-        let exit = follow_within(running, order.limit, |stream, line| {
+        let running = self.command(assignment).start(&assignment.mark)?;
+        let exit = follow_with_limit(running, assignment.limit, |stream, line| {
             kept += line.len() as u64 + 1;
             if kept <= MOST {
-                // A full disk must not end the executor's work.
+                // A full disk must not stop the executor.
                 let _ = log.write_all(line).and_then(|()| log.write_all(b"\n"));
             }
             if let Some(listener) = &mut listener {
@@ -120,7 +124,7 @@ impl Executor {
             }
             ControlFlow::Continue(())
         })?;
-        let left = end_marked(&order.mark);
+        let left = end_marked(&assignment.mark);
         let (complaint, cost) = match listener {
             Some(listener) => {
                 let done = listener.finish(exit);
@@ -131,32 +135,32 @@ impl Executor {
             None => (Some(format!("{exit}: {last_words}")), 0),
         };
         let temporary = complaint.as_deref().is_some_and(|words| is_temporary(exit, words));
-        Ok(Turned { exit, took: watch.elapsed(), cost, complaint, temporary, left, text })
+        Ok(TurnResult { exit, took: watch.elapsed(), cost, complaint, temporary, left, text })
     }
 
-    fn command(&self, order: &Assignment) -> Command {
+    fn command(&self, assignment: &ExecutorTask) -> Command {
         let command = match &self.kind {
-            Kind::Cli { program } => {
-                let turn = Turn { message: &order.prompt, resume: None, model: None };
+            ExecutorKind::Cli { program } => {
+                let turn = Turn { message: &assignment.prompt, resume: None, model: None };
                 let cli = cli::descriptor(&self.name);
-                headless::unattended(cli, program, &order.root, turn, order.test_command.as_deref())
+                headless::unattended(cli, program, &assignment.root, turn, assignment.test_command.as_deref())
             }
-            Kind::Own { command } => {
+            ExecutorKind::Own { command } => {
                 let program = command.first().cloned().unwrap_or_default();
                 headless::custom_command(
                     Command::new(program).args(&command[1..]),
-                    &order.root,
-                    &order.prompt,
+                    &assignment.root,
+                    &assignment.prompt,
                 )
             }
         };
         command
-            // Whoever carries this cannot approve anything on the user's behalf.
+            // A process with this identity cannot approve anything for the user.
             .env("GIT_PAW_AGENT_ID", "autopilot")
-            .env("PAW_TASK", &order.task)
-            .env("PAW_SUBTASK", &order.subtask)
-            .env("PAW_PHASE", &order.phase)
-            .env("PAW_ATTEMPT", order.attempt.to_string())
+            .env("PAW_TASK", &assignment.task)
+            .env("PAW_SUBTASK", &assignment.subtask)
+            .env("PAW_PHASE", &assignment.phase)
+            .env("PAW_ATTEMPT", assignment.attempt.to_string())
     }
 }
 
@@ -173,7 +177,7 @@ fn said(event: &TurnEvent, text: &mut String, on_text: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Only the end matters to whoever reads it, and only so much of it.
+/// Keeps the text bounded.
 fn push(text: &mut String, words: &str) {
     const ENOUGH: usize = 1 << 20;
     if text.len() < ENOUGH {

@@ -5,7 +5,7 @@ use serde_json::{Deserializer, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Proposed {
+pub struct ProposedSubtask {
     pub title: String,
     pub description: Option<String>,
     pub details: Option<String>,
@@ -19,7 +19,7 @@ const MOST: usize = 20;
 const LONGEST_TITLE: usize = 200;
 
 /// The last list of subtasks in a text, whatever stands around it.
-pub fn read(text: &str) -> Result<Vec<Proposed>, String> {
+pub fn parse_answer(text: &str) -> Result<Vec<ProposedSubtask>, String> {
     let starts = text.char_indices().filter(|(_, c)| matches!(c, '[' | '{')).map(|(at, _)| at);
     // From the end: the answer comes last, and a model that thinks aloud writes many brackets before it.
     let mut starts: Vec<usize> = starts.collect();
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Result<Vec<Proposed>, String> {
     list.iter().zip(1..).map(|(item, number)| subtask(item, number)).collect()
 }
 
-fn subtask(item: &Value, number: usize) -> Result<Proposed, String> {
+fn subtask(item: &Value, number: usize) -> Result<ProposedSubtask, String> {
     let field = |name: &str| {
         let text = item.get(name).and_then(Value::as_str).map(str::trim);
         text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -62,7 +62,7 @@ fn subtask(item: &Value, number: usize) -> Result<Proposed, String> {
     }
     dependencies.sort_unstable();
     dependencies.dedup();
-    Ok(Proposed {
+    Ok(ProposedSubtask {
         title,
         description: field("description"),
         details: field("details"),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn titles(text: &str) -> Result<Vec<String>, String> {
-        read(text).map(|list| list.into_iter().map(|proposed| proposed.title).collect())
+        parse_answer(text).map(|list| list.into_iter().map(|proposed| proposed.title).collect())
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         let answer = "I looked at [src] {and} more.\n```json\n[{\"title\": \"Old\"}]\n```\nBetter:\n```json\n\
                       [{\"title\": \" Add\\nschema \", \"details\": \"x\"}, {\"title\": \"Use it\", \"dependencies\": [1, \"42.1\"]}]\n```\n";
         assert_eq!(titles(answer).unwrap(), ["Add schema", "Use it"]);
-        assert_eq!(read(answer).unwrap()[1].dependencies, [1]);
+        assert_eq!(parse_answer(answer).unwrap()[1].dependencies, [1]);
         assert_eq!(titles("{\"subtasks\": [{\"title\": \"a\"}]}").unwrap(), ["a"]);
     }
 
@@ -108,7 +108,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_answer_makes_it_panic(text in "[\\[\\]{}\",:a-z0-9 é\n]{0,80}|\\PC{0,60}") {
-            let _ = read(&text);
+            let _ = parse_answer(&text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The process that does one task: our own program in the task's worktree.
+//! The process that runs one task: git paw itself, in the task's worktree.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -12,19 +12,19 @@ use paw_core::paths::TaskmasterDir;
 use paw_host::files::FileError;
 use paw_host::process::{Command, Stopper, Stream};
 
-use super::ending::{Ending, read};
+use super::outcome::{TaskOutcome, read_outcome};
 
-/// A document is far smaller; more is a program gone wild.
+/// Output beyond this is dropped; a result is far smaller.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Ends the processes that run, and those that are about to start.
+/// Stops running processes, and those that are about to start.
 #[derive(Debug, Default)]
-pub(super) struct Stops {
+pub(super) struct StopSwitch {
     wanted: AtomicBool,
     stoppers: Mutex<Vec<Stopper>>,
 }
 
-impl Stops {
+impl StopSwitch {
     pub(super) fn stop(&self) {
         self.wanted.store(true, Ordering::SeqCst);
         let stoppers = self.stoppers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -44,18 +44,18 @@ impl Stops {
     }
 }
 
-/// Runs it to its end. Its standard error is handed over line by line, and kept in a file.
+/// Runs the process to its end. Its stderr is passed on line by line and appended to a file.
 pub(super) fn run(
     flags: &[String],
     project: &Path,
-    stops: &Stops,
+    stops: &StopSwitch,
     say: &mut dyn FnMut(&str),
-) -> Result<Ending, PawError> {
+) -> Result<TaskOutcome, PawError> {
     let program = paw_host::process::own_program()?;
     let path = TaskmasterDir::of(project).output_log();
     let kept = OpenOptions::new().append(true).create(true).open(&path);
     let mut kept = kept.map_err(FileError::when("write", &path))?;
-    // A process with the mark is ended with it, so no other process may have it.
+    // Ending a mark ends every process that carries it, so the mark must be unique.
     let mark = format!("autopilot-{}-{}", std::process::id(), project.display());
     let running = Command::new(program).args(flags).dir(project).start(&mark)?;
     stops.add(running.stopper());
@@ -68,7 +68,7 @@ pub(super) fn run(
             }
             Stream::Out => {}
             Stream::Err => {
-                // A full disk is no reason to end the work.
+                // A full disk must not stop the task.
                 let _ = kept.write_all(&[bytes, b"\n"].concat());
                 last = String::from_utf8_lossy(bytes).into_owned();
                 say(&last);
@@ -77,5 +77,5 @@ pub(super) fn run(
         ControlFlow::Continue(())
     });
     let followed = followed?;
-    Ok(read(followed.exit, followed.stopped, &answer, &last, project))
+    Ok(read_outcome(followed.exit, followed.stopped, &answer, &last, project))
 }

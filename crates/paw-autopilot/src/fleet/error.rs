@@ -1,4 +1,4 @@
-//! Why several tasks cannot be done together. Nothing has been made yet.
+//! Errors raised before any task starts.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 

@@ -1,32 +1,32 @@
-//! The tasks that were named, each behind what it depends on.
+//! The requested tasks, ordered by their dependencies.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::FleetError;
-use crate::tasks::file::Tag;
-use crate::tasks::{ItemId, Status, Task, TaskError, TaskId};
+use crate::tasks::file::TagList;
+use crate::tasks::{ItemId, Task, TaskError, TaskId, TaskStatus};
 use crate::work::WorkError;
 use crate::work::task_files::files_of;
 
-/// A task of the fleet.
+/// A requested task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct FleetMember {
     pub task: TaskId,
     pub title: String,
-    /// What its open subtasks speak of changing, as seen from the project.
+    /// Files its open subtasks mention, relative to the project.
     pub files: Vec<PathBuf>,
-    /// Others of the fleet that have to be done first.
+    /// Requested tasks it depends on.
     pub after: Vec<TaskId>,
-    /// The list says so already.
+    /// tasks.json lists it as done.
     pub done: bool,
 }
 
-/// Every task that was named, none before what it depends on; otherwise in the order they were named.
-pub fn members(list: &Tag, wished: &[String]) -> Result<Vec<Member>, FleetError> {
+/// Returns the requested tasks, dependencies first, otherwise in the order given.
+pub fn ordered_members(list: &TagList, requested: &[String]) -> Result<Vec<FleetMember>, FleetError> {
     let mut tasks: Vec<&Task> = Vec::new();
-    for wish in wished {
-        let task = find(list, wish)?;
+    for id in requested {
+        let task = find(list, id)?;
         if tasks.iter().any(|other| other.id == task.id) {
             return Err(FleetError::Twice(task.id.clone()));
         }
@@ -35,12 +35,12 @@ pub fn members(list: &Tag, wished: &[String]) -> Result<Vec<Member>, FleetError>
     let named: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
     let mut waiting = Vec::new();
     for task in tasks {
-        let done = task.status == Status::Done;
+        let done = task.status == TaskStatus::Done;
         let after = if done { Vec::new() } else { after(task, &named, list)? };
         let (task, title, files) = (task.id.clone(), task.title.clone(), files(task));
-        waiting.push(Member { task, title, files, after, done });
+        waiting.push(FleetMember { task, title, files, after, done });
     }
-    in_order(waiting)
+    sort_by_dependencies(waiting)
 }
 
 fn files(task: &Task) -> Vec<PathBuf> {
@@ -51,8 +51,8 @@ fn files(task: &Task) -> Vec<PathBuf> {
     files
 }
 
-fn find<'a>(list: &'a Tag, wish: &str) -> Result<&'a Task, FleetError> {
-    let item = wish.parse::<ItemId>()?;
+fn find<'a>(list: &'a TagList, id: &str) -> Result<&'a Task, FleetError> {
+    let item = id.parse::<ItemId>()?;
     let ItemId::Task(id) = &item else { return Err(WorkError::OnlyTasks(item.to_string()).into()) };
     let mut found = list.tasks.iter().filter(|task| task.id == *id);
     match (found.next(), found.next()) {
@@ -62,8 +62,8 @@ fn find<'a>(list: &'a Tag, wish: &str) -> Result<&'a Task, FleetError> {
     }
 }
 
-/// What the task itself and its open subtasks depend on, in other tasks.
-fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &Tag) -> Result<Vec<TaskId>, FleetError> {
+/// Tasks that the task or its open subtasks depend on.
+fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &TagList) -> Result<Vec<TaskId>, FleetError> {
     let below = task.subtasks.iter().filter(|subtask| subtask.status.is_open());
     let all = task.dependencies.iter().chain(below.flat_map(|subtask| &subtask.dependencies));
     let mut after = Vec::new();
@@ -71,7 +71,7 @@ fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &Tag) -> Result<Vec<TaskI
         let other = dependency.task();
         let own = matches!(dependency, ItemId::Subtask(..)) && *other == task.id;
         let state = status_of(dependency, list);
-        if own || state == Some(&Status::Done) || after.contains(other) {
+        if own || state == Some(&TaskStatus::Done) || after.contains(other) {
             continue;
         }
         if !named.contains(other) {
@@ -87,7 +87,7 @@ fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &Tag) -> Result<Vec<TaskI
     Ok(after)
 }
 
-fn status_of<'a>(item: &ItemId, list: &'a Tag) -> Option<&'a Status> {
+fn status_of<'a>(item: &ItemId, list: &'a TagList) -> Option<&'a TaskStatus> {
     let task = list.find_task(item.task())?;
     match item {
         ItemId::Task(_) => Some(&task.status),
@@ -95,8 +95,8 @@ fn status_of<'a>(item: &ItemId, list: &'a Tag) -> Option<&'a Status> {
     }
 }
 
-fn in_order(mut waiting: Vec<Member>) -> Result<Vec<Member>, FleetError> {
-    let mut ordered: Vec<Member> = Vec::with_capacity(waiting.len());
+fn sort_by_dependencies(mut waiting: Vec<FleetMember>) -> Result<Vec<FleetMember>, FleetError> {
+    let mut ordered: Vec<FleetMember> = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
         let is_there = |id: &TaskId| ordered.iter().any(|earlier| earlier.task == *id);
         let Some(at) = waiting.iter().position(|member| member.after.iter().all(is_there)) else {
@@ -107,8 +107,8 @@ fn in_order(mut waiting: Vec<Member>) -> Result<Vec<Member>, FleetError> {
     Ok(ordered)
 }
 
-/// Everybody here waits for somebody else here, so whoever follows that comes back to where they have been.
-fn circle(waiting: &[Member]) -> Vec<TaskId> {
+/// Every task here waits for another one here, so following the dependencies always reaches a cycle.
+fn circle(waiting: &[FleetMember]) -> Vec<TaskId> {
     let next = |task: &TaskId| {
         let member = waiting.iter().find(|member| member.task == *task)?;
         member.after.iter().find(|other| waiting.iter().any(|member| member.task == **other))
@@ -131,15 +131,15 @@ mod tests {
     use super::*;
     use crate::tasks::{TagName, TaskFile};
 
-    fn list(tasks: &Value) -> Tag {
+    fn list(tasks: &Value) -> TagList {
         let file = TaskFile::parse(&json!({"master": {"tasks": tasks}}).to_string()).unwrap();
         file.tag(&TagName::master()).unwrap().clone()
     }
 
-    fn ordered(tasks: &Value, wished: &[&str]) -> Result<Vec<String>, String> {
-        let wished: Vec<String> = wished.iter().map(ToString::to_string).collect();
-        let members = members(&list(tasks), &wished).map_err(|error| error.to_string())?;
-        let words = |member: &Member| {
+    fn ordered(tasks: &Value, requested: &[&str]) -> Result<Vec<String>, String> {
+        let requested: Vec<String> = requested.iter().map(ToString::to_string).collect();
+        let members = ordered_members(&list(tasks), &requested).map_err(|error| error.to_string())?;
+        let words = |member: &FleetMember| {
             let after: Vec<&str> = member.after.iter().map(TaskId::as_str).collect();
             format!("{} after [{}]{}", member.task, after.join(" "), if member.done { " done" } else { "" })
         };
@@ -180,7 +180,9 @@ mod tests {
             vec!["-x"],
         ]
         .iter()
-        .map(|wished| ordered(&tasks, wished).unwrap_err().lines().next().unwrap_or_default().to_owned())
+        .map(|requested| {
+            ordered(&tasks, requested).unwrap_err().lines().next().unwrap_or_default().to_owned()
+        })
         .collect();
         insta::assert_snapshot!(refusals.join("\n"), @"
         these tasks wait for each other, so none of them can begin: 1 → 2 → 3 → 1
@@ -203,8 +205,8 @@ mod tests {
                 let to: Vec<u8> = edges.iter().filter(|(from, _)| *from == id).map(|(_, to)| *to).collect();
                 json!({"id": id, "title": "t", "dependencies": to})
             }).collect();
-            let wished: Vec<String> = (0..8).map(|id: u8| id.to_string()).collect();
-            match members(&list(&json!(tasks)), &wished) {
+            let requested: Vec<String> = (0..8).map(|id: u8| id.to_string()).collect();
+            match ordered_members(&list(&json!(tasks)), &requested) {
                 Ok(members) => {
                     prop_assert_eq!(members.len(), 8);
                     for (at, member) in members.iter().enumerate() {

@@ -1,23 +1,23 @@
-//! What became of a task: by the one document its process leaves behind, or by how that process ended.
+//! The result of a task, read from the JSON its process prints, or from the process's exit.
 
 use std::path::{Path, PathBuf};
 
 use paw_host::process::Exit;
 use serde_json::Value;
 
-/// What Ctrl+C sends.
+/// SIGINT, which Ctrl+C sends.
 const INTERRUPT: i32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
     Done,
-    /// It can be resumed, and says why it stopped.
+    /// Paused with a reason; it can be resumed.
     Paused,
-    /// It could not begin, or its process died.
+    /// It could not start, or its process died.
     Failed,
-    /// What it depends on was not done.
+    /// A dependency was not done.
     Skipped,
-    /// The fleet was asked to end.
+    /// The user stopped the fleet.
     Interrupted,
 }
 
@@ -33,17 +33,17 @@ impl TaskState {
     }
 }
 
-/// How a task ended. Its texts are as its process wrote them.
+/// The result of a task. Texts come from its process and are not sanitized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskOutcome {
     pub state: TaskState,
-    /// Why it is not done, or what else is to be said.
+    /// Why it is not done, or an extra note.
     pub reason: Option<String>,
     pub branch: Option<String>,
     pub commits: Option<u64>,
     pub report: Option<PathBuf>,
     pub pull_request: Option<String>,
-    /// A run stands still there and can be resumed.
+    /// A paused run can be resumed in its worktree.
     pub can_resume: bool,
 }
 
@@ -61,7 +61,8 @@ impl TaskOutcome {
     }
 }
 
-/// `said` is everything the process wrote to its standard output, `last` the last line beside it, `project` where it ran.
+/// Reads the result. `stdout` is everything the process printed, `last` its last line on stderr, `project` its
+/// directory.
 pub(super) fn read_outcome(
     exit: Exit,
     stopped: bool,
@@ -92,14 +93,14 @@ pub(super) fn read_outcome(
     }
     match exit {
         _ if stopped => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
-        // Ctrl+C reaches every process at the terminal, and this one may end before the fleet hears of it.
+        // Ctrl+C reaches every process of the terminal, so the child may end before the fleet gets the signal.
         Exit::Signal(INTERRUPT) => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
         exit if last.is_empty() => TaskOutcome::of(TaskState::Failed, format!("its process {exit}")),
         exit => TaskOutcome::of(TaskState::Failed, format!("its process {exit}: {last}")),
     }
 }
 
-/// Several lines as one.
+/// Joins lines with semicolons.
 fn one_line(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! The tasks at work: begun as the schedule says, and waited for.
+//! Starts the tasks in the order of the schedule and waits for them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,26 +6,26 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use paw_core::PawError;
-use paw_host::signals::EndSignals;
+use paw_host::signals::ShutdownSignals;
 
-use super::child::{self, Stops};
-use super::ending::{Ending, TaskState};
-use super::place::{Places, build_on_others};
-use super::radar::Radar;
-use super::{FleetPlan, Left, PlannedTask, Schedule, Standing, find_unfinished};
+use super::child::{self, StopSwitch};
+use super::conflicts::FleetConflicts;
+use super::outcome::{TaskOutcome, TaskState};
+use super::worktrees::{FleetWorktrees, merge_dependencies_of};
+use super::{FleetPlan, PlannedTask, Schedule, SkippedTask, TaskProgress, find_unfinished};
 use crate::tasks::{TagName, TaskId};
-use crate::work::Site;
+use crate::work::ProjectContext;
 
-/// How the process of a task begins.
+/// How a task's process starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begin<'a> {
-    /// With the task, on top of what it depends on.
+pub enum TaskStart<'a> {
+    /// A new run, on top of its dependencies.
     New { task: &'a TaskId, tag: &'a TagName, built_on: &'a [TaskId] },
-    /// Where an earlier run was paused or interrupted.
+    /// Resume a paused or interrupted run.
     Resume,
 }
 
-/// What is worth a line while the tasks run. Texts may be as other programs wrote them.
+/// A line for the user while tasks run. Texts are not sanitized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FleetNotice<'a> {
     Task { task: &'a TaskId, line: &'a str },
@@ -33,22 +33,22 @@ pub enum FleetNotice<'a> {
     Warning(&'a str),
 }
 
-/// Takes notices, from any thread.
+/// Receives notices from any thread.
 pub type FleetNotify = Arc<dyn Fn(FleetNotice<'_>) + Send + Sync>;
 
-/// Several tasks, each done by a process of its own in a worktree of its own.
+/// Several tasks, each run by its own process in its own worktree.
 pub struct Fleet<'a> {
     pub plan: &'a FleetPlan,
-    pub places: Places<'a>,
-    pub radar: &'a Radar,
+    pub worktrees: FleetWorktrees<'a>,
+    pub conflicts: &'a FleetConflicts,
     pub notify: FleetNotify,
-    /// How many run at once.
+    /// The number of tasks that run in parallel.
     pub parallel: usize,
     pub executor: Option<&'a str>,
-    /// Unfinished runs are given up instead of resumed.
+    /// Abandon unfinished runs instead of resuming them.
     pub gives_up: bool,
-    /// The arguments of the process that does a task.
-    pub arguments: &'a (dyn Fn(&Begin<'_>) -> Vec<String> + Sync),
+    /// Builds the arguments of a task's process.
+    pub arguments: &'a (dyn Fn(&TaskStart<'_>) -> Vec<String> + Sync),
 }
 
 impl std::fmt::Debug for Fleet<'_> {
@@ -57,36 +57,37 @@ impl std::fmt::Debug for Fleet<'_> {
     }
 }
 
-/// A task that is over.
+/// A task that has ended.
 #[derive(Debug)]
-pub struct Finished<'a> {
+pub struct FinishedTask<'a> {
     pub task: &'a PlannedTask,
-    pub ending: Ending,
-    /// Its project, in its worktree.
+    pub outcome: TaskOutcome,
+    /// The project in the task's worktree.
     pub project: Option<PathBuf>,
     pub worktree: Option<PathBuf>,
 }
 
-/// Where a task was done.
+/// Where a task ran.
 #[derive(Debug, Default)]
-struct Done {
+struct TaskLocation {
     project: Option<PathBuf>,
     worktree: Option<PathBuf>,
 }
 
-enum Event {
-    Ended { task: TaskId, ending: Ending, place: Done },
+enum FleetEvent {
+    Ended { task: TaskId, outcome: TaskOutcome, place: TaskLocation },
     Interrupted,
 }
 
 impl<'a> Fleet<'a> {
-    /// Does everything that can be done. The answers come in the order of the plan.
-    pub fn work(&self) -> Result<Vec<Finished<'a>>, PawError> {
+    /// Runs all tasks that can run. Results are in the order of the plan.
+    pub fn work(&self) -> Result<Vec<FinishedTask<'a>>, PawError> {
         let (sender, events) = mpsc::channel();
         catch_signals(sender.clone())?;
-        let stops = Stops::default();
-        let (done, open): (Vec<_>, Vec<_>) = self.plan.tasks.iter().partition(|task| task.standing.is_done());
-        let mut finished: Vec<Finished<'a>> = done.into_iter().map(|task| self.done_already(task)).collect();
+        let stops = StopSwitch::default();
+        let (done, open): (Vec<_>, Vec<_>) = self.plan.tasks.iter().partition(|task| task.progress.is_done());
+        let mut finished: Vec<FinishedTask<'a>> =
+            done.into_iter().map(|task| self.done_already(task)).collect();
         let at_once = self.parallel;
         if !open.is_empty() {
             let tasks = if open.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", open.len()) };
@@ -101,33 +102,35 @@ impl<'a> Fleet<'a> {
                 for task in open.iter().filter(|task| begun.contains(&task.member.task)) {
                     let (sender, stops) = (sender.clone(), &stops);
                     scope.spawn(move || {
-                        let (ending, place) = self.do_task(task, stops);
-                        self.radar.end(&task.member.task, &ending);
-                        let _ = sender.send(Event::Ended { task: task.member.task.clone(), ending, place });
+                        let (outcome, place) = self.do_task(task, stops);
+                        self.conflicts.end(&task.member.task, &outcome);
+                        let _ =
+                            sender.send(FleetEvent::Ended { task: task.member.task.clone(), outcome, place });
                     });
                 }
                 if schedule.is_over() {
                     break;
                 }
                 let left = match events.recv() {
-                    Ok(Event::Ended { task, ending, place }) => {
-                        self.tell(&task, &ended_words(&ending));
-                        let mut left = left_out(schedule.ended(&task, ending.state == TaskState::Done));
-                        if ending.state == TaskState::Interrupted {
-                            left.extend(not_begun(schedule.stop()));
+                    Ok(FleetEvent::Ended { task, outcome, place }) => {
+                        self.tell(&task, &describe_outcome(&outcome));
+                        let mut left =
+                            skipped_outcomes(schedule.ended(&task, outcome.state == TaskState::Done));
+                        if outcome.state == TaskState::Interrupted {
+                            left.extend(unstarted_outcomes(schedule.stop()));
                         }
-                        finished.extend(self.finished(&task, ending, place));
+                        finished.extend(self.finished(&task, outcome, place));
                         left
                     }
-                    Ok(Event::Interrupted) | Err(_) => {
+                    Ok(FleetEvent::Interrupted) | Err(_) => {
                         self.note("ending …");
                         stops.stop();
-                        not_begun(schedule.stop())
+                        unstarted_outcomes(schedule.stop())
                     }
                 };
-                for (task, ending) in left {
-                    self.tell(&task, &ended_words(&ending));
-                    finished.extend(self.finished(&task, ending, Done::default()));
+                for (task, outcome) in left {
+                    self.tell(&task, &describe_outcome(&outcome));
+                    finished.extend(self.finished(&task, outcome, TaskLocation::default()));
                 }
             }
         });
@@ -144,81 +147,87 @@ impl<'a> Fleet<'a> {
         (self.notify)(FleetNotice::Task { task, line });
     }
 
-    fn finished(&self, id: &TaskId, ending: Ending, place: Done) -> Option<Finished<'a>> {
+    fn finished(&self, id: &TaskId, outcome: TaskOutcome, place: TaskLocation) -> Option<FinishedTask<'a>> {
         let task = self.plan.tasks.iter().find(|task| task.member.task == *id)?;
-        Some(Finished { task, ending, project: place.project, worktree: place.worktree })
+        Some(FinishedTask { task, outcome, project: place.project, worktree: place.worktree })
     }
 
-    fn done_already(&self, task: &'a PlannedTask) -> Finished<'a> {
-        let (words, worktree) = match &task.standing {
-            Standing::Finished { worktree } => (format!("{} has it already", task.branch), worktree.clone()),
+    fn done_already(&self, task: &'a PlannedTask) -> FinishedTask<'a> {
+        let (words, worktree) = match &task.progress {
+            TaskProgress::Finished { worktree } => {
+                (format!("{} has it already", task.branch), worktree.clone())
+            }
             _ => (format!("{} has it already", self.plan.base), None),
         };
-        let project = worktree.as_ref().map(|top| self.places.inside(top));
-        Finished { task, ending: Ending::of(TaskState::Done, words), project, worktree }
+        let project = worktree.as_ref().map(|top| self.worktrees.inside(top));
+        FinishedTask { task, outcome: TaskOutcome::of(TaskState::Done, words), project, worktree }
     }
 
-    fn do_task(&self, task: &PlannedTask, stops: &Stops) -> (Ending, Done) {
+    fn do_task(&self, task: &PlannedTask, stops: &StopSwitch) -> (TaskOutcome, TaskLocation) {
         let mut project = None;
         let done = self.try_task(task, stops, &mut project);
-        let mut ending =
-            done.unwrap_or_else(|error| Ending::of(TaskState::Failed, error.to_string().replace('\n', "; ")));
-        if let Some(site) = &project {
-            ending.can_resume = ending.state != TaskState::Done
-                && matches!(find_unfinished(&site.project, &task.member.task), Ok(true));
+        let mut outcome = done.unwrap_or_else(|error| {
+            TaskOutcome::of(TaskState::Failed, error.to_string().replace('\n', "; "))
+        });
+        if let Some(context) = &project {
+            outcome.can_resume = outcome.state != TaskState::Done
+                && matches!(find_unfinished(&context.project, &task.member.task), Ok(true));
         }
-        let place = project.map(|site| Done { project: Some(site.project.root), worktree: Some(site.top) });
-        (ending, place.unwrap_or_default())
+        let place = project
+            .map(|context| TaskLocation { project: Some(context.project.root), worktree: Some(context.top) });
+        (outcome, place.unwrap_or_default())
     }
 
     fn try_task(
         &self,
         task: &PlannedTask,
-        stops: &Stops,
-        project: &mut Option<Site>,
-    ) -> Result<Ending, PawError> {
+        stops: &StopSwitch,
+        project: &mut Option<ProjectContext>,
+    ) -> Result<TaskOutcome, PawError> {
         let id = &task.member.task;
         let mut say = |words: &str| self.tell(id, words);
-        let top = self.places.take(task, self.plan, &mut say)?;
-        let site = project.insert(self.places.project(&top)?);
-        let begin = if matches!(task.standing, Standing::Unfinished { .. }) && !self.gives_up {
-            Begin::Resume
+        let top = self.worktrees.find_or_create(task, self.plan, &mut say)?;
+        let context = project.insert(self.worktrees.project(&top)?);
+        let begin = if matches!(task.progress, TaskProgress::Unfinished { .. }) && !self.gives_up {
+            TaskStart::Resume
         } else {
-            if let Some(ending) = build_on_others(task, self.plan, site)? {
-                return Ok(ending);
+            if let Some(outcome) = merge_dependencies_of(task, self.plan, context)? {
+                return Ok(outcome);
             }
-            Begin::New { task: id, tag: &self.plan.tag, built_on: &task.member.after }
+            TaskStart::New { task: id, tag: &self.plan.tag, built_on: &task.member.after }
         };
         if stops.is_wanted() {
-            return Ok(Ending::of(TaskState::Interrupted, "it was not begun"));
+            return Ok(TaskOutcome::of(TaskState::Interrupted, "it was not begun"));
         }
-        say(&format!("in {}", site.project.root.display()));
-        self.radar.begin(task, &site.top, self.executor);
-        child::run(&(self.arguments)(&begin), &site.project.root, stops, &mut say)
+        say(&format!("in {}", context.project.root.display()));
+        self.conflicts.begin(task, &context.top, self.executor);
+        child::run(&(self.arguments)(&begin), &context.project.root, stops, &mut say)
     }
 }
 
-fn ended_words(ending: &Ending) -> String {
-    match &ending.reason {
-        Some(reason) => format!("{}: {reason}", ending.state.as_str()),
-        None => ending.state.as_str().to_owned(),
+fn describe_outcome(outcome: &TaskOutcome) -> String {
+    match &outcome.reason {
+        Some(reason) => format!("{}: {reason}", outcome.state.as_str()),
+        None => outcome.state.as_str().to_owned(),
     }
 }
 
-fn left_out(left: Vec<Left>) -> Vec<(TaskId, Ending)> {
+fn skipped_outcomes(left: Vec<SkippedTask>) -> Vec<(TaskId, TaskOutcome)> {
     let words = |because: &TaskId| format!("task {because}, which it depends on, is not done");
-    left.into_iter().map(|left| (left.task, Ending::of(TaskState::Skipped, words(&left.because)))).collect()
+    left.into_iter()
+        .map(|left| (left.task, TaskOutcome::of(TaskState::Skipped, words(&left.because))))
+        .collect()
 }
 
-fn not_begun(tasks: Vec<TaskId>) -> Vec<(TaskId, Ending)> {
-    let ending = || Ending::of(TaskState::Interrupted, "it was not begun");
-    tasks.into_iter().map(|task| (task, ending())).collect()
+fn unstarted_outcomes(tasks: Vec<TaskId>) -> Vec<(TaskId, TaskOutcome)> {
+    let outcome = || TaskOutcome::of(TaskState::Interrupted, "it was not begun");
+    tasks.into_iter().map(|task| (task, outcome())).collect()
 }
 
-/// From here on Ctrl+C is an event like others.
-fn catch_signals(events: Sender<Event>) -> Result<(), PawError> {
+/// Turns Ctrl+C into an event.
+fn catch_signals(events: Sender<FleetEvent>) -> Result<(), PawError> {
     let interrupt = move || {
-        let _ = events.send(Event::Interrupted);
+        let _ = events.send(FleetEvent::Interrupted);
     };
-    EndSignals::on_first(interrupt)
+    ShutdownSignals::on_first(interrupt)
 }

@@ -1,50 +1,55 @@
-//! Who may begin now, and who never will. Time and processes are elsewhere: whoever acts says what has ended.
+//! Decides which tasks can start and which are blocked. Pure: the caller reports what has ended.
 
 use crate::tasks::TaskId;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum ScheduleState {
     Waiting,
     Running,
     Done,
-    /// It ended otherwise, or never began.
+    /// Failed, skipped or never started.
     Lost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct ScheduledTask {
     task: TaskId,
     after: Vec<TaskId>,
-    state: State,
+    state: ScheduleState,
 }
 
-/// A task that will not be begun, and the one it waited for.
+/// A task that is skipped, and the dependency that blocks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct SkippedTask {
     pub task: TaskId,
     pub because: TaskId,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
-    entries: Vec<Entry>,
+    entries: Vec<ScheduledTask>,
     at_once: usize,
     stopped: bool,
 }
 
 impl Schedule {
-    /// Tasks with what each depends on. What nobody here is is taken for done; at least one works at a time.
+    /// Tasks and their dependencies. A dependency that is not scheduled counts as done. At least one task runs at a
+    /// time.
     pub fn new(tasks: impl IntoIterator<Item = (TaskId, Vec<TaskId>)>, at_once: usize) -> Self {
-        let entries = tasks.into_iter().map(|(task, after)| Entry { task, after, state: State::Waiting });
+        let entries = tasks.into_iter().map(|(task, after)| ScheduledTask {
+            task,
+            after,
+            state: ScheduleState::Waiting,
+        });
         Self { entries: entries.collect(), at_once: at_once.max(1), stopped: false }
     }
 
-    /// Those that may begin now. They count as begun.
+    /// Marks the tasks that can start now as running and returns them.
     pub fn begin(&mut self) -> Vec<TaskId> {
         if self.stopped {
             return Vec::new();
         }
-        let running = self.entries.iter().filter(|entry| entry.state == State::Running).count();
+        let running = self.entries.iter().filter(|entry| entry.state == ScheduleState::Running).count();
         let room = self.at_once.saturating_sub(running);
         let ready: Vec<TaskId> = self
             .entries
@@ -54,53 +59,54 @@ impl Schedule {
             .map(|entry| entry.task.clone())
             .collect();
         for entry in self.entries.iter_mut().filter(|entry| ready.contains(&entry.task)) {
-            entry.state = State::Running;
+            entry.state = ScheduleState::Running;
         }
         ready
     }
 
-    fn is_ready(&self, entry: &Entry) -> bool {
-        let is_met = |other: &TaskId| self.find(other).is_none_or(|other| other.state == State::Done);
-        entry.state == State::Waiting && entry.after.iter().all(is_met)
+    fn is_ready(&self, entry: &ScheduledTask) -> bool {
+        let is_met = |other: &TaskId| self.find(other).is_none_or(|other| other.state == ScheduleState::Done);
+        entry.state == ScheduleState::Waiting && entry.after.iter().all(is_met)
     }
 
-    fn find(&self, task: &TaskId) -> Option<&Entry> {
+    fn find(&self, task: &TaskId) -> Option<&ScheduledTask> {
         self.entries.iter().find(|entry| entry.task == *task)
     }
 
-    /// A task has ended. Whoever cannot begin because of it is left out, and so is who waits for those.
-    pub fn ended(&mut self, task: &TaskId, done: bool) -> Vec<Left> {
+    /// Records the end of a task and returns the tasks that are blocked by it, directly or not.
+    pub fn ended(&mut self, task: &TaskId, done: bool) -> Vec<SkippedTask> {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.task == *task) {
-            entry.state = if done { State::Done } else { State::Lost };
+            entry.state = if done { ScheduleState::Done } else { ScheduleState::Lost };
         }
         let mut left = Vec::new();
-        while let Some((at, because)) = self.find_hopeless() {
-            self.entries[at].state = State::Lost;
-            left.push(Left { task: self.entries[at].task.clone(), because });
+        while let Some((at, because)) = self.find_blocked() {
+            self.entries[at].state = ScheduleState::Lost;
+            left.push(SkippedTask { task: self.entries[at].task.clone(), because });
         }
         left
     }
 
-    fn find_hopeless(&self) -> Option<(usize, TaskId)> {
-        let lost = |other: &&TaskId| self.find(other).is_some_and(|other| other.state == State::Lost);
-        let mut waiting = self.entries.iter().enumerate().filter(|(_, entry)| entry.state == State::Waiting);
+    fn find_blocked(&self) -> Option<(usize, TaskId)> {
+        let lost = |other: &&TaskId| self.find(other).is_some_and(|other| other.state == ScheduleState::Lost);
+        let mut waiting =
+            self.entries.iter().enumerate().filter(|(_, entry)| entry.state == ScheduleState::Waiting);
         waiting.find_map(|(at, entry)| Some((at, entry.after.iter().find(lost)?.clone())))
     }
 
-    /// Nobody begins any more. Returns those that have not.
+    /// Stops the schedule and returns the tasks that have not started.
     pub fn stop(&mut self) -> Vec<TaskId> {
         self.stopped = true;
-        let waiting = self.entries.iter_mut().filter(|entry| entry.state == State::Waiting);
+        let waiting = self.entries.iter_mut().filter(|entry| entry.state == ScheduleState::Waiting);
         waiting
             .map(|entry| {
-                entry.state = State::Lost;
+                entry.state = ScheduleState::Lost;
                 entry.task.clone()
             })
             .collect()
     }
 
     pub fn is_over(&self) -> bool {
-        self.entries.iter().all(|entry| matches!(entry.state, State::Done | State::Lost))
+        self.entries.iter().all(|entry| matches!(entry.state, ScheduleState::Done | ScheduleState::Lost))
     }
 }
 
@@ -127,7 +133,10 @@ mod tests {
         let mut schedule = Schedule::new(tasks, 2);
         assert_eq!(names(&schedule.begin()), ["1", "4"]);
         let left = schedule.ended(&id(1), false);
-        assert_eq!(left, [Left { task: id(2), because: id(1) }, Left { task: id(3), because: id(2) }]);
+        assert_eq!(
+            left,
+            [SkippedTask { task: id(2), because: id(1) }, SkippedTask { task: id(3), because: id(2) }]
+        );
         assert!(schedule.begin().is_empty() && !schedule.is_over());
         assert!(schedule.ended(&id(4), true).is_empty());
         assert!(schedule.is_over());
@@ -151,7 +160,7 @@ mod tests {
             fates in proptest::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 10),
             stop_after in proptest::option::of(0_usize..9),
         ) {
-            // An edge to a smaller number only, so that there is no circle.
+            // Edges point to smaller numbers only, so there are no cycles.
             let after = |task: usize| -> Vec<TaskId> {
                 edges.iter().filter(|(from, to)| *from == task && to < from).map(|(_, to)| id(*to)).collect()
             };

@@ -14,7 +14,7 @@ const PROJECT: &str = "@paw_autopilot";
 const OF_THE_TERMINAL: [&str; 10] =
     ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "COLORTERM", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL"];
 
-pub(super) struct Wanted<'a> {
+pub(super) struct WindowSpec<'a> {
     pub(super) session: &'a SessionName,
     pub(super) project: &'a Path,
     pub(super) name: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Wanted<'a> {
 
 /// Makes it, in the place of one that an earlier run has left. Whoever looks at the session goes on looking at what they
 /// look at. Returns the pane's id.
-pub(super) fn make(tmux: &Tmux, wanted: &Wanted<'_>) -> Result<String, PawError> {
+pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawError> {
     let project = wanted.project.display().to_string();
     remove_all(tmux, wanted.session, wanted.project);
     let new = TmuxCommand::new("new-window")

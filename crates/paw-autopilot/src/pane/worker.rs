@@ -8,12 +8,12 @@ use std::thread;
 use paw_core::PawError;
 use paw_host::process::end_marked;
 
-use super::wire::{self, Answer, Order};
-use crate::executor::{Assignment, Executor};
+use super::protocol::{self, PaneReply, PaneRequest};
+use crate::executor::{Executor, ExecutorTask};
 
 /// What the pane shows. Texts are as the executor wrote them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown<'a> {
+pub enum PaneText<'a> {
     /// The heading of an attempt.
     Attempt(&'a str),
     /// A line of what the executor says.
@@ -24,18 +24,18 @@ pub enum Shown<'a> {
     End(&'a str),
 }
 
-type Show<'s> = &'s mut dyn FnMut(Shown<'_>) -> Result<(), PawError>;
+type Show<'s> = &'s mut dyn FnMut(PaneText<'_>) -> Result<(), PawError>;
 
 /// Does what the run at `socket` orders, until the run ends.
-pub fn work_for_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
+pub fn serve_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
     let lost = |error: std::io::Error| PawError::internal(format!("cannot reach the run: {error}"));
     let stream = UnixStream::connect(socket).map_err(lost)?;
     let reader = stream.try_clone().map_err(lost)?;
     let (sender, orders) = mpsc::channel();
     thread::spawn(move || {
         let mut mark = None;
-        wire::hear(reader, |order: Order| {
-            if let Order::Work { assignment, .. } = &order {
+        protocol::hear(reader, |order: PaneRequest| {
+            if let PaneRequest::Work { assignment, .. } = &order {
                 mark = Some(assignment.mark.clone());
             }
             sender.send(order).is_ok()
@@ -47,42 +47,45 @@ pub fn work_for_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
     });
     while let Ok(order) = orders.recv() {
         match order {
-            Order::Work { executor, assignment } => {
+            PaneRequest::Work { executor, assignment } => {
                 let answer = work(&executor, &assignment, &stream, show)?;
-                if wire::send(&stream, &answer).is_err() {
+                if protocol::send(&stream, &answer).is_err() {
                     break;
                 }
             }
-            Order::End { words } => return show(Shown::End(&words)),
+            PaneRequest::End { words } => return show(PaneText::End(&words)),
         }
     }
-    show(Shown::End("the run has ended"))
+    show(PaneText::End("the run has ended"))
 }
 
 fn work(
     executor: &Executor,
-    order: &Assignment,
+    assignment: &ExecutorTask,
     stream: &UnixStream,
     show: Show<'_>,
-) -> Result<Answer, PawError> {
-    let title = format!("── {} {} attempt {} ({})", order.subtask, order.phase, order.attempt, executor.name);
-    show(Shown::Attempt(&title))?;
+) -> Result<PaneReply, PawError> {
+    let title = format!(
+        "── {} {} attempt {} ({})",
+        assignment.subtask, assignment.phase, assignment.attempt, executor.name
+    );
+    show(PaneText::Attempt(&title))?;
     let mut shown = Ok(());
-    let turned = executor.work(order, &mut |line| {
-        let said = show(Shown::Line(line));
+    let turned = executor.work(assignment, &mut |line| {
+        let said = show(PaneText::Line(line));
         if shown.is_ok() {
             shown = said;
         }
         // A run that is gone is noticed by the thread that listens to it.
-        let _ = wire::send(stream, &Answer::Said(line.to_owned()));
+        let _ = protocol::send(stream, &PaneReply::Said(line.to_owned()));
     });
     shown?;
     Ok(match turned {
         Ok(turned) => {
             let how = turned.complaint.clone().unwrap_or_else(|| turned.exit.to_string());
-            show(Shown::Ended(&how))?;
-            Answer::Turned(turned)
+            show(PaneText::Ended(&how))?;
+            PaneReply::Turned(turned)
         }
-        Err(error) => Answer::Failed(error.to_string()),
+        Err(error) => PaneReply::Failed(error.to_string()),
     })
 }

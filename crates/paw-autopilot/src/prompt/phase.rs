@@ -1,11 +1,11 @@
 //! What to do in each phase, in our own words.
 
-use super::Facts;
-use crate::engine::Stage;
+use super::PromptContext;
+use crate::engine::RunStage;
 
-pub fn title(stage: &Stage) -> &'static str {
+pub fn title(stage: &RunStage) -> &'static str {
     match stage {
-        Stage::Green { .. } => "GREEN (write the code that makes the tests pass)",
+        RunStage::Green { .. } => "GREEN (write the code that makes the tests pass)",
         _ => "RED (write failing tests)",
     }
 }
@@ -17,10 +17,10 @@ const ALWAYS: &str = "\
 - Do not leave programs running.
 ";
 
-pub fn instruction(facts: &Facts<'_>) -> String {
+pub fn instruction(facts: &PromptContext<'_>) -> String {
     let (lead, rules) = match facts.stage {
-        Stage::Green { .. } => (GREEN, GREEN_RULES),
-        Stage::Red { passed_at_once: true, .. } => (RED_AGAIN, RED_RULES),
+        RunStage::Green { .. } => (GREEN, GREEN_RULES),
+        RunStage::Red { passed_at_once: true, .. } => (RED_AGAIN, RED_RULES),
         _ => (RED, RED_RULES),
     };
     format!(

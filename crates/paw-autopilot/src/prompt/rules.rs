@@ -1,18 +1,18 @@
 //! The project's own rules for whoever works on it, read in the order its settings name them.
 
-use crate::work::Site;
+use crate::work::ProjectContext;
 
 /// A rule nobody reads to its end is cut.
 const LONGEST: usize = 64 * 1024;
 
 /// Names and texts. The test generator's rules are for those who write tests. What is not there is passed over; what
 /// lies outside of the worktree is not read.
-pub fn load(site: &Site, writes_tests: bool) -> Vec<(String, String)> {
-    let prompts = &site.settings.prompts;
+pub fn load(context: &ProjectContext, writes_tests: bool) -> Vec<(String, String)> {
+    let prompts = &context.settings.prompts;
     let rules = prompts.load_order.iter().map(|name| prompts.rules.join(name));
     let generator = writes_tests.then(|| prompts.test_generator.clone());
     let read = rules.chain(generator).filter_map(|path| {
-        let text = site.load_inside(&path)?;
+        let text = context.load_inside(&path)?;
         let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
         Some((path.display().to_string(), text[..end].to_owned()))
     });

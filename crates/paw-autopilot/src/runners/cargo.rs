@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::place::{Place, places_in};
-use super::report::{Broken, Case, Outcome, Report};
-use super::{Adapter, Selection};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::location::{SourceLocation, find_locations};
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cargo {
@@ -20,49 +20,49 @@ pub(super) fn whole(workspace: bool) -> Option<&'static str> {
     workspace.then_some("--workspace")
 }
 
-impl Adapter for Cargo {
+impl TestRunner for Cargo {
     fn name(&self) -> String {
         "cargo test".into()
     }
 
-    fn build(&self) -> Option<Call> {
-        let call = Call::new("cargo").args(["test", "--no-run", "--message-format=json"]);
+    fn build(&self) -> Option<RunnerCommand> {
+        let call = RunnerCommand::new("cargo").args(["test", "--no-run", "--message-format=json"]);
         Some(call.args(whole(self.workspace)))
     }
 
-    fn read_build(&self, said: &Said) -> Vec<Broken> {
-        read_build(said)
+    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
+        parse_build(said)
     }
 
-    fn call(&self, which: &Selection) -> Call {
-        let call = Call::new("cargo").args(["test", "--no-fail-fast"]).args(whole(self.workspace));
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
+        let call = RunnerCommand::new("cargo").args(["test", "--no-fail-fast"]).args(whole(self.workspace));
         match which {
-            Selection::All => call,
-            Selection::Files(files) => match targets(files) {
+            TestSelection::All => call,
+            TestSelection::Files(files) => match targets(files) {
                 Some(targets) => call.args(targets),
                 None => call,
             },
-            Selection::Tests(cases) => {
+            TestSelection::Tests(cases) => {
                 let names = cases.iter().filter_map(|case| case.name.split_once("::")).map(|(_, name)| name);
                 call.args(["--", "--exact"]).args(names)
             }
         }
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         let labels = labels(&said.stderr);
         let blocks = blocks(&said.stdout);
         // Every binary has its line on the other stream; if one printed none, nobody knows which is which.
         let known = labels.len() == blocks.len();
-        let label = |at: usize| if known { labels[at].clone() } else { Label::numbered(at) };
+        let label = |at: usize| if known { labels[at].clone() } else { BinaryLabel::numbered(at) };
         let cases = blocks.iter().enumerate().flat_map(|(at, block)| block.cases(&label(at))).collect();
-        Report { cases, ..Report::default() }
+        TestReport { cases, ..TestReport::default() }
     }
 }
 
 /// What the compiler refused, one entry per error.
-pub(super) fn read_build(said: &Said) -> Vec<Broken> {
-    let mut broken: Vec<Broken> = Vec::new();
+pub(super) fn parse_build(said: &RunnerOutput) -> Vec<BuildProblem> {
+    let mut broken: Vec<BuildProblem> = Vec::new();
     for line in said.stdout.lines().filter(|line| line.starts_with('{')) {
         let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
         let message = &record["message"];
@@ -75,16 +75,16 @@ pub(super) fn read_build(said: &Said) -> Vec<Broken> {
         let text = message["message"].as_str().unwrap_or_default();
         let places = spans.iter().filter(|span| span["is_primary"] == true).filter_map(|span| {
             let line = span["line_start"].as_u64().and_then(|line| u32::try_from(line).ok());
-            Some(Place::new(said.relative(span["file_name"].as_str()?), line))
+            Some(SourceLocation::new(said.relative(span["file_name"].as_str()?), line))
         });
-        let error = Broken::new(format!("error{code}: {text}"), places.collect());
+        let error = BuildProblem::new(format!("error{code}: {text}"), places.collect());
         if !broken.contains(&error) {
             broken.push(error);
         }
     }
     if broken.is_empty() && !said.exit.success() {
-        let places = places_in(&said.stderr, &said.root, |_| false);
-        broken.push(Broken::new(&said.stderr, places));
+        let places = find_locations(&said.stderr, &said.root, |_| false);
+        broken.push(BuildProblem::new(&said.stderr, places));
     }
     broken
 }
@@ -105,86 +105,87 @@ fn targets(files: &[PathBuf]) -> Option<Vec<String>> {
 
 /// Which binary a block of results came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Label {
+struct BinaryLabel {
     name: String,
     file: Option<PathBuf>,
 }
 
-impl Label {
+impl BinaryLabel {
     fn numbered(at: usize) -> Self {
         Self { name: format!("binary-{}", at + 1), file: None }
     }
 }
 
 /// `Running tests/more.rs (target/debug/deps/more-77fa)`, `Running unittests src/lib.rs (…)`, `Doc-tests fix`.
-fn labels(stderr: &str) -> Vec<Label> {
+fn labels(stderr: &str) -> Vec<BinaryLabel> {
     stderr.lines().filter_map(|line| label(line.trim_start())).collect()
 }
 
-fn label(line: &str) -> Option<Label> {
+fn label(line: &str) -> Option<BinaryLabel> {
     if let Some(name) = line.strip_prefix("Doc-tests ") {
-        return Some(Label { name: format!("doc-{name}"), file: None });
+        return Some(BinaryLabel { name: format!("doc-{name}"), file: None });
     }
     let (source, binary) = line.strip_prefix("Running ")?.rsplit_once(" (")?;
     let binary = Path::new(binary.trim_end_matches(')')).file_name()?.to_str()?;
     let name = binary.rsplit_once('-').map_or(binary, |(name, _)| name).to_owned();
     // Tests within the code may stand in any file of the crate.
     let file = (!source.starts_with("unittests ")).then(|| PathBuf::from(source));
-    Some(Label { name, file })
+    Some(BinaryLabel { name, file })
 }
 
 /// What one binary printed.
 #[derive(Debug, Default)]
-struct Block<'a> {
-    results: Vec<(&'a str, Outcome)>,
+struct BinaryOutput<'a> {
+    results: Vec<(&'a str, TestOutcome)>,
     messages: Vec<(&'a str, String)>,
     /// How many failures its last line counts.
     failures: usize,
 }
 
-impl Block<'_> {
-    fn cases(&self, label: &Label) -> Vec<Case> {
-        let mut cases: Vec<Case> = self
+impl BinaryOutput<'_> {
+    fn cases(&self, label: &BinaryLabel) -> Vec<TestCase> {
+        let mut cases: Vec<TestCase> = self
             .results
             .iter()
             .map(|(name, outcome)| {
                 let message = self.messages.iter().find(|(failed, _)| failed == name).map(|(_, text)| text);
-                let case = Case::new(format!("{}::{name}", label.name), *outcome).in_file(label.file.clone());
+                let case =
+                    TestCase::new(format!("{}::{name}", label.name), *outcome).in_file(label.file.clone());
                 case.because(message.map(String::as_str).unwrap_or_default())
             })
             .collect();
         // A test that writes past the harness can hide a result, but not from the count.
-        let named = self.results.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).count();
+        let named = self.results.iter().filter(|(_, outcome)| *outcome == TestOutcome::Failed).count();
         if self.failures > named {
             let hidden = format!("{}::({} more failures)", label.name, self.failures - named);
-            cases.push(Case::new(hidden, Outcome::Failed));
+            cases.push(TestCase::new(hidden, TestOutcome::Failed));
         }
         cases
     }
 }
 
-fn blocks(stdout: &str) -> Vec<Block<'_>> {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
-    let mut section = Section::Outside;
+fn blocks(stdout: &str) -> Vec<BinaryOutput<'_>> {
+    let mut blocks: Vec<BinaryOutput<'_>> = Vec::new();
+    let mut section = OutputSection::Outside;
     // A name whose outcome has not come yet.
     let mut waiting: Option<&str> = None;
     for line in stdout.lines() {
         if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
-            blocks.push(Block::default());
-            section = Section::Results;
+            blocks.push(BinaryOutput::default());
+            section = OutputSection::Results;
             waiting = None;
             continue;
         }
         let Some(block) = blocks.last_mut() else { continue };
         match section {
-            Section::Outside => {}
+            OutputSection::Outside => {}
             _ if line.starts_with("test result: ") => {
                 block.failures = failures_of(line);
-                section = Section::Outside;
+                section = OutputSection::Outside;
             }
-            Section::Results => {
+            OutputSection::Results => {
                 if line == "failures:" {
-                    section = Section::Failures;
+                    section = OutputSection::Failures;
                 } else if let Some((name, said)) =
                     line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
                 {
@@ -198,7 +199,7 @@ fn blocks(stdout: &str) -> Vec<Block<'_>> {
                     waiting = None;
                 }
             }
-            Section::Failures => {
+            OutputSection::Failures => {
                 if let Some(name) =
                     line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
                 {
@@ -214,18 +215,18 @@ fn blocks(stdout: &str) -> Vec<Block<'_>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum OutputSection {
     Outside,
     Results,
     Failures,
 }
 
-fn outcome(said: &str) -> Option<Outcome> {
+fn outcome(said: &str) -> Option<TestOutcome> {
     match said.trim() {
-        "ok" => Some(Outcome::Passed),
-        "FAILED" => Some(Outcome::Failed),
-        said if said == "ignored" || said.starts_with("ignored, ") => Some(Outcome::Skipped),
-        said if said.starts_with("ok (") || said.starts_with("ok <") => Some(Outcome::Passed),
+        "ok" => Some(TestOutcome::Passed),
+        "FAILED" => Some(TestOutcome::Failed),
+        said if said == "ignored" || said.starts_with("ignored, ") => Some(TestOutcome::Skipped),
+        said if said.starts_with("ok (") || said.starts_with("ok <") => Some(TestOutcome::Passed),
         _ => None,
     }
 }
@@ -242,8 +243,8 @@ mod tests {
 
     use super::*;
 
-    fn said(stdout: &str, stderr: &str) -> Said {
-        Said::with(101).stdout(stdout).stderr(stderr)
+    fn said(stdout: &str, stderr: &str) -> RunnerOutput {
+        RunnerOutput::with(101).stdout(stdout).stderr(stderr)
     }
 
     const STDOUT: &str = "
@@ -316,15 +317,15 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let warning =
             serde_json::json!({"reason": "compiler-message", "message": {"level": "warning", "spans": [{}]}});
         let text = format!("{record}\n{warning}\n{record}\nnoise\n");
-        let broken = read_build(&said(&text, ""));
+        let broken = parse_build(&said(&text, ""));
         assert_eq!(broken.len(), 1);
         assert_eq!(broken[0].message, "error[E0425]: cannot find function `nothing` in this scope");
-        assert_eq!(broken[0].places, [Place::new("src/lib.rs", Some(14))]);
+        assert_eq!(broken[0].places, [SourceLocation::new("src/lib.rs", Some(14))]);
     }
 
     #[test]
     fn a_manifest_that_cannot_be_read_is_broken_too() {
-        let broken = read_build(&said("", "error: failed to parse manifest at `/app/Cargo.toml`"));
+        let broken = parse_build(&said("", "error: failed to parse manifest at `/app/Cargo.toml`"));
         assert!(broken[0].message.contains("failed to parse"));
     }
 
@@ -342,7 +343,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         #[test]
         fn no_output_makes_it_panic(stdout in "(running 1 test\n|test |a ... |ok\n|FAILED\n|failures:\n|---- a stdout ----\n|test result: |1 failed; |\n|é){0,30}", stderr in "( Running |\\(a-b\\)|Doc-tests |unittests |\n){0,8}") {
             Cargo { workspace: false }.read(&said(&stdout, &stderr));
-            read_build(&said(&stdout, &stderr));
+            parse_build(&said(&stdout, &stderr));
         }
     }
 }

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
-pub use super::facts::{Facts, gather};
+pub use super::project_facts::{ProjectFacts, load_facts};
 
-use super::package::{Manager, PackageRunner, find_runners};
-use super::script::Script;
-use super::{Adapter, Bun, Cargo, Generic, Go, Jest, JestKind, Mocha, Nextest, NodeTest, Pytest, Unittest};
+use super::package::{PackageManager, PackageRunner, find_runners};
+use super::script::TestScript;
+use super::{
+    Bun, Cargo, Generic, Go, Jest, JestKind, Mocha, Nextest, NodeTest, Pytest, TestRunner, Unittest,
+};
 
 /// A decision, with what else it could have been.
 #[derive(Debug)]
-pub struct Detected {
-    pub adapter: Box<dyn Adapter>,
+pub struct DetectedRunner {
+    pub adapter: Box<dyn TestRunner>,
     pub others: Vec<String>,
     /// It runs a command line from the project's own configuration: the user has to approve it.
     pub needs_trust: bool,
@@ -48,50 +50,55 @@ impl Diagnostic for DetectError {
 const KNOWN: [&str; 10] =
     ["cargo", "nextest", "vitest", "jest", "mocha", "node", "bun", "pytest", "unittest", "go"];
 /// Decides. A wish is the name of a runner we know, a package manager's `test`, or a command line of the user's.
-pub fn detect(facts: &Facts, root: &Path, wish: Option<&str>) -> Result<Detected, DetectError> {
-    let wish = wished(wish);
+pub fn detect(
+    facts: &ProjectFacts,
+    root: &Path,
+    requested: Option<&str>,
+) -> Result<DetectedRunner, DetectError> {
+    let requested = requested_runner(requested);
     let mut found = candidates(facts);
-    let Some(wish) = wish else {
+    let Some(requested) = requested else {
         if found.is_empty() {
             let broken = package(facts).err().map(|error| DetectError::Manifest(error.to_string()));
             return Err(broken.unwrap_or_else(|| DetectError::Nothing(root.to_path_buf())));
         }
         let first = found.remove(0);
-        return Ok(Detected {
+        return Ok(DetectedRunner {
             adapter: first.1,
             others: found.into_iter().map(|(_, adapter)| adapter.name()).collect(),
             needs_trust: false,
         });
     };
-    let is_wished = |(name, adapter): &(&str, Box<dyn Adapter>)| *name == wish || adapter.name() == wish;
-    if let Some(at) = found.iter().position(is_wished) {
-        return Ok(Detected { adapter: found.remove(at).1, others: Vec::new(), needs_trust: false });
+    let is_requested =
+        |(name, adapter): &(&str, Box<dyn TestRunner>)| *name == requested || adapter.name() == requested;
+    if let Some(at) = found.iter().position(is_requested) {
+        return Ok(DetectedRunner { adapter: found.remove(at).1, others: Vec::new(), needs_trust: false });
     }
-    let adapter: Box<dyn Adapter> = match wish {
+    let adapter: Box<dyn TestRunner> = match requested {
         "cargo" if facts.files.contains("Cargo.toml") => Box::new(Cargo { workspace: facts.cargo_workspace }),
         "nextest" if facts.files.contains("Cargo.toml") => {
             Box::new(Nextest { workspace: facts.cargo_workspace })
         }
         "pytest" => Box::new(Pytest { python: facts.python.clone() }),
         "unittest" => Box::new(Unittest { python: facts.python.clone() }),
-        "node" => Box::new(NodeTest { script: Script::default(), shown: "node --test".into() }),
+        "node" => Box::new(NodeTest { script: TestScript::default(), shown: "node --test".into() }),
         known if KNOWN.contains(&known) => return Err(DetectError::NotThis(known.to_owned())),
         line => {
             let adapter = Box::new(Generic { line: line.to_owned() });
-            return Ok(Detected { adapter, others: Vec::new(), needs_trust: true });
+            return Ok(DetectedRunner { adapter, others: Vec::new(), needs_trust: true });
         }
     };
-    Ok(Detected { adapter, others: Vec::new(), needs_trust: false })
+    Ok(DetectedRunner { adapter, others: Vec::new(), needs_trust: false })
 }
 
 /// `auto` is no wish.
-pub(super) fn wished(wish: Option<&str>) -> Option<&str> {
-    wish.map(str::trim).filter(|wish| !wish.is_empty() && *wish != "auto")
+pub(super) fn requested_runner(requested: Option<&str>) -> Option<&str> {
+    requested.map(str::trim).filter(|requested| !requested.is_empty() && *requested != "auto")
 }
 
 /// Every runner the project could mean, the likeliest first.
-fn candidates(facts: &Facts) -> Vec<(&'static str, Box<dyn Adapter>)> {
-    let mut found: Vec<(&'static str, Box<dyn Adapter>)> = Vec::new();
+fn candidates(facts: &ProjectFacts) -> Vec<(&'static str, Box<dyn TestRunner>)> {
+    let mut found: Vec<(&'static str, Box<dyn TestRunner>)> = Vec::new();
     if facts.files.contains("Cargo.toml") {
         if facts.has_nextest && facts.files.contains(".config/nextest.toml") {
             found.push(("nextest", Box::new(Nextest { workspace: facts.cargo_workspace })));
@@ -113,14 +120,14 @@ fn candidates(facts: &Facts) -> Vec<(&'static str, Box<dyn Adapter>)> {
     found
 }
 
-fn package(facts: &Facts) -> serde_json::Result<Vec<(&'static str, Box<dyn Adapter>)>> {
-    let manager = Manager::of_files(|name| facts.files.contains(name));
+fn package(facts: &ProjectFacts) -> serde_json::Result<Vec<(&'static str, Box<dyn TestRunner>)>> {
+    let manager = PackageManager::of_files(|name| facts.files.contains(name));
     let local = |name: &str| {
         let program = facts.local.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
         program.map(|path| path.display().to_string())
     };
     let Some(manifest) = facts.package.as_deref() else { return Ok(Vec::new()) };
-    let adapter = |runner| -> (&'static str, Box<dyn Adapter>) {
+    let adapter = |runner| -> (&'static str, Box<dyn TestRunner>) {
         match runner {
             PackageRunner::Vitest(tool) => ("vitest", Box::new(Jest { kind: JestKind::Vitest, tool })),
             PackageRunner::Jest(tool) => ("jest", Box::new(Jest { kind: JestKind::Jest, tool })),
@@ -139,13 +146,13 @@ fn package(facts: &Facts) -> serde_json::Result<Vec<(&'static str, Box<dyn Adapt
 mod tests {
     use super::*;
 
-    fn facts(files: &[&str]) -> Facts {
+    fn facts(files: &[&str]) -> ProjectFacts {
         let files = files.iter().map(ToString::to_string).collect();
-        Facts { files, python: "python3".into(), ..Facts::default() }
+        ProjectFacts { files, python: "python3".into(), ..ProjectFacts::default() }
     }
 
-    fn found(facts: &Facts, wish: Option<&str>) -> Result<String, DetectError> {
-        detect(facts, Path::new("/app"), wish).map(|found| found.adapter.name())
+    fn found(facts: &ProjectFacts, requested: Option<&str>) -> Result<String, DetectError> {
+        detect(facts, Path::new("/app"), requested).map(|found| found.adapter.name())
     }
 
     #[test]
@@ -153,26 +160,28 @@ mod tests {
         assert_eq!(found(&facts(&["Cargo.toml"]), None).unwrap(), "cargo test");
         assert_eq!(found(&facts(&["go.mod"]), None).unwrap(), "go test");
         let vitest = r#"{"scripts": {"test": "vitest"}}"#;
-        let node =
-            |text: &str, lock: &str| Facts { package: Some(text.into()), ..facts(&["package.json", lock]) };
+        let node = |text: &str, lock: &str| ProjectFacts {
+            package: Some(text.into()),
+            ..facts(&["package.json", lock])
+        };
         assert_eq!(found(&node(vitest, "pnpm-lock.yaml"), None).unwrap(), "pnpm test");
         assert_eq!(found(&node(r#"{"scripts": {"test": "node --test"}}"#, ""), None).unwrap(), "npm test");
         assert_eq!(
             found(&node(r#"{"scripts": {"test": "a && b"}}"#, "yarn.lock"), None).unwrap(),
             "yarn test"
         );
-        let bare = Facts { python_tests: vec!["test_a.py".into()], ..facts(&["test_a.py"]) };
+        let bare = ProjectFacts { python_tests: vec!["test_a.py".into()], ..facts(&["test_a.py"]) };
         assert_eq!(found(&bare, None).unwrap(), "python -m unittest");
-        assert_eq!(found(&Facts { has_pytest: true, ..bare.clone() }, None).unwrap(), "pytest");
-        let configured = Facts { python_config: "[tool.pytest.ini_options]".into(), ..bare };
+        assert_eq!(found(&ProjectFacts { has_pytest: true, ..bare.clone() }, None).unwrap(), "pytest");
+        let configured = ProjectFacts { python_config: "[tool.pytest.ini_options]".into(), ..bare };
         assert_eq!(found(&configured, None).unwrap(), "pytest");
     }
 
     #[test]
     fn nextest_is_used_where_the_project_and_the_machine_have_it() {
-        let both = Facts { has_nextest: true, ..facts(&["Cargo.toml", ".config/nextest.toml"]) };
+        let both = ProjectFacts { has_nextest: true, ..facts(&["Cargo.toml", ".config/nextest.toml"]) };
         assert_eq!(found(&both, None).unwrap(), "cargo nextest run");
-        assert_eq!(found(&Facts { has_nextest: false, ..both.clone() }, None).unwrap(), "cargo test");
+        assert_eq!(found(&ProjectFacts { has_nextest: false, ..both.clone() }, None).unwrap(), "cargo test");
         assert_eq!(found(&both, Some("cargo")).unwrap(), "cargo test");
     }
 

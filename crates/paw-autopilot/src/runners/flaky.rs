@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::report::{Outcome, Report};
+use super::report::{TestOutcome, TestReport};
 
 /// Tests that failed and then passed, without anything having changed in between.
-pub fn flaky(first: &Report, again: &Report) -> BTreeSet<String> {
-    let passed = |name: &str| again.outcome_of(name) == Some(Outcome::Passed);
+pub fn flaky(first: &TestReport, again: &TestReport) -> BTreeSet<String> {
+    let passed = |name: &str| again.outcome_of(name) == Some(TestOutcome::Passed);
     first.failed().map(|case| case.name.clone()).filter(|name| passed(name)).collect()
 }
 
 /// The first report with what the second one knows better: a flaky test counts as passed and is named elsewhere.
-pub fn settle(mut first: Report, again: &Report) -> (Report, BTreeSet<String>) {
+pub fn merge_rerun(mut first: TestReport, again: &TestReport) -> (TestReport, BTreeSet<String>) {
     let flaky = flaky(&first, again);
     for case in first.cases.iter_mut().filter(|case| flaky.contains(&case.name)) {
-        case.outcome = Outcome::Passed;
+        case.outcome = TestOutcome::Passed;
         case.message = None;
     }
     (first, flaky)
@@ -22,20 +22,20 @@ pub fn settle(mut first: Report, again: &Report) -> (Report, BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Case;
+    use super::super::TestCase;
     use super::*;
 
-    fn report(cases: &[(&str, Outcome)]) -> Report {
-        let cases = cases.iter().map(|(name, outcome)| Case::new(*name, *outcome)).collect();
-        Report { cases, ..Report::default() }
+    fn report(cases: &[(&str, TestOutcome)]) -> TestReport {
+        let cases = cases.iter().map(|(name, outcome)| TestCase::new(*name, *outcome)).collect();
+        TestReport { cases, ..TestReport::default() }
     }
 
     #[test]
     fn only_a_test_that_ran_again_and_passed_is_flaky() {
-        use Outcome::{Failed, Passed, Skipped};
+        use TestOutcome::{Failed, Passed, Skipped};
         let first = report(&[("a", Failed), ("b", Failed), ("c", Failed), ("d", Failed), ("e", Passed)]);
         let again = report(&[("a", Passed), ("b", Failed), ("c", Skipped), ("e", Failed)]);
-        let (settled, flaky) = settle(first, &again);
+        let (settled, flaky) = merge_rerun(first, &again);
         assert_eq!(flaky.into_iter().collect::<Vec<_>>(), ["a"]);
         assert_eq!(settled.names(Failed), BTreeSet::from(["b", "c", "d"]));
     }

@@ -2,9 +2,9 @@
 
 use paw_host::process::Exit;
 
-use super::call::{Call, Said};
-use super::report::{Case, Outcome, Report};
-use super::{Adapter, Selection};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::report::{TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection};
 
 /// A command line of the project's own. Whoever runs it has to ask the user first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Generic {
     pub line: String,
 }
 
-impl Adapter for Generic {
+impl TestRunner for Generic {
     fn name(&self) -> String {
         self.line.clone()
     }
@@ -21,19 +21,20 @@ impl Adapter for Generic {
         Some(&self.line)
     }
 
-    fn call(&self, _which: &Selection) -> Call {
-        Call::new("sh").args(["-c", &self.line])
+    fn call(&self, _which: &TestSelection) -> RunnerCommand {
+        RunnerCommand::new("sh").args(["-c", &self.line])
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         // The shell's own codes for what it could not run, and anything that was ended from outside, say nothing of tests.
         if !matches!(said.exit, Exit::Code(code) if code != 126 && code != 127) {
-            return Report::unreadable(last_words(&said.output()));
+            return TestReport::unreadable(last_words(&said.output()));
         }
-        let outcome = if said.exit.success() { Outcome::Passed } else { Outcome::Failed };
-        let case = Case::new(&self.line, outcome);
-        let case = if outcome == Outcome::Failed { case.because(last_words(&said.output())) } else { case };
-        Report { cases: vec![case], ..Report::default() }
+        let outcome = if said.exit.success() { TestOutcome::Passed } else { TestOutcome::Failed };
+        let case = TestCase::new(&self.line, outcome);
+        let case =
+            if outcome == TestOutcome::Failed { case.because(last_words(&said.output())) } else { case };
+        TestReport { cases: vec![case], ..TestReport::default() }
     }
 }
 
@@ -45,19 +46,20 @@ fn last_words(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::TestVerdict;
     use super::super::verdict::judge;
     use super::*;
 
     #[test]
     fn a_suite_is_one_test_and_a_command_that_is_not_there_proves_nothing() {
         let verdict = |exit| {
-            let said = Said { exit, stdout: "x".into(), stderr: "y".into(), report: None, root: "/".into() };
+            let said =
+                RunnerOutput { exit, stdout: "x".into(), stderr: "y".into(), report: None, root: "/".into() };
             judge(exit, &Generic { line: "make check".into() }.read(&said), None)
         };
-        assert_eq!(verdict(Exit::Code(0)), Verdict::Passed);
-        assert_eq!(verdict(Exit::Code(2)), Verdict::Failures);
-        assert_eq!(verdict(Exit::Code(127)), Verdict::Crashed);
-        assert_eq!(verdict(Exit::Signal(11)), Verdict::Crashed);
+        assert_eq!(verdict(Exit::Code(0)), TestVerdict::Passed);
+        assert_eq!(verdict(Exit::Code(2)), TestVerdict::Failures);
+        assert_eq!(verdict(Exit::Code(127)), TestVerdict::Crashed);
+        assert_eq!(verdict(Exit::Signal(11)), TestVerdict::Crashed);
     }
 }

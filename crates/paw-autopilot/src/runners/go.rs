@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::place::places_in;
-use super::report::{Broken, Case, Outcome, Report};
-use super::{Adapter, Selection};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::location::find_locations;
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Go;
 
-impl Adapter for Go {
+impl TestRunner for Go {
     fn name(&self) -> String {
         "go test".into()
     }
 
-    fn call(&self, which: &Selection) -> Call {
-        let call = Call::new("go").args(["test", "-json"]);
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
+        let call = RunnerCommand::new("go").args(["test", "-json"]);
         match which {
-            Selection::All => call.args(["./..."]),
-            Selection::Files(files) => {
+            TestSelection::All => call.args(["./..."]),
+            TestSelection::Files(files) => {
                 let mut packages: Vec<String> = files
                     .iter()
                     .map(|file| {
@@ -33,7 +33,7 @@ impl Adapter for Go {
                 packages.dedup();
                 call.args(packages)
             }
-            Selection::Tests(cases) => {
+            TestSelection::Tests(cases) => {
                 let tests = cases.iter().filter_map(|case| case.name.rsplit_once(' ')).map(|(_, test)| test);
                 let mut names: Vec<&str> = tests.filter_map(|test| test.split('/').next()).collect();
                 names.sort_unstable();
@@ -43,11 +43,11 @@ impl Adapter for Go {
         }
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         let records: Vec<Value> =
             said.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let cases = cases(&records);
-        Report { broken: broken(&records, said, &cases), cases, ..Report::default() }
+        TestReport { broken: broken(&records, said, &cases), cases, ..TestReport::default() }
     }
 }
 
@@ -57,16 +57,16 @@ fn text<'a>(record: &'a Value, key: &str) -> &'a str {
 
 /// `package TestName/sub`. A test that only holds others is left out: those speak for it. One that began and never ended
 /// has failed with its package.
-fn cases(records: &[Value]) -> Vec<Case> {
+fn cases(records: &[Value]) -> Vec<TestCase> {
     let mut said: BTreeMap<(&str, &str), String> = BTreeMap::new();
-    let mut ended: Vec<((&str, &str), Outcome)> = Vec::new();
+    let mut ended: Vec<((&str, &str), TestOutcome)> = Vec::new();
     let mut running: BTreeSet<(&str, &str)> = BTreeSet::new();
     for record in records {
         let key = (text(record, "Package"), text(record, "Test"));
         let outcome = match (text(record, "Action"), key.1) {
             ("fail", "") => {
                 ended.extend(
-                    running.iter().filter(|test| test.0 == key.0).map(|test| (*test, Outcome::Failed)),
+                    running.iter().filter(|test| test.0 == key.0).map(|test| (*test, TestOutcome::Failed)),
                 );
                 continue;
             }
@@ -79,9 +79,9 @@ fn cases(records: &[Value]) -> Vec<Case> {
                 said.entry(key).or_default().push_str(text(record, "Output"));
                 continue;
             }
-            ("pass", _) => Outcome::Passed,
-            ("fail", _) => Outcome::Failed,
-            ("skip", _) => Outcome::Skipped,
+            ("pass", _) => TestOutcome::Passed,
+            ("fail", _) => TestOutcome::Failed,
+            ("skip", _) => TestOutcome::Skipped,
             _ => continue,
         };
         running.remove(&key);
@@ -95,22 +95,22 @@ fn cases(records: &[Value]) -> Vec<Case> {
     let fails_itself = |(package, test): &(&str, &str)| {
         !ended.iter().any(|((other, below), outcome)| {
             let is_below = below.strip_prefix(test).is_some_and(|rest| rest.starts_with('/'));
-            other == package && is_below && *outcome == Outcome::Failed
+            other == package && is_below && *outcome == TestOutcome::Failed
         })
     };
     let told = ended.iter().filter(|(key, outcome)| {
-        !holders.contains(key) || (*outcome == Outcome::Failed && fails_itself(key))
+        !holders.contains(key) || (*outcome == TestOutcome::Failed && fails_itself(key))
     });
     told.map(|(key, outcome)| {
-        let case = Case::new(format!("{} {}", key.0, key.1), *outcome);
+        let case = TestCase::new(format!("{} {}", key.0, key.1), *outcome);
         let message = said.get(key).map(String::as_str).unwrap_or_default();
-        if *outcome == Outcome::Failed { case.because(message) } else { case }
+        if *outcome == TestOutcome::Failed { case.because(message) } else { case }
     })
     .collect()
 }
 
 /// A package that fails without a failing test of its own was not built, or fell over before or between its tests.
-fn broken(records: &[Value], said: &Said, cases: &[Case]) -> Vec<Broken> {
+fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<BuildProblem> {
     let of = |action: &str, key: &str, value: &str| {
         let lines =
             records.iter().filter(|record| text(record, "Action") == action && text(record, key) == value);
@@ -121,7 +121,7 @@ fn broken(records: &[Value], said: &Said, cases: &[Case]) -> Vec<Broken> {
     let told = told.map(|record| (text(record, "Package"), text(record, "FailedBuild")));
     let failed: BTreeSet<&str> = cases
         .iter()
-        .filter(|case| case.outcome == Outcome::Failed)
+        .filter(|case| case.outcome == TestOutcome::Failed)
         .filter_map(|case| Some(case.name.split_once(' ')?.0))
         .collect();
     told.chain(unbuilt(&said.stdout).map(|package| (package, "")))
@@ -132,8 +132,8 @@ fn broken(records: &[Value], said: &Said, cases: &[Case]) -> Vec<Broken> {
             if message.is_empty() {
                 message = format!("{}{}", section(&said.stderr, package), of("output", "Package", package));
             }
-            let places = places_in(&message, &said.root, |_| false);
-            Broken::new(message, places)
+            let places = find_locations(&message, &said.root, |_| false);
+            BuildProblem::new(message, places)
         })
         .collect()
 }
@@ -166,11 +166,11 @@ fn section<'a>(stderr: &'a str, package: &str) -> Cow<'a, str> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Place;
+    use super::super::SourceLocation;
     use super::*;
 
-    fn said(stdout: &str, stderr: &str) -> Said {
-        Said::with(1).stdout(stdout).stderr(stderr)
+    fn said(stdout: &str, stderr: &str) -> RunnerOutput {
+        RunnerOutput::with(1).stdout(stdout).stderr(stderr)
     }
 
     const STDOUT: &str = r##"{"Action":"start","Package":"m/a"}
@@ -199,7 +199,7 @@ mod tests {
 "#;
         let report = Go.read(&said(stdout, ""));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
-        assert_eq!(cases, [(Outcome::Passed, "m/a TestA/part"), (Outcome::Failed, "m/a TestA")]);
+        assert_eq!(cases, [(TestOutcome::Passed, "m/a TestA/part"), (TestOutcome::Failed, "m/a TestA")]);
         assert!(report.cases[1].message.as_deref().is_some_and(|message| message.contains("left open")));
         assert!(report.broken.is_empty());
     }
@@ -211,13 +211,13 @@ mod tests {
         assert_eq!(
             cases,
             [
-                (Outcome::Failed, "m/a TestSum/two"),
-                (Outcome::Passed, "m/a TestSum/one"),
-                (Outcome::Skipped, "m/a TestLater"),
+                (TestOutcome::Failed, "m/a TestSum/two"),
+                (TestOutcome::Passed, "m/a TestSum/one"),
+                (TestOutcome::Skipped, "m/a TestLater"),
             ]
         );
         assert_eq!(report.broken.len(), 1);
-        assert_eq!(report.broken[0].places, [Place::new("b/b_test.go", Some(3))]);
+        assert_eq!(report.broken[0].places, [SourceLocation::new("b/b_test.go", Some(3))]);
     }
 
     #[test]
@@ -226,9 +226,9 @@ mod tests {
         let stderr = "# m_test [m.test]\n./x_test.go:5:2: undefined: Sum\n# m/a\na/a_test.go:1:1: expected 'package'\n";
         let report = Go.read(&said(stdout, stderr));
         assert_eq!(report.broken.len(), 2);
-        assert_eq!(report.broken[0].places, [Place::new("x_test.go", Some(5))]);
+        assert_eq!(report.broken[0].places, [SourceLocation::new("x_test.go", Some(5))]);
         assert!(report.broken[0].message.contains("undefined: Sum"));
-        assert_eq!(report.broken[1].places, [Place::new("a/a_test.go", Some(1))]);
+        assert_eq!(report.broken[1].places, [SourceLocation::new("a/a_test.go", Some(1))]);
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
 {"Action":"fail","Package":"m"}
 "#;
         let report = Go.read(&said(stdout, ""));
-        assert_eq!(report.outcome_of("m TestLeaves"), Some(Outcome::Failed));
+        assert_eq!(report.outcome_of("m TestLeaves"), Some(TestOutcome::Failed));
         assert!(report.broken.is_empty());
     }
 
@@ -246,9 +246,9 @@ mod tests {
     fn files_are_run_by_their_package_and_tests_by_their_name() {
         let shown = |which| Go.call(&which).command("/".as_ref(), "/".as_ref()).to_string();
         let files = vec!["a/x_test.go".into(), "a/y_test.go".into(), "z_test.go".into()];
-        assert_eq!(shown(Selection::Files(files)), "go test -json ./ ./a");
-        let tests = vec![Case::new("m/a TestSum/two", Outcome::Failed)];
-        assert_eq!(shown(Selection::Tests(tests)), "go test -json -run '^(TestSum)$' ./...");
+        assert_eq!(shown(TestSelection::Files(files)), "go test -json ./ ./a");
+        let tests = vec![TestCase::new("m/a TestSum/two", TestOutcome::Failed)];
+        assert_eq!(shown(TestSelection::Tests(tests)), "go test -json -run '^(TestSum)$' ./...");
     }
 
     proptest! {

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::last_words::last_words;
-use super::package::Tool;
-use super::place::{Place, places_in};
-use super::report::{Broken, Case, Outcome, Report};
-use super::{Adapter, Selection, files_of};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::location::{SourceLocation, find_locations};
+use super::no_report::report_from_output;
+use super::package::PackageTool;
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection, files_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JestKind {
@@ -18,15 +18,15 @@ pub enum JestKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jest {
     pub kind: JestKind,
-    pub tool: Tool,
+    pub tool: PackageTool,
 }
 
-impl Adapter for Jest {
+impl TestRunner for Jest {
     fn name(&self) -> String {
         self.tool.shown.clone()
     }
 
-    fn call(&self, which: &Selection) -> Call {
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
         let files = files_of(which);
         let call = match self.kind {
             // Its report is silent about hooks and errors between tests; what it tells people is not.
@@ -34,17 +34,17 @@ impl Adapter for Jest {
                 .tool
                 .call(&["run"], &["run", "watch", "dev", "--watch", "-w", "--ui"])
                 .args(["--reporter=default", "--reporter=json"])
-                .report_arg("--outputFile.json="),
+                .report_option("--outputFile.json="),
             JestKind::Jest => {
                 let call = self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]);
                 // Without it a file's name is a pattern.
-                call.report_arg("--outputFile=").args((!files.is_empty()).then_some("--runTestsByPath"))
+                call.report_option("--outputFile=").args((!files.is_empty()).then_some("--runTestsByPath"))
             }
         };
         call.args(["--passWithNoTests"]).args(files).variable("CI", "1")
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         read(said)
     }
 }
@@ -53,41 +53,42 @@ impl Adapter for Jest {
 const WITHOUT_TESTS: [&str; 2] =
     ["Your test suite must contain at least one test", "No test suite found in file"];
 
-fn read(said: &Said) -> Report {
+fn read(said: &RunnerOutput) -> TestReport {
     let text = said.report.as_deref().unwrap_or_default();
     let Ok(report) = serde_json::from_str::<Value>(text) else {
-        return last_words(said);
+        return report_from_output(said);
     };
-    let mut read = Report::default();
+    let mut read = TestReport::default();
     for suite in report["testResults"].as_array().into_iter().flatten() {
         let file = suite["name"].as_str().map(|name| said.relative(name));
         let cases = suite["assertionResults"].as_array().map(Vec::as_slice).unwrap_or_default();
         read.cases.extend(cases.iter().filter_map(|record| {
             let outcome = match record["status"].as_str()? {
-                "passed" => Outcome::Passed,
-                "failed" => Outcome::Failed,
-                _ => Outcome::Skipped,
+                "passed" => TestOutcome::Passed,
+                "failed" => TestOutcome::Failed,
+                _ => TestOutcome::Skipped,
             };
             let own = record["fullName"].as_str().or(record["title"].as_str())?.trim();
             let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
             let messages =
                 record["failureMessages"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let message = messages.collect::<Vec<_>>().join("\n");
-            Some(Case::new(format!("{place}{own}"), outcome).in_file(file.clone()).because(message))
+            Some(TestCase::new(format!("{place}{own}"), outcome).in_file(file.clone()).because(message))
         }));
         // A file that could not even be imported has no tests to fail.
         if suite["status"] == "failed" && !cases.iter().any(|record| record["status"] == "failed") {
             let message = suite["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
             let output = said.output();
             let message = message.unwrap_or(&output);
-            let mut places: Vec<Place> = file.map(|file| Place::new(file, None)).into_iter().collect();
-            places.extend(places_in(message, &said.root, |_| false));
-            read.broken.push(Broken::new(message, places));
+            let mut places: Vec<SourceLocation> =
+                file.map(|file| SourceLocation::new(file, None)).into_iter().collect();
+            places.extend(find_locations(message, &said.root, |_| false));
+            read.broken.push(BuildProblem::new(message, places));
         }
     }
-    let is_empty = |broken: &Broken| WITHOUT_TESTS.iter().any(|words| broken.message.contains(words));
+    let is_empty = |broken: &BuildProblem| WITHOUT_TESTS.iter().any(|words| broken.message.contains(words));
     if read.cases.is_empty() && !read.broken.is_empty() && read.broken.iter().all(is_empty) {
-        return Report::nothing_to_run();
+        return TestReport::nothing_to_run();
     }
     read
 }
@@ -113,15 +114,15 @@ mod tests {
 
     #[test]
     fn tests_and_files_that_cannot_be_imported_are_told_apart() {
-        let report = read(&Said::with(1).report(REPORT));
+        let report = read(&RunnerOutput::with(1).report(REPORT));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
             cases,
             [
-                (Outcome::Passed, "src/a.test.js > sum adds"),
-                (Outcome::Failed, "src/a.test.js > sum fails"),
-                (Outcome::Skipped, "src/a.test.js > later"),
-                (Outcome::Skipped, "src/a.test.js > off"),
+                (TestOutcome::Passed, "src/a.test.js > sum adds"),
+                (TestOutcome::Failed, "src/a.test.js > sum fails"),
+                (TestOutcome::Skipped, "src/a.test.js > later"),
+                (TestOutcome::Skipped, "src/a.test.js > off"),
             ]
         );
         assert_eq!(report.broken[0].places[0].file, Path::new("src/b.test.js"));
@@ -130,15 +131,17 @@ mod tests {
 
     #[test]
     fn without_a_report_the_last_words_say_what_broke_or_nothing_is_known() {
-        let broken = read(&Said::with(1).stderr("SyntaxError: x\n    at /app/vitest.config.js:3:1"));
-        assert_eq!(broken.broken[0].places, [Place::new("vitest.config.js", Some(3))]);
-        assert!(read(&Said::with(1).report("{").stderr("sh: vitest: not found")).unreadable.is_some());
+        let broken = read(&RunnerOutput::with(1).stderr("SyntaxError: x\n    at /app/vitest.config.js:3:1"));
+        assert_eq!(broken.broken[0].places, [SourceLocation::new("vitest.config.js", Some(3))]);
+        assert!(
+            read(&RunnerOutput::with(1).report("{").stderr("sh: vitest: not found")).unreadable.is_some()
+        );
     }
 
     proptest! {
         #[test]
         fn no_report_makes_it_panic(text in "[{}\\[\\]\",:a0 ]{0,60}") {
-            read(&Said::with(1).report(&text));
+            read(&RunnerOutput::with(1).report(&text));
         }
     }
 }

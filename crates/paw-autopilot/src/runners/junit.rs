@@ -2,15 +2,15 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::call::Said;
-use super::place::{Place, places_in};
-use super::report::{Broken, Case, Outcome, Report};
+use super::command::RunnerOutput;
+use super::location::{SourceLocation, find_locations};
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 
 /// A report larger than this is no report.
 const MOST_NODES: u32 = 2_000_000;
 
 /// How a runner uses the format.
-pub(super) struct Dialect {
+pub(super) struct JunitDialect {
     /// Whether an `<error>` means that the file could not be loaded, not that a test raised something.
     pub(super) is_load_error: fn(Node<'_, '_>) -> bool,
     /// The name of a test, from its element.
@@ -19,32 +19,33 @@ pub(super) struct Dialect {
     pub(super) file: fn(Node<'_, '_>) -> Option<String>,
 }
 
-pub(super) fn read(said: &Said, dialect: &Dialect) -> Report {
+pub(super) fn read(said: &RunnerOutput, dialect: &JunitDialect) -> TestReport {
     let text = said.report.as_deref().unwrap_or_default();
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
         Err(error) => {
-            return Report::unreadable(format!("its report is not XML: {error}\n{}", said.output()));
+            return TestReport::unreadable(format!("its report is not XML: {error}\n{}", said.output()));
         }
     };
-    let mut report = Report::default();
+    let mut report = TestReport::default();
     for element in document.descendants().filter(|node| node.has_tag_name("testcase")) {
         let child = |name: &str| element.children().find(|node| node.has_tag_name(name));
         let file = (dialect.file)(element).map(|file| said.relative(&file));
         let (outcome, message) = match (child("error"), child("failure"), child("skipped")) {
             (Some(error), _, _) if (dialect.is_load_error)(error) => {
                 let message = words(error);
-                let mut places: Vec<Place> = file.map(|file| Place::new(file, None)).into_iter().collect();
-                places.extend(places_in(&message, &said.root, |_| false));
-                report.broken.push(Broken::new(message, places));
+                let mut places: Vec<SourceLocation> =
+                    file.map(|file| SourceLocation::new(file, None)).into_iter().collect();
+                places.extend(find_locations(&message, &said.root, |_| false));
+                report.broken.push(BuildProblem::new(message, places));
                 continue;
             }
-            (Some(problem), _, _) | (None, Some(problem), _) => (Outcome::Failed, words(problem)),
-            (None, None, Some(_)) => (Outcome::Skipped, String::new()),
-            (None, None, None) => (Outcome::Passed, String::new()),
+            (Some(problem), _, _) | (None, Some(problem), _) => (TestOutcome::Failed, words(problem)),
+            (None, None, Some(_)) => (TestOutcome::Skipped, String::new()),
+            (None, None, None) => (TestOutcome::Passed, String::new()),
         };
-        report.cases.push(Case::new((dialect.name)(element), outcome).in_file(file).because(message));
+        report.cases.push(TestCase::new((dialect.name)(element), outcome).in_file(file).because(message));
     }
     report
 }

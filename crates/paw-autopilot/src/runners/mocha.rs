@@ -2,60 +2,63 @@
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::last_words::{self, last_words};
-use super::package::Tool;
-use super::report::{Case, Outcome, Report};
-use super::{Adapter, Selection, files_of};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::no_report::{self, report_from_output};
+use super::package::PackageTool;
+use super::report::{TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mocha {
-    pub tool: Tool,
+    pub tool: PackageTool,
 }
 
-impl Adapter for Mocha {
+impl TestRunner for Mocha {
     fn name(&self) -> String {
         self.tool.shown.clone()
     }
 
-    fn call(&self, which: &Selection) -> Call {
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = self.tool.call(&[], &["--watch", "-w"]).args(["--reporter", "json", "--reporter-option"]);
-        call.report_arg("output=").args(files_of(which))
+        call.report_option("output=").args(files_of(which))
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         let text = said.report.as_deref().unwrap_or_default();
         let Ok(report) = serde_json::from_str::<Value>(text) else {
             return without_report(said);
         };
-        let lists =
-            [("passes", Outcome::Passed), ("failures", Outcome::Failed), ("pending", Outcome::Skipped)];
+        let lists = [
+            ("passes", TestOutcome::Passed),
+            ("failures", TestOutcome::Failed),
+            ("pending", TestOutcome::Skipped),
+        ];
         let cases = lists.into_iter().flat_map(|(list, outcome)| {
             let records = report[list].as_array().into_iter().flatten();
             records.filter_map(move |record| case(record, outcome, said))
         });
-        Report { cases: cases.collect(), ..Report::default() }
+        TestReport { cases: cases.collect(), ..TestReport::default() }
     }
 }
 
 /// It writes its report only when every file could be loaded.
-fn without_report(said: &Said) -> Report {
+fn without_report(said: &RunnerOutput) -> TestReport {
     if said.stderr.contains("Exception during run:") {
-        return Report::of_broken(vec![last_words::broken(said)]);
+        return TestReport::from_build_problems(vec![no_report::broken(said)]);
     }
     if said.stderr.contains("Error: No test files found") {
-        return Report::nothing_to_run();
+        return TestReport::nothing_to_run();
     }
-    last_words(said)
+    report_from_output(said)
 }
 
-fn case(record: &Value, outcome: Outcome, said: &Said) -> Option<Case> {
+fn case(record: &Value, outcome: TestOutcome, said: &RunnerOutput) -> Option<TestCase> {
     let own = record["fullTitle"].as_str().or(record["title"].as_str())?;
     let file = record["file"].as_str().map(|file| said.relative(file));
     let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
     let error = &record["err"];
     let message = error["stack"].as_str().or(error["message"].as_str()).unwrap_or_default();
-    Some(Case::new(format!("{place}{own}"), outcome).in_file(file).because(message))
+    Some(TestCase::new(format!("{place}{own}"), outcome).in_file(file).because(message))
 }
 
 #[cfg(test)]
@@ -69,15 +72,15 @@ mod tests {
             "failures":[{"title":"fails","fullTitle":"sum fails","file":"/app/test/a.js",
               "err":{"message":"expected 2 to equal 3","stack":"AssertionError: expected 2 to equal 3\n at /app/test/a.js:5:9"}}],
             "passes":[{"title":"adds","fullTitle":"sum adds","file":"/app/test/a.js","err":{}}]}"#;
-        let said = Said::with(1).report(report);
-        let read = Mocha { tool: Tool::at("mocha", "npm test") }.read(&said);
+        let said = RunnerOutput::with(1).report(report);
+        let read = Mocha { tool: PackageTool::at("mocha", "npm test") }.read(&said);
         let cases: Vec<_> = read.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
             cases,
             [
-                (Outcome::Passed, "test/a.js > sum adds"),
-                (Outcome::Failed, "test/a.js > sum fails"),
-                (Outcome::Skipped, "test/a.js > sum later"),
+                (TestOutcome::Passed, "test/a.js > sum adds"),
+                (TestOutcome::Failed, "test/a.js > sum fails"),
+                (TestOutcome::Skipped, "test/a.js > sum later"),
             ]
         );
         assert!(read.cases[1].message.as_deref().unwrap().contains("a.js:5:9"));

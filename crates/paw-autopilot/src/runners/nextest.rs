@@ -2,38 +2,38 @@
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
 use super::cargo;
-use super::report::{Broken, Case, Outcome, Report};
-use super::{Adapter, Selection};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nextest {
     pub workspace: bool,
 }
 
-impl Adapter for Nextest {
+impl TestRunner for Nextest {
     fn name(&self) -> String {
         "cargo nextest run".into()
     }
 
     /// It builds what `cargo test` builds.
-    fn build(&self) -> Option<Call> {
+    fn build(&self) -> Option<RunnerCommand> {
         cargo::Cargo { workspace: self.workspace }.build()
     }
 
-    fn read_build(&self, said: &Said) -> Vec<Broken> {
-        cargo::read_build(said)
+    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
+        cargo::parse_build(said)
     }
 
-    fn call(&self, which: &Selection) -> Call {
-        let call = Call::new("cargo")
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
+        let call = RunnerCommand::new("cargo")
             .args(["nextest", "run", "--no-fail-fast", "--message-format", "libtest-json-plus"])
             .args(cargo::whole(self.workspace))
             .variable("NEXTEST_EXPERIMENTAL_LIBTEST_JSON", "1");
         match which {
-            Selection::All => call,
-            Selection::Files(files) => {
+            TestSelection::All => call,
+            TestSelection::Files(files) => {
                 let names =
                     files.iter().filter(|file| file.parent().is_some_and(|dir| dir.ends_with("tests")));
                 let filters: Vec<_> = names
@@ -46,7 +46,7 @@ impl Adapter for Nextest {
                     call
                 }
             }
-            Selection::Tests(cases) => {
+            TestSelection::Tests(cases) => {
                 let filters: Vec<_> = cases
                     .iter()
                     .filter_map(|case| case.name.split_once('$'))
@@ -57,18 +57,18 @@ impl Adapter for Nextest {
         }
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         let records = said.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let mut cases: Vec<Case> = Vec::new();
+        let mut cases: Vec<TestCase> = Vec::new();
         for case in records.filter_map(|record| case(&record)) {
             // A suite may be told twice.
             match cases.iter_mut().find(|known| known.name == case.name) {
-                Some(known) if case.outcome == Outcome::Failed => *known = case,
+                Some(known) if case.outcome == TestOutcome::Failed => *known = case,
                 Some(_) => {}
                 None => cases.push(case),
             }
         }
-        Report { cases, ..Report::default() }
+        TestReport { cases, ..TestReport::default() }
     }
 
     fn none_ran_code(&self) -> Option<i32> {
@@ -76,23 +76,23 @@ impl Adapter for Nextest {
     }
 }
 
-fn filtered(call: Call, filters: &[String]) -> Call {
+fn filtered(call: RunnerCommand, filters: &[String]) -> RunnerCommand {
     call.args(["-E", &filters.join(" | ")])
 }
 
-fn case(record: &Value) -> Option<Case> {
+fn case(record: &Value) -> Option<TestCase> {
     if record["type"] != "test" {
         return None;
     }
     let outcome = match record["event"].as_str()? {
-        "ok" => Outcome::Passed,
-        "failed" | "timeout" => Outcome::Failed,
-        "ignored" => Outcome::Skipped,
+        "ok" => TestOutcome::Passed,
+        "failed" | "timeout" => TestOutcome::Failed,
+        "ignored" => TestOutcome::Skipped,
         _ => return None,
     };
-    let case = Case::new(record["name"].as_str()?, outcome);
+    let case = TestCase::new(record["name"].as_str()?, outcome);
     let message = record["stdout"].as_str().or(record["reason"].as_str());
-    Some(if outcome == Outcome::Failed { case.because(message.unwrap_or_default()) } else { case })
+    Some(if outcome == TestOutcome::Failed { case.because(message.unwrap_or_default()) } else { case })
 }
 
 #[cfg(test)]
@@ -108,10 +108,10 @@ mod tests {
 {"type":"test","event":"ignored","name":"fix::fix$tests::later"}
 {"type":"test","event":"ignored","name":"fix::fix$tests::later"}
 not json"#;
-        let report = Nextest { workspace: false }.read(&Said::with(100).stdout(stdout));
+        let report = Nextest { workspace: false }.read(&RunnerOutput::with(100).stdout(stdout));
         assert_eq!(report.cases.len(), 2);
-        assert_eq!(report.outcome_of("fix::fix$tests::bad"), Some(Outcome::Failed));
-        let again = Nextest { workspace: false }.call(&Selection::Tests(vec![report.cases[0].clone()]));
+        assert_eq!(report.outcome_of("fix::fix$tests::bad"), Some(TestOutcome::Failed));
+        let again = Nextest { workspace: false }.call(&TestSelection::Tests(vec![report.cases[0].clone()]));
         assert!(again.command("/".as_ref(), "/".as_ref()).to_string().ends_with("-E 'test(=tests::bad)'"));
     }
 }

@@ -4,37 +4,37 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::last_words::last_words;
-use super::place::{Place, places_in};
-use super::report::{Broken, Case, Outcome, Report};
-use super::script::Script;
-use super::{Adapter, Selection, files_of};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::location::{SourceLocation, find_locations};
+use super::no_report::report_from_output;
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::script::TestScript;
+use super::{TestRunner, TestSelection, files_of};
 
 const REPORTER: &str = include_str!("scripts/node-reporter.mjs");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTest {
     /// What the project's own script says.
-    pub script: Script,
+    pub script: TestScript,
     pub shown: String,
 }
 
-impl Adapter for NodeTest {
+impl TestRunner for NodeTest {
     fn name(&self) -> String {
         self.shown.clone()
     }
 
-    fn call(&self, which: &Selection) -> Call {
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
         // What stands in front of `--test` may be an option with a value of its own.
         let words = self.script.words.get(1..).unwrap_or_default();
         let at = words.iter().position(|word| word == "--test").unwrap_or(0);
         let (first, rest) = (&words[..at], words.get(at + 1..).unwrap_or_default());
-        let call = Call::new("node")
+        let call = RunnerCommand::new("node")
             .args(first)
             .args(["--test"])
-            .script_arg("--test-reporter=", "node-reporter.mjs", REPORTER)
-            .report_arg("--test-reporter-destination=");
+            .script_option("--test-reporter=", "node-reporter.mjs", REPORTER)
+            .report_option("--test-reporter-destination=");
         let call = self.script.variables.iter().fold(call, |call, (name, value)| call.variable(name, value));
         let files = files_of(which);
         if files.is_empty() || files.iter().any(|file| is_pattern(file)) {
@@ -43,9 +43,9 @@ impl Adapter for NodeTest {
         call.args(rest.iter().filter(|arg| arg.starts_with('-'))).args(files)
     }
 
-    fn read(&self, said: &Said) -> Report {
-        let Some(text) = &said.report else { return last_words(said) };
-        let mut report = Report::default();
+    fn read(&self, said: &RunnerOutput) -> TestReport {
+        let Some(text) = &said.report else { return report_from_output(said) };
+        let mut report = TestReport::default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             read_record(&record, said, &mut report);
         }
@@ -58,16 +58,16 @@ fn is_pattern(file: &Path) -> bool {
     file.to_string_lossy().contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
-fn read_record(record: &Value, said: &Said, report: &mut Report) {
+fn read_record(record: &Value, said: &RunnerOutput, report: &mut TestReport) {
     let name = record["name"].as_str().unwrap_or_default();
     let file = record["file"].as_str().map(|file| said.relative(file));
     let message = record["message"].as_str().unwrap_or_default();
     if record["crashed"] == true {
         let words = record["said"].as_str().unwrap_or_default();
         let words = if words.trim().is_empty() { message } else { words };
-        let mut places = vec![Place::new(file.unwrap_or_else(|| said.relative(name)), None)];
-        places.extend(places_in(words, &said.root, |_| false));
-        report.broken.push(Broken::new(words, places));
+        let mut places = vec![SourceLocation::new(file.unwrap_or_else(|| said.relative(name)), None)];
+        places.extend(find_locations(words, &said.root, |_| false));
+        report.broken.push(BuildProblem::new(words, places));
         return;
     }
     if record["whole"] == true && record["ok"] == true {
@@ -78,10 +78,10 @@ fn read_record(record: &Value, said: &Said, report: &mut Report) {
         return;
     }
     let outcome = match (&record["skipped"], &record["ok"]) {
-        (Value::Bool(true), _) => Outcome::Skipped,
-        (_, Value::Bool(true)) => Outcome::Passed,
-        _ => Outcome::Failed,
+        (Value::Bool(true), _) => TestOutcome::Skipped,
+        (_, Value::Bool(true)) => TestOutcome::Passed,
+        _ => TestOutcome::Failed,
     };
     let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
-    report.cases.push(Case::new(format!("{place}{name}"), outcome).in_file(file).because(message));
+    report.cases.push(TestCase::new(format!("{place}{name}"), outcome).in_file(file).because(message));
 }

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::call::Call;
-use super::script::{self, Script};
+use super::command::RunnerCommand;
+use super::script::{self, TestScript};
 
 /// Who runs scripts here, by the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manager {
+pub enum PackageManager {
     Npm,
     Pnpm,
     Yarn,
     Bun,
 }
 
-impl Manager {
+impl PackageManager {
     pub fn of_files(has: impl Fn(&str) -> bool) -> Self {
         if has("pnpm-lock.yaml") {
             Self::Pnpm
@@ -50,24 +50,24 @@ impl Manager {
 
 /// A runner that comes as a program of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct PackageTool {
     /// The program and what comes before its own arguments.
     starts: Vec<String>,
     /// What the project's own script gives it.
-    script: Script,
+    script: TestScript,
     /// What people call it.
     pub shown: String,
 }
 
-impl Tool {
+impl PackageTool {
     pub fn at(program: impl Into<String>, shown: impl Into<String>) -> Self {
-        Self { starts: vec![program.into()], script: Script::default(), shown: shown.into() }
+        Self { starts: vec![program.into()], script: TestScript::default(), shown: shown.into() }
     }
 
     /// A call with these arguments first, then those of the script, save the ones that must not be there.
-    pub fn call(&self, first: &[&str], without: &[&str]) -> Call {
+    pub fn call(&self, first: &[&str], without: &[&str]) -> RunnerCommand {
         let mut words = self.starts.iter().map(String::as_str);
-        let call = Call::new(words.next().unwrap_or_default()).args(words).args(first);
+        let call = RunnerCommand::new(words.next().unwrap_or_default()).args(words).args(first);
         let call = call.args(self.script.words.iter().skip(1).filter(|arg| !without.contains(&arg.as_str())));
         self.script.variables.iter().fold(call, |call, (name, value)| call.variable(name, value))
     }
@@ -76,11 +76,11 @@ impl Tool {
 /// The runner a package uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackageRunner {
-    Vitest(Tool),
-    Jest(Tool),
-    Mocha(Tool),
+    Vitest(PackageTool),
+    Jest(PackageTool),
+    Mocha(PackageTool),
     /// `node`, with its script.
-    Node(Script),
+    Node(TestScript),
     Bun,
     /// A script that is more than one runner with arguments.
     Script(String),
@@ -92,16 +92,16 @@ const TOOLS: [&str; 3] = ["vitest", "jest", "mocha"];
 /// has installed.
 pub fn find_runners(
     manifest: &str,
-    manager: Manager,
+    manager: PackageManager,
     local: impl Fn(&str) -> Option<String>,
 ) -> serde_json::Result<Vec<PackageRunner>> {
     let manifest: Value = serde_json::from_str(manifest)?;
-    let tool = |name: &str, script: Script, shown: &str| {
+    let tool = |name: &str, script: TestScript, shown: &str| {
         let starts = match local(name) {
             Some(path) => vec![path],
             None => manager.runs().iter().copied().chain([name]).map(str::to_owned).collect(),
         };
-        of_tool(name, Tool { starts, script, shown: shown.to_owned() })
+        of_tool(name, PackageTool { starts, script, shown: shown.to_owned() })
     };
     let script = manifest["scripts"]["test"].as_str().map(str::trim).filter(|script| !is_placeholder(script));
     let by_script = script.map(|script| {
@@ -119,7 +119,7 @@ pub fn find_runners(
         |name: &str| ["dependencies", "devDependencies"].iter().any(|list| manifest[*list][name].is_string());
     let tools = TOOLS.into_iter().filter(|name| uses(name));
     let mut found: Vec<PackageRunner> = by_script.into_iter().collect();
-    for runner in tools.filter_map(|name| tool(name, Script::default(), name)) {
+    for runner in tools.filter_map(|name| tool(name, TestScript::default(), name)) {
         if !found.iter().any(|known| std::mem::discriminant(known) == std::mem::discriminant(&runner)) {
             found.push(runner);
         }
@@ -152,7 +152,7 @@ fn is_told_to_test(args: &[String]) -> bool {
     false
 }
 
-fn of_tool(name: &str, tool: Tool) -> Option<PackageRunner> {
+fn of_tool(name: &str, tool: PackageTool) -> Option<PackageRunner> {
     match name {
         "vitest" => Some(PackageRunner::Vitest(tool)),
         "jest" => Some(PackageRunner::Jest(tool)),
@@ -175,10 +175,10 @@ mod tests {
     fn runners(script: &str) -> Vec<PackageRunner> {
         let manifest = json!({"scripts": {"test": script}, "devDependencies": {"jest": "1"}}).to_string();
         let local = |name: &str| (name == "vitest").then(|| "/app/node_modules/.bin/vitest".into());
-        find_runners(&manifest, Manager::Npm, local).unwrap()
+        find_runners(&manifest, PackageManager::Npm, local).unwrap()
     }
 
-    fn shown(call: &Call) -> String {
+    fn shown(call: &RunnerCommand) -> String {
         call.command("/app".as_ref(), "/tmp".as_ref()).to_string()
     }
 
@@ -210,7 +210,7 @@ mod tests {
         assert!(matches!(runners("node scripts/run.js --test")[..], [PackageRunner::Script(_), ..]));
         let placeholder = "echo \"Error: no test specified\" && exit 1";
         assert!(matches!(runners(placeholder)[..], [PackageRunner::Jest(_)]));
-        let found = |manifest: &str| find_runners(manifest, Manager::Npm, |_| None);
+        let found = |manifest: &str| find_runners(manifest, PackageManager::Npm, |_| None);
         assert!(matches!(
             found(r#"{"devDependencies": {"jest": "1", "vitest": "2"}}"#).unwrap()[..],
             [PackageRunner::Vitest(_), PackageRunner::Jest(_)]
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn the_lock_file_names_the_package_manager_and_how_it_starts_programs() {
-        let of = |file: &str| Manager::of_files(|name| name == file);
-        let started = |manager: Manager| {
+        let of = |file: &str| PackageManager::of_files(|name| name == file);
+        let started = |manager: PackageManager| {
             let manifest = r#"{"devDependencies": {"vitest": "1"}}"#;
             let found = find_runners(manifest, manager, |_| None).unwrap();
             let [PackageRunner::Vitest(tool)] = &found[..] else { panic!() };

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::call::{Call, Said};
-use super::junit::{self, Dialect};
-use super::last_words::last_words;
-use super::report::Report;
-use super::{Adapter, Selection, files_of};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::junit::{self, JunitDialect};
+use super::no_report::report_from_output;
+use super::report::TestReport;
+use super::{TestRunner, TestSelection, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pytest {
@@ -14,17 +14,17 @@ pub struct Pytest {
     pub python: PathBuf,
 }
 
-impl Adapter for Pytest {
+impl TestRunner for Pytest {
     fn name(&self) -> String {
         "pytest".into()
     }
 
-    fn call(&self, which: &Selection) -> Call {
-        let call = Call::new(self.python.display().to_string())
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
+        let call = RunnerCommand::new(self.python.display().to_string())
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"])
             // One failure must not hide what the other tests say, whatever the project has configured.
             .args(["--maxfail=0", "--continue-on-collection-errors"])
-            .report_arg("--junitxml=")
+            .report_option("--junitxml=")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
         let files = files_of(which);
         // It takes a bracket in a path for parameters of a test, and refuses it.
@@ -32,17 +32,17 @@ impl Adapter for Pytest {
             return call;
         }
         match which {
-            Selection::All => call,
-            Selection::Files(_) => call.args(files),
+            TestSelection::All => call,
+            TestSelection::Files(_) => call.args(files),
             // A directory may be named like an option.
-            Selection::Tests(cases) => call.args(cases.iter().map(|case| format!("./{}", case.name))),
+            TestSelection::Tests(cases) => call.args(cases.iter().map(|case| format!("./{}", case.name))),
         }
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         // An interruption, an internal or a usage error.
         if said.report.is_none() {
-            return last_words(said);
+            return report_from_output(said);
         }
         junit::read(said, &DIALECT)
     }
@@ -52,7 +52,7 @@ impl Adapter for Pytest {
     }
 }
 
-const DIALECT: Dialect = Dialect {
+const DIALECT: JunitDialect = JunitDialect {
     // A fixture that raises is an error of its test; a module that cannot be collected has no tests.
     is_load_error: |error| {
         error.attribute("message").is_some_and(|message| message.starts_with("collection "))
@@ -82,7 +82,7 @@ const DIALECT: Dialect = Dialect {
 mod tests {
     use std::path::Path;
 
-    use super::super::report::Outcome;
+    use super::super::report::TestOutcome;
     use super::*;
 
     const REPORT: &str = r#"<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" errors="2" failures="1" skipped="1" tests="6">
@@ -102,15 +102,15 @@ E   ModuleNotFoundError: No module named 'missing'</error></testcase>
 
     #[test]
     fn tests_are_named_so_that_pytest_finds_them_again() {
-        let report = Pytest { python: "python3".into() }.read(&Said::with(1).report(REPORT));
+        let report = Pytest { python: "python3".into() }.read(&RunnerOutput::with(1).report(REPORT));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
             cases,
             [
-                (Outcome::Passed, "tests/test_a.py::test_ok"),
-                (Outcome::Failed, "tests/test_a.py::TestX::test_bad[1-2]"),
-                (Outcome::Failed, "tests/test_a.py::test_fixture"),
-                (Outcome::Skipped, "tests/test_a.py::test_skip"),
+                (TestOutcome::Passed, "tests/test_a.py::test_ok"),
+                (TestOutcome::Failed, "tests/test_a.py::TestX::test_bad[1-2]"),
+                (TestOutcome::Failed, "tests/test_a.py::test_fixture"),
+                (TestOutcome::Skipped, "tests/test_a.py::test_skip"),
             ]
         );
         assert_eq!(report.broken.len(), 1);
@@ -120,7 +120,7 @@ E   ModuleNotFoundError: No module named 'missing'</error></testcase>
     #[test]
     fn a_report_that_is_no_xml_proves_nothing() {
         for text in ["", "<testsuites>", "<!DOCTYPE x [<!ENTITY a \"b\">]><testsuites>&a;</testsuites>"] {
-            let report = Pytest { python: "python3".into() }.read(&Said::with(0).report(text));
+            let report = Pytest { python: "python3".into() }.read(&RunnerOutput::with(0).report(text));
             assert!(report.unreadable.is_some() && report.cases.is_empty(), "{text}");
         }
     }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use paw_core::text;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::SourceLocation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum TestOutcome {
     Passed,
     Failed,
     Skipped,
@@ -17,19 +17,19 @@ pub enum Outcome {
 
 /// One test and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Case {
+pub struct TestCase {
     /// Unique within a project, as far as its runner makes it so.
     pub name: String,
     /// Relative to the project, where the report says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    pub outcome: Outcome,
+    pub outcome: TestOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-impl Case {
-    pub fn new(name: impl Into<String>, outcome: Outcome) -> Self {
+impl TestCase {
+    pub fn new(name: impl Into<String>, outcome: TestOutcome) -> Self {
         Self { name: name.into(), file: None, outcome, message: None }
     }
 
@@ -49,14 +49,14 @@ impl Case {
 
 /// Code that could not be built, imported or collected, so that its tests did not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broken {
+pub struct BuildProblem {
     pub message: String,
     /// Where the error lies: the files it names, relative to the project.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
 }
 
-impl Broken {
-    pub fn new(message: impl AsRef<str>, places: Vec<Place>) -> Self {
+impl BuildProblem {
+    pub fn new(message: impl AsRef<str>, places: Vec<SourceLocation>) -> Self {
         Self { message: beginning(message.as_ref()), places }
     }
 }
@@ -67,9 +67,9 @@ fn beginning(message: &str) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Report {
-    pub cases: Vec<Case>,
-    pub broken: Vec<Broken>,
+pub struct TestReport {
+    pub cases: Vec<TestCase>,
+    pub broken: Vec<BuildProblem>,
     /// The runner did not write what it was told to write, or nobody can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -78,7 +78,7 @@ pub struct Report {
     pub nothing_to_run: bool,
 }
 
-impl Report {
+impl TestReport {
     pub fn unreadable(why: impl Into<String>) -> Self {
         Self { unreadable: Some(why.into()), ..Self::default() }
     }
@@ -87,28 +87,28 @@ impl Report {
         Self { nothing_to_run: true, ..Self::default() }
     }
 
-    pub fn of_broken(broken: Vec<Broken>) -> Self {
+    pub fn from_build_problems(broken: Vec<BuildProblem>) -> Self {
         Self { broken, ..Self::default() }
     }
 
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: TestOutcome) -> usize {
         self.cases.iter().filter(|case| case.outcome == outcome).count()
     }
 
-    pub fn failed(&self) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(|case| case.outcome == Outcome::Failed)
+    pub fn failed(&self) -> impl Iterator<Item = &TestCase> {
+        self.cases.iter().filter(|case| case.outcome == TestOutcome::Failed)
     }
 
-    pub fn names(&self, outcome: Outcome) -> std::collections::BTreeSet<&str> {
+    pub fn names(&self, outcome: TestOutcome) -> std::collections::BTreeSet<&str> {
         self.cases.iter().filter(|case| case.outcome == outcome).map(|case| case.name.as_str()).collect()
     }
 
     /// How a test of that name ended. Where several share it, the worst counts.
-    pub fn outcome_of(&self, name: &str) -> Option<Outcome> {
-        let rank = |outcome: &Outcome| match outcome {
-            Outcome::Failed => 0,
-            Outcome::Skipped => 1,
-            Outcome::Passed => 2,
+    pub fn outcome_of(&self, name: &str) -> Option<TestOutcome> {
+        let rank = |outcome: &TestOutcome| match outcome {
+            TestOutcome::Failed => 0,
+            TestOutcome::Skipped => 1,
+            TestOutcome::Passed => 2,
         };
         self.cases.iter().filter(|case| case.name == name).map(|case| case.outcome).min_by_key(rank)
     }

@@ -12,12 +12,12 @@ use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream};
 
-use super::call::{Call, Said, report_file};
-use super::flaky::settle;
-use super::report::{Outcome, Report};
-use super::verdict::{Verdict, judge};
-use super::{Adapter, Selection};
-use crate::limit::follow_within;
+use super::command::{RunnerCommand, RunnerOutput, report_file};
+use super::flaky::merge_rerun;
+use super::report::{TestOutcome, TestReport};
+use super::verdict::{TestVerdict, judge};
+use super::{TestRunner, TestSelection};
+use crate::time_limit::follow_with_limit;
 
 /// What tool chains need to be found and nobody keeps a secret in.
 const TOOLCHAIN: [&str; 23] = [
@@ -47,27 +47,27 @@ const TOOLCHAIN: [&str; 23] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TestLimits {
     pub time: Duration,
     /// How many bytes it may print before it is ended.
     pub output: usize,
 }
 
-impl Limits {
+impl TestLimits {
     pub fn of(time: Duration) -> Self {
         Self { time, output: 64 << 20 }
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum TestRunError {
     #[error("cannot run the tests: {0}")]
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-impl Diagnostic for RunError {
+impl Diagnostic for TestRunError {
     fn report(&self) -> ErrorReport {
         match self {
             Self::Process(_) => ErrorReport::new(ErrorCode::FailedPrecondition, self),
@@ -83,8 +83,8 @@ pub struct TestRun {
     pub command: String,
     pub exit: Exit,
     pub duration: Duration,
-    pub report: Report,
-    pub verdict: Verdict,
+    pub report: TestReport,
+    pub verdict: TestVerdict,
     /// Tests that failed first and passed when run again.
     pub flaky: BTreeSet<String>,
     /// The last of what it printed.
@@ -94,17 +94,17 @@ pub struct TestRun {
 /// Runs tests once. Everything that is started carries `mark`, so that it can be found after we have died.
 pub fn run(
     mark: Option<&str>,
-    adapter: &dyn Adapter,
+    adapter: &dyn TestRunner,
     root: &Path,
-    which: &Selection,
-    limits: Limits,
-) -> Result<TestRun, RunError> {
+    which: &TestSelection,
+    limits: TestLimits,
+) -> Result<TestRun, TestRunError> {
     let watch = Stopwatch::start();
     if let Some(build) = adapter.build() {
         let (said, command) = call(mark, &build, root, limits)?;
-        let broken = adapter.read_build(&said);
+        let broken = adapter.parse_build(&said);
         if !said.exit.success() {
-            let report = Report::of_broken(broken);
+            let report = TestReport::from_build_problems(broken);
             return Ok(finished(command, &said, report, adapter, watch.elapsed()));
         }
     }
@@ -116,19 +116,19 @@ pub fn run(
 /// Runs tests, and once more those that failed. One that then passes counts as passed and is named.
 pub fn run_twice(
     mark: Option<&str>,
-    adapter: &dyn Adapter,
+    adapter: &dyn TestRunner,
     root: &Path,
-    which: &Selection,
-    limits: Limits,
-) -> Result<TestRun, RunError> {
+    which: &TestSelection,
+    limits: TestLimits,
+) -> Result<TestRun, TestRunError> {
     let first = run(mark, adapter, root, which, limits)?;
-    if first.verdict != Verdict::Failures {
+    if first.verdict != TestVerdict::Failures {
         return Ok(first);
     }
     let failed = first.report.failed().cloned().collect();
-    let again = run(mark, adapter, root, &Selection::Tests(failed), limits)?;
-    let (report, flaky) = settle(first.report, &again.report);
-    let left = report.count(Outcome::Failed) > 0;
+    let again = run(mark, adapter, root, &TestSelection::Tests(failed), limits)?;
+    let (report, flaky) = merge_rerun(first.report, &again.report);
+    let left = report.count(TestOutcome::Failed) > 0;
     let verdict = if left || flaky.is_empty() { first.verdict } else { again.verdict };
     let duration = first.duration + again.duration;
     Ok(TestRun { duration, report, verdict, flaky, ..first })
@@ -136,9 +136,9 @@ pub fn run_twice(
 
 fn finished(
     command: String,
-    said: &Said,
-    report: Report,
-    adapter: &dyn Adapter,
+    said: &RunnerOutput,
+    report: TestReport,
+    adapter: &dyn TestRunner,
     duration: Duration,
 ) -> TestRun {
     let verdict = judge(said.exit, &report, adapter.none_ran_code());
@@ -160,7 +160,12 @@ fn tail(output: &str) -> String {
     output[from..].to_owned()
 }
 
-fn call(mark: Option<&str>, call: &Call, root: &Path, limits: Limits) -> Result<(Said, String), RunError> {
+fn call(
+    mark: Option<&str>,
+    call: &RunnerCommand,
+    root: &Path,
+    limits: TestLimits,
+) -> Result<(RunnerOutput, String), TestRunError> {
     let place = tempfile::Builder::new().prefix("git-paw-tests-").tempdir().map_err(|source| FileError {
         action: "create",
         path: std::env::temp_dir(),
@@ -169,14 +174,14 @@ fn call(mark: Option<&str>, call: &Call, root: &Path, limits: Limits) -> Result<
     if let Some((name, text)) = call.script() {
         files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
     }
-    let command = harmless(call.command(root, place.path()), root);
+    let command = with_harmless_environment(call.command(root, place.path()), root);
     // The name of a fresh directory is nobody else's: whoever carries it belongs to this run and to no other.
     let own = place.path().file_name().unwrap_or_default().to_string_lossy();
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
     let report = load_report(&report_file(place.path()), limits.output);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
-    let said = Said {
+    let said = RunnerOutput {
         exit,
         stdout: words(stdout),
         stderr: words(stderr),
@@ -192,7 +197,7 @@ fn load_report(path: &Path, most: usize) -> Option<Vec<u8>> {
     (size <= most as u64).then(|| std::fs::read(path).ok())?
 }
 
-fn harmless(command: Command, root: &Path) -> Command {
+fn with_harmless_environment(command: Command, root: &Path) -> Command {
     let command = command.harmless_environment();
     let kept = TOOLCHAIN.into_iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
     let command = kept.fold(command, |command, (name, value)| command.env(name, value));
@@ -210,9 +215,13 @@ fn own_target_dir(shared: &Path, root: &Path) -> PathBuf {
 }
 
 /// Everything it says, up to a limit: beyond that, whatever its code, it is no answer.
-fn follow(command: &Command, mark: &str, limits: Limits) -> Result<(Exit, Vec<u8>, Vec<u8>), RunError> {
+fn follow(
+    command: &Command,
+    mark: &str,
+    limits: TestLimits,
+) -> Result<(Exit, Vec<u8>, Vec<u8>), TestRunError> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let exit = follow_within(command.start(mark)?, limits.time, |stream, line| {
+    let exit = follow_with_limit(command.start(mark)?, limits.time, |stream, line| {
         let kept = if stream == Stream::Out { &mut stdout } else { &mut stderr };
         kept.extend_from_slice(line);
         kept.push(b'\n');

@@ -2,7 +2,7 @@
 
 /// A script that starts one program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Script {
+pub struct TestScript {
     /// `NODE_ENV=test` in front of it.
     pub variables: Vec<(String, String)>,
     pub words: Vec<String>,
@@ -12,8 +12,8 @@ pub struct Script {
 const STARTERS: [&str; 3] = ["cross-env", "npx", "env"];
 
 /// Reads a script, or nothing where a shell would do more than split it into words.
-pub fn read(script: &str) -> Option<Script> {
-    let mut read = Script::default();
+pub fn read(script: &str) -> Option<TestScript> {
+    let mut read = TestScript::default();
     for word in words(script)? {
         let is_first = read.words.is_empty();
         match assignment(&word) {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::call::{Call, Said};
-use super::place::places_in;
-use super::report::{Broken, Case, Outcome, Report};
-use super::{Adapter, Selection};
+use super::command::{RunnerCommand, RunnerOutput};
+use super::location::find_locations;
+use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
+use super::{TestRunner, TestSelection};
 
 const SCRIPT: &str = include_str!("scripts/unittest_report.py");
 
@@ -17,41 +17,43 @@ pub struct Unittest {
     pub python: PathBuf,
 }
 
-impl Adapter for Unittest {
+impl TestRunner for Unittest {
     fn name(&self) -> String {
         "python -m unittest".into()
     }
 
-    fn call(&self, which: &Selection) -> Call {
-        let call = Call::new(self.python.display().to_string())
-            .script_arg("", "unittest_report.py", SCRIPT)
-            .report_arg("")
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
+        let call = RunnerCommand::new(self.python.display().to_string())
+            .script_option("", "unittest_report.py", SCRIPT)
+            .report_option("")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
         match which {
             // The script looks for them itself: what is there now counts, not what was there when somebody looked.
-            Selection::All => call,
-            Selection::Files(files) => call.args(files.iter().map(|file| module(file))),
-            Selection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),
+            TestSelection::All => call,
+            TestSelection::Files(files) => call.args(files.iter().map(|file| module(file))),
+            TestSelection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),
         }
     }
 
-    fn read(&self, said: &Said) -> Report {
-        let Some(text) = &said.report else { return Report::unreadable(said.output()) };
-        let mut report = Report::default();
+    fn read(&self, said: &RunnerOutput) -> TestReport {
+        let Some(text) = &said.report else { return TestReport::unreadable(said.output()) };
+        let mut report = TestReport::default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let (name, message) = (words(&record, "name"), words(&record, "message"));
             if record["loading"] == true {
-                report.broken.push(Broken::new(message, places_in(message, &said.root, |_| false)));
+                report
+                    .broken
+                    .push(BuildProblem::new(message, find_locations(message, &said.root, |_| false)));
                 continue;
             }
             let outcome = match words(&record, "outcome") {
-                "passed" => Outcome::Passed,
-                "skipped" => Outcome::Skipped,
-                _ => Outcome::Failed,
+                "passed" => TestOutcome::Passed,
+                "skipped" => TestOutcome::Skipped,
+                _ => TestOutcome::Failed,
             };
             let file = record["file"].as_str().map(|file| said.relative(file));
-            let case = Case::new(name, outcome).in_file(file);
-            report.cases.push(if outcome == Outcome::Failed { case.because(message) } else { case });
+            let case = TestCase::new(name, outcome).in_file(file);
+            report.cases.push(if outcome == TestOutcome::Failed { case.because(message) } else { case });
         }
         report
     }

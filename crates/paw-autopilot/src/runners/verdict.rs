@@ -3,11 +3,11 @@
 use paw_host::process::Exit;
 use serde::{Deserialize, Serialize};
 
-use super::report::{Outcome, Report};
+use super::report::{TestOutcome, TestReport};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TestVerdict {
     /// At least one test ran, and none failed.
     Passed,
     Failures,
@@ -20,26 +20,26 @@ pub enum Verdict {
     Crashed,
 }
 
-pub fn judge(exit: Exit, report: &Report, none_ran_code: Option<i32>) -> Verdict {
-    let ran = report.count(Outcome::Passed) + report.count(Outcome::Failed);
+pub fn judge(exit: Exit, report: &TestReport, none_ran_code: Option<i32>) -> TestVerdict {
+    let ran = report.count(TestOutcome::Passed) + report.count(TestOutcome::Failed);
     if matches!(exit, Exit::TimedOut { .. }) {
-        Verdict::TimedOut
+        TestVerdict::TimedOut
     } else if !report.broken.is_empty() {
-        Verdict::BuildFailure
-    } else if report.count(Outcome::Failed) > 0 {
-        Verdict::Failures
+        TestVerdict::BuildFailure
+    } else if report.count(TestOutcome::Failed) > 0 {
+        TestVerdict::Failures
     } else if report.unreadable.is_some() {
-        Verdict::Crashed
+        TestVerdict::Crashed
     } else if ran == 0 && says_none_ran(exit, report, none_ran_code) {
-        Verdict::NoneRan
+        TestVerdict::NoneRan
     } else if exit.success() {
-        Verdict::Passed
+        TestVerdict::Passed
     } else {
-        Verdict::Crashed
+        TestVerdict::Crashed
     }
 }
 
-fn says_none_ran(exit: Exit, report: &Report, code: Option<i32>) -> bool {
+fn says_none_ran(exit: Exit, report: &TestReport, code: Option<i32>) -> bool {
     exit.success() || report.nothing_to_run || code.is_some_and(|code| exit == Exit::Code(code))
 }
 
@@ -47,38 +47,38 @@ fn says_none_ran(exit: Exit, report: &Report, code: Option<i32>) -> bool {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Broken, Case};
+    use super::super::{BuildProblem, TestCase};
     use super::*;
 
-    fn report(outcomes: &[Outcome]) -> Report {
+    fn report(outcomes: &[TestOutcome]) -> TestReport {
         let cases =
-            outcomes.iter().zip(0..).map(|(outcome, n)| Case::new(format!("t{n}"), *outcome)).collect();
-        Report { cases, ..Report::default() }
+            outcomes.iter().zip(0..).map(|(outcome, n)| TestCase::new(format!("t{n}"), *outcome)).collect();
+        TestReport { cases, ..TestReport::default() }
     }
 
     #[test]
     fn exit_code_and_report_have_to_agree_before_anything_is_green() {
-        use Outcome::{Failed, Passed, Skipped};
-        let judge = |code, report: &Report| super::judge(Exit::Code(code), report, Some(5));
-        assert_eq!(judge(0, &report(&[Passed, Skipped])), Verdict::Passed);
-        assert_eq!(judge(1, &report(&[Passed])), Verdict::Crashed);
-        assert_eq!(judge(0, &report(&[Passed, Failed])), Verdict::Failures);
-        assert_eq!(judge(1, &report(&[Passed, Failed])), Verdict::Failures);
-        assert_eq!(judge(0, &report(&[])), Verdict::NoneRan);
-        assert_eq!(judge(0, &report(&[Skipped])), Verdict::NoneRan);
-        assert_eq!(judge(5, &report(&[])), Verdict::NoneRan);
-        assert_eq!(judge(1, &report(&[])), Verdict::Crashed);
-        assert_eq!(judge(1, &Report::nothing_to_run()), Verdict::NoneRan);
-        assert_eq!(judge(0, &Report::unreadable("gone")), Verdict::Crashed);
-        let broken = Report { broken: vec![Broken::new("x", Vec::new())], ..report(&[Passed]) };
-        assert_eq!(judge(0, &broken), Verdict::BuildFailure);
+        use TestOutcome::{Failed, Passed, Skipped};
+        let judge = |code, report: &TestReport| super::judge(Exit::Code(code), report, Some(5));
+        assert_eq!(judge(0, &report(&[Passed, Skipped])), TestVerdict::Passed);
+        assert_eq!(judge(1, &report(&[Passed])), TestVerdict::Crashed);
+        assert_eq!(judge(0, &report(&[Passed, Failed])), TestVerdict::Failures);
+        assert_eq!(judge(1, &report(&[Passed, Failed])), TestVerdict::Failures);
+        assert_eq!(judge(0, &report(&[])), TestVerdict::NoneRan);
+        assert_eq!(judge(0, &report(&[Skipped])), TestVerdict::NoneRan);
+        assert_eq!(judge(5, &report(&[])), TestVerdict::NoneRan);
+        assert_eq!(judge(1, &report(&[])), TestVerdict::Crashed);
+        assert_eq!(judge(1, &TestReport::nothing_to_run()), TestVerdict::NoneRan);
+        assert_eq!(judge(0, &TestReport::unreadable("gone")), TestVerdict::Crashed);
+        let broken = TestReport { broken: vec![BuildProblem::new("x", Vec::new())], ..report(&[Passed]) };
+        assert_eq!(judge(0, &broken), TestVerdict::BuildFailure);
     }
 
     #[test]
     fn a_time_out_and_a_signal_prove_nothing() {
-        let passed = report(&[Outcome::Passed]);
+        let passed = report(&[TestOutcome::Passed]);
         let limit = Duration::from_secs(1);
-        assert_eq!(judge(Exit::TimedOut { limit }, &passed, None), Verdict::TimedOut);
-        assert_eq!(judge(Exit::Signal(9), &passed, None), Verdict::Crashed);
+        assert_eq!(judge(Exit::TimedOut { limit }, &passed, None), TestVerdict::TimedOut);
+        assert_eq!(judge(Exit::Signal(9), &passed, None), TestVerdict::Crashed);
     }
 }

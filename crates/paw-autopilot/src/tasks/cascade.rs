@@ -1,23 +1,23 @@
 //! Which other statuses follow when one is set.
 
 use super::id::ItemId;
-use super::model::{Status, Subtask, Task};
+use super::model::{Subtask, Task, TaskStatus};
 
 /// Everything to be written, the wish itself first. What already has its status is left out.
 ///
 /// A task that is done closes its open subtasks. A subtask moves its task: to done with the last one, to in-progress
 /// with the first, back to pending when none has been begun.
-pub fn cascade(task: &Task, item: &ItemId, status: &Status) -> Vec<(ItemId, Status)> {
+pub fn cascade(task: &Task, item: &ItemId, status: &TaskStatus) -> Vec<(ItemId, TaskStatus)> {
     let mut changes = vec![(item.clone(), status.clone())];
     match item {
         ItemId::Task(_) => {
-            if *status == Status::Done {
+            if *status == TaskStatus::Done {
                 let open = task.subtasks.iter().filter(|subtask| !subtask.status.is_closed());
-                changes.extend(open.map(|subtask| (subtask.item(), Status::Done)));
+                changes.extend(open.map(|subtask| (subtask.item(), TaskStatus::Done)));
             }
         }
         ItemId::Subtask(_, own) => {
-            let after: Vec<&Status> = task
+            let after: Vec<&TaskStatus> = task
                 .subtasks
                 .iter()
                 .map(|subtask| if subtask.id == *own { status } else { &subtask.status })
@@ -31,20 +31,20 @@ pub fn cascade(task: &Task, item: &ItemId, status: &Status) -> Vec<(ItemId, Stat
     changes
 }
 
-fn status_of_parent(subtasks: &[&Status]) -> Option<Status> {
-    let any = |wanted: &Status| subtasks.contains(&wanted);
-    if subtasks.iter().all(|status| status.is_closed()) && any(&Status::Done) {
-        Some(Status::Done)
-    } else if any(&Status::InProgress) || any(&Status::Done) {
-        Some(Status::InProgress)
-    } else if subtasks.iter().all(|status| **status == Status::Pending) {
-        Some(Status::Pending)
+fn status_of_parent(subtasks: &[&TaskStatus]) -> Option<TaskStatus> {
+    let any = |wanted: &TaskStatus| subtasks.contains(&wanted);
+    if subtasks.iter().all(|status| status.is_closed()) && any(&TaskStatus::Done) {
+        Some(TaskStatus::Done)
+    } else if any(&TaskStatus::InProgress) || any(&TaskStatus::Done) {
+        Some(TaskStatus::InProgress)
+    } else if subtasks.iter().all(|status| **status == TaskStatus::Pending) {
+        Some(TaskStatus::Pending)
     } else {
         None
     }
 }
 
-fn current<'a>(task: &'a Task, item: &ItemId) -> Option<&'a Status> {
+fn current<'a>(task: &'a Task, item: &ItemId) -> Option<&'a TaskStatus> {
     match item {
         ItemId::Task(_) => Some(&task.status),
         ItemId::Subtask(_, id) => task.find_subtask(id).map(|Subtask { status, .. }| status),
@@ -68,7 +68,7 @@ mod tests {
         TaskFile::parse(&file.to_string()).unwrap().tags.remove(0).tasks.remove(0)
     }
 
-    fn after(task: &Task, item: &str, status: &Status) -> String {
+    fn after(task: &Task, item: &str, status: &TaskStatus) -> String {
         let changes = cascade(task, &item.parse().unwrap(), status);
         changes.iter().map(|(item, status)| format!("{item}={status}")).collect::<Vec<_>>().join(" ")
     }
@@ -76,17 +76,17 @@ mod tests {
     #[test]
     fn the_first_subtask_begins_its_task_and_the_last_one_ends_it() {
         let begun = task("pending", &["pending", "pending"]);
-        assert_eq!(after(&begun, "1.1", &Status::InProgress), "1.1=in-progress 1=in-progress");
-        assert_eq!(after(&begun, "1.1", &Status::Done), "1.1=done 1=in-progress");
+        assert_eq!(after(&begun, "1.1", &TaskStatus::InProgress), "1.1=in-progress 1=in-progress");
+        assert_eq!(after(&begun, "1.1", &TaskStatus::Done), "1.1=done 1=in-progress");
         let nearly = task("in-progress", &["done", "pending", "cancelled"]);
-        assert_eq!(after(&nearly, "1.2", &Status::Done), "1.2=done 1=done");
+        assert_eq!(after(&nearly, "1.2", &TaskStatus::Done), "1.2=done 1=done");
     }
 
     #[test]
     fn a_subtask_taken_back_takes_its_task_back() {
-        assert_eq!(after(&task("done", &["done"]), "1.1", &Status::Pending), "1.1=pending 1=pending");
+        assert_eq!(after(&task("done", &["done"]), "1.1", &TaskStatus::Pending), "1.1=pending 1=pending");
         assert_eq!(
-            after(&task("done", &["done", "done"]), "1.1", &Status::Pending),
+            after(&task("done", &["done", "done"]), "1.1", &TaskStatus::Pending),
             "1.1=pending 1=in-progress"
         );
     }
@@ -94,13 +94,13 @@ mod tests {
     #[test]
     fn a_task_that_is_done_closes_what_is_open_below_it() {
         let open = task("in-progress", &["done", "pending", "cancelled", "review"]);
-        assert_eq!(after(&open, "1", &Status::Done), "1=done 1.2=done 1.4=done");
-        assert_eq!(after(&open, "1", &Status::Deferred), "1=deferred");
+        assert_eq!(after(&open, "1", &TaskStatus::Done), "1=done 1.2=done 1.4=done");
+        assert_eq!(after(&open, "1", &TaskStatus::Deferred), "1=deferred");
     }
 
     #[test]
     fn a_status_that_is_there_already_changes_nothing() {
-        assert_eq!(after(&task("done", &["completed"]), "1", &Status::Done), "");
-        assert_eq!(after(&task("review", &["blocked", "deferred"]), "1.1", &Status::Blocked), "");
+        assert_eq!(after(&task("done", &["completed"]), "1", &TaskStatus::Done), "");
+        assert_eq!(after(&task("review", &["blocked", "deferred"]), "1.1", &TaskStatus::Blocked), "");
     }
 }

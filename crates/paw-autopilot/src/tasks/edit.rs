@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::TaskError;
 use super::file::{FileShapeError, TaskFile};
 use super::id::{ItemId, SubtaskId, TaskId, text_of};
-use super::model::{Priority, Status};
+use super::model::{Priority, TaskStatus};
 use super::tag::{MASTER, TagName};
 use crate::json_text::{self, JsonTextError, Splice};
 
@@ -54,13 +54,17 @@ impl NewTask {
 }
 
 /// Gives items a status. An item that has it already in other words (`completed`) keeps its word.
-pub fn set_statuses(text: &str, tag: &TagName, changes: &[(ItemId, Status)]) -> Result<String, EditError> {
+pub fn set_statuses(
+    text: &str,
+    tag: &TagName,
+    changes: &[(ItemId, TaskStatus)],
+) -> Result<String, EditError> {
     edit(text, tag, |text, tasks| {
         let mut splices = Vec::new();
         for (item, status) in changes {
             let object = find_item(text, tasks, item, tag)?;
             let now = json_text::property(object, "status").and_then(|status| status.value.as_string_lit());
-            if now.is_none_or(|now| Status::of_word(&now.value) != *status) {
+            if now.is_none_or(|now| TaskStatus::from_word(&now.value) != *status) {
                 splices.push(json_text::set(text, object, "status", &json!(status.as_str())));
             }
         }
@@ -187,7 +191,7 @@ fn fields(id: Value, new: &NewTask) -> Map<String, Value> {
             fields.insert(name.into(), json!(text));
         }
     }
-    fields.insert("status".into(), json!(Status::Pending.as_str()));
+    fields.insert("status".into(), json!(TaskStatus::Pending.as_str()));
     let dependencies =
         new.dependencies.iter().map(|dependency| dependency_value(dependency, new.parent.as_ref()));
     fields.insert("dependencies".into(), dependencies.collect());

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::check::{Problem, ProblemKind, check};
 use super::id::{ItemId, SubtaskId, TaskId, text_of};
-use super::model::{Priority, Status, Subtask, Task};
+use super::model::{Priority, Subtask, Task, TaskStatus};
+use super::problems::{ProblemKind, TaskProblem, find_problems};
 use super::tag::{MASTER, TagName};
 use crate::json_text::{self, JsonTextError};
 
 /// How the file keeps its lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum FileShape {
     /// Every key of the root is a tag.
     Tagged,
     /// One list at the root, which is the tag `master`.
@@ -19,15 +19,15 @@ pub enum Shape {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskFile {
-    pub shape: Shape,
-    pub tags: Vec<Tag>,
+    pub shape: FileShape,
+    pub tags: Vec<TagList>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tag {
+pub struct TagList {
     pub name: TagName,
     pub tasks: Vec<Task>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<TaskProblem>,
 }
 
 impl TaskFile {
@@ -40,24 +40,24 @@ impl TaskFile {
         if tags.is_empty() {
             return match root.get("tasks") {
                 Some(Value::Array(tasks)) => {
-                    Ok(Self { shape: Shape::Flat, tags: vec![Tag::read(TagName::master(), tasks)] })
+                    Ok(Self { shape: FileShape::Flat, tags: vec![TagList::read(TagName::master(), tasks)] })
                 }
-                None if root.is_empty() => Ok(Self { shape: Shape::Tagged, tags: Vec::new() }),
+                None if root.is_empty() => Ok(Self { shape: FileShape::Tagged, tags: Vec::new() }),
                 _ => Err(FileShapeError::NoList),
             };
         }
-        let mut tags: Vec<Tag> =
-            tags.into_iter().map(|(name, tasks)| Tag::read(TagName::of_key(name), tasks)).collect();
+        let mut tags: Vec<TagList> =
+            tags.into_iter().map(|(name, tasks)| TagList::read(TagName::from_key(name), tasks)).collect();
         // Both shapes in one file: the tags are what everybody reads, the rest must not vanish from sight.
         if let Some(Value::Array(tasks)) = root.get("tasks")
             && !tags.iter().any(|tag| tag.name.as_str() == MASTER)
         {
-            tags.insert(0, Tag::read(TagName::master(), tasks));
+            tags.insert(0, TagList::read(TagName::master(), tasks));
         }
-        Ok(Self { shape: Shape::Tagged, tags })
+        Ok(Self { shape: FileShape::Tagged, tags })
     }
 
-    pub fn tag(&self, name: &TagName) -> Option<&Tag> {
+    pub fn tag(&self, name: &TagName) -> Option<&TagList> {
         self.tags.iter().find(|tag| tag.name == *name)
     }
 
@@ -85,12 +85,12 @@ fn tag_keys(root: &Map<String, Value>) -> Vec<(&str, &Vec<Value>)> {
         .collect()
 }
 
-impl Tag {
+impl TagList {
     fn read(name: TagName, values: &[Value]) -> Self {
         let mut problems = Vec::new();
         let tasks: Vec<Task> =
             values.iter().enumerate().filter_map(|(at, value)| read_task(value, at, &mut problems)).collect();
-        problems.extend(check(&tasks));
+        problems.extend(find_problems(&tasks));
         Self { name, tasks, problems }
     }
 
@@ -99,11 +99,15 @@ impl Tag {
     }
 }
 
-fn read_task(value: &Value, at: usize, problems: &mut Vec<Problem>) -> Option<Task> {
+fn read_task(value: &Value, at: usize, problems: &mut Vec<TaskProblem>) -> Option<Task> {
     let place = format!("task number {}", at + 1);
     let (fields, id) = fields_and_id(value, &place, problems)?;
     let Ok(id) = TaskId::new(&id) else {
-        problems.push(Problem::new(place, ProblemKind::WrongType, format!("its id '{id}' is no task id")));
+        problems.push(TaskProblem::new(
+            place,
+            ProblemKind::WrongType,
+            format!("its id '{id}' is no task id"),
+        ));
         return None;
     };
     let item = ItemId::Task(id.clone());
@@ -121,13 +125,22 @@ fn read_task(value: &Value, at: usize, problems: &mut Vec<Problem>) -> Option<Ta
     Some(Task { id, title, status, priority, dependencies, subtasks, fields: fields.clone() })
 }
 
-fn read_subtask(value: &Value, at: usize, parent: &TaskId, problems: &mut Vec<Problem>) -> Option<Subtask> {
+fn read_subtask(
+    value: &Value,
+    at: usize,
+    parent: &TaskId,
+    problems: &mut Vec<TaskProblem>,
+) -> Option<Subtask> {
     let place = format!("subtask number {} of task {parent}", at + 1);
     let (fields, id) = fields_and_id(value, &place, problems)?;
     // A dotted id in the file repeats the parent's.
     let own = id.rsplit('.').next().unwrap_or_default();
     let Ok(id) = SubtaskId::new(own) else {
-        problems.push(Problem::new(place, ProblemKind::WrongType, format!("its id '{id}' is no subtask id")));
+        problems.push(TaskProblem::new(
+            place,
+            ProblemKind::WrongType,
+            format!("its id '{id}' is no subtask id"),
+        ));
         return None;
     };
     let item = ItemId::Subtask(parent.clone(), id.clone());
@@ -144,15 +157,15 @@ fn read_subtask(value: &Value, at: usize, parent: &TaskId, problems: &mut Vec<Pr
 fn fields_and_id<'a>(
     value: &'a Value,
     place: &str,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<TaskProblem>,
 ) -> Option<(&'a Map<String, Value>, String)> {
     let Value::Object(fields) = value else {
-        problems.push(Problem::new(place, ProblemKind::WrongType, "is not an object"));
+        problems.push(TaskProblem::new(place, ProblemKind::WrongType, "is not an object"));
         return None;
     };
     let id = fields.get("id").and_then(text_of);
     if id.is_none() {
-        problems.push(Problem::new(place, ProblemKind::WrongType, "has no id, so it cannot be used"));
+        problems.push(TaskProblem::new(place, ProblemKind::WrongType, "has no id, so it cannot be used"));
     }
     Some((fields, id?))
 }
@@ -160,7 +173,7 @@ fn fields_and_id<'a>(
 /// What tasks and subtasks have in common.
 struct Common {
     title: String,
-    status: Status,
+    status: TaskStatus,
     priority: Option<Priority>,
     dependencies: Vec<ItemId>,
 }
@@ -168,7 +181,7 @@ struct Common {
 fn read_common(
     fields: &Map<String, Value>,
     item: &ItemId,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<TaskProblem>,
     dependency: impl Fn(&str) -> Option<ItemId>,
 ) -> Common {
     let mut text = |name: &str| match fields.get(name) {
@@ -177,9 +190,9 @@ fn read_common(
         Some(_) => wrong(problems, item, name, "a text"),
     };
     let (title, status, priority) = (text("title"), text("status"), text("priority"));
-    let status = Status::of_word(&status);
-    if let Status::Other(word) = &status {
-        problems.push(Problem::new(
+    let status = TaskStatus::from_word(&status);
+    if let TaskStatus::Other(word) = &status {
+        problems.push(TaskProblem::new(
             item,
             ProblemKind::UnknownStatus,
             format!("its status '{word}' is unknown"),
@@ -188,7 +201,7 @@ fn read_common(
     let known = priority.parse().ok();
     if known.is_none() && !priority.is_empty() {
         let message = format!("its priority '{priority}' is unknown and counts as medium");
-        problems.push(Problem::new(item, ProblemKind::UnknownPriority, message));
+        problems.push(TaskProblem::new(item, ProblemKind::UnknownPriority, message));
     }
     let dependencies = match fields.get("dependencies") {
         None | Some(Value::Null) => Vec::new(),
@@ -198,7 +211,7 @@ fn read_common(
                 let id = text_of(value).as_deref().and_then(&dependency);
                 if id.is_none() {
                     let message = format!("depends on {value}, which is no id");
-                    problems.push(Problem::new(item, ProblemKind::WrongType, message));
+                    problems.push(TaskProblem::new(item, ProblemKind::WrongType, message));
                 }
                 read.extend(id);
             }
@@ -210,8 +223,8 @@ fn read_common(
 }
 
 /// Notes a field of the wrong type, which then counts as absent.
-fn wrong<T: Default>(problems: &mut Vec<Problem>, item: &ItemId, field: &str, expected: &str) -> T {
-    problems.push(Problem::new(item, ProblemKind::WrongType, format!("its '{field}' is not {expected}")));
+fn wrong<T: Default>(problems: &mut Vec<TaskProblem>, item: &ItemId, field: &str, expected: &str) -> T {
+    problems.push(TaskProblem::new(item, ProblemKind::WrongType, format!("its '{field}' is not {expected}")));
     T::default()
 }
 

@@ -18,19 +18,19 @@ use super::TaskError;
 
 const STALE: Duration = Duration::from_secs(10);
 /// Longer than anybody holds it who is alive, and long enough for a stale one to be recognised.
-const PATIENCE: Duration = Duration::from_secs(12);
-const PAUSE: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_secs(12);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Held until it is dropped.
 #[derive(Debug)]
 pub(super) struct TaskLock {
     path: PathBuf,
-    ours: Identity,
+    ours: FileIdentity,
 }
 
 /// Which directory it is, whatever its name is by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity(u64, u64);
+struct FileIdentity(u64, u64);
 
 impl TaskLock {
     /// Waits until nobody else holds the lock of `file`.
@@ -50,10 +50,10 @@ impl TaskLock {
                 Err(source) => return Err(FileError::when("lock", &path)(source).into()),
             }
             if !remove_stale(&path)? {
-                if watch.elapsed() > PATIENCE {
+                if watch.elapsed() > MAX_WAIT {
                     return Err(TaskError::Locked(path));
                 }
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
         }
     }
@@ -77,8 +77,8 @@ impl Drop for TaskLock {
     }
 }
 
-fn identity(metadata: &Metadata) -> Identity {
-    Identity(metadata.dev(), metadata.ino())
+fn identity(metadata: &Metadata) -> FileIdentity {
+    FileIdentity(metadata.dev(), metadata.ino())
 }
 
 /// Takes away a lock that was left over. True when it is worth trying again at once.

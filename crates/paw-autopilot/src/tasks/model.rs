@@ -10,7 +10,7 @@ use super::TaskError;
 use super::id::{ItemId, SubtaskId, TaskId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum TaskStatus {
     Pending,
     InProgress,
     Done,
@@ -22,9 +22,9 @@ pub enum Status {
     Other(String),
 }
 
-impl Status {
+impl TaskStatus {
     /// The word of a file. Nothing means pending.
-    pub fn of_word(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word.trim().to_lowercase().as_str() {
             "" | "pending" => Self::Pending,
             "in-progress" => Self::InProgress,
@@ -62,11 +62,11 @@ impl Status {
 }
 
 /// A status somebody typed must be one we know.
-impl FromStr for Status {
+impl FromStr for TaskStatus {
     type Err = TaskError;
 
     fn from_str(word: &str) -> Result<Self, TaskError> {
-        match Self::of_word(word) {
+        match Self::from_word(word) {
             Self::Pending if word.trim().is_empty() => Err(TaskError::BadStatus(word.to_owned())),
             Self::Other(word) => Err(TaskError::BadStatus(word)),
             status => Ok(status),
@@ -124,14 +124,14 @@ macro_rules! shown_as_word {
     };
 }
 
-shown_as_word!(Status);
+shown_as_word!(TaskStatus);
 shown_as_word!(Priority);
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     pub id: TaskId,
     pub title: String,
-    pub status: Status,
+    pub status: TaskStatus,
     /// What the file says; nothing counts as medium.
     pub priority: Option<Priority>,
     pub dependencies: Vec<ItemId>,
@@ -146,7 +146,7 @@ pub struct Subtask {
     /// The task it stands in, whatever the file says its parent is.
     pub parent: TaskId,
     pub title: String,
-    pub status: Status,
+    pub status: TaskStatus,
     pub priority: Option<Priority>,
     pub dependencies: Vec<ItemId>,
     pub fields: Map<String, Value>,
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn completed_is_done_and_foreign_words_are_kept() {
-        assert_eq!(Status::of_word("Completed"), Status::Done);
-        assert_eq!(Status::of_word(""), Status::Pending);
-        assert_eq!(Status::of_word("on hold").as_str(), "on hold");
-        assert!("on hold".parse::<Status>().is_err() && "".parse::<Status>().is_err());
+        assert_eq!(TaskStatus::from_word("Completed"), TaskStatus::Done);
+        assert_eq!(TaskStatus::from_word(""), TaskStatus::Pending);
+        assert_eq!(TaskStatus::from_word("on hold").as_str(), "on hold");
+        assert!("on hold".parse::<TaskStatus>().is_err() && "".parse::<TaskStatus>().is_err());
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::id::{ItemId, SubtaskId};
-use super::model::{Priority, Status, Subtask, Task};
+use super::model::{Priority, Subtask, Task, TaskStatus};
 
 /// What comes next, or nothing when nothing is ready.
 ///
 /// Subtasks of begun tasks come before new tasks. Then: the higher priority, fewer dependencies, the smaller id.
 pub fn next_item(tasks: &[Task]) -> Option<ItemId> {
     let done = done(tasks);
-    let begun = tasks.iter().filter(|task| task.status == Status::InProgress);
+    let begun = tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
     let subtask = begun
         .flat_map(|task| task.subtasks.iter().map(move |subtask| (task, subtask)))
         .filter(|(_, subtask)| subtask.status.is_open() && met(&subtask.dependencies, &done))
@@ -33,9 +33,9 @@ pub fn next_item(tasks: &[Task]) -> Option<ItemId> {
 }
 
 fn done(tasks: &[Task]) -> BTreeSet<ItemId> {
-    let own = tasks.iter().filter(|task| task.status == Status::Done).map(Task::item);
+    let own = tasks.iter().filter(|task| task.status == TaskStatus::Done).map(Task::item);
     let below = tasks.iter().flat_map(|task| &task.subtasks);
-    own.chain(below.filter(|subtask| subtask.status == Status::Done).map(Subtask::item)).collect()
+    own.chain(below.filter(|subtask| subtask.status == TaskStatus::Done).map(Subtask::item)).collect()
 }
 
 fn met(dependencies: &[ItemId], done: &BTreeSet<ItemId>) -> bool {

@@ -9,13 +9,13 @@ use paw_host::files::{self, Access};
 use super::TaskError;
 use super::cascade::cascade;
 use super::edit::{self, EditError, NewTask};
-use super::file::{FileShapeError, Tag, TaskFile};
+use super::file::{FileShapeError, TagList, TaskFile};
 use super::id::ItemId;
 use super::lock::TaskLock;
-use super::model::{Status, Task};
-use super::settings::Settings;
-use super::state::{self, State};
-use super::tag::{TagName, TagWishes, resolve};
+use super::model::{Task, TaskStatus};
+use super::settings::ProjectSettings;
+use super::state::{self, TaskmasterState};
+use super::tag::{TagName, TagSources, resolve};
 
 /// What marks a project, the usual place first.
 const MARKERS: [&str; 4] =
@@ -64,19 +64,20 @@ impl TaskProject {
     }
 
     /// The state, else the one that was kept aside while there was none.
-    pub fn load_state(&self) -> Result<State, TaskError> {
+    pub fn load_state(&self) -> Result<TaskmasterState, TaskError> {
         for path in [self.state_file(), self.files().active_tag()] {
             if let Some(text) = files::load_text(&path)? {
-                return State::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem });
+                return TaskmasterState::parse(&text)
+                    .map_err(|problem| TaskError::Unreadable { path, problem });
             }
         }
-        Ok(State::default())
+        Ok(TaskmasterState::default())
     }
 
-    pub fn load_settings(&self) -> Result<Settings, TaskError> {
+    pub fn load_settings(&self) -> Result<ProjectSettings, TaskError> {
         let path = self.config_file();
-        let Some(text) = files::load_text(&path)? else { return Ok(Settings::default()) };
-        Settings::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
+        let Some(text) = files::load_text(&path)? else { return Ok(ProjectSettings::default()) };
+        ProjectSettings::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
     }
 
     /// Which tag is meant here.
@@ -87,7 +88,7 @@ impl TaskProject {
         branch: Option<&str>,
     ) -> Result<TagName, TaskError> {
         let (state, settings) = (self.load_state()?, self.load_settings()?);
-        resolve(&TagWishes {
+        resolve(&TagSources {
             flag,
             variable,
             branch: branch.and_then(|branch| state.tag_of_branch(branch)),
@@ -101,8 +102,8 @@ impl TaskProject {
         &self,
         tag: &TagName,
         item: &ItemId,
-        status: &Status,
-    ) -> Result<Vec<(ItemId, Status)>, TaskError> {
+        status: &TaskStatus,
+    ) -> Result<Vec<(ItemId, TaskStatus)>, TaskError> {
         self.edit_tasks(None, |text| {
             let file = TaskFile::parse(text)?;
             let changes = cascade(require_item(&file, tag, item)?, item, status);
@@ -116,7 +117,7 @@ impl TaskProject {
     }
 
     /// Adds a task with its subtasks, all of it or nothing; the file is made where there is none.
-    pub fn add_whole(
+    pub fn add_task_with_subtasks(
         &self,
         tag: &TagName,
         new: &NewTask,
@@ -194,7 +195,7 @@ impl TaskProject {
 }
 
 /// The tag of a file, which must be there.
-pub fn require_tag<'a>(file: &'a TaskFile, tag: &TagName) -> Result<&'a Tag, TaskError> {
+pub fn require_tag<'a>(file: &'a TaskFile, tag: &TagName) -> Result<&'a TagList, TaskError> {
     file.tag(tag).ok_or_else(|| TaskError::NoSuchTag { tag: tag.clone(), known: file.tag_names() })
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::json_text::{self, JsonTextError};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ProjectSettings {
     pub enabled: bool,
     pub require_clean_tree: bool,
     pub commit_template: String,
@@ -17,12 +17,12 @@ pub struct Settings {
     pub test_timeout: Duration,
     /// A command of the project's own, or nothing to find out by looking.
     pub runner: Option<String>,
-    pub thresholds: Thresholds,
+    pub thresholds: CoverageThresholds,
     /// Which files are tests, where the usual names are not enough.
     pub test_pattern: Option<String>,
     pub branch_pattern: String,
-    pub pull_request: PullRequest,
-    pub prompts: Prompts,
+    pub pull_request: PullRequestSettings,
+    pub prompts: PromptSettings,
     /// `Name <address>`, where the project asks for one.
     pub co_author: Option<String>,
     pub default_tag: Option<String>,
@@ -32,7 +32,7 @@ pub struct Settings {
 
 /// The least coverage, in percent, per metric. Nothing means that nobody asks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
+pub struct CoverageThresholds {
     pub lines: Option<f64>,
     pub branches: Option<f64>,
     pub functions: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Thresholds {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullRequest {
+pub struct PullRequestSettings {
     pub enabled: bool,
     /// Nothing means the default branch.
     pub base: Option<String>,
@@ -49,25 +49,25 @@ pub struct PullRequest {
 
 /// Where the rules for executors are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompts {
+pub struct PromptSettings {
     pub rules: PathBuf,
     pub test_generator: PathBuf,
     pub load_order: Vec<String>,
 }
 
-impl Default for Settings {
+impl Default for ProjectSettings {
     fn default() -> Self {
         Self::read(&Value::Null)
     }
 }
 
-impl Settings {
+impl ProjectSettings {
     pub fn parse(text: &str) -> Result<Self, JsonTextError> {
         Ok(Self::read(&json_text::parse(text)?))
     }
 
     fn read(root: &Value) -> Self {
-        let mut from = Reader { root, warnings: Vec::new() };
+        let mut from = SettingsReader { root, warnings: Vec::new() };
         let own_runner = from.text(&["/test/runner"]).filter(|runner| runner != "auto");
         let base = from.text(&["/git/pr/base"]).filter(|base| base != "default");
         let limit = from.number(&["/autopilot/testTimeout"], 1.0, 86_400_000.0);
@@ -92,12 +92,12 @@ impl Settings {
             branch_pattern: from
                 .text(&["/git/branchPattern", "/workflow/branchPattern"])
                 .unwrap_or_else(|| "{tag}/task-{id}-{slug}".into()),
-            pull_request: PullRequest {
+            pull_request: PullRequestSettings {
                 enabled: from.flag(&["/git/pr/enabled"]).unwrap_or(true),
                 base,
                 body_template: from.text(&["/git/pr/bodyTemplate"]).map(PathBuf::from),
             },
-            prompts: Prompts {
+            prompts: PromptSettings {
                 rules: from.text(&["/prompts/rulesPath"]).unwrap_or_else(|| ".cursor/rules".into()).into(),
                 test_generator: from
                     .text(&["/prompts/testGeneratorPath"])
@@ -125,12 +125,12 @@ fn whole(number: f64) -> u32 {
     number as u32
 }
 
-struct Reader<'a> {
+struct SettingsReader<'a> {
     root: &'a Value,
     warnings: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SettingsReader<'a> {
     /// The first of several places that holds something usable.
     fn first<T>(
         &mut self,
@@ -170,17 +170,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Eighty percent of everything, unless the project says otherwise; zero or null switches a metric off.
-    fn thresholds(&mut self) -> Thresholds {
+    fn thresholds(&mut self) -> CoverageThresholds {
         let mut of = |metric: &str, short: &str| {
             let places =
                 [format!("/test/coverageThresholds/{metric}"), format!("/test/coverageThresholds/{short}")];
             if places.iter().any(|place| self.root.pointer(place) == Some(&Value::Null)) {
                 return None;
             }
-            let wished = self.number(&[&places[0], &places[1]], 0.0, 100.0).unwrap_or(80.0);
-            (wished > 0.0).then_some(wished)
+            let percent = self.number(&[&places[0], &places[1]], 0.0, 100.0).unwrap_or(80.0);
+            (percent > 0.0).then_some(percent)
         };
-        Thresholds {
+        CoverageThresholds {
             lines: of("lines", "line"),
             branches: of("branches", "branch"),
             functions: of("functions", "function"),
@@ -207,14 +207,14 @@ mod tests {
 
     use super::*;
 
-    fn read(value: &Value) -> Settings {
-        Settings::parse(&value.to_string()).unwrap()
+    fn read(value: &Value) -> ProjectSettings {
+        ProjectSettings::parse(&value.to_string()).unwrap()
     }
 
     #[test]
     fn an_empty_file_means_the_documented_defaults() {
         let settings = read(&json!({"models": {"main": {}}}));
-        assert_eq!(settings, Settings::default());
+        assert_eq!(settings, ProjectSettings::default());
         assert_eq!((settings.max_attempts, settings.test_timeout.as_secs()), (3, 300));
         assert_eq!(settings.thresholds.branches, Some(80.0));
         assert_eq!(settings.branch_pattern, "{tag}/task-{id}-{slug}");
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(settings.branch_pattern, "task-{taskId}");
         assert_eq!(settings.co_author.as_deref(), Some("A <a@b>"));
         assert_eq!(settings.runner.as_deref(), Some("make check"));
-        let Thresholds { lines, branches, functions, statements } = settings.thresholds;
+        let CoverageThresholds { lines, branches, functions, statements } = settings.thresholds;
         assert_eq!((lines, branches, functions, statements), (None, Some(55.5), None, Some(80.0)));
         assert_eq!(settings.pull_request.base.as_deref(), Some("develop"));
         assert!(settings.warnings.is_empty());
@@ -246,7 +246,7 @@ mod tests {
             "autopilot": {"enabled": "yes", "maxGreenAttempts": 0, "testTimeout": -1, "commitTemplate": ["x"]},
             "test": {"coverageThresholds": {"lines": 101}}, "prompts": {"loadOrder": [1]},
         }));
-        assert_eq!(Settings { warnings: Vec::new(), ..settings.clone() }, Settings::default());
+        assert_eq!(ProjectSettings { warnings: Vec::new(), ..settings.clone() }, ProjectSettings::default());
         insta::assert_snapshot!(settings.warnings.join("\n"), @r#"
         autopilot.testTimeout is -1, not a number from 1 to 86400000: ignored
         autopilot.maxGreenAttempts is 0, not a number from 1 to 100: ignored

@@ -7,9 +7,9 @@ use super::tag::TagName;
 use crate::json_text::{self, JsonTextError, Splice};
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State(Map<String, Value>);
+pub struct TaskmasterState(Map<String, Value>);
 
-impl State {
+impl TaskmasterState {
     pub fn parse(text: &str) -> Result<Self, JsonTextError> {
         match json_text::parse(text)? {
             Value::Object(fields) => Ok(Self(fields)),
@@ -42,7 +42,7 @@ pub fn set_active_tag(
             "migrationNoticeShown": false});
         return Ok(format!("{fresh:#}"));
     };
-    let before = State::parse(text)?;
+    let before = TaskmasterState::parse(text)?;
     let mut text = text.to_owned();
     if before.current_tag() != Some(tag.as_str()) {
         text = set(&text, "currentTag", &json!(tag.as_str()))?;
@@ -103,7 +103,7 @@ mod tests {
           "future": [1.0]
         }
         "#);
-        let state = State::parse(&done).unwrap();
+        let state = TaskmasterState::parse(&done).unwrap();
         assert_eq!(state.current_tag(), Some("analytics"));
         assert_eq!(state.tag_of_branch("analytics/task-42-\"x\""), Some("analytics"));
         assert_eq!(active(Some(&done), "analytics", Some("analytics/task-42-\"x\"")), done);
@@ -111,9 +111,9 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_made_and_an_older_one_is_read() {
-        let state = State::parse(&active(None, "a", Some("b"))).unwrap();
+        let state = TaskmasterState::parse(&active(None, "a", Some("b"))).unwrap();
         assert_eq!((state.current_tag(), state.tag_of_branch("b")), (Some("a"), Some("a")));
-        assert_eq!(State::parse("{\"activeTag\": \"old\"}").unwrap().current_tag(), Some("old"));
+        assert_eq!(TaskmasterState::parse("{\"activeTag\": \"old\"}").unwrap().current_tag(), Some("old"));
         let newer = active(Some("{\"currentTag\":\"x\",\"lastUpdated\":\"y\",\"metadata\":{}}"), "z", None);
         assert_eq!(
             newer,

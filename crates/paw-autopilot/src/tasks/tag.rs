@@ -32,12 +32,12 @@ impl TagName {
     }
 
     /// A key of the file, legal or not: what is there can be read.
-    pub(super) fn of_key(key: &str) -> Self {
+    pub(super) fn from_key(key: &str) -> Self {
         Self(key.to_owned())
     }
 
     /// The tag a branch would be given, or nothing for a branch that everybody shares.
-    pub fn of_branch(branch: &str) -> Option<Self> {
+    pub fn from_branch(branch: &str) -> Option<Self> {
         let slug = dashed(branch, |c| c.is_ascii_alphanumeric() || c == '_');
         let slug: String = slug.chars().take(LONGEST_FROM_BRANCH).collect();
         let slug = slug.trim_end_matches('-');
@@ -71,7 +71,7 @@ impl fmt::Display for TagName {
 
 /// Everything that may say which tag is meant, the strongest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TagWishes<'a> {
+pub struct TagSources<'a> {
     pub flag: Option<&'a str>,
     /// `TASKMASTER_TAG`.
     pub variable: Option<&'a str>,
@@ -84,11 +84,11 @@ pub struct TagWishes<'a> {
 }
 
 /// The first tag anybody wished for. A flag that is no tag name is an error; the rest is skipped when it is none.
-pub fn resolve(wishes: &TagWishes<'_>) -> Result<TagName, TaskError> {
-    if let Some(flag) = wishes.flag {
+pub fn resolve(sources: &TagSources<'_>) -> Result<TagName, TaskError> {
+    if let Some(flag) = sources.flag {
         return TagName::new(flag);
     }
-    let places = [wishes.variable, wishes.branch, wishes.state, wishes.default];
+    let places = [sources.variable, sources.branch, sources.state, sources.default];
     let first = places.into_iter().flatten().find_map(|name| TagName::new(name.trim()).ok());
     Ok(first.unwrap_or_else(TagName::master))
 }
@@ -99,33 +99,33 @@ mod tests {
 
     #[test]
     fn the_strongest_wish_wins() {
-        let all = TagWishes {
+        let all = TagSources {
             flag: Some("a"),
             variable: Some("b"),
             branch: Some("c"),
             state: Some("d"),
             default: Some("e"),
         };
-        let winner = |wishes: TagWishes<'_>| resolve(&wishes).unwrap().to_string();
+        let winner = |sources: TagSources<'_>| resolve(&sources).unwrap().to_string();
         assert_eq!(winner(all.clone()), "a");
-        assert_eq!(winner(TagWishes { flag: None, ..all.clone() }), "b");
-        assert_eq!(winner(TagWishes { flag: None, variable: None, ..all.clone() }), "c");
-        assert_eq!(winner(TagWishes { state: Some("d"), default: Some("e"), ..TagWishes::default() }), "d");
-        assert_eq!(winner(TagWishes { state: Some(" "), default: Some("e"), ..TagWishes::default() }), "e");
-        assert_eq!(winner(TagWishes::default()), "master");
+        assert_eq!(winner(TagSources { flag: None, ..all.clone() }), "b");
+        assert_eq!(winner(TagSources { flag: None, variable: None, ..all.clone() }), "c");
+        assert_eq!(winner(TagSources { state: Some("d"), default: Some("e"), ..TagSources::default() }), "d");
+        assert_eq!(winner(TagSources { state: Some(" "), default: Some("e"), ..TagSources::default() }), "e");
+        assert_eq!(winner(TagSources::default()), "master");
     }
 
     #[test]
     fn a_flag_that_is_no_name_is_an_error() {
-        assert!(resolve(&TagWishes { flag: Some("a/b"), ..TagWishes::default() }).is_err());
+        assert!(resolve(&TagSources { flag: Some("a/b"), ..TagSources::default() }).is_err());
     }
 
     #[test]
     fn a_branch_gives_a_tag_its_name_unless_everybody_shares_it() {
-        assert_eq!(TagName::of_branch("feat/User Auth!").unwrap().as_str(), "feat-user-auth");
-        assert_eq!(TagName::of_branch("main"), None);
-        assert_eq!(TagName::of_branch("HEAD"), None);
-        assert_eq!(TagName::of_branch("äö"), None);
-        assert!(TagName::of_branch(&"x-".repeat(60)).unwrap().as_str().len() <= 50);
+        assert_eq!(TagName::from_branch("feat/User Auth!").unwrap().as_str(), "feat-user-auth");
+        assert_eq!(TagName::from_branch("main"), None);
+        assert_eq!(TagName::from_branch("HEAD"), None);
+        assert_eq!(TagName::from_branch("äö"), None);
+        assert!(TagName::from_branch(&"x-".repeat(60)).unwrap().as_str().len() <= 50);
     }
 }

@@ -6,51 +6,51 @@ use paw_host::clock;
 use paw_host::files::Lock;
 use serde_json::json;
 
-use super::head::head;
-use super::seen::{Seen, keep_out_of_git};
-use super::wishes::{Relaxation, Wishes};
-use super::{Approves, Notes, PauseWish, Plan, Site, Work, WorkError};
+use super::head::current_head;
+use super::options::{Relaxation, RunOptions};
+use super::snapshot::{WorktreeSnapshot, write_gitignores};
+use super::{ActiveRun, ApprovalCheck, PauseRequest, ProjectContext, RunNotes, RunPlan, WorkError};
 use crate::artifacts::RunDir;
 use crate::artifacts::log::counts;
 use crate::artifacts::run_dir::find_latest;
-use crate::engine::{Event, Order, Run, Stage};
-use crate::runners::{Outcome, Report, TestRun, Verdict};
-use crate::tasks::{ItemId, Status};
+use crate::engine::{Run, RunEvent, RunRequest, RunStage};
+use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
+use crate::tasks::{ItemId, TaskStatus};
 
-impl Work {
+impl ActiveRun {
     /// Begins what was planned. Whatever stands in its way was named by the plan; what only shows when the tests are run
     /// pauses the run.
     pub fn begin(
-        mut site: Site,
-        plan: &Plan,
-        wishes: Wishes,
-        approves: Approves<'_>,
+        mut context: ProjectContext,
+        plan: &RunPlan,
+        options: RunOptions,
+        approves: ApprovalCheck<'_>,
     ) -> Result<Self, WorkError> {
         let problems = plan.problems();
         if !problems.is_empty() {
             return Err(WorkError::NotReady(problems));
         }
-        let tester = site.tester(wishes.runner.as_deref(), approves)?;
-        site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
-        let lock = take_lock(&site)?;
-        give_up_unfinished(&site, &wishes)?;
-        PauseWish::of(&site.project).forget();
-        let run = Run::new(order(plan, &wishes, &site), steps(plan))?;
+        let tester = context.tester(options.runner.as_deref(), approves)?;
+        context.rules = std::mem::take(&mut context.rules).with_line(tester.line());
+        let lock = take_lock(&context)?;
+        give_up_unfinished(&context, &options)?;
+        PauseRequest::of(&context.project).forget();
+        let run = Run::new(order(plan, &options, &context), steps(plan))?;
         let began = clock::now();
-        let dir = RunDir::create(&site.project, began)?;
-        keep_out_of_git(&site)?;
-        let notes = Notes {
+        let dir = RunDir::create(&context.project, began)?;
+        write_gitignores(&context)?;
+        let notes = RunNotes {
             began,
-            mark: mark(&site, dir.id.as_str()),
-            base: head(&site.git)?.1,
-            relaxed: relaxed(&site, &wishes)?,
-            wishes,
-            ..Notes::default()
+            mark: mark(&context, dir.id.as_str()),
+            base: current_head(&context.git)?.1,
+            relaxed: relaxed(&context, &options)?,
+            options,
+            ..RunNotes::default()
         };
-        let mut work = Self::new(site, dir, (run, notes), tester, lock, Report::default());
+        let mut work = Self::new(context, dir, (run, notes), tester, lock, TestReport::default());
         work.save()?;
         work.preflight()?;
-        if work.run.stage == Stage::Branch {
+        if work.run.stage == RunStage::Branch {
             work.make_branch(plan)?;
         }
         Ok(work)
@@ -67,45 +67,45 @@ impl Work {
                     "preflight",
                     json!({"status": "ok", "details": details, "tests": counts(&run.report), "duration": millis(run.duration)}),
                 )?;
-                self.step(Event::PreflightPassed)?;
+                self.step(RunEvent::PreflightPassed)?;
             }
             Some(problem) => {
                 self.notes.last_error = Some(problem.clone());
                 self.log("preflight", json!({"status": "error", "details": details, "error": problem}))?;
-                self.happen(Event::PreflightFailed { problems: vec![problem] })?;
+                self.apply(RunEvent::PreflightFailed { problems: vec![problem] })?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn make_branch(&mut self, plan: &Plan) -> Result<(), WorkError> {
+    pub(super) fn make_branch(&mut self, plan: &RunPlan) -> Result<(), WorkError> {
         let made = if plan.on_branch_already {
             Ok(())
         } else {
             // A name that begins with a dash is no branch name, so it cannot be an option.
-            self.site.git.run(["switch", "--quiet", "--create", plan.branch.as_str()]).map(|_| ())
+            self.context.git.run(["switch", "--quiet", "--create", plan.branch.as_str()]).map(|_| ())
         };
         let event = match made {
             Ok(()) => {
-                self.site.remember_tag(&plan.tag, plan.branch.as_str())?;
+                self.context.remember_tag(&plan.tag, plan.branch.as_str())?;
                 self.log("branch", json!({"status": "ok", "branch": plan.branch.as_str()}))?;
-                Event::BranchMade { branch: plan.branch.clone(), head: head(&self.site.git)?.1 }
+                RunEvent::BranchMade { branch: plan.branch.clone(), head: current_head(&self.context.git)?.1 }
             }
             Err(error) => {
                 self.log("branch", json!({"status": "error", "error": error.to_string()}))?;
-                Event::BranchRefused { why: error.to_string() }
+                RunEvent::BranchRefused { why: error.to_string() }
             }
         };
-        self.happen(event)?;
+        self.apply(event)?;
         self.begin_step()
     }
 
     /// Says in the list of tasks what is being worked on, and remembers how things are.
     pub(super) fn begin_step(&mut self) -> Result<(), WorkError> {
-        if let Stage::Red { step, .. } = self.run.stage {
+        if let RunStage::Red { step, .. } = self.run.stage {
             let item = self.run.steps[step].id.clone();
-            self.set_status(&item, &Status::InProgress)?;
-            self.notes.before = Seen::look(&self.site)?;
+            self.set_status(&item, &TaskStatus::InProgress)?;
+            self.notes.before = WorktreeSnapshot::take(&self.context)?;
             self.tested = Some(self.notes.before.clone());
             self.notes.objections.clear();
             self.notes.failing.clear();
@@ -115,12 +115,12 @@ impl Work {
         Ok(())
     }
 
-    pub(super) fn set_status(&self, item: &ItemId, status: &Status) -> Result<(), WorkError> {
-        self.site.project.set_status(&self.run.order.tag, item, status)?;
+    pub(super) fn set_status(&self, item: &ItemId, status: &TaskStatus) -> Result<(), WorkError> {
+        self.context.project.set_status(&self.run.request.tag, item, status)?;
         Ok(())
     }
 
-    pub(super) fn set_baseline(&mut self, report: Report) -> Result<(), WorkError> {
+    pub(super) fn set_baseline(&mut self, report: TestReport) -> Result<(), WorkError> {
         self.dir.write_baseline(&report)?;
         self.baseline = report;
         Ok(())
@@ -128,7 +128,7 @@ impl Work {
 
     /// Tests that fail before anything was changed: they prove nothing, and are nobody's fault now.
     pub fn failing_before(&self) -> usize {
-        self.baseline.count(Outcome::Failed)
+        self.baseline.count(TestOutcome::Failed)
     }
 }
 
@@ -139,72 +139,73 @@ fn millis(time: std::time::Duration) -> u64 {
 fn unusable(run: &TestRun, limit: u64) -> Option<String> {
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
     match run.verdict {
-        Verdict::Passed | Verdict::Failures | Verdict::NoneRan => None,
-        Verdict::TimedOut => Some(format!(
+        TestVerdict::Passed | TestVerdict::Failures | TestVerdict::NoneRan => None,
+        TestVerdict::TimedOut => Some(format!(
             "the tests take longer than {limit}s as they are (autopilot.testTimeout in .taskmaster/config.json, in milliseconds)"
         )),
-        Verdict::BuildFailure => {
+        TestVerdict::BuildFailure => {
             let message = run.report.broken.first().map(|broken| first(&broken.message)).unwrap_or_default();
             Some(format!("the tests do not build as they are: {message}"))
         }
-        Verdict::Crashed => Some(format!("'{}' {}: {}", run.command, run.exit, first(&run.output))),
+        TestVerdict::Crashed => Some(format!("'{}' {}: {}", run.command, run.exit, first(&run.output))),
     }
 }
 
-pub(super) fn take_lock(site: &Site) -> Result<Lock, WorkError> {
-    let taken = Lock::try_take(&site.project.files().run_lock())?;
-    keep_out_of_git(site)?;
-    taken.ok_or_else(|| WorkError::Busy(site.project.root.clone()))
+pub(super) fn take_lock(context: &ProjectContext) -> Result<Lock, WorkError> {
+    let taken = Lock::try_take(&context.project.files().run_lock())?;
+    write_gitignores(context)?;
+    taken.ok_or_else(|| WorkError::Busy(context.project.root.clone()))
 }
 
-fn give_up_unfinished(site: &Site, wishes: &Wishes) -> Result<(), WorkError> {
-    let Some(dir) = find_latest(&site.project) else { return Ok(()) };
+fn give_up_unfinished(context: &ProjectContext, options: &RunOptions) -> Result<(), WorkError> {
+    let Some(dir) = find_latest(&context.project) else { return Ok(()) };
     let Some(mut stored) = dir.load_checkpoint()? else { return Ok(()) };
     if stored.run.is_over() {
         return Ok(());
     }
     // One that never made its branch has nothing to lose.
-    if !wishes.relaxes(Relaxation::Run) && stored.run.branch.is_some() {
-        return Err(WorkError::Unfinished { run: dir.id, task: stored.run.order.task });
+    if !options.relaxes(Relaxation::Run) && stored.run.branch.is_some() {
+        return Err(WorkError::Unfinished { run: dir.id, task: stored.run.request.task });
     }
-    stored.notes.end_what_is_left();
-    stored.run.step(Event::Abort)?;
+    stored.notes.kill_leftovers();
+    stored.run.step(RunEvent::Abort)?;
     dir.write_checkpoint(&stored.run, &stored.notes)?;
     Ok(dir.log(clock::now(), "abort", json!({"status": "ok", "reason": "another run was begun"}))?)
 }
 
-fn relaxed(site: &Site, wishes: &Wishes) -> Result<Vec<String>, WorkError> {
+fn relaxed(context: &ProjectContext, options: &RunOptions) -> Result<Vec<String>, WorkError> {
     let mut relaxed = Vec::new();
-    let foreign: Vec<String> = Seen::look(site)?.foreign().iter().map(|path| site.shown(path)).collect();
-    if !foreign.is_empty() {
-        relaxed.push(format!("it began beside uncommitted changes: {}", foreign.join(", ")));
+    let foreign_changes: Vec<String> =
+        WorktreeSnapshot::take(context)?.foreign_changes().iter().map(|path| context.shown(path)).collect();
+    if !foreign_changes.is_empty() {
+        relaxed.push(format!("it began beside uncommitted changes: {}", foreign_changes.join(", ")));
     }
-    if wishes.relaxes(Relaxation::Coverage) {
+    if options.relaxes(Relaxation::Coverage) {
         relaxed.push("coverage below its thresholds was let pass".into());
     }
     Ok(relaxed)
 }
 
-fn steps(plan: &Plan) -> Vec<(ItemId, String)> {
+fn steps(plan: &RunPlan) -> Vec<(ItemId, String)> {
     plan.subtasks.iter().map(|step| (step.id.clone(), step.title.clone())).collect()
 }
 
-fn order(plan: &Plan, wishes: &Wishes, site: &Site) -> Order {
-    Order {
+fn order(plan: &RunPlan, options: &RunOptions, context: &ProjectContext) -> RunRequest {
+    RunRequest {
         task: plan.task_id.clone(),
         tag: plan.tag.clone(),
         title: plan.title.clone(),
         default_branch: plan.default_branch.clone(),
-        max_attempts: wishes.max_attempts.unwrap_or(site.settings.max_attempts),
-        budget: wishes.budget,
-        push: wishes.push,
-        pull_request: wishes.pull_request && site.settings.pull_request.enabled,
+        max_attempts: options.max_attempts.unwrap_or(context.settings.max_attempts),
+        budget: options.budget,
+        push: options.push,
+        pull_request: options.pull_request && context.settings.pull_request.enabled,
     }
 }
 
 /// Nobody else's, on this machine.
-fn mark(site: &Site, run: &str) -> String {
+fn mark(context: &ProjectContext, run: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    site.top.hash(&mut hasher);
+    context.top.hash(&mut hasher);
     format!("autopilot-{run}-{:016x}", hasher.finish())
 }

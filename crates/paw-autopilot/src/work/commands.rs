@@ -10,8 +10,8 @@ use paw_core::config::AutopilotConfig;
 use paw_host::process::Command;
 
 use super::WorkError;
-use crate::coverage::{Base, Coverage, parse};
-use crate::limit::follow_within;
+use crate::coverage::{Coverage, PathBase, parse};
+use crate::time_limit::follow_with_limit;
 
 /// What the user has configured, or approved, to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,7 +63,7 @@ pub(super) fn run_line(
 ) -> Result<Result<(), String>, WorkError> {
     let command = Command::new("sh").args(["-c", line]).dir(root).harmless_environment();
     let mut last: VecDeque<String> = VecDeque::new();
-    let exit = follow_within(command.start(mark)?, limit, |_, words| {
+    let exit = follow_with_limit(command.start(mark)?, limit, |_, words| {
         let words = String::from_utf8_lossy(words).trim_end().to_owned();
         if !words.trim().is_empty() {
             last.push_back(words);
@@ -98,5 +98,5 @@ pub(super) fn load_coverage(
     let module = std::fs::read_to_string(root.join("go.mod")).ok();
     let module =
         module.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("module ")));
-    Ok(Some(parse(&text, Base { root, go_module: module.map(str::trim) })?))
+    Ok(Some(parse(&text, PathBase { root, go_module: module.map(str::trim) })?))
 }

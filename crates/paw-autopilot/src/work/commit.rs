@@ -8,17 +8,17 @@ use paw_host::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::head::head;
-use super::seen::{Seen, is_report};
-use super::{Work, WorkError};
-use crate::engine::{Event, Stage};
+use super::head::current_head;
+use super::snapshot::{WorktreeSnapshot, is_run_file};
+use super::{ActiveRun, WorkError};
+use crate::engine::{RunEvent, RunStage};
 use crate::evidence::FileChange;
 use crate::message::CommitMessage;
 use crate::scope::scope;
-use crate::tasks::{ItemId, Status};
+use crate::tasks::{ItemId, TaskStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
+pub struct SubtaskCommit {
     pub sha: String,
     /// The first line of its message.
     pub subject: String,
@@ -27,58 +27,61 @@ pub struct Committed {
 
 /// A commit that git or a hook refused. The run is paused, and everything is as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoCommit {
+pub struct CommitRefusal {
     pub why: String,
 }
 
-impl Work {
+impl ActiveRun {
     /// Commits the subtask at hand. A proof does not outlive its process: where there is none, the tests are run again.
-    pub fn commit(&mut self, message: Option<&str>) -> Result<Result<Committed, NoCommit>, WorkError> {
-        let mut now = Seen::look(&self.site)?;
-        let spoilt = matches!(self.run.stage, Stage::Commit { .. }) && self.tested.as_ref() != Some(&now);
-        if spoilt || (self.notes.proven && matches!(self.run.stage, Stage::Green { .. })) {
+    pub fn commit(
+        &mut self,
+        message: Option<&str>,
+    ) -> Result<Result<SubtaskCommit, CommitRefusal>, WorkError> {
+        let mut now = WorktreeSnapshot::take(&self.context)?;
+        let spoilt = matches!(self.run.stage, RunStage::Commit { .. }) && self.tested.as_ref() != Some(&now);
+        if spoilt || (self.notes.proven && matches!(self.run.stage, RunStage::Green { .. })) {
             self.run = self.run.checkpoint();
             self.complete()?;
-            if !matches!(self.run.stage, Stage::Commit { .. }) {
+            if !matches!(self.run.stage, RunStage::Commit { .. }) {
                 return Err(WorkError::NotProven(self.notes.objections.clone()));
             }
             // Whoever changed something meanwhile has changed what is proven; what is new beside it is not committed.
-            let again = Seen::look(&self.site)?;
+            let again = WorktreeSnapshot::take(&self.context)?;
             now = self.tested.clone().unwrap_or(now);
-            if let Some(path) = now.find_disturbed(&again, &self.site.rules) {
+            if let Some(path) = now.find_invalidating_change(&again, &self.context.rules) {
                 let why = format!("{} was changed while it was tested", path.display());
-                self.happen(Event::CommitRefused { why: why.clone() })?;
-                return Ok(Err(NoCommit { why }));
+                self.apply(RunEvent::CommitRefused { why: why.clone() })?;
+                return Ok(Err(CommitRefusal { why }));
             }
         }
-        let Stage::Commit { step, green, .. } = self.run.stage.clone() else {
+        let RunStage::Commit { step, green, .. } = self.run.stage.clone() else {
             return Err(match &self.run.stage {
-                Stage::Paused { reason, .. } => WorkError::Paused(reason.to_string()),
+                RunStage::Paused { reason, .. } => WorkError::Paused(reason.to_string()),
                 other => WorkError::NotNow { wanted: "commit", stage: other.name() },
             });
         };
-        self.require_untouched_head()?;
+        self.require_unmoved_head()?;
         let item = self.run.steps[step].id.clone();
-        let changes = self.notes.before.until(&now);
+        let changes = self.notes.before.changes_until(&now);
         let text = self.message(step, green.proven().len(), green.passed(), message, &changes);
         self.finish_statuses(step)?;
         let made = self.paths(&changes).map_err(|error| error.to_string());
-        let made = made.and_then(|paths| self.commit_written_down(&paths, &text));
+        let made = made.and_then(|paths| self.commit_with_record(&paths, &text));
         self.notes.committing = None;
-        let (branch, sha) = head(&self.site.git)?;
+        let (branch, sha) = current_head(&self.context.git)?;
         let subject = text.lines().next().unwrap_or_default().to_owned();
         if let Err(why) = made {
-            self.set_status(&item, &Status::InProgress)?;
+            self.set_status(&item, &TaskStatus::InProgress)?;
             self.log("commit", json!({"subtask": item.to_string(), "status": "error", "error": why}))?;
             // Ctrl+C reaches git and its hooks as well.
-            self.heed_pause()?;
-            self.happen(Event::CommitRefused { why: why.clone() })?;
-            return Ok(Err(NoCommit { why }));
+            self.check_pause()?;
+            self.apply(RunEvent::CommitRefused { why: why.clone() })?;
+            return Ok(Err(CommitRefusal { why }));
         }
         if let Some(green) = self.notes.green.take() {
             self.set_baseline(green)?;
         }
-        self.happen(Event::Committed { branch, sha: sha.clone() })?;
+        self.apply(RunEvent::Committed { branch, sha: sha.clone() })?;
         self.dir.add_commit(&sha)?;
         let short: String = sha.chars().take(7).collect();
         self.log(
@@ -86,27 +89,27 @@ impl Work {
             json!({"subtask": item.to_string(), "status": "ok", "sha": short, "message": subject}),
         )?;
         self.begin_step()?;
-        Ok(Ok(Committed { sha, subject, subtask: item }))
+        Ok(Ok(SubtaskCommit { sha, subject, subtask: item }))
     }
 
     /// Whoever goes on after a crash knows by what is written down whether the commit is this one.
-    fn commit_written_down(&mut self, paths: &[PathBuf], message: &str) -> Result<(), String> {
-        stage(&self.site.git, paths)?;
-        let pending = Pending::of_index(&self.site.git, paths).map_err(|error| error.to_string())?;
+    fn commit_with_record(&mut self, paths: &[PathBuf], message: &str) -> Result<(), String> {
+        stage(&self.context.git, paths)?;
+        let pending = PendingCommit::of_index(&self.context.git, paths).map_err(|error| error.to_string())?;
         self.notes.committing = Some(pending);
         self.save().map_err(|error| error.to_string())?;
-        commit_staged(&self.site.git, paths, message)
+        commit_staged(&self.context.git, paths, message)
     }
 
     /// What would be committed now, relative to the worktree's root.
-    pub fn to_commit(&self) -> Result<Vec<PathBuf>, WorkError> {
+    pub fn paths_to_commit(&self) -> Result<Vec<PathBuf>, WorkError> {
         self.paths(&self.changes()?)
     }
 
     fn paths(&self, changes: &[FileChange]) -> Result<Vec<PathBuf>, WorkError> {
         let mut paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
         paths.extend(self.own_files()?);
-        paths.retain(|path| !is_report(path));
+        paths.retain(|path| !is_run_file(path));
         paths.sort();
         paths.dedup();
         Ok(paths)
@@ -114,8 +117,8 @@ impl Work {
 
     /// Everything that would be committed now, as a diff; new files included.
     pub fn diff(&self) -> Result<String, WorkError> {
-        let paths = self.to_commit()?;
-        let git = &self.site.git;
+        let paths = self.paths_to_commit()?;
+        let git = &self.context.git;
         let list: Vec<u8> =
             paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
         // Told about, but not added: a diff shows new files then, and the index keeps nothing of them.
@@ -143,12 +146,13 @@ impl Work {
         step: usize,
         proven: usize,
         passed: usize,
-        wish: Option<&str>,
+        custom: Option<&str>,
         changes: &[FileChange],
     ) -> String {
-        let (settings, order) = (&self.site.settings, &self.run.order);
+        let (settings, order) = (&self.context.settings, &self.run.request);
         let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
-        let scope = scope(self.notes.wishes.commit_scope.as_deref(), &self.site.rules, &paths, &order.tag);
+        let scope =
+            scope(self.notes.options.commit_scope.as_deref(), &self.context.rules, &paths, &order.tag);
         let message = CommitMessage {
             template: &settings.commit_template,
             kind: &settings.commit_type,
@@ -162,11 +166,11 @@ impl Work {
             co_author: settings.co_author.as_deref(),
         };
         let text = message.text();
-        match wish.map(str::trim).filter(|wish| !wish.is_empty()) {
+        match custom.map(str::trim).filter(|custom| !custom.is_empty()) {
             // Words of one's own, and our trailers all the same: a resumed run finds its commits by them.
-            Some(wish) => {
+            Some(custom) => {
                 let trailers = text.split_once("\n\n").map(|(_, trailers)| trailers).unwrap_or_default();
-                format!("{wish}\n\n{trailers}")
+                format!("{custom}\n\n{trailers}")
             }
             None => text,
         }
@@ -174,31 +178,31 @@ impl Work {
 
     /// The subtask is done with this commit, and with the last one its task is: for review where one is asked for.
     fn finish_statuses(&self, step: usize) -> Result<(), WorkError> {
-        self.set_status(&self.run.steps[step].id, &Status::Done)?;
+        self.set_status(&self.run.steps[step].id, &TaskStatus::Done)?;
         let last = self
             .run
             .steps
             .iter()
             .enumerate()
             .all(|(at, other)| at == step || other.outcome != crate::engine::StepOutcome::Open);
-        if last && self.run.order.push && self.run.order.pull_request {
-            self.set_status(&ItemId::Task(self.run.order.task.clone()), &Status::Review)?;
+        if last && self.run.request.push && self.run.request.pull_request {
+            self.set_status(&ItemId::Task(self.run.request.task.clone()), &TaskStatus::Review)?;
         }
         Ok(())
     }
 
     /// The list of tasks, unless git is told not to look; the state beside it only where git has it already.
     fn own_files(&self) -> Result<Vec<PathBuf>, WorkError> {
-        let entries = self.site.git.status()?;
+        let entries = self.context.git.status()?;
         let changed = |path: &PathBuf, untracked: bool| {
             entries.iter().any(|entry| {
                 entry.path == *path && (untracked || entry.change != paw_host::git::Change::Untracked)
             })
         };
-        let project = &self.site.project;
+        let project = &self.context.project;
         let files = [(project.tasks_file(), true), (project.state_file(), false)];
         let relative = files.into_iter().filter_map(|(file, untracked)| {
-            file.strip_prefix(&self.site.top).ok().map(|path| (path.to_path_buf(), untracked))
+            file.strip_prefix(&self.context.top).ok().map(|path| (path.to_path_buf(), untracked))
         });
         Ok(relative.filter(|(path, untracked)| changed(path, *untracked)).map(|(path, _)| path).collect())
     }
@@ -237,9 +241,9 @@ fn run(git: &Git, args: &[&str], paths: &[PathBuf]) -> Result<(), String> {
 /// What is about to be committed, stored before it is: mode, object and path of each file. A commit that was not
 /// recorded afterwards is ours only if it is exactly that; anyone can copy its message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Pending(BTreeSet<String>);
+pub(super) struct PendingCommit(BTreeSet<String>);
 
-impl Pending {
+impl PendingCommit {
     /// What the index has of these paths and the last commit has not.
     pub(super) fn of_index(git: &Git, paths: &[PathBuf]) -> Result<Self, GitError> {
         let options = ["--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD"];
@@ -256,7 +260,7 @@ impl Pending {
 }
 
 /// `:oldmode newmode oldoid newoid letter`, then the path.
-fn parse_listing(listing: &[u8], wanted: impl Fn(&Path) -> bool) -> Pending {
+fn parse_listing(listing: &[u8], wanted: impl Fn(&Path) -> bool) -> PendingCommit {
     let mut fields = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut files = BTreeSet::new();
     while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
@@ -267,7 +271,7 @@ fn parse_listing(listing: &[u8], wanted: impl Fn(&Path) -> bool) -> Pending {
             files.insert(format!("{mode} {oid} {path}"));
         }
     }
-    Pending(files)
+    PendingCommit(files)
 }
 
 #[cfg(test)]
@@ -281,6 +285,6 @@ mod tests {
         let lines = ["000000 00 d", "100644 cc c", "100755 bb a b"];
         assert_eq!(all.0.iter().map(String::as_str).collect::<Vec<_>>(), lines);
         assert_eq!(parse_listing(listing, |path| path == Path::new("c")).0.len(), 1);
-        assert_eq!(parse_listing(b"", |_| true), Pending::default());
+        assert_eq!(parse_listing(b"", |_| true), PendingCommit::default());
     }
 }

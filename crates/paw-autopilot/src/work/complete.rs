@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use super::measure::Measured;
+use super::coverage::SubtaskCoverage;
 use super::record::last_error;
-use super::seen::Seen;
-use super::{Work, WorkError};
-use crate::engine::{Event, Pause, Stage};
-use crate::evidence::{FileChange, Kind, Objection, Red, judge_green, judge_red};
-use crate::runners::{Case, Outcome, TestRun};
-use crate::tasks::{ItemId, Status};
+use super::snapshot::WorktreeSnapshot;
+use super::{ActiveRun, WorkError};
+use crate::engine::{PauseReason, RunEvent, RunStage};
+use crate::evidence::{FileChange, Objection, RedJudgement, SourceKind, judge_green, judge_red};
+use crate::runners::{TestCase, TestOutcome, TestRun};
+use crate::tasks::{ItemId, TaskStatus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum TddPhase {
     Red,
     Green,
 }
 
-impl Phase {
+impl TddPhase {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Red => "RED",
@@ -28,11 +28,11 @@ impl Phase {
 
 /// What our tests have shown about one attempt.
 #[derive(Debug, Clone)]
-pub struct Judged {
-    pub phase: Phase,
+pub struct AttemptResult {
+    pub phase: TddPhase,
     pub subtask: ItemId,
     pub attempt: u32,
-    pub judgement: Judgement,
+    pub judgement: PhaseJudgement,
     /// What was written: tests in RED, code in GREEN.
     pub files: Vec<PathBuf>,
     pub tests: TestRun,
@@ -41,8 +41,8 @@ pub struct Judged {
 }
 
 /// One attempt at a phase, with the tests that were run on it.
-pub(super) struct Attempt {
-    pub(super) phase: Phase,
+pub(super) struct PhaseAttempt {
+    pub(super) phase: TddPhase,
     pub(super) subtask: ItemId,
     pub(super) number: u32,
     pub(super) tests: TestRun,
@@ -52,7 +52,7 @@ pub(super) struct Attempt {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
+pub enum PhaseJudgement {
     Proven,
     /// New tests passed before there was code for them. `settled`: for the second time, so it is there already.
     AlreadyGreen {
@@ -61,151 +61,154 @@ pub enum Judgement {
     Refused(Vec<Objection>),
 }
 
-impl Work {
+impl ActiveRun {
     /// Runs the tests and says what they prove. HEAD and branch must be where we left them, else the run pauses.
-    pub fn complete(&mut self) -> Result<Judged, WorkError> {
+    pub fn complete(&mut self) -> Result<AttemptResult, WorkError> {
         let (step, number, phase) = match &self.run.stage {
-            Stage::Red { step, attempt, .. } => (*step, *attempt, Phase::Red),
-            Stage::Green { step, attempt, .. } => (*step, *attempt, Phase::Green),
-            Stage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
+            RunStage::Red { step, attempt, .. } => (*step, *attempt, TddPhase::Red),
+            RunStage::Green { step, attempt, .. } => (*step, *attempt, TddPhase::Green),
+            RunStage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
             other => return Err(WorkError::NotNow { wanted: "complete a phase", stage: other.name() }),
         };
-        self.require_untouched_head()?;
+        self.require_unmoved_head()?;
         let subtask = self.run.steps[step].id.clone();
-        let (tests, seen, disturbed) = self.run_tests()?;
-        let changes = self.notes.before.until(&seen);
-        self.tested = Some(seen);
-        let attempt = Attempt { phase, subtask, number, tests, changes, disturbed };
+        let (tests, snapshot, disturbed) = self.run_tests()?;
+        let changes = self.notes.before.changes_until(&snapshot);
+        self.tested = Some(snapshot);
+        let attempt = PhaseAttempt { phase, subtask, number, tests, changes, disturbed };
         let (judgement, unmeasured) = match phase {
-            Phase::Red => (self.judge_red(&attempt)?, None),
-            Phase::Green => self.judge_green(&attempt)?,
+            TddPhase::Red => (self.judge_red(&attempt)?, None),
+            TddPhase::Green => self.judge_green(&attempt)?,
         };
-        let Attempt { subtask, tests, changes, .. } = attempt;
+        let PhaseAttempt { subtask, tests, changes, .. } = attempt;
         let files = written(self, &changes, phase);
-        if judgement == (Judgement::AlreadyGreen { settled: true }) {
+        if judgement == (PhaseJudgement::AlreadyGreen { settled: true }) {
             // Its tests stay where they are and go along with the next commit.
-            self.set_status(&subtask, &Status::Done)?;
+            self.set_status(&subtask, &TaskStatus::Done)?;
             self.set_baseline(tests.report.clone())?;
             let before = std::mem::take(&mut self.notes.before);
             self.begin_step()?;
-            self.notes.before = before.with_ours_of(Seen::look(&self.site)?);
+            self.notes.before = before.with_own_files_of(WorktreeSnapshot::take(&self.context)?);
             self.save()?;
         }
         self.log_pause()?;
-        let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.told_unmeasured, true));
-        Ok(Judged { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
+        let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.reported_unmeasured, true));
+        Ok(AttemptResult { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
     }
 
     /// Runs the tests, and once more where something changed under them. What changed then too is no proof's subject.
-    fn run_tests(&mut self) -> Result<(TestRun, Seen, Option<Objection>), WorkError> {
-        let mut before = Seen::look(&self.site)?;
+    fn run_tests(&mut self) -> Result<(TestRun, WorktreeSnapshot, Option<Objection>), WorkError> {
+        let mut before = WorktreeSnapshot::take(&self.context)?;
         let mut is_second = false;
         loop {
             let tests = self.tester.run()?;
-            self.heed_pause()?;
-            let seen = Seen::look(&self.site)?;
-            match before.find_disturbed(&seen, &self.site.rules) {
-                Some(_) if !is_second => (before, is_second) = (seen, true),
+            self.check_pause()?;
+            let snapshot = WorktreeSnapshot::take(&self.context)?;
+            match before.find_invalidating_change(&snapshot, &self.context.rules) {
+                Some(_) if !is_second => (before, is_second) = (snapshot, true),
                 disturbed => {
                     let objection = disturbed.map(|file| Objection::ChangedWhileTested { file });
-                    return Ok((tests, seen, objection));
+                    return Ok((tests, snapshot, objection));
                 }
             }
         }
     }
 
     /// How things were when the tests last ran.
-    pub fn last_look(&self) -> Option<&Seen> {
+    pub fn last_snapshot(&self) -> Option<&WorktreeSnapshot> {
         self.tested.as_ref()
     }
 
     /// What differs from how the subtask began.
     pub fn changes(&self) -> Result<Vec<FileChange>, WorkError> {
-        Ok(self.notes.before.until(&Seen::look(&self.site)?))
+        Ok(self.notes.before.changes_until(&WorktreeSnapshot::take(&self.context)?))
     }
 
-    fn judge_red(&mut self, attempt: &Attempt) -> Result<Judgement, WorkError> {
-        let Stage::Red { passed_at_once, .. } = self.run.stage else {
+    fn judge_red(&mut self, attempt: &PhaseAttempt) -> Result<PhaseJudgement, WorkError> {
+        let RunStage::Red { passed_at_once, .. } = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge tests", stage: self.run.stage.name() });
         };
         let red = match &attempt.disturbed {
-            Some(objection) => Red::Refused(vec![objection.clone()]),
-            None => judge_red(&self.site.rules, &self.baseline, &attempt.changes, &attempt.tests),
+            Some(objection) => RedJudgement::Refused(vec![objection.clone()]),
+            None => judge_red(&self.context.rules, &self.baseline, &attempt.changes, &attempt.tests),
         };
         let judgement = match &red {
-            Red::Proven(_) => Judgement::Proven,
-            Red::AlreadyGreen => Judgement::AlreadyGreen { settled: passed_at_once },
-            Red::Refused(objections) => Judgement::Refused(objections.clone()),
+            RedJudgement::Proven(_) => PhaseJudgement::Proven,
+            RedJudgement::AlreadyGreen => PhaseJudgement::AlreadyGreen { settled: passed_at_once },
+            RedJudgement::Refused(objections) => PhaseJudgement::Refused(objections.clone()),
         };
         self.remember(&judgement, &attempt.tests, false);
         self.record(attempt, &judgement, None)?;
-        self.step(Event::RedJudged(red))?;
+        self.step(RunEvent::RedJudged(red))?;
         Ok(judgement)
     }
 
-    fn judge_green(&mut self, attempt: &Attempt) -> Result<(Judgement, Option<String>), WorkError> {
-        let Attempt { tests, changes, .. } = attempt;
-        let Stage::Green { red, .. } = &self.run.stage else {
+    fn judge_green(&mut self, attempt: &PhaseAttempt) -> Result<(PhaseJudgement, Option<String>), WorkError> {
+        let PhaseAttempt { tests, changes, .. } = attempt;
+        let RunStage::Green { red, .. } = &self.run.stage else {
             return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
         };
         let mut judged = match &attempt.disturbed {
             Some(objection) => Err(vec![objection.clone()]),
-            None => judge_green(&self.site.rules, &self.baseline, red, changes, tests),
+            None => judge_green(&self.context.rules, &self.baseline, red, changes, tests),
         };
-        let measured = if judged.is_ok() { self.measure_subtask(changes)? } else { Measured::default() };
-        self.heed_pause()?;
-        if let Some(why) = measured.unknown.clone().filter(|_| self.is_measuring_required()) {
+        let measured =
+            if judged.is_ok() { self.measure_coverage(changes)? } else { SubtaskCoverage::default() };
+        self.check_pause()?;
+        if let Some(why) = measured.unknown.clone().filter(|_| self.is_coverage_required()) {
             self.notes.last_error = Some(why.clone());
-            self.happen(Event::NotMeasured { why: why.clone() })?;
-            return Err(WorkError::Paused(Pause::Coverage { why }.to_string()));
+            self.apply(RunEvent::NotMeasured { why: why.clone() })?;
+            return Err(WorkError::Paused(PauseReason::Coverage { why }.to_string()));
         }
         if let Some(objection) = measured.objection {
             judged = Err(vec![objection]);
         }
         let judgement = match &judged {
-            Ok(_) => Judgement::Proven,
-            Err(objections) => Judgement::Refused(objections.clone()),
+            Ok(_) => PhaseJudgement::Proven,
+            Err(objections) => PhaseJudgement::Refused(objections.clone()),
         };
         self.remember(&judgement, tests, judged.is_ok());
         if judged.is_ok() {
             self.notes.green = Some(tests.report.clone());
         }
         self.record(attempt, &judgement, measured.coverage.as_ref())?;
-        self.step(Event::GreenJudged(judged))?;
+        self.step(RunEvent::GreenJudged(judged))?;
         Ok((judgement, measured.unknown))
     }
 
-    fn remember(&mut self, judgement: &Judgement, tests: &TestRun, proven: bool) {
+    fn remember(&mut self, judgement: &PhaseJudgement, tests: &TestRun, proven: bool) {
         self.notes.proven = proven;
-        let old = |case: &&Case| self.baseline.outcome_of(&case.name) == Some(Outcome::Failed);
+        let old = |case: &&TestCase| self.baseline.outcome_of(&case.name) == Some(TestOutcome::Failed);
         self.notes.failing = tests.report.failed().filter(|case| !old(case)).take(20).cloned().collect();
         self.notes.objections = match judgement {
-            Judgement::Refused(objections) => objections.clone(),
-            Judgement::Proven | Judgement::AlreadyGreen { .. } => Vec::new(),
+            PhaseJudgement::Refused(objections) => objections.clone(),
+            PhaseJudgement::Proven | PhaseJudgement::AlreadyGreen { .. } => Vec::new(),
         };
         self.notes.last_error = match judgement {
-            Judgement::Refused(objections) => last_error(tests, objections),
-            Judgement::Proven | Judgement::AlreadyGreen { .. } => None,
+            PhaseJudgement::Refused(objections) => last_error(tests, objections),
+            PhaseJudgement::Proven | PhaseJudgement::AlreadyGreen { .. } => None,
         };
     }
 }
 
 /// What a phase has written, the kind it was asked for first.
-fn written(work: &Work, changes: &[FileChange], phase: Phase) -> Vec<PathBuf> {
-    let rules = &work.site.rules;
+fn written(work: &ActiveRun, changes: &[FileChange], phase: TddPhase) -> Vec<PathBuf> {
+    let rules = &work.context.rules;
     let since: Vec<FileChange> = match (&work.run.stage, phase) {
-        (Stage::Commit { red, .. }, Phase::Green) => crate::evidence::changes::between(&red.seen, changes),
+        (RunStage::Commit { red, .. }, TddPhase::Green) => {
+            crate::evidence::changes::between(&red.changes, changes)
+        }
         _ => changes.to_vec(),
     };
-    let kinds = |wanted: Kind| {
+    let kinds = |wanted: SourceKind| {
         since
             .iter()
             .filter(move |change| rules.kind(&change.path) == wanted)
             .map(|change| change.path.clone())
     };
     let (first, second) = match phase {
-        Phase::Red => (Kind::Test, Kind::Production),
-        Phase::Green => (Kind::Production, Kind::Manifest),
+        TddPhase::Red => (SourceKind::Test, SourceKind::Production),
+        TddPhase::Green => (SourceKind::Production, SourceKind::Manifest),
     };
     let mut files: Vec<PathBuf> = kinds(first).collect();
     if files.is_empty() {

@@ -7,16 +7,16 @@ use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::process::ProcessError;
 
-use super::update_base::NoUpdate;
+use super::update_base::BaseUpdateError;
 use crate::artifacts::RunId;
-use crate::branch::NoBranchName;
+use crate::branch::BranchNameError;
 use crate::coverage::CoverageError;
-use crate::engine::Refused;
-use crate::engine::resume::ResumeRefused;
+use crate::engine::UnexpectedEvent;
+use crate::engine::resume::ResumeError;
 use crate::engine::state::NothingToDo;
 use crate::evidence::Objection;
 use crate::executor::turn::TurnError;
-use crate::runners::RunError;
+use crate::runners::TestRunError;
 use crate::runners::detect::DetectError;
 use crate::tasks::{TaskError, TaskId};
 
@@ -59,21 +59,21 @@ pub enum WorkError {
     #[error(transparent)]
     Turn(#[from] TurnError),
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(#[from] TestRunError),
     #[error(transparent)]
     Detect(#[from] DetectError),
     #[error(transparent)]
-    Branch(#[from] NoBranchName),
+    Branch(#[from] BranchNameError),
     #[error(transparent)]
     Nothing(#[from] NothingToDo),
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] UnexpectedEvent),
     #[error(transparent)]
-    Resume(#[from] ResumeRefused),
+    Resume(#[from] ResumeError),
     #[error(transparent)]
     Coverage(#[from] CoverageError),
     #[error(transparent)]
-    NoUpdate(#[from] NoUpdate),
+    NoUpdate(#[from] BaseUpdateError),
     #[error(transparent)]
     Paw(#[from] PawError),
 }

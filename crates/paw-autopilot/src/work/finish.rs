@@ -8,25 +8,25 @@ use serde_json::json;
 pub use super::commands::FinalCommands;
 use super::commands::{load_coverage, run_line};
 use super::commit::commit_paths;
-use super::head::head;
-use super::seen::{Seen, is_ours};
-use super::wishes::Relaxation;
-use super::{Work, WorkError};
+use super::head::current_head;
+use super::options::Relaxation;
+use super::snapshot::{WorktreeSnapshot, is_own_file};
+use super::{ActiveRun, WorkError};
 use crate::artifacts::log::counts;
-use crate::artifacts::manifest::Percents;
+use crate::artifacts::manifest::CoveragePercents;
 use crate::artifacts::pull_request;
-use crate::artifacts::results::{Occasion, TestResult};
+use crate::artifacts::results::{TestResult, TestRunKind};
 use crate::coverage::Coverage;
-use crate::coverage::gate::{Judged, Standing, judge};
-use crate::engine::{Event, Stage};
-use crate::runners::{Outcome, TestRun, Verdict};
+use crate::coverage::gate::{ThresholdResult, ThresholdStatus, judge};
+use crate::engine::{RunEvent, RunStage};
+use crate::runners::{TestOutcome, TestRun, TestVerdict};
 
 /// What the end of a run has shown.
 #[derive(Debug, Clone)]
-pub struct Final {
+pub struct FinalResult {
     pub tests: TestRun,
     /// Nothing where no coverage was measured.
-    pub coverage: Option<Vec<Judged>>,
+    pub coverage: Option<Vec<ThresholdResult>>,
     /// A commit of what the formatter changed.
     pub formatted: Option<String>,
     /// Files that are not committed: tests of what was there already.
@@ -35,37 +35,37 @@ pub struct Final {
     pub failed: Option<String>,
 }
 
-impl Work {
+impl ActiveRun {
     /// The last checks, and the body of a pull request.
-    pub fn finalize(&mut self, commands: &FinalCommands) -> Result<Final, WorkError> {
+    pub fn finalize(&mut self, commands: &FinalCommands) -> Result<FinalResult, WorkError> {
         match &self.run.stage {
-            Stage::Finalize => {}
-            Stage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
+            RunStage::Finalize => {}
+            RunStage::Paused { reason, .. } => return Err(WorkError::Paused(reason.to_string())),
             other => return Err(WorkError::NotNow { wanted: "finalize", stage: other.name() }),
         }
-        self.require_untouched_head()?;
+        self.require_unmoved_head()?;
         let limit = self.tester.limit();
-        let root = self.site.project.root.clone();
+        let root = self.context.project.root.clone();
         let mut failed = None;
-        let unformatted = Seen::look(&self.site)?;
+        let unformatted = WorktreeSnapshot::take(&self.context)?;
         for line in [&commands.format, &commands.lint].into_iter().flatten() {
             failed = failed.or(run_line(line, &root, &self.notes.tests_mark(), limit)?.err());
         }
         let formatted = self.formatted_since(&unformatted)?;
         let tests = self.tester.run()?;
-        self.heed_pause()?;
+        self.check_pause()?;
         failed = failed.or_else(|| self.new_failures(&tests));
         let coverage = if failed.is_none() { self.measure(commands, &mut failed)? } else { None };
-        self.heed_pause()?;
-        let judged = coverage.as_ref().map(|coverage| judge(coverage, &self.site.settings.thresholds));
+        self.check_pause()?;
+        let judged = coverage.as_ref().map(|coverage| judge(coverage, &self.context.settings.thresholds));
         if let Some(missed) = judged.as_deref().and_then(missed)
-            && !self.notes.wishes.relaxes(Relaxation::Coverage)
+            && !self.notes.options.relaxes(Relaxation::Coverage)
         {
             failed = failed.or(Some(missed));
         }
-        self.notes.coverage = coverage.as_ref().map(Percents::from);
-        let result = TestResult::of(Occasion::Final, &tests, coverage.as_ref(), clock::now());
-        self.dir.write_result(Occasion::Final, &result)?;
+        self.notes.coverage = coverage.as_ref().map(CoveragePercents::from);
+        let result = TestResult::of(TestRunKind::Final, &tests, coverage.as_ref(), clock::now());
+        self.dir.write_result(TestRunKind::Final, &result)?;
         self.notes.last_result = Some("test-results/final-suite.json".into());
         let formatted = if failed.is_none() && commands.format.is_some() {
             self.commit_format(&formatted)?
@@ -80,27 +80,27 @@ impl Work {
         self.log("finalize", fields)?;
         self.write_body(&tests)?;
         self.notes.last_error.clone_from(&failed);
-        self.happen(match failed.clone() {
-            None => Event::FinalPassed,
-            Some(why) => Event::FinalFailed { why },
+        self.apply(match failed.clone() {
+            None => RunEvent::FinalPassed,
+            Some(why) => RunEvent::FinalFailed { why },
         })?;
         let uncommitted = self.uncommitted()?;
-        Ok(Final { tests, coverage: judged, formatted, uncommitted, failed })
+        Ok(FinalResult { tests, coverage: judged, formatted, uncommitted, failed })
     }
 
     /// Old failures are known and may stay; everything else has to pass.
     fn new_failures(&self, tests: &TestRun) -> Option<String> {
         match tests.verdict {
-            Verdict::Passed => return None,
-            Verdict::Failures => {}
-            Verdict::NoneRan => return Some("no test ran".into()),
-            Verdict::TimedOut => return Some("the tests took longer than they may".into()),
-            Verdict::BuildFailure => return Some("the tests do not build".into()),
-            Verdict::Crashed => return Some(format!("the test runner {}", tests.exit)),
+            TestVerdict::Passed => return None,
+            TestVerdict::Failures => {}
+            TestVerdict::NoneRan => return Some("no test ran".into()),
+            TestVerdict::TimedOut => return Some("the tests took longer than they may".into()),
+            TestVerdict::BuildFailure => return Some("the tests do not build".into()),
+            TestVerdict::Crashed => return Some(format!("the test runner {}", tests.exit)),
         }
-        let old = |name: &&str| self.baseline.outcome_of(name) == Some(Outcome::Failed);
+        let old = |name: &&str| self.baseline.outcome_of(name) == Some(TestOutcome::Failed);
         let new: Vec<&str> =
-            tests.report.names(Outcome::Failed).into_iter().filter(|name| !old(name)).collect();
+            tests.report.names(TestOutcome::Failed).into_iter().filter(|name| !old(name)).collect();
         (!new.is_empty()).then(|| format!("failing: {}", new.join(", ")))
     }
 
@@ -110,7 +110,7 @@ impl Work {
         failed: &mut Option<String>,
     ) -> Result<Option<Coverage>, WorkError> {
         let Some(line) = &commands.coverage else { return Ok(None) };
-        let (root, since) = (&self.site.project.root, clock::now());
+        let (root, since) = (&self.context.project.root, clock::now());
         if let Err(why) = run_line(line, root, &self.notes.tests_mark(), self.tester.limit())? {
             *failed = Some(why);
             return Ok(None);
@@ -123,11 +123,13 @@ impl Work {
     }
 
     /// The committed files that differ from an earlier look, without those that somebody else has changed.
-    fn formatted_since(&self, earlier: &Seen) -> Result<Vec<PathBuf>, WorkError> {
-        let foreign = earlier.foreign();
-        let changed = earlier.until(&Seen::look(&self.site)?).into_iter();
+    fn formatted_since(&self, earlier: &WorktreeSnapshot) -> Result<Vec<PathBuf>, WorkError> {
+        let foreign_changes = earlier.foreign_changes();
+        let changed = earlier.changes_until(&WorktreeSnapshot::take(&self.context)?).into_iter();
         let committed = changed.filter(|change| change.before.is_some()).map(|change| change.path);
-        Ok(committed.filter(|path| !is_ours(path) && !foreign.contains(&path.as_path())).collect())
+        Ok(committed
+            .filter(|path| !is_own_file(path) && !foreign_changes.contains(&path.as_path()))
+            .collect())
     }
 
     /// What a formatter has changed is a commit of its own, after the tests have passed with it.
@@ -135,9 +137,9 @@ impl Work {
         if paths.is_empty() {
             return Ok(None);
         }
-        let message = format!("style: format (task {0})\n\nTask: {0}\n", self.run.order.task);
-        commit_paths(&self.site.git, paths, &message).map_err(WorkError::Commit)?;
-        let (_, sha) = head(&self.site.git)?;
+        let message = format!("style: format (task {0})\n\nTask: {0}\n", self.run.request.task);
+        commit_paths(&self.context.git, paths, &message).map_err(WorkError::Commit)?;
+        let (_, sha) = current_head(&self.context.git)?;
         self.run.head = Some(sha.clone());
         self.dir.add_commit(&sha)?;
         self.save()?;
@@ -145,8 +147,8 @@ impl Work {
     }
 
     fn write_body(&self, tests: &TestRun) -> Result<(), WorkError> {
-        let template = match &self.site.settings.pull_request.body_template {
-            Some(path) => self.site.load_inside(path),
+        let template = match &self.context.settings.pull_request.body_template {
+            Some(path) => self.context.load_inside(path),
             None => None,
         };
         let coverage = self.notes.coverage.as_ref();
@@ -159,19 +161,19 @@ impl Work {
     }
 
     fn uncommitted(&self) -> Result<Vec<String>, WorkError> {
-        let known = self.notes.before.foreign();
-        let changes = self.site.git.status()?;
-        let left = changes.iter().filter(|entry| !super::seen::is_report(&entry.path));
-        let left = left.filter(|entry| !known.contains(&entry.path.as_path()) && !is_ours(&entry.path));
-        Ok(left.map(|entry| self.site.shown(&entry.path)).collect())
+        let known = self.notes.before.foreign_changes();
+        let changes = self.context.git.status()?;
+        let left = changes.iter().filter(|entry| !super::snapshot::is_run_file(&entry.path));
+        let left = left.filter(|entry| !known.contains(&entry.path.as_path()) && !is_own_file(&entry.path));
+        Ok(left.map(|entry| self.context.shown(&entry.path)).collect())
     }
 }
 
 /// Which thresholds were missed, in words.
-fn missed(judged: &[Judged]) -> Option<String> {
+fn missed(judged: &[ThresholdResult]) -> Option<String> {
     let missed: Vec<String> = judged
         .iter()
-        .filter(|judged| judged.standing == Standing::Missed)
+        .filter(|judged| judged.status == ThresholdStatus::Missed)
         .map(|judged| {
             format!("{} {:.1} % of {} %", judged.metric, judged.percent.unwrap_or_default(), judged.wanted)
         })

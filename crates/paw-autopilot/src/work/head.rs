@@ -3,11 +3,11 @@
 use paw_core::BranchName;
 use paw_host::git::Git;
 
-use super::{Work, WorkError};
-use crate::engine::Event;
+use super::{ActiveRun, WorkError};
+use crate::engine::RunEvent;
 
 /// Where HEAD is: its branch, and its commit. A repository without a commit has none.
-pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
+pub fn current_head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
     let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let mut lines = text.lines();
@@ -20,10 +20,10 @@ pub fn head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
     }
 }
 
-impl Work {
+impl ActiveRun {
     /// Only we commit, and nothing else moves the branch or pushes it meanwhile. Otherwise the run pauses.
-    pub fn require_untouched_head(&mut self) -> Result<(), WorkError> {
-        let (branch, commit) = head(&self.site.git)?;
+    pub fn require_unmoved_head(&mut self) -> Result<(), WorkError> {
+        let (branch, commit) = current_head(&self.context.git)?;
         let what = if branch != self.run.branch {
             let now = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("'{branch}'"));
             let then = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -38,7 +38,7 @@ impl Work {
         } else {
             return Ok(());
         };
-        self.happen(Event::HeadMoved { what: what.clone() })?;
+        self.apply(RunEvent::HeadMoved { what: what.clone() })?;
         Err(WorkError::Paused(what))
     }
 
@@ -48,7 +48,7 @@ impl Work {
             return Ok(None);
         }
         let format = "--format=%(refname:short)";
-        let known = self.site.git.line(["for-each-ref", format, "--contains", commit, "refs/remotes"])?;
+        let known = self.context.git.line(["for-each-ref", format, "--contains", commit, "refs/remotes"])?;
         Ok(known.lines().next().map(str::to_owned))
     }
 }

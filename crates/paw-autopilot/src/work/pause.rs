@@ -9,21 +9,21 @@ use std::time::Duration;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process::end_marked;
 
-use super::{Work, WorkError};
-use crate::engine::{Event, Pause, Stage};
+use super::{ActiveRun, WorkError};
+use crate::engine::{PauseReason, RunEvent, RunStage};
 use crate::tasks::TaskProject;
 
 /// How often the file is looked for while something is under way.
-const GLANCE: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// The wish of one run. Its copies are the same wish.
 #[derive(Debug, Clone)]
-pub struct PauseWish {
+pub struct PauseRequest {
     file: PathBuf,
     raised: Arc<AtomicBool>,
 }
 
-impl PauseWish {
+impl PauseRequest {
     pub fn of(project: &TaskProject) -> Self {
         let file = project.files().pause_request();
         Self { file, raised: Arc::new(AtomicBool::new(false)) }
@@ -53,7 +53,7 @@ impl PauseWish {
     pub fn sleep(&self, time: Duration) {
         let mut left = time;
         while !left.is_zero() && !self.is_raised() {
-            let nap = left.min(GLANCE);
+            let nap = left.min(POLL_INTERVAL);
             thread::sleep(nap);
             left = left.saturating_sub(nap);
         }
@@ -70,32 +70,32 @@ impl Drop for PauseWatch {
     }
 }
 
-impl Work {
+impl ActiveRun {
     /// From here on whoever asks for a pause does not wait for the executor or the tests.
     pub fn watch_for_pause(&self) -> PauseWatch {
         let over = Arc::new(AtomicBool::new(false));
-        let (seen, wish, marks) = (Arc::clone(&over), self.pause.clone(), self.notes.interruptible());
+        let (stopped, request, marks) = (Arc::clone(&over), self.pause.clone(), self.notes.interruptible());
         thread::spawn(move || {
-            while !seen.load(Ordering::SeqCst) {
-                if wish.is_raised() {
+            while !stopped.load(Ordering::SeqCst) {
+                if request.is_raised() {
                     for mark in &marks {
                         end_marked(mark);
                     }
                 }
-                thread::sleep(GLANCE);
+                thread::sleep(POLL_INTERVAL);
             }
         });
         PauseWatch(over)
     }
 
     /// Stands still where somebody has asked for it.
-    pub fn heed_pause(&mut self) -> Result<(), WorkError> {
-        let stands = self.run.is_over() || matches!(self.run.stage, Stage::Paused { .. });
+    pub fn check_pause(&mut self) -> Result<(), WorkError> {
+        let stands = self.run.is_over() || matches!(self.run.stage, RunStage::Paused { .. });
         if stands || !self.pause.is_raised() {
             return Ok(());
         }
         self.pause.forget();
-        self.happen(Event::Pause)?;
-        Err(WorkError::Paused(Pause::Asked.to_string()))
+        self.apply(RunEvent::Pause)?;
+        Err(WorkError::Paused(PauseReason::Asked.to_string()))
     }
 }

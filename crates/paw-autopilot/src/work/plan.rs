@@ -8,24 +8,24 @@ use paw_core::{BranchName, Diagnostic as _};
 use paw_host::trust::TrustSubject;
 use serde::Serialize;
 
-use checks::Checks;
+use checks::PlanChecks;
 
-use super::head::head;
-use super::seen::Seen;
+use super::head::current_head;
+use super::options::{Relaxation, RunOptions};
+use super::snapshot::WorktreeSnapshot;
 use super::task_files::{files_of, tests_for};
-use super::wishes::{Relaxation, Wishes};
-use super::{Site, WorkError};
-use crate::branch::pick;
+use super::{ProjectContext, WorkError};
+use crate::branch::choose_branch;
 use crate::message::CommitMessage;
 use crate::scope::scope;
-use crate::tasks::file::Tag;
+use crate::tasks::file::TagList;
 use crate::tasks::next::next_item;
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, Subtask, TagName, Task, TaskId};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct PlanCheck {
     pub ok: bool,
     /// A run does not begin without it.
     pub needed: bool,
@@ -46,7 +46,7 @@ pub struct PlannedStep {
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct RunPlan {
     pub task_id: TaskId,
     pub tag: TagName,
     pub title: String,
@@ -59,7 +59,7 @@ pub struct Plan {
     /// The branch a pull request goes to.
     pub base: Option<String>,
     pub remote: Option<String>,
-    pub checks: Vec<Check>,
+    pub checks: Vec<PlanCheck>,
     pub subtasks: Vec<PlannedStep>,
     /// It has none yet: somebody has to divide it first.
     pub needs_subtasks: bool,
@@ -68,7 +68,7 @@ pub struct Plan {
     pub subject: Option<TrustSubject>,
 }
 
-impl Plan {
+impl RunPlan {
     /// What a run cannot begin with.
     pub fn problems(&self) -> Vec<String> {
         self.checks
@@ -80,21 +80,25 @@ impl Plan {
 }
 
 /// `tools`: programs that are needed besides git, such as the executor's.
-pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, WorkError> {
-    if !site.settings.enabled {
+pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) -> Result<RunPlan, WorkError> {
+    if !context.settings.enabled {
         return Err(WorkError::Off);
     }
-    let (current, commit) = head(&site.git)?;
+    let (current, commit) = current_head(&context.git)?;
     let variable = std::env::var("TASKMASTER_TAG").ok();
     let on = current.as_ref().map(BranchName::as_str);
-    let tag = site.project.resolve_tag(wishes.tag.as_deref(), variable.as_deref(), on)?;
-    let file = site.project.load_tasks()?;
+    let tag = context.project.resolve_tag(options.tag.as_deref(), variable.as_deref(), on)?;
+    let file = context.project.load_tasks()?;
     let list = require_tag(&file, &tag)?;
-    let task = find_task(wishes, list)?;
-    let mut checks = Checks(Vec::new());
-    let foreign = Seen::look(site)?.foreign().iter().map(|path| site.shown(path)).collect::<Vec<_>>();
-    checks.tree(&foreign, !site.settings.require_clean_tree || wishes.relaxes(Relaxation::Dirty));
-    let (test_command, subject) = match site.detect(wishes.runner.as_deref()) {
+    let task = find_task(options, list)?;
+    let mut checks = PlanChecks(Vec::new());
+    let foreign_changes = WorktreeSnapshot::take(context)?
+        .foreign_changes()
+        .iter()
+        .map(|path| context.shown(path))
+        .collect::<Vec<_>>();
+    checks.tree(&foreign_changes, !context.settings.require_clean_tree || options.relaxes(Relaxation::Dirty));
+    let (test_command, subject) = match context.detect(options.runner.as_deref()) {
         Ok((detected, subject)) => {
             let also = detected.others.join(", ");
             let also =
@@ -109,30 +113,30 @@ pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, Work
         }
         Err(other) => return Err(other),
     };
-    checks.tools(site, wishes, test_command.as_deref(), tools);
-    let existing = site.git.local_branches()?;
-    let picked = pick(&site.settings.branch_pattern, &tag, &task.id, &task.title, &existing)?;
+    checks.tools(context, options, test_command.as_deref(), tools);
+    let existing = context.git.local_branches()?;
+    let picked = choose_branch(&context.settings.branch_pattern, &tag, &task.id, &task.title, &existing)?;
     let on_branch_already = current.as_ref() == Some(&picked.branch);
-    let default_branch = site.git.find_default_branch()?;
+    let default_branch = context.git.find_default_branch()?;
     checks.branch(current.as_ref(), &commit, &picked.branch, existing.contains(&picked.branch));
-    let remote = find_remote(site)?;
-    if wishes.push && remote.is_none() {
+    let remote = find_remote(context)?;
+    if options.push && remote.is_none() {
         checks.add(
             false,
             false,
             "Remote to push to: none (the run pauses before the push; --no-push ends it there)".into(),
         );
     }
-    let subtasks = checks.subtasks(task, list, &wishes.built_on);
-    let planned = subtasks.iter().map(|subtask| planned(site, wishes, &tag, task, subtask)).collect();
-    Ok(Plan {
+    let subtasks = checks.subtasks(task, list, &options.built_on);
+    let planned = subtasks.iter().map(|subtask| planned(context, options, &tag, task, subtask)).collect();
+    Ok(RunPlan {
         task_id: task.id.clone(),
         title: task.title.clone(),
         test_command,
         branch: picked.branch,
         instead_of: picked.instead_of,
         on_branch_already,
-        base: site
+        base: context
             .settings
             .pull_request
             .base
@@ -148,34 +152,41 @@ pub fn plan(site: &Site, wishes: &Wishes, tools: &[String]) -> Result<Plan, Work
     })
 }
 
-fn find_task<'a>(wishes: &Wishes, list: &'a Tag) -> Result<&'a Task, WorkError> {
-    let item = match &wishes.task {
-        Some(wish) => wish.parse::<ItemId>()?,
+fn find_task<'a>(options: &RunOptions, list: &'a TagList) -> Result<&'a Task, WorkError> {
+    let item = match &options.task {
+        Some(requested) => requested.parse::<ItemId>()?,
         None => next_item(&list.tasks).ok_or(WorkError::NothingReady)?,
     };
-    if wishes.task.is_some() && matches!(item, ItemId::Subtask(..)) {
+    if options.task.is_some() && matches!(item, ItemId::Subtask(..)) {
         return Err(WorkError::OnlyTasks(item.to_string()));
     }
-    let file = crate::tasks::TaskFile { shape: crate::tasks::file::Shape::Tagged, tags: vec![list.clone()] };
+    let file =
+        crate::tasks::TaskFile { shape: crate::tasks::file::FileShape::Tagged, tags: vec![list.clone()] };
     require_item(&file, &list.name, &ItemId::Task(item.task().clone()))?;
     list.find_task(item.task()).ok_or(WorkError::NothingReady)
 }
 
 /// Where a branch is pushed to: `origin`, else the only remote there is.
-pub(super) fn find_remote(site: &Site) -> Result<Option<String>, WorkError> {
-    let remotes = site.git.remotes()?;
+pub(super) fn find_remote(context: &ProjectContext) -> Result<Option<String>, WorkError> {
+    let remotes = context.git.remotes()?;
     let origin = remotes.iter().find(|remote| *remote == "origin").cloned();
     Ok(origin.or_else(|| if remotes.len() == 1 { remotes.into_iter().next() } else { None }))
 }
 
-fn planned(site: &Site, wishes: &Wishes, tag: &TagName, task: &Task, subtask: &Subtask) -> PlannedStep {
+fn planned(
+    context: &ProjectContext,
+    options: &RunOptions,
+    tag: &TagName,
+    task: &Task,
+    subtask: &Subtask,
+) -> PlannedStep {
     let named = files_of(subtask);
-    let (tests, files) = tests_for(&site.rules, &named, site.has_tests_dir());
+    let (tests, files) = tests_for(&context.rules, &named, context.has_tests_dir());
     let both: Vec<PathBuf> = tests.iter().chain(&files).cloned().collect();
-    let scope = scope(wishes.commit_scope.as_deref(), &site.rules, &both, tag);
+    let scope = scope(options.commit_scope.as_deref(), &context.rules, &both, tag);
     let message = CommitMessage {
-        template: &site.settings.commit_template,
-        kind: &site.settings.commit_type,
+        template: &context.settings.commit_template,
+        kind: &context.settings.commit_type,
         scope: &scope,
         task: &task.id,
         subtask: &subtask.item(),

@@ -6,13 +6,13 @@ use paw_host::process::{Command, find_program, shell_quote};
 use serde_json::json;
 
 use super::plan::find_remote;
-use super::{Work, WorkError};
+use super::{ActiveRun, WorkError};
 use crate::artifacts::pull_request;
-use crate::engine::{Event, Stage};
+use crate::engine::{RunEvent, RunStage};
 
 /// What became of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opened {
+pub enum PullRequestResult {
     Made {
         url: String,
     },
@@ -23,22 +23,22 @@ pub enum Opened {
     },
 }
 
-impl Work {
+impl ActiveRun {
     /// The branch a pull request goes to.
     pub fn base(&self) -> String {
-        let wished = self.site.settings.pull_request.base.clone();
-        let default = || self.run.order.default_branch.as_ref().map(ToString::to_string);
-        wished.or_else(default).unwrap_or_else(|| "main".into())
+        let configured = self.context.settings.pull_request.base.clone();
+        let default = || self.run.request.default_branch.as_ref().map(ToString::to_string);
+        configured.or_else(default).unwrap_or_else(|| "main".into())
     }
 
     /// Pushes the branch. Returns the remote, or nothing when the run is paused because it could not.
     pub fn push(&mut self) -> Result<Option<String>, WorkError> {
-        let Stage::Push = self.run.stage else {
+        let RunStage::Push = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "push", stage: self.run.stage.name() });
         };
-        self.require_untouched_head()?;
+        self.require_unmoved_head()?;
         let branch = self.run.branch.clone().map(|branch| branch.to_string()).unwrap_or_default();
-        let pushed = match find_remote(&self.site)? {
+        let pushed = match find_remote(&self.context)? {
             None => {
                 Err("there is no remote to push to (git remote add origin URL; or finish with --no-push)"
                     .to_owned())
@@ -46,37 +46,37 @@ impl Work {
             Some(remote) => {
                 let refspec = format!("refs/heads/{branch}:refs/heads/{branch}");
                 let args = ["push", "--quiet", "--set-upstream", &remote, &refspec];
-                self.site.git.run(args).map(|_| remote).map_err(|error| error.to_string())
+                self.context.git.run(args).map(|_| remote).map_err(|error| error.to_string())
             }
         };
         match pushed {
             Ok(remote) => {
                 self.notes.pushed = true;
                 self.log("push", json!({"status": "ok", "remote": remote, "branch": branch}))?;
-                self.happen(Event::Pushed)?;
+                self.apply(RunEvent::Pushed)?;
                 Ok(Some(remote))
             }
             Err(why) => {
                 self.log("push", json!({"status": "error", "error": why}))?;
                 // Ctrl+C reaches git as well.
-                self.heed_pause()?;
+                self.check_pause()?;
                 self.notes.last_error = Some(why.clone());
-                self.happen(Event::PushFailed { why })?;
+                self.apply(RunEvent::PushFailed { why })?;
                 Ok(None)
             }
         }
     }
 
     /// Opens a pull request with `gh`, or says how to do it by hand. Either way the run is over.
-    pub fn open_pull_request(&mut self) -> Result<Opened, WorkError> {
-        let Stage::PullRequest = self.run.stage else {
+    pub fn open_pull_request(&mut self) -> Result<PullRequestResult, WorkError> {
+        let RunStage::PullRequest = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "open a pull request", stage: self.run.stage.name() });
         };
-        let opened = match find_program("gh", &self.site.search_path) {
+        let opened = match find_program("gh", &self.context.search_path) {
             None => Err("gh is not installed".to_owned()),
             Some(gh) => {
                 let ask =
-                    |args: &[String]| Command::new(&gh).args(args).dir(&self.site.project.root).capture();
+                    |args: &[String]| Command::new(&gh).args(args).dir(&self.context.project.root).capture();
                 let made = ask(&self.gh_args())?;
                 let url = made.exit.success().then(|| url_in(&made.stdout)).flatten();
                 // One that is there already, perhaps from a run that was interrupted, is as good as a new one.
@@ -94,15 +94,15 @@ impl Work {
         match opened {
             Ok(url) => {
                 self.log("pr", json!({"status": "ok", "url": url, "title": pull_request::title(&self.run)}))?;
-                self.happen(Event::PullRequestMade { url: url.clone() })?;
-                Ok(Opened::Made { url })
+                self.apply(RunEvent::PullRequestMade { url: url.clone() })?;
+                Ok(PullRequestResult::Made { url })
             }
             Err(why) => {
-                self.heed_pause()?;
+                self.check_pause()?;
                 let commands = self.manual_commands(false);
                 self.log("pr", json!({"status": "error", "error": why, "commands": commands}))?;
-                self.happen(Event::NoPullRequest)?;
-                Ok(Opened::ByHand { why, commands })
+                self.apply(RunEvent::NoPullRequest)?;
+                Ok(PullRequestResult::ByHand { why, commands })
             }
         }
     }
@@ -131,7 +131,7 @@ impl Work {
         let quoted = |words: &[String]| {
             words.iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" ")
         };
-        let remote = find_remote(&self.site).ok().flatten().unwrap_or_else(|| "origin".into());
+        let remote = find_remote(&self.context).ok().flatten().unwrap_or_else(|| "origin".into());
         let push =
             push.then(|| quoted(&["git", "push", "--set-upstream", &remote, &branch].map(str::to_owned)));
         push.into_iter().chain([format!("gh {}", quoted(&self.gh_args()))]).collect()

@@ -5,28 +5,28 @@ use std::path::Path;
 use paw_host::clock;
 use serde_json::json;
 
-use super::complete::Attempt;
-use super::{Judgement, Phase, Work, WorkError};
+use super::complete::PhaseAttempt;
+use super::{ActiveRun, PhaseJudgement, TddPhase, WorkError};
 use crate::artifacts::log::counts;
-use crate::artifacts::results::{Occasion, TestResult};
+use crate::artifacts::results::{TestResult, TestRunKind};
 use crate::coverage::Coverage;
 use crate::evidence::Objection;
-use crate::runners::{Outcome, TestRun};
+use crate::runners::{TestOutcome, TestRun};
 
-impl Work {
+impl ActiveRun {
     /// The result of a run of tests, and a line about it.
     pub(super) fn record(
         &mut self,
-        attempt: &Attempt,
-        judgement: &Judgement,
+        attempt: &PhaseAttempt,
+        judgement: &PhaseJudgement,
         coverage: Option<&Coverage>,
     ) -> Result<(), WorkError> {
-        let Attempt { phase, subtask, number, tests, .. } = attempt;
+        let PhaseAttempt { phase, subtask, number, tests, .. } = attempt;
         let attempt = *number;
-        let proven = !matches!(judgement, Judgement::Refused(_));
+        let proven = !matches!(judgement, PhaseJudgement::Refused(_));
         let occasion = match phase {
-            Phase::Red => Occasion::Red { subtask, attempt, proven },
-            Phase::Green => Occasion::Green { subtask, attempt, proven },
+            TddPhase::Red => TestRunKind::Red { subtask, attempt, proven },
+            TddPhase::Green => TestRunKind::Green { subtask, attempt, proven },
         };
         let result = TestResult::of(occasion, tests, coverage, clock::now());
         let path = self.dir.write_result(occasion, &result)?;
@@ -34,15 +34,15 @@ impl Work {
         let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
             "tests": counts(&tests.report), "attempts": attempt});
         match judgement {
-            Judgement::Proven => {}
-            Judgement::AlreadyGreen { settled } => {
+            PhaseJudgement::Proven => {}
+            PhaseJudgement::AlreadyGreen { settled } => {
                 fields["note"] = json!(if *settled {
                     "already implemented"
                 } else {
                     "passed at once; asked for a failing test"
                 });
             }
-            Judgement::Refused(objections) => {
+            PhaseJudgement::Refused(objections) => {
                 fields["error"] =
                     json!(objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
             }
@@ -56,13 +56,13 @@ impl Work {
 
 /// What the first failing test said, else the first objection.
 pub(super) fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
-    let failing = tests.report.cases.iter().filter(|case| case.outcome == Outcome::Failed);
-    let message = failing.filter_map(|case| case.message.as_deref()).find_map(telling_line);
+    let failing = tests.report.cases.iter().filter(|case| case.outcome == TestOutcome::Failed);
+    let message = failing.filter_map(|case| case.message.as_deref()).find_map(most_useful_line);
     message.or_else(|| objections.first().map(ToString::to_string))
 }
 
 /// The line of a message that says most: in a traceback the last one, else the first.
-fn telling_line(message: &str) -> Option<String> {
+fn most_useful_line(message: &str) -> Option<String> {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     if message.starts_with("Traceback") {
         lines.next_back().map(str::to_owned)

@@ -3,39 +3,39 @@
 use serde_json::json;
 
 use super::begin::take_lock;
-use super::commit::Pending;
-use super::head::head;
+use super::commit::PendingCommit;
+use super::head::current_head;
+use super::options::{Relaxation, RunOptions};
 use super::plan::plan;
-use super::seen::Seen;
-use super::wishes::{Relaxation, Wishes};
-use super::{Approves, Site, Work, WorkError};
+use super::snapshot::WorktreeSnapshot;
+use super::{ActiveRun, ApprovalCheck, ProjectContext, WorkError};
 use crate::artifacts::run_dir::find_latest;
-use crate::engine::resume::{Found, resume};
-use crate::engine::{Event, Run, Stage};
+use crate::engine::resume::{ResumeContext, resume};
+use crate::engine::{Run, RunEvent, RunStage};
 use crate::message::{SUBTASK_TRAILER, finished_subtask};
-use crate::tasks::{ItemId, Status};
+use crate::tasks::{ItemId, TaskStatus};
 
-impl Work {
+impl ActiveRun {
     /// The run that is under way here, as it stands.
-    pub fn load(mut site: Site, approves: Approves<'_>) -> Result<Self, WorkError> {
-        let dir = find_latest(&site.project).ok_or(WorkError::NoRun)?;
-        let lock = take_lock(&site)?;
+    pub fn load(mut context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
+        let dir = find_latest(&context.project).ok_or(WorkError::NoRun)?;
+        let lock = take_lock(&context)?;
         let stored = dir.load_checkpoint()?.ok_or(WorkError::NoRun)?;
         if stored.run.is_over() {
             return Err(WorkError::NoRun);
         }
-        let tester = site.tester(stored.notes.wishes.runner.as_deref(), approves)?;
-        site.rules = std::mem::take(&mut site.rules).with_line(tester.line());
+        let tester = context.tester(stored.notes.options.runner.as_deref(), approves)?;
+        context.rules = std::mem::take(&mut context.rules).with_line(tester.line());
         let baseline = dir.load_baseline()?.unwrap_or_default();
-        Ok(Self::new(site, dir, (stored.run, stored.notes), tester, lock, baseline))
+        Ok(Self::new(context, dir, (stored.run, stored.notes), tester, lock, baseline))
     }
 
     /// Takes up a run that was paused or killed: ends what is left of it, checks that branch, HEAD and task are
     /// still what they were, and goes on. Attempts count afresh, and the tests come first.
-    pub fn resume(site: Site, approves: Approves<'_>) -> Result<Self, WorkError> {
-        let mut work = Self::load(site, approves)?;
+    pub fn resume(context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
+        let mut work = Self::load(context, approves)?;
         work.pause.forget();
-        work.notes.end_what_is_left();
+        work.notes.kill_leftovers();
         let found = work.found()?;
         let known =
             work.run.steps.iter().filter(|step| step.outcome != crate::engine::StepOutcome::Open).count();
@@ -47,19 +47,19 @@ impl Work {
         work.notes.committing = None;
         work.log("resume", json!({"status": "ok", "at": work.run.stage.name()}))?;
         if taken {
-            work.after_lost_checkpoint(&found.head)?;
+            work.recover_commit(&found.head)?;
         } else {
-            work.accept_own_edits()?;
+            work.accept_task_edits()?;
         }
         work.save()?;
-        if work.run.stage == Stage::Preflight {
+        if work.run.stage == RunStage::Preflight {
             work.preflight()?;
         }
-        if work.run.stage == Stage::Branch {
-            let mut wishes = work.notes.wishes.clone();
-            wishes.task = Some(work.run.order.task.to_string());
-            wishes.tag = Some(work.run.order.tag.to_string());
-            let plan = plan(&work.site, &wishes, &[])?;
+        if work.run.stage == RunStage::Branch {
+            let mut options = work.notes.options.clone();
+            options.task = Some(work.run.request.task.to_string());
+            options.tag = Some(work.run.request.tag.to_string());
+            let plan = plan(&work.context, &options, &[])?;
             let problems = plan.problems();
             if !problems.is_empty() {
                 return Err(WorkError::NotReady(problems));
@@ -70,56 +70,56 @@ impl Work {
     }
 
     /// What the run that is under way here was asked to be.
-    pub fn stored_wishes(site: &Site) -> Result<Wishes, WorkError> {
-        let dir = find_latest(&site.project).ok_or(WorkError::NoRun)?;
+    pub fn load_options(context: &ProjectContext) -> Result<RunOptions, WorkError> {
+        let dir = find_latest(&context.project).ok_or(WorkError::NoRun)?;
         let stored = dir.load_checkpoint()?.filter(|stored| !stored.run.is_over());
-        stored.map(|stored| stored.notes.wishes).ok_or(WorkError::NoRun)
+        stored.map(|stored| stored.notes.options).ok_or(WorkError::NoRun)
     }
 
     /// Lets more pass than the run began with, and says so in its report.
     pub fn relax(&mut self, more: &[Relaxation]) {
         for what in more {
-            if !self.notes.wishes.relaxes(*what) {
-                self.notes.wishes.relax.push(*what);
+            if !self.notes.options.relaxes(*what) {
+                self.notes.options.relax.push(*what);
                 self.notes.relaxed.push(format!("--force={what} was given when it was resumed"));
             }
         }
     }
 
     /// A push or a pull request that is not wanted any more is passed over.
-    pub fn skip_what_is_not_wanted(&mut self) -> Result<(), WorkError> {
+    pub fn skip_unwanted_publishing(&mut self) -> Result<(), WorkError> {
         let unwanted = match self.run.stage {
-            Stage::Push => !self.run.order.push,
-            Stage::PullRequest => !self.run.order.pull_request,
+            RunStage::Push => !self.run.request.push,
+            RunStage::PullRequest => !self.run.request.pull_request,
             _ => false,
         };
         if unwanted {
-            self.happen(Event::NoPullRequest)?;
+            self.apply(RunEvent::NoPullRequest)?;
         }
         self.save()
     }
 
     /// Gives the run up. Branch, commits and files stay.
     pub fn abort(&mut self) -> Result<(), WorkError> {
-        self.notes.end_what_is_left();
-        self.step(Event::Abort)?;
+        self.notes.kill_leftovers();
+        self.step(RunEvent::Abort)?;
         self.log("abort", json!({"status": "ok"}))
     }
 
-    fn found(&self) -> Result<Found, WorkError> {
-        let (branch, commit) = head(&self.site.git)?;
-        let parent = self.site.git.find_object("HEAD^", "commit")?;
+    fn found(&self) -> Result<ResumeContext, WorkError> {
+        let (branch, commit) = current_head(&self.context.git)?;
+        let parent = self.context.git.find_object("HEAD^", "commit")?;
         let format = format!("--format=%(trailers:key={SUBTASK_TRAILER},valueonly)");
-        let trailer = self.site.git.line(["log", "-1", &format])?;
+        let trailer = self.context.git.line(["log", "-1", &format])?;
         let is_proven = match &self.notes.committing {
             Some(pending) if self.notes.proven && parent.is_some() => {
-                Pending::of_last_commit(&self.site.git)? == *pending
+                PendingCommit::of_last_commit(&self.context.git)? == *pending
             }
             _ => false,
         };
-        let file = self.site.project.load_tasks()?;
-        let task = file.tag(&self.run.order.tag).and_then(|tag| tag.find_task(&self.run.order.task));
-        Ok(Found {
+        let file = self.context.project.load_tasks()?;
+        let task = file.tag(&self.run.request.tag).and_then(|tag| tag.find_task(&self.run.request.task));
+        Ok(ResumeContext {
             branch,
             head: commit,
             parent,
@@ -131,7 +131,7 @@ impl Work {
     }
 
     /// The commit was made and nobody wrote it down.
-    fn after_lost_checkpoint(&mut self, sha: &str) -> Result<(), WorkError> {
+    fn recover_commit(&mut self, sha: &str) -> Result<(), WorkError> {
         self.dir.add_commit(sha)?;
         let short: String = sha.chars().take(7).collect();
         self.log("commit", json!({"status": "ok", "sha": short, "note": "found after an interruption"}))?;
@@ -142,13 +142,13 @@ impl Work {
     }
 
     /// Whatever was done to the list of tasks meanwhile is accepted; the subtask at hand is being worked on.
-    fn accept_own_edits(&mut self) -> Result<(), WorkError> {
+    fn accept_task_edits(&mut self) -> Result<(), WorkError> {
         if let Some(item) = current(&self.run) {
-            self.set_status(&item, &Status::InProgress)?;
+            self.set_status(&item, &TaskStatus::InProgress)?;
         }
-        let (before, now) = (std::mem::take(&mut self.notes.before), Seen::look(&self.site)?);
+        let (before, now) = (std::mem::take(&mut self.notes.before), WorktreeSnapshot::take(&self.context)?);
         // Interrupted right after a commit: the subtask at hand has not begun.
-        self.notes.before = if before.commit() == now.commit() { before.with_ours_of(now) } else { now };
+        self.notes.before = if before.commit() == now.commit() { before.with_own_files_of(now) } else { now };
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::evidence::{Kind, Rules};
+use crate::evidence::{FileRules, SourceKind};
 use crate::tasks::Subtask;
 use crate::tasks::model::text_field;
 
@@ -51,9 +51,13 @@ fn inside(path: &str) -> Option<PathBuf> {
 
 /// The tests and the rest of some files; tests that are not named stand where they usually do. `tests_dir`: the project
 /// has a directory `tests`.
-pub(super) fn tests_for(rules: &Rules, named: &[PathBuf], tests_dir: bool) -> (Vec<PathBuf>, Vec<PathBuf>) {
+pub(super) fn tests_for(
+    rules: &FileRules,
+    named: &[PathBuf],
+    tests_dir: bool,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut tests, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        named.iter().cloned().partition(|path| rules.kind(path) == Kind::Test);
+        named.iter().cloned().partition(|path| rules.kind(path) == SourceKind::Test);
     if tests.is_empty() {
         tests = files.iter().filter_map(|file| usual(file, tests_dir)).collect();
         tests.dedup();
@@ -108,7 +112,7 @@ pub(super) mod tests {
     fn tests_stand_beside_their_code_unless_they_are_named() {
         let of = |files: &[&str]| {
             let named: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-            let (tests, files) = tests_for(&Rules::default(), &named, false);
+            let (tests, files) = tests_for(&FileRules::default(), &named, false);
             (format!("{tests:?}"), files.len())
         };
         assert_eq!(of(&["src/schema.js"]), (r#"["src/__tests__/schema.test.js"]"#.into(), 1));
@@ -118,7 +122,7 @@ pub(super) mod tests {
             (of(&["a/b.go"]).0, of(&["src/a.rs"]).0),
             (r#"["a/b_test.go"]"#.into(), r#"["src/a.rs"]"#.into())
         );
-        let (tests, _) = tests_for(&Rules::default(), &["metrics/schema.py".into()], true);
+        let (tests, _) = tests_for(&FileRules::default(), &["metrics/schema.py".into()], true);
         assert_eq!(tests, [PathBuf::from("tests/test_schema.py")]);
         assert_eq!(of(&["x.sql"]), ("[]".into(), 1));
     }

@@ -4,11 +4,11 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError};
 
 use super::plan::find_remote;
-use super::{Site, WorkError};
+use super::{ProjectContext, WorkError};
 
 /// What became of the base branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Updated {
+pub enum BaseUpdate {
     /// It has everything its remote has.
     Already { base: String },
     /// It was moved forward by so many commits.
@@ -17,7 +17,7 @@ pub enum Updated {
 
 /// Why the base branch stays where it is.
 #[derive(Debug, thiserror::Error)]
-pub enum NoUpdate {
+pub enum BaseUpdateError {
     #[error("there is no base branch to update")]
     NoBase,
     #[error("there is no remote to update {0} from")]
@@ -32,7 +32,7 @@ pub enum NoUpdate {
     Touches { base: String, place: String, why: String },
 }
 
-impl Diagnostic for NoUpdate {
+impl Diagnostic for BaseUpdateError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
@@ -47,7 +47,7 @@ impl Diagnostic for NoUpdate {
     }
 }
 
-impl Site {
+impl ProjectContext {
     /// Where pull requests go to, else the default branch.
     pub fn find_base(&self) -> Result<Option<String>, WorkError> {
         match &self.settings.pull_request.base {
@@ -58,21 +58,21 @@ impl Site {
 }
 
 /// Fetches the base branch and moves it forward. A branch that is not here yet is only fetched.
-pub fn update_base(site: &Site) -> Result<Updated, WorkError> {
-    let git = &site.git;
-    let base = site.find_base()?.ok_or(NoUpdate::NoBase)?;
-    let remote = find_remote(site)?.ok_or_else(|| NoUpdate::NoRemote(base.clone()))?;
+pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
+    let git = &context.git;
+    let base = context.find_base()?.ok_or(BaseUpdateError::NoBase)?;
+    let remote = find_remote(context)?.ok_or_else(|| BaseUpdateError::NoRemote(base.clone()))?;
     let (local, there) = (format!("refs/heads/{base}"), format!("refs/remotes/{remote}/{base}"));
     let fetched = git.run(["fetch", "--quiet", &remote, &format!("+refs/heads/{base}:{there}")]);
     if let Err(error) = fetched {
-        return Err(NoUpdate::Fetch { base, remote, why: said(error) }.into());
+        return Err(BaseUpdateError::Fetch { base, remote, why: said(error) }.into());
     }
-    let Some(before) = git.find_object(&local, "commit")? else { return Ok(Updated::Already { base }) };
+    let Some(before) = git.find_object(&local, "commit")? else { return Ok(BaseUpdate::Already { base }) };
     if git.is_ancestor(&there, &local)? {
-        return Ok(Updated::Already { base });
+        return Ok(BaseUpdate::Already { base });
     }
     if !git.is_ancestor(&local, &there)? {
-        return Err(NoUpdate::Diverged { base, remote }.into());
+        return Err(BaseUpdateError::Diverged { base, remote }.into());
     }
     let commits =
         git.line(["rev-list", "--count", &format!("{local}..{there}")])?.parse().unwrap_or_default();
@@ -83,14 +83,14 @@ pub fn update_base(site: &Site) -> Result<Updated, WorkError> {
             // git itself refuses where a change that is not committed would be lost.
             if let Err(error) = Git::at(&entry.path).run(["merge", "--quiet", "--ff-only", &there]) {
                 let place = entry.path.display().to_string();
-                return Err(NoUpdate::Touches { base, place, why: said(error) }.into());
+                return Err(BaseUpdateError::Touches { base, place, why: said(error) }.into());
             }
         }
         None => {
             git.run(["update-ref", "-m", "autopilot: moved forward", &local, &there, &before])?;
         }
     }
-    Ok(Updated::Forward { base, commits })
+    Ok(BaseUpdate::Forward { base, commits })
 }
 
 fn said(error: GitError) -> String {

@@ -2,19 +2,19 @@
 
 use std::fs;
 
-use paw_autopilot::artifacts::run_dir::{Checkpoint, find_latest};
+use paw_autopilot::artifacts::run_dir::{RunCheckpoint, find_latest};
 use paw_autopilot::artifacts::{RunDir, RunId};
-use paw_autopilot::engine::{Budget, Event, Order, Run};
+use paw_autopilot::engine::{Budget, Run, RunEvent, RunRequest};
 use paw_autopilot::message::{CommitMessage, SUBTASK_TRAILER, finished_subtask};
-use paw_autopilot::runners::{Case, Outcome, Report};
+use paw_autopilot::runners::{TestCase, TestOutcome, TestReport};
 use paw_autopilot::tasks::{TagName, TaskId, TaskProject};
-use paw_autopilot::work::{Notes, Wishes};
+use paw_autopilot::work::{RunNotes, RunOptions};
 use paw_core::BranchName;
 use paw_testkit::Sandbox;
 use serde_json::json;
 
-pub(crate) fn order() -> Order {
-    Order {
+pub(crate) fn order() -> RunRequest {
+    RunRequest {
         task: TaskId::new("42").unwrap(),
         tag: TagName::new("analytics").unwrap(),
         title: "User metrics tracking".into(),
@@ -26,9 +26,9 @@ pub(crate) fn order() -> Order {
     }
 }
 
-fn notes() -> Notes {
+fn notes() -> RunNotes {
     serde_json::from_value(
-        json!({"began": "2025-01-15T14:20:33Z", "wishes": Wishes::default(), "mark": "m", "base": "c0"}),
+        json!({"began": "2025-01-15T14:20:33Z", "wishes": RunOptions::default(), "mark": "m", "base": "c0"}),
     )
     .unwrap()
 }
@@ -67,16 +67,17 @@ fn a_checkpoint_is_found_again_and_a_broken_one_is_named() {
     assert_eq!(find_latest(&project), None);
     let dir = RunDir::create(&project, "2025-01-15T14:20:33Z".parse().unwrap()).unwrap();
     let mut run = Run::new(order(), vec![("42.1".parse().unwrap(), "Schema".into())]).unwrap();
-    run.step(Event::PreflightPassed).unwrap();
+    run.step(RunEvent::PreflightPassed).unwrap();
     let notes = notes();
     dir.write_checkpoint(&run, &notes).unwrap();
-    let baseline = Report { cases: vec![Case::new("x", Outcome::Passed)], ..Report::default() };
+    let baseline =
+        TestReport { cases: vec![TestCase::new("x", TestOutcome::Passed)], ..TestReport::default() };
     dir.write_baseline(&baseline).unwrap();
     let found = find_latest(&project).unwrap();
     assert_eq!(found.id, RunId::parse("2025-01-15-142033").unwrap());
     assert_eq!(
         (found.load_checkpoint().unwrap(), found.load_baseline().unwrap()),
-        (Some(Checkpoint { run, notes }), Some(baseline))
+        (Some(RunCheckpoint { run, notes }), Some(baseline))
     );
     let view = sandbox.root().join("app/.taskmaster/state/current-run.json");
     let view: serde_json::Value = serde_json::from_str(&fs::read_to_string(view).unwrap()).unwrap();

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use paw_autopilot::engine::{Action, Event, Run, Stage, StepOutcome};
+use paw_autopilot::engine::{Run, RunAction, RunEvent, RunStage, StepOutcome};
 use paw_autopilot::evidence::changes::since_head;
 use paw_autopilot::evidence::{
-    FileChange, GreenProof, Objection, Red, RedProof, Rules, judge_green, judge_red,
+    FileChange, FileRules, GreenProof, Objection, RedJudgement, RedProof, judge_green, judge_red,
 };
-use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::detect::{detect, load_facts};
 use paw_autopilot::runners::run::run;
-use paw_autopilot::runners::{Adapter, Limits, Report, Selection, TestRun, Verdict};
+use paw_autopilot::runners::{TestLimits, TestReport, TestRun, TestRunner, TestSelection, TestVerdict};
 use paw_core::BranchName;
 use paw_host::git::Git;
 use paw_testkit::{Sandbox, TestRepo};
@@ -20,8 +20,8 @@ use crate::artifacts::order;
 /// A project with one test that passes.
 struct World {
     repo: TestRepo,
-    adapter: Box<dyn Adapter>,
-    baseline: Report,
+    adapter: Box<dyn TestRunner>,
+    baseline: TestReport,
 }
 
 impl World {
@@ -36,17 +36,17 @@ impl World {
         repo.commit_file("test_old.py", test, "test");
         repo.git(["checkout", "--quiet", "-b", "analytics/task-42-user-metrics"]);
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let adapter = detect(&gather(&repo.root, &path, Some("unittest")), &repo.root, Some("unittest"))
+        let adapter = detect(&load_facts(&repo.root, &path, Some("unittest")), &repo.root, Some("unittest"))
             .unwrap()
             .adapter;
-        let mut world = Self { repo, adapter, baseline: Report::default() };
+        let mut world = Self { repo, adapter, baseline: TestReport::default() };
         world.baseline = world.tests().report;
         Some(world)
     }
 
     fn tests(&self) -> TestRun {
-        let limits = Limits::of(Duration::from_mins(1));
-        run(None, self.adapter.as_ref(), &self.repo.root, &Selection::All, limits).unwrap()
+        let limits = TestLimits::of(Duration::from_mins(1));
+        run(None, self.adapter.as_ref(), &self.repo.root, &TestSelection::All, limits).unwrap()
     }
 
     /// What differs from the last commit.
@@ -54,20 +54,20 @@ impl World {
         since_head(&Git::at(&self.repo.root)).unwrap().1
     }
 
-    fn red(&self) -> Red {
-        judge_red(&Rules::default(), &self.baseline, &self.changes(), &self.tests())
+    fn red(&self) -> RedJudgement {
+        judge_red(&FileRules::default(), &self.baseline, &self.changes(), &self.tests())
     }
 
-    fn green(&self, red: &Red) -> Result<GreenProof, Vec<Objection>> {
-        judge_green(&Rules::default(), &self.baseline, proven(red), &self.changes(), &self.tests())
+    fn green(&self, red: &RedJudgement) -> Result<GreenProof, Vec<Objection>> {
+        judge_green(&FileRules::default(), &self.baseline, proven(red), &self.changes(), &self.tests())
     }
 }
 
 fn begun() -> Run {
     let mut run = Run::new(order(), vec![("42.1".parse().unwrap(), "Subtract".into())]).unwrap();
-    run.step(Event::PreflightPassed).unwrap();
+    run.step(RunEvent::PreflightPassed).unwrap();
     let branch = BranchName::new("analytics/task-42-user-metrics").unwrap();
-    run.step(Event::BranchMade { branch, head: "start".into() }).unwrap();
+    run.step(RunEvent::BranchMade { branch, head: "start".into() }).unwrap();
     run
 }
 
@@ -78,8 +78,8 @@ fn with_subtract(returned: &str) -> String {
     format!("def add(a, b):\n    return a + b\n\ndef subtract(a, b):\n    return {returned}\n")
 }
 
-fn proven(judged: &Red) -> &RedProof {
-    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+fn proven(judged: &RedJudgement) -> &RedProof {
+    let RedJudgement::Proven(proof) = judged else { panic!("{judged:?}") };
     proof
 }
 
@@ -95,25 +95,25 @@ fn a_subtask_goes_through_red_green_and_commit() {
         proven(&red).files.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
         [Path::new("test_new.py")]
     );
-    run.step(Event::RedJudged(red.clone())).unwrap();
+    run.step(RunEvent::RedJudged(red.clone())).unwrap();
 
     world.repo.write("metrics.py", &with_subtract("a"));
     let wrong = world.green(&red);
     assert!(matches!(wrong.as_ref().unwrap_err()[0], Objection::NewFailures { .. }), "{wrong:?}");
-    assert_eq!(run.step(Event::GreenJudged(wrong)).unwrap(), Action::WriteCode);
-    assert!(matches!(run.stage, Stage::Green { attempt: 2, .. }));
+    assert_eq!(run.step(RunEvent::GreenJudged(wrong)).unwrap(), RunAction::WriteCode);
+    assert!(matches!(run.stage, RunStage::Green { attempt: 2, .. }));
 
     world.repo.write("metrics.py", &with_subtract("a - b"));
     let green = world.green(&red);
     assert!(green.as_ref().unwrap().proven().contains("test_new.New.test_subtract"));
-    assert_eq!(run.step(Event::GreenJudged(green)).unwrap(), Action::Commit);
+    assert_eq!(run.step(RunEvent::GreenJudged(green)).unwrap(), RunAction::Commit);
 
     world.repo.git(["add", "--all"]);
     world.repo.git(["commit", "--quiet", "--message", "feat(metrics): subtract (task 42.1)"]);
     let sha = world.repo.git(["rev-parse", "HEAD"]);
-    run.step(Event::Committed { branch: run.branch.clone(), sha: sha.clone() }).unwrap();
+    run.step(RunEvent::Committed { branch: run.branch.clone(), sha: sha.clone() }).unwrap();
     assert_eq!(run.steps[0].outcome, StepOutcome::Committed { sha });
-    assert_eq!(run.stage, Stage::Finalize);
+    assert_eq!(run.stage, RunStage::Finalize);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn an_executor_that_bends_the_test_to_the_code_is_refused() {
     let red = world.red();
     world.repo.write("test_new.py", &NEW_TEST.replace("3, 1), 2", "3, 1), 3"));
     world.repo.write("metrics.py", &with_subtract("a"));
-    assert_eq!(world.tests().verdict, Verdict::Passed);
+    assert_eq!(world.tests().verdict, TestVerdict::Passed);
     let judged = world.green(&red).unwrap_err();
     assert!(matches!(judged[0], Objection::Weakened { .. }), "{judged:?}");
     // An attempt later nothing has changed since the last one, and it is refused all the same.
@@ -143,7 +143,7 @@ fn code_written_before_its_test_is_no_red() {
     world.repo.write("metrics.py", &with_subtract("a - b"));
     let judged = world.red();
     assert!(
-        matches!(&judged, Red::Refused(objections) if matches!(objections[0], Objection::ProductionChanged { .. }))
+        matches!(&judged, RedJudgement::Refused(objections) if matches!(objections[0], Objection::ProductionChanged { .. }))
     );
 }
 
@@ -161,8 +161,8 @@ fn every_kind_of_change_in_a_worktree_is_seen() {
     repo.git(["mv", "moved", "there"]);
     repo.git(["rm", "--quiet", "deleted"]);
     std::os::unix::fs::symlink("/etc/passwd", repo.root.join("link")).unwrap();
-    let seen = since_head(&Git::at(&repo.root)).unwrap().1;
-    let shown: Vec<_> = seen
+    let snapshot = since_head(&Git::at(&repo.root)).unwrap().1;
+    let shown: Vec<_> = snapshot
         .iter()
         .map(|change| (change.path.to_str().unwrap(), change.before.is_some(), change.after.is_some()))
         .collect();
@@ -178,7 +178,11 @@ fn every_kind_of_change_in_a_worktree_is_seen() {
             ("there", false, true),
         ]
     );
-    assert_eq!(seen[4].after.as_deref(), Some("/etc/passwd"), "a link is what it says, not where it leads");
+    assert_eq!(
+        snapshot[4].after.as_deref(),
+        Some("/etc/passwd"),
+        "a link is what it says, not where it leads"
+    );
 }
 
 #[test]
@@ -187,6 +191,6 @@ fn a_repository_without_a_commit_has_new_files_only() {
     let repo = sandbox.repo("app");
     repo.git(["checkout", "--quiet", "--orphan", "empty"]);
     repo.git(["rm", "--quiet", "-r", "--cached", "."]);
-    let seen = since_head(&Git::at(&repo.root)).unwrap().1;
-    assert!(seen.len() == 1 && seen[0].before.is_none(), "{seen:?}");
+    let snapshot = since_head(&Git::at(&repo.root)).unwrap().1;
+    assert!(snapshot.len() == 1 && snapshot[0].before.is_none(), "{snapshot:?}");
 }

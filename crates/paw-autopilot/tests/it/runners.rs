@@ -14,13 +14,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use paw_autopilot::evidence::missing::about;
-use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::evidence::error_cause::classify_error;
+use paw_autopilot::runners::detect::{detect, load_facts};
 use paw_autopilot::runners::run::run;
-use paw_autopilot::runners::{Limits, Report, Selection, TestRun, Verdict};
+use paw_autopilot::runners::{TestLimits, TestReport, TestRun, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
-const LIMITS: Limits = Limits { time: Duration::from_mins(4), output: 16 << 20 };
+const LIMITS: TestLimits = TestLimits { time: Duration::from_mins(4), output: 16 << 20 };
 
 fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()
@@ -33,13 +33,13 @@ fn project(sandbox: &Sandbox, files: &[(&str, &str)]) -> PathBuf {
     sandbox.root().join("app")
 }
 
-fn run_in(root: &Path, wish: Option<&str>, which: &Selection) -> TestRun {
-    let detected = detect(&gather(root, &search_path(), wish), root, wish).unwrap();
+fn run_in(root: &Path, wish: Option<&str>, which: &TestSelection) -> TestRun {
+    let detected = detect(&load_facts(root, &search_path(), wish), root, wish).unwrap();
     run(None, detected.adapter.as_ref(), root, which, LIMITS).unwrap()
 }
 
 fn all(root: &Path, wish: Option<&str>) -> TestRun {
-    run_in(root, wish, &Selection::All)
+    run_in(root, wish, &TestSelection::All)
 }
 
 /// Everything a report says, a line each, sorted.
@@ -47,13 +47,13 @@ fn shown(run: &TestRun) -> String {
     told(run.verdict, &run.report)
 }
 
-fn told(verdict: Verdict, report: &Report) -> String {
+fn told(verdict: TestVerdict, report: &TestReport) -> String {
     let mut lines: Vec<String> =
         report.cases.iter().map(|case| format!("{:?} {}", case.outcome, case.name)).collect();
     lines.extend(report.broken.iter().map(|broken| {
         let mut places: Vec<_> = broken.places.iter().map(|place| place.file.display().to_string()).collect();
         places.dedup();
-        format!("Broken {:?} {}", about(&broken.message), places.join(" ")).trim_end().to_owned()
+        format!("Broken {:?} {}", classify_error(&broken.message), places.join(" ")).trim_end().to_owned()
     }));
     lines.sort();
     lines.insert(0, format!("{verdict:?}"));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use paw_autopilot::tasks::{ItemId, NewTask, Status, TagName, TaskError, TaskProject};
+use paw_autopilot::tasks::{ItemId, NewTask, TagName, TaskError, TaskProject, TaskStatus};
 use paw_testkit::Sandbox;
 
 const TWO_TAGS: &str = include_str!("fixtures/tasks.json");
@@ -22,7 +22,7 @@ fn a_subtask_that_is_begun_changes_one_word_of_the_file() {
     let sandbox = Sandbox::new();
     let (project, file) = project(&sandbox, TWO_TAGS);
     let tag = TagName::new("analytics").unwrap();
-    let changed = project.set_status(&tag, &item("42.2"), &Status::InProgress).unwrap();
+    let changed = project.set_status(&tag, &item("42.2"), &TaskStatus::InProgress).unwrap();
     let words: Vec<_> = changed.iter().map(|(item, status)| format!("{item} {status}")).collect();
     assert_eq!(words, ["42.2 in-progress"]);
     let after = fs::read_to_string(&file).unwrap();
@@ -38,7 +38,7 @@ fn a_status_that_is_there_already_does_not_rewrite_the_file() {
     let (project, file) = project(&sandbox, TWO_TAGS);
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     let tag = TagName::new("analytics").unwrap();
-    assert!(project.set_status(&tag, &item("42.1"), &Status::Done).unwrap().is_empty());
+    assert!(project.set_status(&tag, &item("42.1"), &TaskStatus::Done).unwrap().is_empty());
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
 }
 
@@ -69,7 +69,7 @@ fn a_file_with_merge_markers_is_refused_and_not_touched() {
     let sandbox = Sandbox::new();
     let text = "{\n<<<<<<< HEAD\n  \"tasks\": []\n=======\n  \"tasks\": [1]\n>>>>>>> feat\n}\n";
     let (project, file) = project(&sandbox, text);
-    let error = project.set_status(&TagName::master(), &item("1"), &Status::Done).unwrap_err();
+    let error = project.set_status(&TagName::master(), &item("1"), &TaskStatus::Done).unwrap_err();
     assert!(error.to_string().contains("merge conflict markers, the first in line 2"), "{error}");
     assert_eq!(fs::read_to_string(file).unwrap(), text);
 }
@@ -79,9 +79,9 @@ fn an_edit_beside_a_duplicate_works_and_one_of_the_duplicate_does_not() {
     let sandbox = Sandbox::new();
     let (project, file) =
         project(&sandbox, r#"{"tasks": [{"id": 1}, {"id": "1"}, {"id": 2, "dependencies": [2, 9]}]}"#);
-    let error = project.set_status(&TagName::master(), &item("1"), &Status::Done).unwrap_err();
+    let error = project.set_status(&TagName::master(), &item("1"), &TaskStatus::Done).unwrap_err();
     assert!(matches!(error, TaskError::Ambiguous { .. }), "{error}");
-    project.set_status(&TagName::master(), &item("2"), &Status::Done).unwrap();
+    project.set_status(&TagName::master(), &item("2"), &TaskStatus::Done).unwrap();
     assert!(
         fs::read_to_string(file).unwrap().contains(r#"{"id": 2, "dependencies": [2, 9], "status": "done"}"#)
     );

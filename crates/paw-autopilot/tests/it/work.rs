@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use paw_autopilot::engine::{Action, Stage};
+use paw_autopilot::engine::{RunAction, RunStage};
 use paw_autopilot::evidence::Objection;
 use paw_autopilot::work::finish::FinalCommands;
-use paw_autopilot::work::{Judgement, Relaxation, Site, Wishes, Work, WorkError, next_steps, plan};
+use paw_autopilot::work::{
+    ActiveRun, PhaseJudgement, ProjectContext, Relaxation, RunOptions, WorkError, next_steps, plan,
+};
 use paw_core::PawError;
 use paw_host::git::Repo;
 use paw_host::trust::TrustSubject;
@@ -44,27 +46,27 @@ fn yes(_: &TrustSubject) -> Result<bool, PawError> {
     Ok(true)
 }
 
-fn site(root: &Path) -> Site {
+fn context(root: &Path) -> ProjectContext {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    Site::find(Repo::discover(root).unwrap(), root, &path).unwrap()
+    ProjectContext::find(Repo::discover(root).unwrap(), root, &path).unwrap()
 }
 
-fn wishes() -> Wishes {
-    Wishes {
+fn options() -> RunOptions {
+    RunOptions {
         task: Some("42".into()),
         tag: Some("analytics".into()),
         runner: Some("unittest".into()),
         max_attempts: Some(2),
-        ..Wishes::default()
+        ..RunOptions::default()
     }
 }
 
 impl World {
-    fn begin(&self) -> Work {
-        let site = site(&self.repo.root);
-        let plan = plan(&site, &wishes(), &[]).unwrap();
+    fn begin(&self) -> ActiveRun {
+        let context = context(&self.repo.root);
+        let plan = plan(&context, &options(), &[]).unwrap();
         assert_eq!(plan.problems(), [""; 0]);
-        Work::begin(site, &plan, wishes(), &yes).unwrap()
+        ActiveRun::begin(context, &plan, options(), &yes).unwrap()
     }
 
     /// As far as the commit: the test was seen to fail, and the code to pass.
@@ -76,8 +78,8 @@ impl World {
         work.complete().unwrap();
     }
 
-    fn load(&self) -> Work {
-        Work::load(site(&self.repo.root), &yes).unwrap()
+    fn load(&self) -> ActiveRun {
+        ActiveRun::load(context(&self.repo.root), &yes).unwrap()
     }
 }
 
@@ -90,17 +92,17 @@ fn an_agent_asks_works_and_completes_and_the_tests_are_run_for_it() {
     assert_eq!(unit.action, "Generate failing tests for Subtract");
     assert_eq!(unit.context["testFile"], "test_metrics.py");
     assert_eq!(unit.context["acceptanceCriteria"][0], "3 - 1 is 2");
-    let busy = Work::load(site(&world.repo.root), &yes).unwrap_err();
+    let busy = ActiveRun::load(context(&world.repo.root), &yes).unwrap_err();
     assert!(matches!(busy, WorkError::Busy(_)), "{busy}");
     drop(work);
 
     world.repo.write("test_new.py", TEST);
     let judged = world.load().complete().unwrap();
-    assert_eq!(judged.judgement, Judgement::Proven);
+    assert_eq!(judged.judgement, PhaseJudgement::Proven);
     world.repo.write("metrics.py", CODE);
     let mut work = world.load();
     assert_eq!(work.next().unwrap().unwrap().phase, "GREEN");
-    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    assert_eq!(work.complete().unwrap().judgement, PhaseJudgement::Proven);
     drop(work);
 
     let mut work = world.load();
@@ -120,16 +122,16 @@ fn nothing_written_is_no_proof_and_after_the_last_attempt_the_run_pauses() {
     let Some(world) = world() else { return };
     let mut work = world.begin();
     let judged = work.complete().unwrap();
-    let Judgement::Refused(objections) = judged.judgement else { panic!("{judged:?}") };
+    let PhaseJudgement::Refused(objections) = judged.judgement else { panic!("{judged:?}") };
     assert_eq!(objections, [Objection::NoTestsChanged]);
-    assert!(matches!(work.run.stage, Stage::Red { attempt: 2, .. }));
+    assert!(matches!(work.run.stage, RunStage::Red { attempt: 2, .. }));
     assert_eq!(work.next().unwrap().unwrap().context["objections"][0], "no test was written or changed");
     work.complete().unwrap();
-    assert!(matches!(work.run.stage, Stage::Paused { .. }));
+    assert!(matches!(work.run.stage, RunStage::Paused { .. }));
     assert!(matches!(work.complete(), Err(WorkError::Paused(_))));
     drop(work);
-    let work = Work::resume(site(&world.repo.root), &yes).unwrap();
-    assert_eq!(work.run.action(), Action::RunTests);
+    let work = ActiveRun::resume(context(&world.repo.root), &yes).unwrap();
+    assert_eq!(work.run.action(), RunAction::RunTests);
 }
 
 #[test]
@@ -151,10 +153,10 @@ fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
     let before = world.repo.git(["rev-parse", "HEAD"]);
     let mut work = world.load();
     let coverage = Some("echo '# later' >> metrics.py".to_owned());
-    work.measure_by(&FinalCommands { coverage, ..FinalCommands::default() });
+    work.set_coverage_command(&FinalCommands { coverage, ..FinalCommands::default() });
     let refused = work.commit(None).unwrap().unwrap_err();
     assert_eq!(refused.why, "metrics.py was changed while it was tested");
-    assert!(matches!(work.run.stage, Stage::Paused { .. }));
+    assert!(matches!(work.run.stage, RunStage::Paused { .. }));
     assert_eq!(world.repo.git(["rev-parse", "HEAD"]), before);
 }
 
@@ -164,13 +166,13 @@ fn code_that_changes_while_the_tests_run_is_tested_again_and_refused_if_it_never
     let mut work = world.begin();
     let disturbing = "import os\nfor name in ['once', 'always']:\n    if os.path.exists(name):\n        print('# later', file=open('metrics.py', 'a'))\nif os.path.exists('once'):\n    os.remove('once')\n";
     world.repo.write("test_new.py", &format!("{TEST}\n{disturbing}"));
-    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    assert_eq!(work.complete().unwrap().judgement, PhaseJudgement::Proven);
     world.repo.write("metrics.py", CODE);
     world.repo.write("always", "");
-    let Judgement::Refused(objections) = work.complete().unwrap().judgement else { panic!() };
+    let PhaseJudgement::Refused(objections) = work.complete().unwrap().judgement else { panic!() };
     assert_eq!(objections, [Objection::ChangedWhileTested { file: "metrics.py".into() }]);
     std::fs::rename(world.repo.root.join("always"), world.repo.root.join("once")).unwrap();
-    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    assert_eq!(work.complete().unwrap().judgement, PhaseJudgement::Proven);
     work.commit(None).unwrap().unwrap();
     assert!(world.repo.git(["show", "HEAD:metrics.py"]).ends_with("# later"));
 }
@@ -179,15 +181,15 @@ fn code_that_changes_while_the_tests_run_is_tested_again_and_refused_if_it_never
 fn the_script_that_runs_the_tests_stays_what_it_is_while_code_is_written() {
     let Some(world) = world() else { return };
     world.repo.commit_file("run.sh", "python3 -B -m unittest\n", "how tests are run");
-    let wishes = Wishes { runner: Some("sh run.sh".into()), ..wishes() };
-    let site = site(&world.repo.root);
-    let plan = plan(&site, &wishes, &[]).unwrap();
-    let mut work = Work::begin(site, &plan, wishes, &yes).unwrap();
+    let options = RunOptions { runner: Some("sh run.sh".into()), ..options() };
+    let context = context(&world.repo.root);
+    let plan = plan(&context, &options, &[]).unwrap();
+    let mut work = ActiveRun::begin(context, &plan, options, &yes).unwrap();
     world.repo.write("test_new.py", TEST);
-    assert_eq!(work.complete().unwrap().judgement, Judgement::Proven);
+    assert_eq!(work.complete().unwrap().judgement, PhaseJudgement::Proven);
     drop(work);
     world.repo.write("run.sh", "true\n");
-    let Judgement::Refused(objections) = world.load().complete().unwrap().judgement else { panic!() };
+    let PhaseJudgement::Refused(objections) = world.load().complete().unwrap().judgement else { panic!() };
     assert_eq!(objections, [Objection::HarnessChanged { files: vec!["run.sh".into()] }]);
 }
 
@@ -198,7 +200,7 @@ fn a_commit_made_by_hand_with_our_trailer_is_no_proof_even_after_one() {
     world.repo.write("metrics.py", "broken(");
     world.repo.git(["add", "--all"]);
     world.repo.git(["commit", "--quiet", "--message", "x", "--message", "Subtask: 42.1"]);
-    let refused = Work::resume(site(&world.repo.root), &yes).unwrap_err();
+    let refused = ActiveRun::resume(context(&world.repo.root), &yes).unwrap_err();
     assert!(refused.to_string().contains("the branch has moved"), "{refused}");
 }
 
@@ -208,7 +210,7 @@ fn an_aborted_run_is_over_and_its_branch_stays() {
     let mut work = world.begin();
     work.abort().unwrap();
     drop(work);
-    assert!(matches!(Work::load(site(&world.repo.root), &yes), Err(WorkError::NoRun)));
+    assert!(matches!(ActiveRun::load(context(&world.repo.root), &yes), Err(WorkError::NoRun)));
     assert_eq!(world.repo.git(["branch", "--show-current"]), "analytics/task-42-metrics");
 }
 
@@ -216,11 +218,11 @@ fn an_aborted_run_is_over_and_its_branch_stays() {
 fn an_unfinished_run_is_given_up_only_when_that_is_asked_for() {
     let Some(world) = world() else { return };
     drop(world.begin());
-    let site = || site(&world.repo.root);
-    let begin = |wishes: Wishes| {
-        let plan = plan(&site(), &wishes, &[]).unwrap();
-        Work::begin(site(), &plan, wishes, &yes)
+    let context = || context(&world.repo.root);
+    let begin = |options: RunOptions| {
+        let plan = plan(&context(), &options, &[]).unwrap();
+        ActiveRun::begin(context(), &plan, options, &yes)
     };
-    assert!(matches!(begin(wishes()), Err(WorkError::Unfinished { .. })));
-    begin(Wishes { relax: vec![Relaxation::Run], ..wishes() }).unwrap();
+    assert!(matches!(begin(options()), Err(WorkError::Unfinished { .. })));
+    begin(RunOptions { relax: vec![Relaxation::Run], ..options() }).unwrap();
 }

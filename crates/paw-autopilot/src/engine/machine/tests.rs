@@ -3,10 +3,10 @@ use std::time::Duration;
 use paw_core::BranchName;
 use proptest::prelude::*;
 
-use super::super::budget::{Budget, Spent};
-use super::super::state::Order;
+use super::super::budget::{Budget, Spending};
+use super::super::state::RunRequest;
 use super::*;
-use crate::evidence::green::tests::some_proof;
+use crate::evidence::green::tests::sample_proof;
 use crate::tasks::{TagName, TaskId};
 
 pub(crate) fn branch(name: &str) -> BranchName {
@@ -14,7 +14,7 @@ pub(crate) fn branch(name: &str) -> BranchName {
 }
 
 pub(crate) fn new_run(steps: usize) -> Run {
-    let order = Order {
+    let order = RunRequest {
         task: TaskId::new("42").unwrap(),
         tag: TagName::new("analytics").unwrap(),
         title: "User metrics tracking".into(),
@@ -30,43 +30,46 @@ pub(crate) fn new_run(steps: usize) -> Run {
 
 pub(crate) fn begun(steps: usize) -> Run {
     let mut run = new_run(steps);
-    run.step(Event::PreflightPassed).unwrap();
-    run.step(Event::BranchMade { branch: branch("analytics/task-42-x"), head: "c0".into() }).unwrap();
+    run.step(RunEvent::PreflightPassed).unwrap();
+    run.step(RunEvent::BranchMade { branch: branch("analytics/task-42-x"), head: "c0".into() }).unwrap();
     run
 }
 
-pub(crate) fn red() -> Event {
-    Event::RedJudged(Red::Proven(RedProof { tests: ["x".to_owned()].into(), ..RedProof::default() }))
+pub(crate) fn red() -> RunEvent {
+    RunEvent::RedJudged(RedJudgement::Proven(RedProof {
+        tests: ["x".to_owned()].into(),
+        ..RedProof::default()
+    }))
 }
 
-pub(crate) fn committed(sha: &str) -> Event {
-    Event::Committed { branch: Some(branch("analytics/task-42-x")), sha: sha.into() }
+pub(crate) fn committed(sha: &str) -> RunEvent {
+    RunEvent::Committed { branch: Some(branch("analytics/task-42-x")), sha: sha.into() }
 }
 
-fn refused(objections: usize) -> Event {
-    Event::RedJudged(Red::Refused(vec![Objection::NoTestsRan; objections]))
+fn refused(objections: usize) -> RunEvent {
+    RunEvent::RedJudged(RedJudgement::Refused(vec![Objection::NoTestsRan; objections]))
 }
 
-fn not_green() -> Event {
-    Event::GreenJudged(Err(vec![Objection::StillFailing { tests: vec!["x".into()] }]))
+fn not_green() -> RunEvent {
+    RunEvent::GreenJudged(Err(vec![Objection::StillFailing { tests: vec!["x".into()] }]))
 }
 
 #[test]
 fn a_task_goes_from_preflight_to_pull_request() {
     let mut run = begun(2);
     for sha in ["c1", "c2"] {
-        assert_eq!(run.action(), Action::WriteTests { insist: false });
-        assert_eq!(run.step(red()).unwrap(), Action::WriteCode);
-        assert_eq!(run.step(Event::GreenJudged(Ok(some_proof()))).unwrap(), Action::Commit);
+        assert_eq!(run.action(), RunAction::WriteTests { insist: false });
+        assert_eq!(run.step(red()).unwrap(), RunAction::WriteCode);
+        assert_eq!(run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap(), RunAction::Commit);
         run.step(committed(sha)).unwrap();
     }
-    assert_eq!(run.action(), Action::Finalize);
-    assert_eq!(run.step(Event::FinalPassed).unwrap(), Action::Push);
-    assert_eq!(run.step(Event::Pushed).unwrap(), Action::OpenPullRequest);
+    assert_eq!(run.action(), RunAction::Finalize);
+    assert_eq!(run.step(RunEvent::FinalPassed).unwrap(), RunAction::Push);
+    assert_eq!(run.step(RunEvent::Pushed).unwrap(), RunAction::OpenPullRequest);
     let url = "https://example.invalid/123".to_owned();
-    assert_eq!(run.step(Event::PullRequestMade { url: url.clone() }).unwrap(), Action::Stop);
-    assert_eq!(run.stage, Stage::Done { pull_request: Some(url) });
-    assert!(run.step(Event::Abort).is_err());
+    assert_eq!(run.step(RunEvent::PullRequestMade { url: url.clone() }).unwrap(), RunAction::Stop);
+    assert_eq!(run.stage, RunStage::Done { pull_request: Some(url) });
+    assert!(run.step(RunEvent::Abort).is_err());
 }
 
 #[test]
@@ -74,14 +77,14 @@ fn three_failed_attempts_pause_the_run_with_what_was_wrong() {
     let mut run = begun(1);
     run.step(red()).unwrap();
     for attempt in [2, 3] {
-        assert_eq!(run.step(not_green()).unwrap(), Action::WriteCode);
-        assert!(matches!(run.stage, Stage::Green { attempt: now, .. } if now == attempt));
+        assert_eq!(run.step(not_green()).unwrap(), RunAction::WriteCode);
+        assert!(matches!(run.stage, RunStage::Green { attempt: now, .. } if now == attempt));
     }
-    assert_eq!(run.step(not_green()).unwrap(), Action::Stop);
-    let Stage::Paused { reason: Pause::MaxAttempts { objections }, at } = &run.stage else {
+    assert_eq!(run.step(not_green()).unwrap(), RunAction::Stop);
+    let RunStage::Paused { reason: PauseReason::MaxAttempts { objections }, at } = &run.stage else {
         panic!("{run:?}")
     };
-    assert!(objections.len() == 1 && matches!(**at, Stage::Green { attempt: 3, .. }));
+    assert!(objections.len() == 1 && matches!(**at, RunStage::Green { attempt: 3, .. }));
     assert!(run.step(red()).is_err());
 }
 
@@ -91,77 +94,77 @@ fn attempts_count_per_phase() {
     run.step(refused(1)).unwrap();
     run.step(refused(1)).unwrap();
     run.step(red()).unwrap();
-    assert!(matches!(run.stage, Stage::Green { attempt: 1, .. }));
+    assert!(matches!(run.stage, RunStage::Green { attempt: 1, .. }));
 }
 
 #[test]
 fn tests_that_pass_at_once_are_asked_for_once_more_and_then_believed() {
     let mut run = begun(2);
-    let insisted = run.step(Event::RedJudged(Red::AlreadyGreen)).unwrap();
-    assert_eq!(insisted, Action::WriteTests { insist: true });
-    assert!(matches!(run.stage, Stage::Red { attempt: 1, .. }));
-    let action = run.step(Event::RedJudged(Red::AlreadyGreen)).unwrap();
-    assert_eq!((action, run.stage.step()), (Action::WriteTests { insist: false }, Some(1)));
+    let insisted = run.step(RunEvent::RedJudged(RedJudgement::AlreadyGreen)).unwrap();
+    assert_eq!(insisted, RunAction::WriteTests { insist: true });
+    assert!(matches!(run.stage, RunStage::Red { attempt: 1, .. }));
+    let action = run.step(RunEvent::RedJudged(RedJudgement::AlreadyGreen)).unwrap();
+    assert_eq!((action, run.stage.step()), (RunAction::WriteTests { insist: false }, Some(1)));
     assert_eq!(run.steps[0].outcome, StepOutcome::AlreadyImplemented);
 }
 
 #[test]
 fn the_default_branch_is_never_worked_on() {
     let mut run = new_run(1);
-    run.step(Event::PreflightPassed).unwrap();
-    let action = run.step(Event::BranchMade { branch: branch("main"), head: "c0".into() }).unwrap();
-    assert_eq!(action, Action::Stop);
-    assert!(matches!(run.stage, Stage::Paused { reason: Pause::DefaultBranch { .. }, .. }));
+    run.step(RunEvent::PreflightPassed).unwrap();
+    let action = run.step(RunEvent::BranchMade { branch: branch("main"), head: "c0".into() }).unwrap();
+    assert_eq!(action, RunAction::Stop);
+    assert!(matches!(run.stage, RunStage::Paused { reason: PauseReason::DefaultBranch { .. }, .. }));
 }
 
 #[test]
 fn a_commit_somewhere_else_pauses_the_run() {
     let mut run = begun(1);
     run.step(red()).unwrap();
-    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
-    run.step(Event::Committed { branch: Some(branch("main")), sha: "c1".into() }).unwrap();
-    assert!(matches!(run.stage, Stage::Paused { reason: Pause::HeadMoved { .. }, .. }));
+    run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
+    run.step(RunEvent::Committed { branch: Some(branch("main")), sha: "c1".into() }).unwrap();
+    assert!(matches!(run.stage, RunStage::Paused { reason: PauseReason::HeadMoved { .. }, .. }));
     assert_eq!(run.steps[0].outcome, StepOutcome::Open);
 }
 
 #[test]
 fn an_executor_that_commits_pauses_the_run() {
     let mut run = begun(1);
-    assert_eq!(run.step(Event::HeadMoved { what: "HEAD is c9".into() }).unwrap(), Action::Stop);
-    assert!(matches!(run.stage, Stage::Paused { reason: Pause::HeadMoved { .. }, .. }));
+    assert_eq!(run.step(RunEvent::HeadMoved { what: "HEAD is c9".into() }).unwrap(), RunAction::Stop);
+    assert!(matches!(run.stage, RunStage::Paused { reason: PauseReason::HeadMoved { .. }, .. }));
 }
 
 #[test]
 fn an_executor_that_cannot_be_reached_is_waited_for_but_not_for_ever() {
     let mut run = begun(1);
-    let failed = || Event::ExecutorFailed { why: "overloaded".into(), temporary: true };
-    for _ in 0..PATIENCE {
-        assert!(matches!(run.step(failed()).unwrap(), Action::Wait(_)));
-        assert!(matches!(run.stage, Stage::Red { attempt: 1, .. }));
+    let failed = || RunEvent::ExecutorFailed { why: "overloaded".into(), temporary: true };
+    for _ in 0..MAX_RETRIES {
+        assert!(matches!(run.step(failed()).unwrap(), RunAction::Wait(_)));
+        assert!(matches!(run.stage, RunStage::Red { attempt: 1, .. }));
     }
-    assert_eq!(run.step(failed()).unwrap(), Action::Stop);
+    assert_eq!(run.step(failed()).unwrap(), RunAction::Stop);
     let mut other = begun(1);
-    other.step(Event::ExecutorFailed { why: "no such program".into(), temporary: false }).unwrap();
-    assert!(matches!(other.stage, Stage::Paused { reason: Pause::Executor { .. }, .. }));
+    other.step(RunEvent::ExecutorFailed { why: "no such program".into(), temporary: false }).unwrap();
+    assert!(matches!(other.stage, RunStage::Paused { reason: PauseReason::Executor { .. }, .. }));
 }
 
 #[test]
 fn a_budget_that_is_spent_pauses_the_run() {
     let mut run = begun(1);
-    let spend = |secs| Event::Spent(Spent { time: Duration::from_secs(secs), cost: 0 });
-    assert!(matches!(run.step(spend(600)).unwrap(), Action::WriteTests { .. }));
-    assert_eq!(run.step(spend(1)).unwrap(), Action::Stop);
+    let spend = |secs| RunEvent::Spent(Spending { time: Duration::from_secs(secs), cost: 0 });
+    assert!(matches!(run.step(spend(600)).unwrap(), RunAction::WriteTests { .. }));
+    assert_eq!(run.step(spend(1)).unwrap(), RunAction::Stop);
 }
 
 #[test]
 fn without_a_push_the_run_ends_after_its_final_check() {
     let mut run = begun(1);
-    run.order.push = false;
+    run.request.push = false;
     run.step(red()).unwrap();
-    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
     run.step(committed("c1")).unwrap();
-    assert_eq!(run.step(Event::FinalPassed).unwrap(), Action::Stop);
-    assert_eq!(run.stage, Stage::Done { pull_request: None });
+    assert_eq!(run.step(RunEvent::FinalPassed).unwrap(), RunAction::Stop);
+    assert_eq!(run.stage, RunStage::Done { pull_request: None });
 }
 
 #[test]
@@ -173,39 +176,39 @@ fn a_checkpoint_survives_being_written_at_every_stage() {
     assert_eq!(stored(&run), run);
     run.step(red()).unwrap();
     assert_eq!(stored(&run), run);
-    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
-    assert!(matches!(stored(&run).stage, Stage::Green { attempt: 0, .. }));
-    run.step(Event::Pause).unwrap();
-    let Stage::Paused { at, .. } = stored(&run).stage else { panic!() };
-    assert!(matches!(*at, Stage::Green { attempt: 0, .. }));
+    run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
+    assert!(matches!(stored(&run).stage, RunStage::Green { attempt: 0, .. }));
+    run.step(RunEvent::Pause).unwrap();
+    let RunStage::Paused { at, .. } = stored(&run).stage else { panic!() };
+    assert!(matches!(*at, RunStage::Green { attempt: 0, .. }));
 }
 
-pub(crate) fn any_event() -> impl Strategy<Value = Event> {
+pub(crate) fn any_event() -> impl Strategy<Value = RunEvent> {
     prop_oneof![
-        3 => Just(Event::PreflightPassed),
-        1 => Just(Event::PreflightFailed { problems: vec!["dirty".into()] }),
+        3 => Just(RunEvent::PreflightPassed),
+        1 => Just(RunEvent::PreflightFailed { problems: vec!["dirty".into()] }),
         3 => ("main|analytics/task-42-x|other", "c[0-3]")
-            .prop_map(|(name, head)| Event::BranchMade { branch: branch(&name), head }),
+            .prop_map(|(name, head)| RunEvent::BranchMade { branch: branch(&name), head }),
         6 => Just(red()),
         2 => Just(refused(1)),
-        2 => Just(Event::RedJudged(Red::AlreadyGreen)),
-        6 => Just(Event::GreenJudged(Ok(some_proof()))),
+        2 => Just(RunEvent::RedJudged(RedJudgement::AlreadyGreen)),
+        6 => Just(RunEvent::GreenJudged(Ok(sample_proof()))),
         2 => Just(not_green()),
         6 => ("main|analytics/task-42-x|other", "c[0-3]")
-            .prop_map(|(name, sha)| Event::Committed { branch: Some(branch(&name)), sha }),
-        1 => Just(Event::Committed { branch: None, sha: "c1".into() }),
-        1 => Just(Event::CommitRefused { why: "hook".into() }),
-        3 => Just(Event::FinalPassed),
-        1 => Just(Event::FinalFailed { why: "red".into() }),
-        3 => Just(Event::Pushed),
-        1 => Just(Event::PullRequestMade { url: "u".into() }),
-        1 => Just(Event::NoPullRequest),
-        1 => Just(Event::ExecutorFailed { why: "x".into(), temporary: true }),
-        1 => Just(Event::HeadMoved { what: "x".into() }),
-        1 => Just(Event::Closed { what: "x".into() }),
-        1 => Just(Event::NotMeasured { why: "x".into() }),
-        1 => Just(Event::Spent(Spent { time: Duration::from_secs(100), cost: 1 })),
-        1 => Just(Event::Pause),
+            .prop_map(|(name, sha)| RunEvent::Committed { branch: Some(branch(&name)), sha }),
+        1 => Just(RunEvent::Committed { branch: None, sha: "c1".into() }),
+        1 => Just(RunEvent::CommitRefused { why: "hook".into() }),
+        3 => Just(RunEvent::FinalPassed),
+        1 => Just(RunEvent::FinalFailed { why: "red".into() }),
+        3 => Just(RunEvent::Pushed),
+        1 => Just(RunEvent::PullRequestMade { url: "u".into() }),
+        1 => Just(RunEvent::NoPullRequest),
+        1 => Just(RunEvent::ExecutorFailed { why: "x".into(), temporary: true }),
+        1 => Just(RunEvent::HeadMoved { what: "x".into() }),
+        1 => Just(RunEvent::Closed { what: "x".into() }),
+        1 => Just(RunEvent::NotMeasured { why: "x".into() }),
+        1 => Just(RunEvent::Spent(Spending { time: Duration::from_secs(100), cost: 1 })),
+        1 => Just(RunEvent::Pause),
     ]
 }
 
@@ -214,7 +217,7 @@ proptest! {
     #[test]
     fn no_path_commits_without_proof_and_none_to_the_default_branch(events in proptest::collection::vec(any_event(), 0..60)) {
         let mut run = new_run(2);
-        // What was really proven for the subtask at hand.
+        // What was actually proven for the current subtask.
         let (mut is_red, mut is_green) = (false, false);
         for event in events {
             let before = run.clone();
@@ -224,23 +227,23 @@ proptest! {
                 continue;
             };
             match &event {
-                Event::RedJudged(Red::Proven(_)) => (is_red, is_green) = (true, false),
-                Event::GreenJudged(Ok(_)) => is_green = is_red,
+                RunEvent::RedJudged(RedJudgement::Proven(_)) => (is_red, is_green) = (true, false),
+                RunEvent::GreenJudged(Ok(_)) => is_green = is_red,
                 _ => {}
             }
             let is_on_own_branch = run.branch.as_ref().is_some_and(|on| *on != branch("main"));
-            if action == Action::Commit {
+            if action == RunAction::Commit {
                 prop_assert!(is_red && is_green && is_on_own_branch, "{:?}", event);
                 prop_assert_eq!(&run.current().unwrap().outcome, &StepOutcome::Open);
             }
-            if matches!(action, Action::Push | Action::OpenPullRequest) {
+            if matches!(action, RunAction::Push | RunAction::OpenPullRequest) {
                 prop_assert!(is_on_own_branch);
                 prop_assert!(run.steps.iter().all(|step| step.outcome != StepOutcome::Open));
             }
             if run.current().map(|step| step.id.clone()) != step {
                 (is_red, is_green) = (false, false);
             }
-            prop_assert_eq!(matches!(action, Action::Stop), matches!(run.stage, Stage::Paused { .. } | Stage::Done { .. } | Stage::Aborted));
+            prop_assert_eq!(matches!(action, RunAction::Stop), matches!(run.stage, RunStage::Paused { .. } | RunStage::Done { .. } | RunStage::Aborted));
         }
     }
 }

@@ -1,14 +1,14 @@
 use paw_core::BranchName;
 use proptest::prelude::*;
 
-use super::super::event::{Action, Event};
+use super::super::event::{RunAction, RunEvent};
 use super::super::machine::tests::{any_event, begun, branch, committed, new_run, red};
-use super::super::state::Pause;
+use super::super::state::PauseReason;
 use super::*;
-use crate::evidence::green::tests::some_proof;
+use crate::evidence::green::tests::sample_proof;
 
-fn found(run: &Run) -> Found {
-    Found {
+fn found(run: &Run) -> ResumeContext {
+    ResumeContext {
         branch: run.branch.clone(),
         head: run.head.clone().unwrap_or_else(|| "c0".into()),
         parent: None,
@@ -27,52 +27,53 @@ fn in_green() -> Run {
 fn a_resumed_run_runs_the_tests_before_anybody_writes_and_counts_afresh() {
     let mut run = in_green();
     for _ in 0..3 {
-        run.step(Event::GreenJudged(Err(Vec::new()))).unwrap();
+        run.step(RunEvent::GreenJudged(Err(Vec::new()))).unwrap();
     }
-    assert!(matches!(run.stage, Stage::Paused { reason: Pause::MaxAttempts { .. }, .. }));
+    assert!(matches!(run.stage, RunStage::Paused { reason: PauseReason::MaxAttempts { .. }, .. }));
     let mut resumed = resume(&run, &found(&run)).unwrap();
-    assert_eq!((resumed.action(), resumed.stage.step()), (Action::RunTests, Some(0)));
+    assert_eq!((resumed.action(), resumed.stage.step()), (RunAction::RunTests, Some(0)));
     let mut by_hand = resumed.clone();
-    assert_eq!(by_hand.step(Event::GreenJudged(Ok(some_proof()))).unwrap(), Action::Commit);
-    resumed.step(Event::GreenJudged(Err(Vec::new()))).unwrap();
-    assert!(matches!(resumed.stage, Stage::Green { attempt: 1, .. }));
+    assert_eq!(by_hand.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap(), RunAction::Commit);
+    resumed.step(RunEvent::GreenJudged(Err(Vec::new()))).unwrap();
+    assert!(matches!(resumed.stage, RunStage::Green { attempt: 1, .. }));
 }
 
 #[test]
 fn another_branch_a_moved_head_or_a_changed_task_is_refused() {
     let run = in_green();
-    let elsewhere = Found { branch: BranchName::new("main").ok(), ..found(&run) };
+    let elsewhere = ResumeContext { branch: BranchName::new("main").ok(), ..found(&run) };
     let error = resume(&run, &elsewhere).unwrap_err().to_string();
     assert!(error.contains("'analytics/task-42-x', but 'main' is checked out"), "{error}");
-    let detached = resume(&run, &Found { branch: None, ..found(&run) }).unwrap_err();
+    let detached = resume(&run, &ResumeContext { branch: None, ..found(&run) }).unwrap_err();
     assert!(detached.to_string().contains("but no branch is checked out"));
-    let moved = Found { head: "c9".into(), parent: Some("c0".into()), ..found(&run) };
-    assert!(matches!(resume(&run, &moved), Err(ResumeRefused::HeadMoved { .. })));
-    let changed = Found { subtasks: Vec::new(), ..found(&run) };
-    assert!(matches!(resume(&run, &changed), Err(ResumeRefused::TaskChanged(_))));
+    let moved = ResumeContext { head: "c9".into(), parent: Some("c0".into()), ..found(&run) };
+    assert!(matches!(resume(&run, &moved), Err(ResumeError::HeadMoved { .. })));
+    let changed = ResumeContext { subtasks: Vec::new(), ..found(&run) };
+    assert!(matches!(resume(&run, &changed), Err(ResumeError::TaskChanged(_))));
 }
 
 #[test]
 fn a_crash_between_a_commit_and_its_checkpoint_loses_nothing() {
     let run = in_green();
     let item = run.steps[0].id.clone();
-    let after = Found { head: "c1".into(), parent: Some("c0".into()), finished: Some(item), ..found(&run) };
+    let after =
+        ResumeContext { head: "c1".into(), parent: Some("c0".into()), finished: Some(item), ..found(&run) };
     let resumed = resume(&run, &after).unwrap();
     assert_eq!(resumed.steps[0].outcome, StepOutcome::Committed { sha: "c1".into() });
-    assert_eq!((resumed.action(), resumed.stage.step()), (Action::RunTests, Some(1)));
-    let other = Found { finished: Some(run.steps[1].id.clone()), ..after };
+    assert_eq!((resumed.action(), resumed.stage.step()), (RunAction::RunTests, Some(1)));
+    let other = ResumeContext { finished: Some(run.steps[1].id.clone()), ..after };
     assert!(resume(&run, &other).is_err());
 }
 
 #[test]
 fn a_run_that_is_over_cannot_be_resumed_and_one_without_a_branch_begins_there() {
     let mut run = begun(1);
-    run.step(Event::Abort).unwrap();
-    assert_eq!(resume(&run, &found(&run)), Err(ResumeRefused::Over));
+    run.step(RunEvent::Abort).unwrap();
+    assert_eq!(resume(&run, &found(&run)), Err(ResumeError::Over));
     let mut early = new_run(1);
-    early.step(Event::PreflightFailed { problems: vec!["dirty".into()] }).unwrap();
-    let at = Found { branch: Some(branch("main")), ..found(&early) };
-    assert_eq!(resume(&early, &at).unwrap().action(), Action::Preflight);
+    early.step(RunEvent::PreflightFailed { problems: vec!["dirty".into()] }).unwrap();
+    let at = ResumeContext { branch: Some(branch("main")), ..found(&early) };
+    assert_eq!(resume(&early, &at).unwrap().action(), RunAction::Preflight);
 }
 
 proptest! {
@@ -85,11 +86,11 @@ proptest! {
             match resume(&stored, &found(&run)) {
                 Ok(resumed) => {
                     let action = resumed.action();
-                    prop_assert!(action != Action::Commit, "a proof does not outlive its process");
+                    prop_assert!(action != RunAction::Commit, "a proof does not outlive its process");
                     prop_assert_eq!(&resumed.steps, &run.steps);
-                    prop_assert!(action != Action::Stop);
+                    prop_assert!(action != RunAction::Stop);
                 }
-                Err(error) => prop_assert_eq!((error, run.is_over()), (ResumeRefused::Over, true)),
+                Err(error) => prop_assert_eq!((error, run.is_over()), (ResumeError::Over, true)),
             }
         }
     }
@@ -98,7 +99,7 @@ proptest! {
 #[test]
 fn a_finished_step_is_not_done_again() {
     let mut run = in_green();
-    run.step(Event::GreenJudged(Ok(some_proof()))).unwrap();
+    run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
     run.step(committed("c1")).unwrap();
     let resumed = resume(&run, &found(&run)).unwrap();
     assert_eq!(resumed.current().unwrap().id, run.steps[1].id);

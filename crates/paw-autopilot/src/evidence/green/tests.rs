@@ -2,9 +2,9 @@ use std::path::PathBuf;
 
 use super::super::red::tests::{change, report, run};
 use super::*;
-use crate::runners::{Broken, Case};
+use crate::runners::{BuildProblem, TestCase};
 
-use Outcome::{Failed, Passed, Skipped};
+use TestOutcome::{Failed, Passed, Skipped};
 
 fn proof(tests: &[&str], files: &[&str]) -> RedProof {
     RedProof {
@@ -15,16 +15,16 @@ fn proof(tests: &[&str], files: &[&str]) -> RedProof {
 }
 
 /// A proof, made the only way one can be made.
-pub(crate) fn some_proof() -> GreenProof {
-    green(&Report::default(), &proof(&["x"], &[]), &[], report(&[("x", Passed)])).unwrap()
+pub(crate) fn sample_proof() -> GreenProof {
+    green(&TestReport::default(), &proof(&["x"], &[]), &[], report(&[("x", Passed)])).unwrap()
 }
 
 /// Judges with changes that came after RED.
 fn green(
-    baseline: &Report,
+    baseline: &TestReport,
     red: &RedProof,
     since: &[FileChange],
-    report: Report,
+    report: TestReport,
 ) -> Result<GreenProof, String> {
     let look = |text: fn(&FileChange) -> &Option<String>| -> Vec<FileChange> {
         let at = |change: &FileChange| FileChange {
@@ -34,8 +34,8 @@ fn green(
         };
         since.iter().map(at).collect()
     };
-    let red = RedProof { seen: look(|change| &change.before), ..red.clone() };
-    judge_green(&Rules::default(), baseline, &red, &look(|change| &change.after), &run(report))
+    let red = RedProof { changes: look(|change| &change.before), ..red.clone() };
+    judge_green(&FileRules::default(), baseline, &red, &look(|change| &change.after), &run(report))
         .map_err(|objections| objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
@@ -58,7 +58,7 @@ fn a_test_of_red_that_fails_is_skipped_or_is_gone_is_not_green() {
     let red = proof(&["x"], &[]);
     for now in [report(&[("x", Failed)]), report(&[("x", Skipped), ("y", Passed)]), report(&[("y", Passed)])]
     {
-        assert_eq!(green(&Report::default(), &red, &[], now).unwrap_err(), "still failing: x");
+        assert_eq!(green(&TestReport::default(), &red, &[], now).unwrap_err(), "still failing: x");
     }
 }
 
@@ -77,34 +77,42 @@ fn weakened_tests_are_not_green_whatever_they_say() {
     let now = || report(&[("x", Passed)]);
     let judged = |after: Option<&str>| {
         let change = change("tests/a.test.js", Some(test), after);
-        green(&Report::default(), &proof(&["x"], &[]), &[change], now()).unwrap_err()
+        green(&TestReport::default(), &proof(&["x"], &[]), &[change], now()).unwrap_err()
     };
     assert!(judged(Some("test('x', () => expect(1).toBe(1))")).contains("weakened"));
     assert!(judged(None).contains("deleted"));
     let harness = change("pytest.ini", None, Some("[pytest]"));
     assert!(
-        green(&Report::default(), &proof(&["x"], &[]), &[harness], now()).unwrap_err().contains("pytest.ini")
+        green(&TestReport::default(), &proof(&["x"], &[]), &[harness], now())
+            .unwrap_err()
+            .contains("pytest.ini")
     );
 }
 
 #[test]
 fn files_that_did_not_build_must_have_new_tests_that_pass() {
     let red = proof(&[], &["tests/a.rs"]);
-    let in_file = |name: &str, outcome, file: &str| Case::new(name, outcome).in_file(Some(file.into()));
+    let in_file = |name: &str, outcome, file: &str| TestCase::new(name, outcome).in_file(Some(file.into()));
     let baseline = report(&[("old", Passed)]);
-    let now = |case: Case| Report { cases: vec![Case::new("old", Passed), case], ..Report::default() };
+    let now = |case: TestCase| TestReport {
+        cases: vec![TestCase::new("old", Passed), case],
+        ..TestReport::default()
+    };
     let judged = green(&baseline, &red, &[], now(in_file("a::t", Passed, "tests/a.rs"))).unwrap();
     assert!(judged.proven().contains("a::t"));
     let elsewhere = green(&baseline, &red, &[], now(in_file("b::t", Passed, "tests/b.rs"))).unwrap_err();
     assert_eq!(elsewhere, "the new tests in tests/a.rs have not run yet");
-    let unknown = green(&baseline, &red, &[], now(Case::new("lib::tests::t", Passed))).unwrap();
+    let unknown = green(&baseline, &red, &[], now(TestCase::new("lib::tests::t", Passed))).unwrap();
     assert!(unknown.proven().contains("lib::tests::t"));
 }
 
 #[test]
 fn a_suite_that_does_not_build_hang_or_run_is_not_green() {
     let red = proof(&["x"], &[]);
-    let broken = Report::of_broken(vec![Broken::new("error[E0308]: mismatched types", Vec::new())]);
-    assert!(green(&Report::default(), &red, &[], broken).unwrap_err().contains("mismatched"));
-    assert_eq!(green(&Report::default(), &red, &[], Report::default()).unwrap_err(), "no test ran");
+    let broken = TestReport::from_build_problems(vec![BuildProblem::new(
+        "error[E0308]: mismatched types",
+        Vec::new(),
+    )]);
+    assert!(green(&TestReport::default(), &red, &[], broken).unwrap_err().contains("mismatched"));
+    assert_eq!(green(&TestReport::default(), &red, &[], TestReport::default()).unwrap_err(), "no test ran");
 }

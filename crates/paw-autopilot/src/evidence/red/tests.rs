@@ -5,15 +5,15 @@ use paw_host::process::Exit;
 
 use super::*;
 use crate::runners::verdict::judge;
-use crate::runners::{Case, Place};
+use crate::runners::{SourceLocation, TestCase};
 
-pub(in crate::evidence) fn report(cases: &[(&str, Outcome)]) -> Report {
-    let cases = cases.iter().map(|(name, outcome)| Case::new(*name, *outcome)).collect();
-    Report { cases, ..Report::default() }
+pub(in crate::evidence) fn report(cases: &[(&str, TestOutcome)]) -> TestReport {
+    let cases = cases.iter().map(|(name, outcome)| TestCase::new(*name, *outcome)).collect();
+    TestReport { cases, ..TestReport::default() }
 }
 
-pub(in crate::evidence) fn run(report: Report) -> TestRun {
-    let failed = report.count(Outcome::Failed) + report.broken.len();
+pub(in crate::evidence) fn run(report: TestReport) -> TestRun {
+    let failed = report.count(TestOutcome::Failed) + report.broken.len();
     let exit = Exit::Code(i32::from(failed > 0));
     let verdict = judge(exit, &report, None);
     TestRun {
@@ -36,30 +36,30 @@ fn new_test() -> FileChange {
     change("tests/a.test.js", None, Some("test('x', () => expect(f()).toBe(1))"))
 }
 
-fn red(baseline: &Report, changes: &[FileChange], report: Report) -> Red {
-    judge_red(&Rules::default(), baseline, changes, &run(report))
+fn red(baseline: &TestReport, changes: &[FileChange], report: TestReport) -> RedJudgement {
+    judge_red(&FileRules::default(), baseline, changes, &run(report))
 }
 
-fn refused(red: Red) -> String {
-    let Red::Refused(objections) = red else { panic!("not refused: {red:?}") };
+fn refused(red: RedJudgement) -> String {
+    let RedJudgement::Refused(objections) = red else { panic!("not refused: {red:?}") };
     objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-use Outcome::{Failed, Passed, Skipped};
+use TestOutcome::{Failed, Passed, Skipped};
 
 #[test]
 fn a_new_test_that_fails_is_red() {
     let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Failed)]));
-    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+    let RedJudgement::Proven(proof) = judged else { panic!("{judged:?}") };
     assert_eq!(proof.tests, BTreeSet::from(["x".to_owned()]));
-    assert_eq!(proof.seen, [new_test()]);
+    assert_eq!(proof.changes, [new_test()]);
 }
 
 #[test]
 fn a_test_that_passed_before_and_fails_now_is_red() {
     let changed = change("tests/a.test.js", Some("expect(1).toBe(1)"), Some("expect(1).toBe(2)"));
     let judged = red(&report(&[("x", Passed)]), &[changed], report(&[("x", Failed)]));
-    assert!(matches!(judged, Red::Proven(_)), "{judged:?}");
+    assert!(matches!(judged, RedJudgement::Proven(_)), "{judged:?}");
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn a_failure_there_was_before_is_not_red() {
 #[test]
 fn tests_that_pass_at_once_are_already_green() {
     let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Passed)]));
-    assert_eq!(judged, Red::AlreadyGreen);
+    assert_eq!(judged, RedJudgement::AlreadyGreen);
     assert_eq!(
-        refused(red(&Report::default(), &[], report(&[("x", Passed)]))),
+        refused(red(&TestReport::default(), &[], report(&[("x", Passed)]))),
         "no test was written or changed"
     );
 }
@@ -81,7 +81,7 @@ fn tests_that_pass_at_once_are_already_green() {
 #[test]
 fn code_written_together_with_the_tests_is_refused() {
     let code = change("src/f.js", Some(""), Some("export const f = () => 1"));
-    let judged = red(&Report::default(), &[new_test(), code], report(&[("x", Failed)]));
+    let judged = red(&TestReport::default(), &[new_test(), code], report(&[("x", Failed)]));
     assert_eq!(
         refused(judged),
         "only test code may change while tests are written, but this changed too: src/f.js"
@@ -93,10 +93,10 @@ fn tests_within_rust_code_are_test_code_and_what_stands_beside_them_is_not() {
     let before = "pub fn f() -> i32 { 1 }\n";
     let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { assert_eq!(super::f(), 2); }\n}\n";
     let only_tests = change("src/lib.rs", Some(before), Some(&format!("{before}{tests}")));
-    let judged = red(&Report::default(), &[only_tests], report(&[("t", Failed)]));
-    assert!(matches!(judged, Red::Proven(_)), "{judged:?}");
+    let judged = red(&TestReport::default(), &[only_tests], report(&[("t", Failed)]));
+    assert!(matches!(judged, RedJudgement::Proven(_)), "{judged:?}");
     let both = change("src/lib.rs", Some(before), Some(&format!("{}{tests}", before.replace('1', "3"))));
-    let judged = red(&Report::default(), &[both], report(&[("t", Failed)]));
+    let judged = red(&TestReport::default(), &[both], report(&[("t", Failed)]));
     assert!(refused(judged).contains("src/lib.rs"));
 }
 
@@ -110,45 +110,61 @@ fn a_test_dependency_may_come_along_and_a_test_script_may_not() {
     );
     let lock = change("package-lock.json", Some("{}"), Some("{ }"));
     let ran = || report(&[("x", Failed)]);
-    assert!(matches!(red(&Report::default(), &[new_test(), dependency, lock], ran()), Red::Proven(_)));
+    assert!(matches!(
+        red(&TestReport::default(), &[new_test(), dependency, lock], ran()),
+        RedJudgement::Proven(_)
+    ));
     let script = change("package.json", Some(package), Some(r#"{"scripts": {"test": "true"}}"#));
-    assert!(refused(red(&Report::default(), &[new_test(), script], ran())).contains("which tests run"));
+    assert!(refused(red(&TestReport::default(), &[new_test(), script], ran())).contains("which tests run"));
 }
 
 #[test]
 fn an_executor_that_edits_the_list_of_tasks_is_refused() {
     let tasks = change(".taskmaster/tasks/tasks.json", Some("{}"), Some("{ }"));
     let own = change(".taskmaster/reports/runs/x/log.jsonl", None, Some("{}"));
-    let judged = red(&Report::default(), &[new_test(), tasks], report(&[("x", Failed)]));
+    let judged = red(&TestReport::default(), &[new_test(), tasks], report(&[("x", Failed)]));
     assert!(refused(judged).contains("tasks.json was changed"));
-    assert!(matches!(red(&Report::default(), &[new_test(), own], report(&[("x", Failed)])), Red::Proven(_)));
+    assert!(matches!(
+        red(&TestReport::default(), &[new_test(), own], report(&[("x", Failed)])),
+        RedJudgement::Proven(_)
+    ));
 }
 
-fn broken(message: &str, file: &str, line: u32) -> Report {
-    Report::of_broken(vec![Broken::new(message, vec![Place::new(file, Some(line))])])
+fn broken(message: &str, file: &str, line: u32) -> TestReport {
+    TestReport::from_build_problems(vec![BuildProblem::new(
+        message,
+        vec![SourceLocation::new(file, Some(line))],
+    )])
 }
 
 #[test]
 fn a_build_failure_is_red_where_new_tests_name_what_does_not_exist_yet() {
     let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
     let missing = "error[E0425]: cannot find function `subtract` in crate `fix`";
-    let judged = red(&Report::default(), &changes, broken(missing, "tests/a.rs", 2));
-    let Red::Proven(proof) = judged else { panic!("{judged:?}") };
+    let judged = red(&TestReport::default(), &changes, broken(missing, "tests/a.rs", 2));
+    let RedJudgement::Proven(proof) = judged else { panic!("{judged:?}") };
     assert_eq!(proof.files, BTreeSet::from([PathBuf::from("tests/a.rs")]));
 }
 
 #[test]
 fn a_build_failure_elsewhere_or_of_another_kind_is_a_broken_harness() {
     let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
-    let of = |message: &str, file: &str| refused(red(&Report::default(), &changes, broken(message, file, 2)));
+    let of =
+        |message: &str, file: &str| refused(red(&TestReport::default(), &changes, broken(message, file, 2)));
     assert!(of("error[E0425]: cannot find x", "src/lib.rs").contains("do not build"));
     assert!(of("error: expected `;`", "tests/a.rs").contains("do not build"));
     assert!(of("error[E0308]: mismatched types", "tests/a.rs").contains("do not build"));
     let inline = "fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { super::g() }\n}\n";
     let changes = [change("src/lib.rs", Some("fn f() {}\n"), Some(inline))];
     let missing = "error[E0425]: cannot find function `g`";
-    assert!(matches!(red(&Report::default(), &changes, broken(missing, "src/lib.rs", 5)), Red::Proven(_)));
-    assert!(matches!(red(&Report::default(), &changes, broken(missing, "src/lib.rs", 1)), Red::Refused(_)));
+    assert!(matches!(
+        red(&TestReport::default(), &changes, broken(missing, "src/lib.rs", 5)),
+        RedJudgement::Proven(_)
+    ));
+    assert!(matches!(
+        red(&TestReport::default(), &changes, broken(missing, "src/lib.rs", 1)),
+        RedJudgement::Refused(_)
+    ));
 }
 
 #[test]
@@ -164,9 +180,9 @@ fn a_run_that_hangs_crashes_or_runs_nothing_is_not_red() {
     let judged = |verdict| {
         let mut run = run(report(&[("x", Failed)]));
         run.verdict = verdict;
-        refused(judge_red(&Rules::default(), &Report::default(), &[new_test()], &run))
+        refused(judge_red(&FileRules::default(), &TestReport::default(), &[new_test()], &run))
     };
-    assert_eq!(judged(Verdict::TimedOut), "the tests took longer than they may");
-    assert_eq!(judged(Verdict::NoneRan), "no test ran");
-    assert!(judged(Verdict::Crashed).starts_with("the test runner failed"));
+    assert_eq!(judged(TestVerdict::TimedOut), "the tests took longer than they may");
+    assert_eq!(judged(TestVerdict::NoneRan), "no test ran");
+    assert!(judged(TestVerdict::Crashed).starts_with("the test runner failed"));
 }

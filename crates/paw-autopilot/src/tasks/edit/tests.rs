@@ -9,7 +9,7 @@ fn master() -> TagName {
     TagName::master()
 }
 
-fn statuses(text: &str, changes: &[(&str, Status)]) -> Result<String, EditError> {
+fn statuses(text: &str, changes: &[(&str, TaskStatus)]) -> Result<String, EditError> {
     let changes: Vec<_> =
         changes.iter().map(|(item, status)| (item.parse().unwrap(), status.clone())).collect();
     set_statuses(text, &master(), &changes)
@@ -17,7 +17,7 @@ fn statuses(text: &str, changes: &[(&str, Status)]) -> Result<String, EditError>
 
 #[test]
 fn a_status_changes_its_own_bytes_and_no_others() {
-    let done = statuses(ODD, &[("1", Status::InProgress)]).unwrap();
+    let done = statuses(ODD, &[("1", TaskStatus::InProgress)]).unwrap();
     assert_eq!(done, ODD.replacen("\"status\" : \"pending\"", "\"status\" : \"in-progress\"", 1));
 }
 
@@ -25,7 +25,7 @@ fn a_status_changes_its_own_bytes_and_no_others() {
 fn finishing_the_first_subtask_of_a_task_leaves_the_first_task_alone() {
     let text =
         r#"{"tasks":[{"id":1,"status":"pending"},{"id":42,"subtasks":[{"id":1,"status":"pending"}]}]}"#;
-    let done = statuses(text, &[("42.1", Status::Done)]).unwrap();
+    let done = statuses(text, &[("42.1", TaskStatus::Done)]).unwrap();
     assert_eq!(
         done,
         r#"{"tasks":[{"id":1,"status":"pending"},{"id":42,"subtasks":[{"id":1,"status":"done"}]}]}"#
@@ -34,23 +34,25 @@ fn finishing_the_first_subtask_of_a_task_leaves_the_first_task_alone() {
 
 #[test]
 fn a_status_that_was_absent_is_added_where_it_belongs() {
-    let done = statuses(ODD, &[("1.1", Status::Done)]).unwrap();
+    let done = statuses(ODD, &[("1.1", TaskStatus::Done)]).unwrap();
     assert_eq!(done, ODD.replace("\"title\":\"s\"}", "\"title\":\"s\",\"status\": \"done\"}"));
 }
 
 #[test]
 fn a_status_in_other_words_is_kept() {
-    assert_eq!(statuses(ODD, &[("2", Status::Done)]).unwrap(), ODD);
+    assert_eq!(statuses(ODD, &[("2", TaskStatus::Done)]).unwrap(), ODD);
 }
 
 #[test]
 fn several_statuses_change_in_one_step() {
-    let done = statuses(ODD, &[("1", Status::Done), ("1.1", Status::Done), ("2", Status::Review)]).unwrap();
+    let done =
+        statuses(ODD, &[("1", TaskStatus::Done), ("1.1", TaskStatus::Done), ("2", TaskStatus::Review)])
+            .unwrap();
     let file = TaskFile::parse(&done).unwrap();
     let tag = file.tag(&master()).unwrap();
-    assert_eq!(tag.tasks[0].status, Status::Done);
-    assert_eq!(tag.tasks[0].subtasks[0].status, Status::Done);
-    assert_eq!(tag.tasks[1].status, Status::Review);
+    assert_eq!(tag.tasks[0].status, TaskStatus::Done);
+    assert_eq!(tag.tasks[0].subtasks[0].status, TaskStatus::Done);
+    assert_eq!(tag.tasks[1].status, TaskStatus::Review);
     assert!(done.contains(r#""title": "not me", "status": "pending""#));
 }
 
@@ -58,15 +60,15 @@ fn several_statuses_change_in_one_step() {
 fn what_is_not_there_or_there_twice_is_refused() {
     let text = r#"{"tasks":[{"id":1},{"id":"1"},{"id":2}]}"#;
     assert!(matches!(
-        statuses(text, &[("1", Status::Done)]),
+        statuses(text, &[("1", TaskStatus::Done)]),
         Err(EditError::Task(TaskError::Ambiguous { .. }))
     ));
     assert!(matches!(
-        statuses(text, &[("9", Status::Done)]),
+        statuses(text, &[("9", TaskStatus::Done)]),
         Err(EditError::Task(TaskError::NoSuchItem { .. }))
     ));
     assert!(matches!(
-        statuses(text, &[("2.1", Status::Done)]),
+        statuses(text, &[("2.1", TaskStatus::Done)]),
         Err(EditError::Task(TaskError::NoSuchItem { .. }))
     ));
     let other = set_statuses(text, &TagName::new("x").unwrap(), &[]).unwrap_err();
@@ -76,8 +78,8 @@ fn what_is_not_there_or_there_twice_is_refused() {
 #[test]
 fn a_task_is_added_as_the_others_are_written() {
     let text = "{\n  \"master\": {\n    \"tasks\": [\n      {\n        \"id\": \"7\",\n        \"title\": \"a\"\n      }\n    ]\n  }\n}";
-    let wish = NewTask { dependencies: vec!["7".parse().unwrap()], ..NewTask::titled("say \"hi\"") };
-    let (done, id) = add(text, &master(), &wish).unwrap();
+    let new = NewTask { dependencies: vec!["7".parse().unwrap()], ..NewTask::titled("say \"hi\"") };
+    let (done, id) = add(text, &master(), &new).unwrap();
     assert_eq!(id.to_string(), "8");
     insta::assert_snapshot!(done, @r#"
     {
@@ -113,12 +115,12 @@ fn a_subtask_is_added_to_a_task_without_any() {
     assert_eq!(id.to_string(), "3.1");
     let file = TaskFile::parse(&done).unwrap();
     assert_eq!(file.tags[0].tasks[0].subtasks[0].title, "s");
-    let wish = NewTask {
+    let new = NewTask {
         parent: Some(TaskId::new("3").unwrap()),
         dependencies: vec!["3.1".parse().unwrap()],
         ..NewTask::titled("t")
     };
-    let (done, id) = add(&done, &master(), &wish).unwrap();
+    let (done, id) = add(&done, &master(), &new).unwrap();
     assert_eq!(id.to_string(), "3.2");
     assert!(done.contains(r#""dependencies":[1]"#), "{done}");
 }
@@ -126,8 +128,8 @@ fn a_subtask_is_added_to_a_task_without_any() {
 #[test]
 fn a_dependency_that_is_not_there_is_refused() {
     let text = r#"{"tasks":[{"id":3}]}"#;
-    let wish = NewTask { dependencies: vec!["4".parse().unwrap()], ..NewTask::titled("x") };
-    assert!(add(text, &master(), &wish).is_err());
+    let new = NewTask { dependencies: vec!["4".parse().unwrap()], ..NewTask::titled("x") };
+    assert!(add(text, &master(), &new).is_err());
     let sub = NewTask {
         parent: Some(TaskId::new("3").unwrap()),
         dependencies: vec!["3".parse().unwrap()],
@@ -164,11 +166,11 @@ proptest! {
         let before = json!({"a": {"tasks": [{"id": 1, "x": extra.clone(), "status": status}], "m": extra.clone()},
             "master": {"tasks": [{"id": "1", "y": extra.clone(), "status": status, "z": extra}]}});
         let text = if pretty { format!("{before:#}") } else { before.to_string() };
-        let done = statuses(&text, &[("1", Status::Blocked)]).unwrap();
+        let done = statuses(&text, &[("1", TaskStatus::Blocked)]).unwrap();
         let mut expected = before;
         expected["master"]["tasks"][0]["status"] = json!("blocked");
         prop_assert_eq!(json_text::parse(&done).unwrap(), expected);
-        let undone = statuses(&done, &[("1", Status::of_word(&status))]).unwrap();
+        let undone = statuses(&done, &[("1", TaskStatus::from_word(&status))]).unwrap();
         if ["pending", "done", "weird"].contains(&status.as_str()) {
             prop_assert_eq!(undone, text);
         }

@@ -13,7 +13,7 @@ fn a_tagged_file_has_a_list_per_tag() {
         "master": {"tasks": [{"id": 1, "title": "a"}], "metadata": {"created": "x"}},
         "analytics": {"tasks": [{"id": "42", "title": "b"}]},
     }));
-    assert_eq!(file.shape, Shape::Tagged);
+    assert_eq!(file.shape, FileShape::Tagged);
     assert_eq!(file.tag_names(), ["master", "analytics"]);
     assert_eq!(file.tags[1].tasks[0].id.as_str(), "42");
 }
@@ -21,7 +21,7 @@ fn a_tagged_file_has_a_list_per_tag() {
 #[test]
 fn a_flat_file_is_the_tag_master() {
     let file = parse(&json!({"tasks": [{"id": 1, "title": "a"}], "metadata": {"projectName": "x"}}));
-    assert_eq!((file.shape, file.tag_names()), (Shape::Flat, vec!["master".to_owned()]));
+    assert_eq!((file.shape, file.tag_names()), (FileShape::Flat, vec!["master".to_owned()]));
 }
 
 #[test]

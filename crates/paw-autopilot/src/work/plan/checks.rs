@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use paw_core::BranchName;
 use paw_host::process::find_program;
 
-use super::Check;
-use crate::tasks::file::Tag;
+use super::PlanCheck;
+use crate::tasks::file::TagList;
 use crate::tasks::next::plan_subtasks;
-use crate::tasks::{ItemId, ProblemKind, Status, Subtask, Task, TaskId};
-use crate::work::{Site, Wishes};
+use crate::tasks::{ItemId, ProblemKind, Subtask, Task, TaskId, TaskStatus};
+use crate::work::{ProjectContext, RunOptions};
 
 /// What was looked at so far.
-pub(super) struct Checks(pub(super) Vec<Check>);
+pub(super) struct PlanChecks(pub(super) Vec<PlanCheck>);
 
-impl Checks {
+impl PlanChecks {
     pub(super) fn add(&mut self, ok: bool, needed: bool, words: String) {
-        self.0.push(Check { ok, needed, words });
+        self.0.push(PlanCheck { ok, needed, words });
     }
 
     pub(super) fn tree(&mut self, foreign: &[String], relaxed: bool) {
@@ -41,20 +41,21 @@ impl Checks {
 
     pub(super) fn tools(
         &mut self,
-        site: &Site,
-        wishes: &Wishes,
+        context: &ProjectContext,
+        options: &RunOptions,
         test_command: Option<&str>,
         more: &[String],
     ) {
         let mut wanted = vec!["git".to_owned()];
-        if wishes.pull_request {
+        if options.pull_request {
             wanted.push("gh".into());
         }
         wanted.extend(test_command.into_iter().flat_map(tools_of).map(str::to_owned));
         wanted.extend(more.iter().cloned());
         let mut known = BTreeSet::new();
         wanted.retain(|tool| known.insert(tool.clone()));
-        let is_there = |tool: &String| tool.contains('/') || find_program(tool, &site.search_path).is_some();
+        let is_there =
+            |tool: &String| tool.contains('/') || find_program(tool, &context.search_path).is_some();
         let (there, missing): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_there);
         self.add(true, true, format!("Tools available: {}", there.join(", ")));
         for tool in missing {
@@ -92,7 +93,7 @@ impl Checks {
     pub(super) fn subtasks<'a>(
         &mut self,
         task: &'a Task,
-        list: &Tag,
+        list: &TagList,
         built_on: &[TaskId],
     ) -> Vec<&'a Subtask> {
         let list = &with_done(list, built_on);
@@ -127,19 +128,21 @@ impl Checks {
 }
 
 /// The list as it is for whoever has the work of these tasks.
-fn with_done(list: &Tag, built_on: &[TaskId]) -> Tag {
+fn with_done(list: &TagList, built_on: &[TaskId]) -> TagList {
     let mut list = list.clone();
     for task in list.tasks.iter_mut().filter(|task| built_on.contains(&task.id)) {
-        task.status = Status::Done;
+        task.status = TaskStatus::Done;
     }
     list
 }
 
-fn is_done(item: &ItemId, list: &Tag) -> bool {
+fn is_done(item: &ItemId, list: &TagList) -> bool {
     let Some(task) = list.find_task(item.task()) else { return false };
     match item {
-        ItemId::Task(_) => task.status == Status::Done,
-        ItemId::Subtask(_, id) => task.find_subtask(id).is_some_and(|subtask| subtask.status == Status::Done),
+        ItemId::Task(_) => task.status == TaskStatus::Done,
+        ItemId::Subtask(_, id) => {
+            task.find_subtask(id).is_some_and(|subtask| subtask.status == TaskStatus::Done)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use paw_autopilot::runners::{Outcome, Selection, Verdict};
+use paw_autopilot::runners::{TestOutcome, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
 use super::{all, has, project, run_in, shown};
@@ -33,10 +33,10 @@ fn cargo_test_names_tests_of_every_binary() {
     assert_eq!(ran.command, "cargo test --no-fail-fast --workspace");
     let bad = ran.report.failed().next().unwrap();
     assert!(bad.message.as_deref().unwrap().contains("numbers"), "{bad:?}");
-    let targeted = run_in(&root, None, &Selection::Files(vec!["tests/more.rs".into()]));
+    let targeted = run_in(&root, None, &TestSelection::Files(vec!["tests/more.rs".into()]));
     assert_eq!(shown(&targeted), "Passed\nPassed more::outside");
-    let by_name = run_in(&root, None, &Selection::Tests(vec![bad.clone()]));
-    assert_eq!(by_name.report.names(Outcome::Failed).len(), 1, "{by_name:?}");
+    let by_name = run_in(&root, None, &TestSelection::Tests(vec![bad.clone()]));
+    assert_eq!(by_name.report.names(TestOutcome::Failed).len(), 1, "{by_name:?}");
     assert_eq!(by_name.report.cases.len(), 1);
 }
 
@@ -68,9 +68,9 @@ fn cargo_nextest_names_the_same_tests() {
     Skipped fix::fix$tests::later
     ");
     let failed: Vec<_> = ran.report.failed().cloned().collect();
-    let again = run_in(&root, None, &Selection::Tests(failed));
-    assert_eq!((again.verdict, again.report.count(Outcome::Passed)), (Verdict::Failures, 0));
+    let again = run_in(&root, None, &TestSelection::Tests(failed));
+    assert_eq!((again.verdict, again.report.count(TestOutcome::Passed)), (TestVerdict::Failures, 0));
     fs::write(root.join("src/lib.rs"), "").unwrap();
     fs::remove_dir_all(root.join("tests")).unwrap();
-    assert_eq!(all(&root, None).verdict, Verdict::NoneRan);
+    assert_eq!(all(&root, None).verdict, TestVerdict::NoneRan);
 }

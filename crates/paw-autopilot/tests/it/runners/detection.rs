@@ -1,16 +1,16 @@
 //! Projects whose files say nothing, too much or nonsense about their tests.
 
-use paw_autopilot::runners::detect::{DetectError, Detected, detect, gather};
+use paw_autopilot::runners::detect::{DetectError, DetectedRunner, detect, load_facts};
 use paw_core::Diagnostic as _;
 use paw_testkit::Sandbox;
 
 use super::{project, search_path};
 
-fn found(files: &[(&str, &str)], wish: Option<&str>) -> Result<Detected, DetectError> {
+fn found(files: &[(&str, &str)], wish: Option<&str>) -> Result<DetectedRunner, DetectError> {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, files);
     std::fs::create_dir_all(&root).unwrap();
-    detect(&gather(&root, &search_path(), wish), &root, wish)
+    detect(&load_facts(&root, &search_path(), wish), &root, wish)
 }
 
 fn name(files: &[(&str, &str)], wish: Option<&str>) -> String {

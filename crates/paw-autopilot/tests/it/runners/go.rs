@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_autopilot::runners::{Outcome, Selection, Verdict};
+use paw_autopilot::runners::{TestOutcome, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
 use super::matrix::check_live;
@@ -27,7 +27,7 @@ fn a_module_without_tests_has_none_that_ran() {
     assert_eq!(shown(&all(&root, None)), "NoneRan");
     fs::write(root.join("a.go"), "package app\n\nfunc A() { b() }\n").unwrap();
     let ran = all(&root, None);
-    assert_ne!(ran.verdict, Verdict::Passed, "{ran:?}");
+    assert_ne!(ran.verdict, TestVerdict::Passed, "{ran:?}");
 }
 
 #[test]
@@ -53,12 +53,12 @@ func TestFine(t *testing.T) {}
     let root = project(&sandbox, &[("go.mod", MODULE), ("a_test.go", test)]);
     let ran = all(&root, None);
     assert_eq!(
-        (ran.report.count(Outcome::Failed), ran.report.count(Outcome::Passed)),
+        (ran.report.count(TestOutcome::Failed), ran.report.count(TestOutcome::Passed)),
         (7, 1),
         "{}",
         shown(&ran)
     );
-    let again = run_in(&root, None, &Selection::Tests(ran.report.failed().cloned().collect()));
-    assert_eq!(again.report.names(Outcome::Failed), ran.report.names(Outcome::Failed));
-    assert_eq!(again.report.count(Outcome::Passed), 0);
+    let again = run_in(&root, None, &TestSelection::Tests(ran.report.failed().cloned().collect()));
+    assert_eq!(again.report.names(TestOutcome::Failed), ran.report.names(TestOutcome::Failed));
+    assert_eq!(again.report.count(TestOutcome::Passed), 0);
 }

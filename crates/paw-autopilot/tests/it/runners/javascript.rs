@@ -4,9 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::detect::{detect, load_facts};
 use paw_autopilot::runners::run::run;
-use paw_autopilot::runners::{Limits, Outcome, Selection, Verdict};
+use paw_autopilot::runners::{TestLimits, TestOutcome, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
 use super::matrix::check_live;
@@ -95,12 +95,16 @@ fn runs_alone(runner: &str, prepare: impl Fn(&Path)) {
     prepare(&root);
     let ran = all(&root, Some(runner));
     assert_eq!(
-        ran.report.count(Outcome::Failed),
+        ran.report.count(TestOutcome::Failed),
         FILES.len() * (NAMES.len() + 1),
         "{runner} {}",
         shown(&ran)
     );
-    assert_eq!(ran.report.names(Outcome::Failed).len(), ran.report.count(Outcome::Failed), "{runner}");
+    assert_eq!(
+        ran.report.names(TestOutcome::Failed).len(),
+        ran.report.count(TestOutcome::Failed),
+        "{runner}"
+    );
     for file in FILES {
         let path = format!("{file}.test.js");
         let failed: Vec<_> = ran
@@ -111,9 +115,13 @@ fn runs_alone(runner: &str, prepare: impl Fn(&Path)) {
             .collect();
         assert_eq!(failed.len(), NAMES.len() + 1, "{runner} {path}");
         let names: Vec<_> = failed.iter().map(|case| case.name.clone()).collect();
-        let again = run_in(&root, Some(runner), &Selection::Tests(failed));
-        let seen = again.report.names(Outcome::Failed);
-        assert!(names.iter().all(|name| seen.contains(name.as_str())), "{runner} {path}\n{}", shown(&again));
+        let again = run_in(&root, Some(runner), &TestSelection::Tests(failed));
+        let snapshot = again.report.names(TestOutcome::Failed);
+        assert!(
+            names.iter().all(|name| snapshot.contains(name.as_str())),
+            "{runner} {path}\n{}",
+            shown(&again)
+        );
     }
 }
 
@@ -149,10 +157,10 @@ fn a_test_that_never_ends_is_ended_with_its_workers() {
         if let Some(modules) = modules {
             link(&modules, &root);
         }
-        let detected = detect(&gather(&root, &search_path(), None), &root, None).unwrap();
-        let limits = Limits { time: Duration::from_secs(3), output: 1 << 20 };
-        let ran = run(None, detected.adapter.as_ref(), &root, &Selection::All, limits).unwrap();
-        assert_eq!(ran.verdict, Verdict::TimedOut, "{runner}");
+        let detected = detect(&load_facts(&root, &search_path(), None), &root, None).unwrap();
+        let limits = TestLimits { time: Duration::from_secs(3), output: 1 << 20 };
+        let ran = run(None, detected.adapter.as_ref(), &root, &TestSelection::All, limits).unwrap();
+        assert_eq!(ran.verdict, TestVerdict::TimedOut, "{runner}");
         let here = root.display().to_string();
         paw_testkit::wait_until("nobody works there any more", || (!works_in(&here)).then_some(()));
     }

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paw_autopilot::runners::detect::{detect, gather};
+use paw_autopilot::runners::detect::{detect, load_facts};
 use paw_autopilot::runners::run::run;
 use paw_autopilot::runners::verdict::judge;
-use paw_autopilot::runners::{Adapter, Broken, Call, Report, Said, Selection};
+use paw_autopilot::runners::{
+    BuildProblem, RunnerCommand, RunnerOutput, TestReport, TestRunner, TestSelection,
+};
 use paw_host::process::Exit;
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
@@ -91,34 +93,34 @@ pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
     let record = std::env::var("PAW_RECORD").ok().map(|version| format!("reports/{runner}-{version}"));
     let mut projects = projects(runner);
     projects.retain(|project| record.is_some() || EVERY_TIME.contains(&project.name.as_str()));
-    let seen = table(&projects, |project| {
+    let snapshot = table(&projects, |project| {
         let sandbox = Sandbox::new();
         let root = write(project, &sandbox);
         prepare(&root);
-        let detected = detect(&gather(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap();
+        let detected = detect(&load_facts(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap();
         let file = record.as_ref().map(|place| fixtures().join(place).join(format!("{}.json", project.name)));
         let adapter = Recorder { adapter: detected.adapter, file };
-        let ran = run(None, &adapter, &root, &Selection::All, LIMITS).unwrap();
+        let ran = run(None, &adapter, &root, &TestSelection::All, LIMITS).unwrap();
         told(ran.verdict, &ran.report)
     });
     if record.is_some() {
-        fs::write(expected(runner), &seen).unwrap();
+        fs::write(expected(runner), &snapshot).unwrap();
     }
-    assert_same(&expected_of(runner, &projects), &seen);
+    assert_same(&expected_of(runner, &projects), &snapshot);
 }
 
 /// What real runners once wrote is still understood.
 pub(super) fn check_recorded(runner: &str, version: &str) {
     let place = fixtures().join(format!("reports/{runner}-{version}"));
     let projects = projects(runner);
-    let seen = table(&projects, |project| {
+    let snapshot = table(&projects, |project| {
         let sandbox = Sandbox::new();
         let root = write(project, &sandbox);
         let text = fs::read_to_string(place.join(format!("{}.json", project.name))).unwrap();
         let record: Value = serde_json::from_str(&text).unwrap();
         let words =
             |key: &str| record[key].as_str().map(|text| text.replace("/app", &root.display().to_string()));
-        let said = Said {
+        let said = RunnerOutput {
             exit: Exit::Code(record["exit"].as_i64().unwrap().try_into().unwrap()),
             stdout: words("stdout").unwrap(),
             stderr: words("stderr").unwrap(),
@@ -126,15 +128,15 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
             root: root.clone(),
         };
         let adapter =
-            detect(&gather(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap().adapter;
+            detect(&load_facts(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap().adapter;
         let report = adapter.read(&said);
         told(judge(said.exit, &report, adapter.none_ran_code()), &report)
     });
-    assert_same(&expected_of(runner, &projects), &seen);
+    assert_same(&expected_of(runner, &projects), &snapshot);
 }
 
-fn assert_same(expected: &str, seen: &str) {
-    assert!(expected == seen, "expected:\n{expected}\nseen:\n{seen}");
+fn assert_same(expected: &str, snapshot: &str) {
+    assert!(expected == snapshot, "expected:\n{expected}\nseen:\n{snapshot}");
 }
 
 /// A text without the places of the machine that it was recorded on.
@@ -155,28 +157,28 @@ fn anonymous(text: &str, root: &Path) -> String {
 /// Writes down what a runner says before it is read.
 #[derive(Debug)]
 struct Recorder {
-    adapter: Box<dyn Adapter>,
+    adapter: Box<dyn TestRunner>,
     file: Option<PathBuf>,
 }
 
-impl Adapter for Recorder {
+impl TestRunner for Recorder {
     fn name(&self) -> String {
         self.adapter.name()
     }
 
-    fn build(&self) -> Option<Call> {
+    fn build(&self) -> Option<RunnerCommand> {
         self.adapter.build()
     }
 
-    fn read_build(&self, said: &Said) -> Vec<Broken> {
-        self.adapter.read_build(said)
+    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
+        self.adapter.parse_build(said)
     }
 
-    fn call(&self, which: &Selection) -> Call {
+    fn call(&self, which: &TestSelection) -> RunnerCommand {
         self.adapter.call(which)
     }
 
-    fn read(&self, said: &Said) -> Report {
+    fn read(&self, said: &RunnerOutput) -> TestReport {
         if let Some(file) = &self.file {
             let words = |text: &str| anonymous(text, &said.root);
             let Exit::Code(exit) = said.exit else { panic!("{:?}", said.exit) };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_autopilot::runners::{Outcome, Selection, Verdict};
+use paw_autopilot::runners::{TestOutcome, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
 use super::{all, has, project, run_in, shown};
@@ -33,8 +33,8 @@ fn node_test_names_files_suites_and_modules_that_cannot_be_imported() {
     Skipped a.test.mjs > skipped
     ");
     assert!(ran.report.broken[0].message.contains("missing.mjs"), "{ran:?}");
-    let targeted = run_in(&root, None, &Selection::Files(vec!["a.test.mjs".into()]));
-    assert_eq!((targeted.verdict, targeted.report.count(Outcome::Failed)), (Verdict::Failures, 2));
+    let targeted = run_in(&root, None, &TestSelection::Files(vec!["a.test.mjs".into()]));
+    assert_eq!((targeted.verdict, targeted.report.count(TestOutcome::Failed)), (TestVerdict::Failures, 2));
     let names: Vec<_> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 3, "nothing is left behind: {names:?}");
 }
@@ -46,5 +46,5 @@ fn node_without_tests_has_none_that_ran() {
     }
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("package.json", r#"{"scripts": {"test": "node --test"}}"#)]);
-    assert_eq!(all(&root, None).verdict, Verdict::NoneRan);
+    assert_eq!(all(&root, None).verdict, TestVerdict::NoneRan);
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use paw_autopilot::runners::{Outcome, Selection, Verdict};
+use paw_autopilot::runners::{TestOutcome, TestSelection, TestVerdict};
 use paw_testkit::Sandbox;
 
 use super::matrix::check_live;
@@ -36,8 +36,9 @@ fn unittest_runs_bare_files_without_any_project_file() {
         bad.message.as_deref().unwrap().contains("1 != 2")
             && bad.file.as_deref() == Some(Path::new("test_a.py"))
     );
-    let again = run_in(&root, Some("unittest"), &Selection::Tests(ran.report.failed().cloned().collect()));
-    assert_eq!(again.report.count(Outcome::Failed), ran.report.count(Outcome::Failed));
+    let again =
+        run_in(&root, Some("unittest"), &TestSelection::Tests(ran.report.failed().cloned().collect()));
+    assert_eq!(again.report.count(TestOutcome::Failed), ran.report.count(TestOutcome::Failed));
     assert!(!root.join("__pycache__").exists(), "nothing is left behind");
 }
 
@@ -48,7 +49,7 @@ fn a_python_project_without_tests_of_its_own_has_none_that_ran() {
     }
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("test_empty.py", "x = 1\n")]);
-    assert_eq!(all(&root, Some("unittest")).verdict, Verdict::NoneRan);
+    assert_eq!(all(&root, Some("unittest")).verdict, TestVerdict::NoneRan);
 }
 
 #[test]
@@ -91,16 +92,21 @@ def test_fine():
     );
     symlink(&venv, root.join(".venv")).unwrap();
     let ran = all(&root, None);
-    let (failed, passed) = (ran.report.count(Outcome::Failed), ran.report.count(Outcome::Passed));
+    let (failed, passed) = (ran.report.count(TestOutcome::Failed), ran.report.count(TestOutcome::Passed));
     assert_eq!((failed, passed), (14, 1), "{}", shown(&ran));
     let (bracketed, failed): (Vec<_>, Vec<_>) =
         ran.report.failed().cloned().partition(|case| case.name.starts_with("test_["));
-    let again = run_in(&root, None, &Selection::Tests(failed.clone()));
+    let again = run_in(&root, None, &TestSelection::Tests(failed.clone()));
     assert_eq!(again.report.cases.len(), failed.len(), "{}", again.output);
-    assert!(failed.iter().all(|case| again.report.outcome_of(&case.name) == Some(Outcome::Failed)));
-    let files = run_in(&root, None, &Selection::Files(vec!["-odd dir/test_odd ñ.py".into()]));
+    assert!(failed.iter().all(|case| again.report.outcome_of(&case.name) == Some(TestOutcome::Failed)));
+    let files = run_in(&root, None, &TestSelection::Files(vec!["-odd dir/test_odd ñ.py".into()]));
     assert_eq!(files.report.cases.len(), 14, "{}", files.output);
     // A file that pytest cannot be told of alone is run with all others.
-    let more = run_in(&root, None, &Selection::Tests(bracketed));
-    assert_eq!(more.report.names(Outcome::Failed), ran.report.names(Outcome::Failed), "{}", more.output);
+    let more = run_in(&root, None, &TestSelection::Tests(bracketed));
+    assert_eq!(
+        more.report.names(TestOutcome::Failed),
+        ran.report.names(TestOutcome::Failed),
+        "{}",
+        more.output
+    );
 }

@@ -1,12 +1,16 @@
 //! Where an error lies that says what is missing but not where it was missed.
 
 use super::FileChange;
-use super::kind::Rules;
+use super::file_kind::FileRules;
 use super::test_code::is_test_line;
-use crate::runners::{Broken, Place};
+use crate::runners::{BuildProblem, SourceLocation};
 
 /// The places an error names, or else the changed test files that use one of the names it quotes.
-pub(super) fn places_of(rules: &Rules, changes: &[FileChange], broken: &Broken) -> Vec<Place> {
+pub(super) fn locate_error(
+    rules: &FileRules,
+    changes: &[FileChange],
+    broken: &BuildProblem,
+) -> Vec<SourceLocation> {
     if !broken.places.is_empty() {
         return broken.places.clone();
     }
@@ -17,7 +21,7 @@ pub(super) fn places_of(rules: &Rules, changes: &[FileChange], broken: &Broken) 
         let text = change.after.as_deref().unwrap_or_default();
         is_test_line(rules, &change.path, text, None) && uses(text)
     });
-    blamed.map(|change| Place::new(change.path.clone(), None)).collect()
+    blamed.map(|change| SourceLocation::new(change.path.clone(), None)).collect()
 }
 
 /// The words between two quotes of one kind.
@@ -33,14 +37,14 @@ mod tests {
     const MESSAGE: &str = "Exception during run: SyntaxError: The requested module '../math.js' does not provide an \
         export named 'subtract'\n    at ModuleJobSync.runSync (node:internal/modules/esm/module_job:423:37)";
 
-    fn places(changes: &[(&str, &str)], broken: &Broken) -> Vec<String> {
+    fn places(changes: &[(&str, &str)], broken: &BuildProblem) -> Vec<String> {
         let change = |(path, text): &(&str, &str)| FileChange {
             path: path.into(),
             after: Some((*text).to_owned()),
             ..FileChange::default()
         };
         let changes: Vec<_> = changes.iter().map(change).collect();
-        let places = places_of(&Rules::default(), &changes, broken);
+        let places = locate_error(&FileRules::default(), &changes, broken);
         places.into_iter().map(|place| place.file.display().to_string()).collect()
     }
 
@@ -51,13 +55,13 @@ mod tests {
             ("test/other.js", "import { add } from '../sum.js';"),
             ("src/user.js", "subtract()"),
         ];
-        assert_eq!(places(&changes, &Broken::new(MESSAGE, Vec::new())), ["test/math.js"]);
-        assert!(places(&changes[1..], &Broken::new(MESSAGE, Vec::new())).is_empty());
+        assert_eq!(places(&changes, &BuildProblem::new(MESSAGE, Vec::new())), ["test/math.js"]);
+        assert!(places(&changes[1..], &BuildProblem::new(MESSAGE, Vec::new())).is_empty());
     }
 
     #[test]
     fn an_error_that_says_where_is_believed() {
-        let told = Broken::new(MESSAGE, vec![Place::new("src/a.js", Some(3))]);
+        let told = BuildProblem::new(MESSAGE, vec![SourceLocation::new("src/a.js", Some(3))]);
         assert_eq!(places(&[("test/math.js", "subtract")], &told), ["src/a.js"]);
     }
 }

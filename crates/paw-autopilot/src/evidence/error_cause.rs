@@ -2,7 +2,7 @@
 
 /// What an error message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum ErrorCause {
     /// A name, a module, a member that is not there.
     Missing,
     /// The text itself makes no sense to the compiler.
@@ -57,19 +57,19 @@ const SYNTAX: [&str; 11] = [
     ", found 'EOF'",
 ];
 
-pub fn about(message: &str) -> About {
+pub fn classify_error(message: &str) -> ErrorCause {
     if RUST_MISSING.iter().any(|code| message.contains(&format!("[{code}]"))) {
-        return About::Missing;
+        return ErrorCause::Missing;
     }
     // "does not provide an export" is told as an error of syntax by node.
     if MISSING.iter().any(|words| message.contains(words)) {
-        return About::Missing;
+        return ErrorCause::Missing;
     }
     let bare_rust_error = message.starts_with("error: ") && !message.starts_with("error: aborting");
     if bare_rust_error || SYNTAX.iter().any(|words| message.contains(words)) {
-        return About::Syntax;
+        return ErrorCause::Syntax;
     }
-    About::Other
+    ErrorCause::Other
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
             "SyntaxError: Export named 'subtract' not found in module '/app/math.js'.",
             "TypeError: (0 , __vite_ssr_import_1__.subtract) is not a function",
         ] {
-            assert_eq!(about(message), About::Missing, "{message}");
+            assert_eq!(classify_error(message), ErrorCause::Missing, "{message}");
         }
         for message in [
             "error: expected one of `!` or `::`, found `x`",
@@ -103,9 +103,9 @@ mod tests {
             "error: Unexpected end of file\n    at /app/math.test.js:3:22",
             "Failed to parse source for import analysis because the content contains invalid JS syntax.",
         ] {
-            assert_eq!(about(message), About::Syntax, "{message}");
+            assert_eq!(classify_error(message), ErrorCause::Syntax, "{message}");
         }
-        assert_eq!(about("error[E0308]: mismatched types"), About::Other);
-        assert_eq!(about("permission denied"), About::Other);
+        assert_eq!(classify_error("error[E0308]: mismatched types"), ErrorCause::Other);
+        assert_eq!(classify_error("permission denied"), ErrorCause::Other);
     }
 }

@@ -11,7 +11,7 @@ const SCRIPT: &str = "{script}";
 
 /// A program with its arguments. Its directory and its environment are the same for every runner.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Call {
+pub struct RunnerCommand {
     program: String,
     args: Vec<OsString>,
     variables: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct Call {
     script: Option<(&'static str, &'static str)>,
 }
 
-impl Call {
+impl RunnerCommand {
     pub fn new(program: impl Into<String>) -> Self {
         Self { program: program.into(), ..Self::default() }
     }
@@ -32,13 +32,13 @@ impl Call {
 
     /// An option that takes the place of the report: `--outputFile=`.
     #[must_use]
-    pub fn report_arg(self, option: &str) -> Self {
+    pub fn report_option(self, option: &str) -> Self {
         self.args([format!("{option}{REPORT}")])
     }
 
     /// An option that takes the place of a script of ours.
     #[must_use]
-    pub fn script_arg(mut self, option: &str, name: &'static str, text: &'static str) -> Self {
+    pub fn script_option(mut self, option: &str, name: &'static str, text: &'static str) -> Self {
         self.script = Some((name, text));
         self.args([format!("{option}{SCRIPT}")])
     }
@@ -72,7 +72,7 @@ pub(super) fn report_file(place: &Path) -> PathBuf {
 
 /// What a runner has said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RunnerOutput {
     pub exit: Exit,
     pub stdout: String,
     pub stderr: String,
@@ -82,7 +82,7 @@ pub struct Said {
     pub root: PathBuf,
 }
 
-impl Said {
+impl RunnerOutput {
     /// Everything it said, for people.
     pub fn output(&self) -> String {
         let parts = [self.stdout.trim_end(), self.stderr.trim_end()];
@@ -105,7 +105,7 @@ impl Said {
 }
 
 #[cfg(test)]
-impl Said {
+impl RunnerOutput {
     /// What a runner in `/app` could have said, by its exit code.
     pub(super) fn with(code: i32) -> Self {
         let exit = Exit::Code(code);
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn a_call_knows_where_its_report_and_its_script_are_only_when_it_is_made() {
-        let call = Call::new("node")
+        let call = RunnerCommand::new("node")
             .args(["--test"])
-            .script_arg("--reporter=", "r.mjs", "text")
-            .report_arg("--to=")
+            .script_option("--reporter=", "r.mjs", "text")
+            .report_option("--to=")
             .variable("CI", "1");
         let command = call.command(Path::new("/app"), Path::new("/tmp/x y"));
         assert_eq!(command.to_string(), "node --test '--reporter=/tmp/x y/r.mjs' '--to=/tmp/x y/report'");

@@ -1,10 +1,10 @@
-//! Which tasks change the same files: said while they work, and once more at the end.
+//! Finds tasks that change the same files, while they run and once more at the end.
 //!
-//! - `collision`: a file that two have changed
-//! - `pairs`: every pair of tasks once, when all have ended
-//! - `session_link`: the tasks as agents of the session, where one with a broker is running
+//! - `conflict`: a file that two tasks change
+//! - `pairs`: compares every pair of tasks once all have finished
+//! - `session_link`: publishes the tasks as agents of a running session
 
-mod collision;
+mod conflict;
 mod pairs;
 mod session_link;
 
@@ -20,61 +20,61 @@ use paw_core::{AgentId, PawError};
 use paw_host::config;
 use paw_session::lifecycle::Session;
 
-use super::ending::Ending;
+use super::outcome::TaskOutcome;
 use super::run::{FleetNotice, FleetNotify};
 use super::{FleetPlan, PlannedTask};
 use crate::tasks::TaskId;
-use crate::work::Site;
-use crate::work::seen::is_ours;
-pub use collision::Collision;
+use crate::work::ProjectContext;
+use crate::work::snapshot::is_own_file;
+pub use conflict::TaskConflict;
 use session_link::SessionLink;
 
-/// A task as an agent that changes files.
+/// A task as an agent of the conflict detection.
 #[derive(Debug, Clone)]
 struct TaskAgent {
     task: TaskId,
     agent: AgentId,
-    /// Everything it builds on, however far back.
+    /// All tasks it depends on, directly or not.
     after: BTreeSet<TaskId>,
 }
 
-pub struct Radar {
+pub struct FleetConflicts {
     agents: Vec<TaskAgent>,
     settings: watch::WatchSettings,
-    /// The project, seen from a worktree's root.
+    /// The project's path inside a worktree.
     inside: PathBuf,
-    /// Nothing where worktrees cannot be watched.
+    /// `None` if worktrees cannot be watched.
     patrol: Mutex<Option<ConflictMonitor>>,
     link: Option<Arc<Mutex<SessionLink>>>,
     notify: FleetNotify,
 }
 
-impl std::fmt::Debug for Radar {
+impl std::fmt::Debug for FleetConflicts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Radar").field("agents", &self.agents).finish_non_exhaustive()
+        f.debug_struct("FleetConflicts").field("agents", &self.agents).finish_non_exhaustive()
     }
 }
 
-impl Radar {
-    /// `session`: the one of this repository, running or not.
+impl FleetConflicts {
+    /// `session`: the session of this repository, running or not.
     pub fn start(
         plan: &FleetPlan,
-        site: &Site,
+        context: &ProjectContext,
         session: Option<&Session>,
         notify: FleetNotify,
     ) -> Result<Self, PawError> {
         let link = session.map(SessionLink::open).transpose()?.flatten();
         let agents = task_agents(plan, link.as_ref().map(SessionLink::members).unwrap_or_default());
-        let inside = site.project.root.strip_prefix(&site.top).unwrap_or(Path::new(""));
+        let inside = context.project.root.strip_prefix(&context.top).unwrap_or(Path::new(""));
         let mut settings = watch::WatchSettings::new(
-            &site.repo.common_dir,
-            PawDir::of(&site.repo.common_dir).autopilot_radar(),
+            &context.repo.common_dir,
+            PawDir::of(&context.repo.common_dir).autopilot_radar(),
         );
         settings.bases =
             vec![format!("refs/heads/{}", plan.base), format!("refs/remotes/origin/{}", plan.base)];
         settings.excluded.push(inside.join(TaskmasterDir::NAME));
         let link = link.map(|link| Arc::new(Mutex::new(link)));
-        let conflict = config::load_layers(Some(&site.repo.root), None)?.resolve()?.supervisor;
+        let conflict = config::load_layers(Some(&context.repo.root), None)?.resolve()?.supervisor;
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
         let (told, to, told_of) = (agents.clone(), link.clone(), notify.clone());
         let signal = move |signal| {
@@ -92,7 +92,7 @@ impl Radar {
         Ok(Self { agents, settings, inside, patrol: Mutex::new(patrol.ok()), link, notify })
     }
 
-    /// A task begins in its worktree.
+    /// Starts watching a task's worktree.
     pub(super) fn begin(&self, task: &PlannedTask, worktree: &Path, cli: Option<&str>) {
         let Some(known) = self.find(&task.member.task) else { return };
         if let Some(link) = &self.link {
@@ -105,17 +105,17 @@ impl Radar {
         }
     }
 
-    /// It is over, whatever became of it. Its work may still collide with that of others.
-    pub(super) fn end(&self, task: &TaskId, ending: &Ending) {
+    /// Reports the end of a task. Its changes still count for later conflicts.
+    pub(super) fn end(&self, task: &TaskId, outcome: &TaskOutcome) {
         if let (Some(link), Some(known)) = (&self.link, self.find(task)) {
-            let said = lock(link).end(&known.agent, ending);
+            let said = lock(link).end(&known.agent, outcome);
             self.warn(said);
         }
     }
 
-    /// What does not fit together of everything there is. `worktrees` are those that were worked in.
-    pub fn finish(&self, worktrees: &[(TaskId, PathBuf)]) -> Vec<Collision> {
-        // What it has to say is said again, more exactly.
+    /// Compares all tasks' changes. `worktrees` lists the worktrees that were used.
+    pub fn finish(&self, worktrees: &[(TaskId, PathBuf)]) -> Vec<TaskConflict> {
+        // The comparison below is more precise than what the watcher still has queued.
         drop(lock(&self.patrol).take());
         let mut found = pairs::all_pairs(&self.agents, worktrees, &self.settings).unwrap_or_else(|error| {
             let line = format!("cannot tell whether the tasks fit together: {error}");
@@ -146,10 +146,10 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tasks, by names that no agent of the session has: a name belongs to the holder of its token.
+/// Gives each task an agent name that no session agent has: a name belongs to the holder of its token.
 fn task_agents(plan: &FleetPlan, members: &[AgentId]) -> Vec<TaskAgent> {
     let mut agents: Vec<TaskAgent> = Vec::new();
-    // None comes before what it depends on.
+    // Dependencies come first in the plan.
     for planned in &plan.tasks {
         let agent = AgentId::for_branch(&planned.branch, |id| {
             members.contains(id) || agents.iter().any(|other| other.agent == *id)
@@ -162,7 +162,7 @@ fn task_agents(plan: &FleetPlan, members: &[AgentId]) -> Vec<TaskAgent> {
     agents
 }
 
-/// What the watcher and the radar say, for people and for the session.
+/// Forwards messages of the conflict detection to the user and the session.
 fn on_message(
     message: &Message,
     agents: &[TaskAgent],
@@ -172,24 +172,24 @@ fn on_message(
     if let (Message::Status(status), Some(link)) = (message, link) {
         let mut status = status.clone();
         if let Some(files) = &mut status.modified_files {
-            files.retain(|file| !is_ours(Path::new(file)));
+            files.retain(|file| !is_own_file(Path::new(file)));
         }
-        // One that is lost is followed by others.
+        // A lost status update is followed by others.
         let _ = lock(link).say(&status.agent_id.clone(), &Message::Status(status));
     }
     let Some(facts) = ConflictReport::find(message).filter(|facts| facts.kind == ConflictCategory::InFlight)
     else {
         return;
     };
-    // Both sides are told; people are told once.
+    // Both agents get a message; the user sees one.
     if facts.you > facts.other {
         return;
     }
     let of = |agent: &AgentId| agents.iter().find(|known| known.agent == *agent);
     let (Some(one), Some(other)) = (of(&facts.you), of(&facts.other)) else { return };
-    // Every task changes its own line of our files, and we settle that ourselves.
-    for file in facts.files.iter().filter(|file| !is_ours(Path::new(&file.path))) {
-        if let Some(words) = collision::in_flight(one, other, facts.level, file) {
+    // Every task changes its own line in tasks.json, which is merged automatically.
+    for file in facts.files.iter().filter(|file| !is_own_file(Path::new(&file.path))) {
+        if let Some(words) = conflict::describe_in_flight(one, other, facts.level, file) {
             notify(FleetNotice::Note(&words));
         }
     }
@@ -200,13 +200,13 @@ mod tests {
     use paw_core::BranchName;
 
     use super::*;
-    use crate::fleet::{Member, Standing};
+    use crate::fleet::{FleetMember, TaskProgress};
     use crate::tasks::TagName;
 
     #[test]
     fn a_task_never_takes_the_name_of_an_agent_of_the_session() {
         let task = |id: u32, after: &[u32]| PlannedTask {
-            member: Member {
+            member: FleetMember {
                 task: TaskId::new(&id.to_string()).unwrap(),
                 title: String::new(),
                 files: Vec::new(),
@@ -214,7 +214,7 @@ mod tests {
                 done: false,
             },
             branch: BranchName::new(format!("work/task-{id}")).unwrap(),
-            standing: Standing::New,
+            progress: TaskProgress::New,
         };
         let plan = FleetPlan {
             tag: TagName::new("work").unwrap(),

@@ -1,5 +1,5 @@
-//! The tasks as agents of the running session: it is told what they are about to change, what they change and how they
-//! ended, and what its radar says about them is read.
+//! Publishes the tasks as agents of the running session: what they plan to change, what they change, and how they
+//! end. Also reads the session's conflict messages about them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,11 +20,11 @@ use paw_session::lifecycle::Session;
 use serde_json::Map;
 
 use super::TaskAgent;
-use super::collision::{Collision, Fits};
+use super::conflict::{Mergeability, TaskConflict};
 use crate::fleet::PlannedTask;
-use crate::fleet::ending::{Ending, TaskState};
+use crate::fleet::outcome::{TaskOutcome, TaskState};
 
-/// How long what a task is about to change is reserved for it, unless it ends before.
+/// How long a task's intended files stay reserved, unless it ends earlier.
 const RESERVED: u64 = 4 * 60 * 60;
 
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(super) struct SessionLink {
     repo: Repo,
     config: BrokerConfig,
     session: SessionId,
-    /// The session's own agents.
+    /// The agents of the session.
     members: Vec<AgentId>,
     keyring: Keyring,
     clients: BTreeMap<AgentId, BrokerClient>,
 }
 
 impl SessionLink {
-    /// Nothing unless the session is running with a broker.
+    /// `None` unless the session is running with a broker.
     pub(super) fn open(session: &Session) -> Result<Option<Self>, PawError> {
         if !session.receipt.has_broker() || session.find_window()?.is_none() {
             return Ok(None);
@@ -63,7 +63,7 @@ impl SessionLink {
         &self.members
     }
 
-    /// Says what the task is about to change, as far as its words name it.
+    /// Announces the files the task plans to change, as far as its text names them.
     pub(super) fn begin(
         &mut self,
         agent: &AgentId,
@@ -107,22 +107,22 @@ impl SessionLink {
         Ok(())
     }
 
-    pub(super) fn end(&self, agent: &AgentId, ending: &Ending) -> Result<(), PawError> {
-        let word = match ending.state {
+    pub(super) fn end(&self, agent: &AgentId, outcome: &TaskOutcome) -> Result<(), PawError> {
+        let word = match outcome.state {
             TaskState::Done => "done",
             TaskState::Paused | TaskState::Skipped | TaskState::Interrupted => "idle",
             TaskState::Failed => "failed",
         };
-        let said = match &ending.reason {
-            Some(reason) => format!("autopilot: {}: {reason}", ending.state.as_str()),
-            None => format!("autopilot: {}", ending.state.as_str()),
+        let said = match &outcome.reason {
+            Some(reason) => format!("autopilot: {}: {reason}", outcome.state.as_str()),
+            None => format!("autopilot: {}", outcome.state.as_str()),
         };
         self.say(agent, &status(agent, word, Some(said)))
     }
 
-    /// What the session's radar has told the tasks about the session's agents. Their tokens are revoked.
-    pub(super) fn close(&mut self, agents: &[TaskAgent]) -> Vec<Collision> {
-        let mut standing: BTreeMap<(String, String, String), ConflictReport> = BTreeMap::new();
+    /// Collects the conflicts reported between tasks and session agents, and revokes the tasks' tokens.
+    pub(super) fn close(&mut self, agents: &[TaskAgent]) -> Vec<TaskConflict> {
+        let mut latest: BTreeMap<(String, String, String), ConflictReport> = BTreeMap::new();
         for task in agents {
             let Some(client) = self.clients.remove(&task.agent) else { continue };
             let told = client.inbox(0, Duration::ZERO).map(|inbox| inbox.messages).unwrap_or_default();
@@ -133,30 +133,30 @@ impl SessionLink {
                 }
                 for file in &facts.files {
                     let key = (task.task.to_string(), facts.other.to_string(), file.path.clone());
-                    standing.insert(key, facts.clone());
+                    latest.insert(key, facts.clone());
                 }
             }
-            // A token that stays valid can only send the task's own messages.
+            // A token that stays valid can only send this task's messages.
             let _ = self.keyring.revoke(&self.session, &task.agent);
         }
-        standing
+        latest
             .into_iter()
-            .filter_map(|((task, other, path), facts)| collision(task, &other, path, &facts))
+            .filter_map(|((task, other, path), facts)| conflict(task, &other, path, &facts))
             .collect()
     }
 }
 
-fn collision(task: String, other: &str, path: String, facts: &ConflictReport) -> Option<Collision> {
+fn conflict(task: String, other: &str, path: String, facts: &ConflictReport) -> Option<TaskConflict> {
     let file = facts.files.iter().find(|file| file.path == path)?;
     let fits = match facts.level {
         ConflictLevel::Cleared => return None,
-        ConflictLevel::Additive => Fits::Yes,
-        ConflictLevel::Overlap | ConflictLevel::Escalated => Fits::Unknown,
+        ConflictLevel::Additive => Mergeability::Yes,
+        ConflictLevel::Overlap | ConflictLevel::Escalated => Mergeability::Unknown,
         ConflictLevel::Conflict => {
-            Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
+            Mergeability::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
         }
     };
-    Some(Collision { task, other: format!("agent {other}"), path, fits })
+    Some(TaskConflict { task, other: format!("agent {other}"), path, fits })
 }
 
 fn status(agent: &AgentId, word: &str, message: Option<String>) -> Message {

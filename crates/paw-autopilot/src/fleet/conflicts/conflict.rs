@@ -1,23 +1,23 @@
-//! A file that two tasks, or a task and an agent of the session, have changed.
+//! A file changed by two tasks, or by a task and a session agent.
 
 use paw_broker::conflict::{ConflictFile, ConflictLevel, LineRange};
 use serde_json::{Value, json};
 
 use super::TaskAgent;
 
-/// A file that two have changed. Its path is as it is in the repository.
+/// A file changed on both sides. The path is relative to the repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Collision {
+pub struct TaskConflict {
     pub(super) task: String,
-    /// Another task, or an agent of the session.
+    /// Another task, or a session agent.
     pub(super) other: String,
     pub(super) path: String,
-    pub(super) fits: Fits,
+    pub(super) fits: Mergeability,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fits {
-    /// git says it does not merge.
+pub(super) enum Mergeability {
+    /// git cannot merge both changes.
     No {
         own: Vec<LineRange>,
         others: Vec<LineRange>,
@@ -26,7 +26,7 @@ pub(super) enum Fits {
     Yes,
 }
 
-impl Collision {
+impl TaskConflict {
     pub fn shown(&self) -> String {
         let (task, other, path) = (&self.task, &self.other, &self.path);
         format!("{path}: task {task} and {other} change it, {}", self.fits.shown())
@@ -34,20 +34,20 @@ impl Collision {
 
     pub fn document(&self) -> Value {
         let (own, others) = match &self.fits {
-            Fits::No { own, others } => (own.as_slice(), others.as_slice()),
-            Fits::Unknown | Fits::Yes => (&[][..], &[][..]),
+            Mergeability::No { own, others } => (own.as_slice(), others.as_slice()),
+            Mergeability::Unknown | Mergeability::Yes => (&[][..], &[][..]),
         };
         let merges = match self.fits {
-            Fits::No { .. } => Some(false),
-            Fits::Yes => Some(true),
-            Fits::Unknown => None,
+            Mergeability::No { .. } => Some(false),
+            Mergeability::Yes => Some(true),
+            Mergeability::Unknown => None,
         };
         json!({"task": self.task, "other": self.other, "path": self.path, "merges": merges,
             "lines": own, "otherLines": others})
     }
 }
 
-impl Fits {
+impl Mergeability {
     fn shown(&self) -> String {
         match self {
             Self::Yes => "and both changes merge".to_owned(),
@@ -69,8 +69,8 @@ fn lines(ranges: &[LineRange]) -> Option<String> {
     (!all.is_empty()).then(|| format!("{noun} {}", all.join(", ")))
 }
 
-/// While they work. What merges is no news where both build on the same work.
-pub(super) fn in_flight(
+/// Describes a conflict while tasks run. Mergeable changes of related tasks are not reported.
+pub(super) fn describe_in_flight(
     one: &TaskAgent,
     other: &TaskAgent,
     level: ConflictLevel,
@@ -83,16 +83,16 @@ pub(super) fn in_flight(
         }
         ConflictLevel::Escalated => return None,
         ConflictLevel::Additive if are_related(one, other) => return None,
-        ConflictLevel::Additive => Fits::Yes,
-        ConflictLevel::Overlap => Fits::Unknown,
+        ConflictLevel::Additive => Mergeability::Yes,
+        ConflictLevel::Overlap => Mergeability::Unknown,
         ConflictLevel::Conflict => {
-            Fits::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
+            Mergeability::No { own: file.your_lines.clone(), others: file.their_lines.clone() }
         }
     };
     Some(format!("[{task}] {path}: task {} changes it too, {}", other.task, fits.shown()))
 }
 
-/// Whether one builds on the other, or both on a third.
+/// Whether one task depends on the other, or both on a third.
 pub(super) fn are_related(one: &TaskAgent, other: &TaskAgent) -> bool {
     one.after.contains(&other.task)
         || other.after.contains(&one.task)
@@ -116,7 +116,7 @@ mod tests {
     fn a_collision_says_who_where_and_whether_it_merges() {
         let mut file = ConflictFile::path("a.py");
         (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
-        let said = |level| in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
+        let said = |level| describe_in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
         let conflict = "[1] a.py: task 2 changes it too, and line 1 and lines 2-4, 9 do not merge";
         assert_eq!(said(ConflictLevel::Conflict).as_deref(), Some(conflict));
         assert_eq!(
@@ -126,7 +126,10 @@ mod tests {
         assert_eq!(said(ConflictLevel::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
         assert_eq!(said(ConflictLevel::Escalated), None);
         for (one, other) in [(&[][..], &["1"][..]), (&["3"], &["3"])] {
-            assert_eq!(in_flight(&agent("1", one), &agent("2", other), ConflictLevel::Additive, &file), None);
+            assert_eq!(
+                describe_in_flight(&agent("1", one), &agent("2", other), ConflictLevel::Additive, &file),
+                None
+            );
         }
     }
 }

@@ -6,10 +6,10 @@ use std::fmt;
 use serde::Serialize;
 
 use super::id::ItemId;
-use super::model::{Status, Task};
+use super::model::{Task, TaskStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct TaskProblem {
     /// Which task or subtask, in words that fit one without an id as well.
     pub item: String,
     pub kind: ProblemKind,
@@ -30,26 +30,26 @@ pub enum ProblemKind {
     CancelledDependency,
 }
 
-impl Problem {
+impl TaskProblem {
     pub(super) fn new(item: impl fmt::Display, kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { item: item.to_string(), kind, message: message.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TaskProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.item, self.message)
     }
 }
 
 /// Ids that are there twice, and dependencies that cannot be met.
-pub fn check(tasks: &[Task]) -> Vec<Problem> {
+pub fn find_problems(tasks: &[Task]) -> Vec<TaskProblem> {
     let items = items(tasks);
-    let mut known: BTreeMap<&ItemId, &Status> = BTreeMap::new();
+    let mut known: BTreeMap<&ItemId, &TaskStatus> = BTreeMap::new();
     let mut problems = Vec::new();
     for (id, status, _) in &items {
         if known.insert(id, status).is_some() {
-            problems.push(Problem::new(id, ProblemKind::DuplicateId, "this id is there more than once"));
+            problems.push(TaskProblem::new(id, ProblemKind::DuplicateId, "this id is there more than once"));
         }
     }
     for (id, status, dependencies) in &items {
@@ -59,26 +59,26 @@ pub fn check(tasks: &[Task]) -> Vec<Problem> {
                 None => {
                     (ProblemKind::MissingDependency, format!("depends on {dependency}, which is not there"))
                 }
-                Some(Status::Cancelled) if status.is_open() => (
+                Some(TaskStatus::Cancelled) if status.is_open() => (
                     ProblemKind::CancelledDependency,
                     format!("depends on {dependency}, which is cancelled and will never be done"),
                 ),
                 Some(_) => continue,
             };
-            problems.push(Problem::new(id, problem.0, problem.1));
+            problems.push(TaskProblem::new(id, problem.0, problem.1));
         }
     }
     problems.extend(cycles(&items).into_iter().map(|cycle| {
         let path: Vec<_> = cycle.iter().chain(cycle.first()).map(ToString::to_string).collect();
         let message = format!("depends on itself through others: {}", path.join(" → "));
-        Problem::new(&cycle[0], ProblemKind::CircularDependency, message)
+        TaskProblem::new(&cycle[0], ProblemKind::CircularDependency, message)
     }));
     problems
 }
 
-type Item<'a> = (ItemId, &'a Status, &'a [ItemId]);
+type ItemEdges<'a> = (ItemId, &'a TaskStatus, &'a [ItemId]);
 
-fn items(tasks: &[Task]) -> Vec<Item<'_>> {
+fn items(tasks: &[Task]) -> Vec<ItemEdges<'_>> {
     tasks
         .iter()
         .flat_map(|task| {
@@ -93,7 +93,7 @@ fn items(tasks: &[Task]) -> Vec<Item<'_>> {
 
 /// Every circle once, from its smallest member; longer than one, because a dependency on itself is named apart.
 /// Walks with a stack of its own, so a long chain is no danger.
-fn cycles(items: &[Item<'_>]) -> Vec<Vec<ItemId>> {
+fn cycles(items: &[ItemEdges<'_>]) -> Vec<Vec<ItemId>> {
     let mut edges: BTreeMap<&ItemId, Vec<&ItemId>> = BTreeMap::new();
     for (id, _, dependencies) in items {
         edges.entry(id).or_default().extend(*dependencies);

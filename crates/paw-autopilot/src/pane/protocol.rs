@@ -6,23 +6,23 @@ use std::os::unix::net::UnixStream;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::executor::{Assignment, Executor, Turned};
+use crate::executor::{Executor, ExecutorTask, TurnResult};
 
 /// From the run to its pane.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum PaneRequest {
     /// One attempt.
-    Work { executor: Executor, assignment: Box<Assignment> },
+    Work { executor: Executor, assignment: Box<ExecutorTask> },
     /// The last words; the pane stays to be read.
     End { words: String },
 }
 
 /// From the pane to its run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub(super) enum PaneReply {
     /// A line of what the executor says.
     Said(String),
-    Turned(Turned),
+    Turned(TurnResult),
     /// There was no attempt.
     Failed(String),
 }

@@ -8,33 +8,33 @@ use paw_host::clock;
 use paw_host::git::{Git, Repo};
 use paw_host::trust::TrustSubject;
 
-use super::{Approves, WorkError};
-use crate::evidence::Rules;
-use crate::runners::detect::{Detected, detect, gather};
+use super::{ApprovalCheck, WorkError};
+use crate::evidence::FileRules;
+use crate::runners::detect::{DetectedRunner, detect, load_facts};
 use crate::runners::run::run_twice;
-use crate::runners::{Adapter, Limits, Selection, TestRun};
-use crate::tasks::{Settings, TagName, TaskProject};
+use crate::runners::{TestLimits, TestRun, TestRunner, TestSelection};
+use crate::tasks::{ProjectSettings, TagName, TaskProject};
 
 #[derive(Debug, Clone)]
-pub struct Site {
+pub struct ProjectContext {
     pub repo: Repo,
     /// The worktree's root.
     pub top: PathBuf,
     pub git: Git,
     pub project: TaskProject,
-    pub settings: Settings,
-    pub rules: Rules,
+    pub settings: ProjectSettings,
+    pub rules: FileRules,
     pub search_path: OsString,
 }
 
-impl Site {
+impl ProjectContext {
     /// The project at or above `dir`, in the worktree it lies in.
     pub fn find(repo: Repo, dir: &Path, search_path: &OsStr) -> Result<Self, WorkError> {
         let top = repo.worktree.clone().ok_or(WorkError::NoWorktree)?;
         let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
         let project = TaskProject::find(&dir, &top).unwrap_or_else(|| TaskProject::at(&top));
         let settings = project.load_settings()?;
-        let rules = Rules::with_pattern(settings.test_pattern.as_deref());
+        let rules = FileRules::with_pattern(settings.test_pattern.as_deref());
         let search_path = search_path.to_os_string();
         Ok(Self { repo, git: Git::at(&top), top, project, settings, rules, search_path })
     }
@@ -68,20 +68,24 @@ impl Site {
     }
 
     /// The runner of the project's tests, by the user's wish, else by the project's settings, else by looking.
-    pub fn detect(&self, wish: Option<&str>) -> Result<(Detected, Option<TrustSubject>), WorkError> {
-        let wish = wish.filter(|wish| *wish != "auto");
-        let wanted = wish.or(self.settings.runner.as_deref());
-        let facts = gather(&self.project.root, &self.search_path, wanted);
+    pub fn detect(
+        &self,
+        requested: Option<&str>,
+    ) -> Result<(DetectedRunner, Option<TrustSubject>), WorkError> {
+        let requested = requested.filter(|requested| *requested != "auto");
+        let wanted = requested.or(self.settings.runner.as_deref());
+        let facts = load_facts(&self.project.root, &self.search_path, wanted);
         let detected = detect(&facts, &self.project.root, wanted)?;
         // What the user has typed is the user's own; what a file of the project says is somebody else's.
-        let foreign = detected.needs_trust && wish.is_none();
-        let subject = foreign.then(|| TrustSubject::new("tests").with("test.runner", detected.adapter.name()));
+        let foreign_changes = detected.needs_trust && requested.is_none();
+        let subject =
+            foreign_changes.then(|| TrustSubject::new("tests").with("test.runner", detected.adapter.name()));
         Ok((detected, subject))
     }
 
     /// The same, ready to run.
-    pub fn tester(&self, wish: Option<&str>, approves: Approves<'_>) -> Result<Tester, WorkError> {
-        let (detected, subject) = self.detect(wish)?;
+    pub fn tester(&self, requested: Option<&str>, approves: ApprovalCheck<'_>) -> Result<Tester, WorkError> {
+        let (detected, subject) = self.detect(requested)?;
         if let Some(subject) = subject
             && !approves(&subject)?
         {
@@ -90,7 +94,7 @@ impl Site {
         Ok(Tester {
             adapter: detected.adapter,
             root: self.project.root.clone(),
-            limits: Limits::of(self.settings.test_timeout),
+            limits: TestLimits::of(self.settings.test_timeout),
             mark: None,
         })
     }
@@ -99,9 +103,9 @@ impl Site {
 /// Runs the tests of one project.
 #[derive(Debug)]
 pub struct Tester {
-    adapter: Box<dyn Adapter>,
+    adapter: Box<dyn TestRunner>,
     root: PathBuf,
-    limits: Limits,
+    limits: TestLimits,
     /// What everything that is started carries; nothing where nobody looks for it later.
     mark: Option<String>,
 }
@@ -128,6 +132,6 @@ impl Tester {
     /// The whole suite, and once more what failed.
     pub fn run(&self) -> Result<TestRun, WorkError> {
         let mark = self.mark.as_deref();
-        Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &Selection::All, self.limits)?)
+        Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &TestSelection::All, self.limits)?)
     }
 }

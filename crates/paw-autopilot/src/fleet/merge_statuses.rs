@@ -1,19 +1,19 @@
-//! Conflicts in our own files. Two tasks that were done side by side have both written down that they are done, which git
-//! may take for a conflict where the lines lie beside each other.
+//! Resolves conflicts in `tasks.json`. Parallel tasks each set their own status, and git reports a conflict when the
+//! lines are adjacent.
 
 use crate::tasks::edit::set_statuses;
-use crate::tasks::{ItemId, Status, TagName, TaskFile};
+use crate::tasks::{ItemId, TagName, TaskFile, TaskStatus};
 
-/// `tasks.json` with what both sides have done, or nothing where one of them did more than set statuses.
-pub fn settle_tasks(base: &str, ours: &str, theirs: &str, tag: &TagName) -> Option<String> {
+/// Merges the status changes of both sides. Returns `None` if one side changed more than statuses.
+pub fn merge_statuses(base: &str, ours: &str, theirs: &str, tag: &TagName) -> Option<String> {
     let before = statuses(base, tag)?;
-    let changes: Vec<(ItemId, Status)> =
+    let changes: Vec<(ItemId, TaskStatus)> =
         statuses(theirs, tag)?.into_iter().filter(|now| !before.contains(now)).collect();
     let only_statuses = set_statuses(base, tag, &changes).ok()? == theirs;
     if only_statuses { set_statuses(ours, tag, &changes).ok() } else { None }
 }
 
-fn statuses(text: &str, tag: &TagName) -> Option<Vec<(ItemId, Status)>> {
+fn statuses(text: &str, tag: &TagName) -> Option<Vec<(ItemId, TaskStatus)>> {
     let file = TaskFile::parse(text).ok()?;
     let tasks = &file.tag(tag)?.tasks;
     let each = tasks.iter().flat_map(|task| {
@@ -33,7 +33,7 @@ mod tests {
 ]}}"#;
 
     fn settled(ours: &str, theirs: &str) -> Option<String> {
-        settle_tasks(BASE, ours, theirs, &TagName::master())
+        merge_statuses(BASE, ours, theirs, &TagName::master())
     }
 
     #[test]

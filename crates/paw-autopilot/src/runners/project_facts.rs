@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use paw_host::process::{Command, find_program};
 
-use super::detect::wished;
+use super::detect::requested_runner;
 
 /// Everything the decision needs to know about a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct ProjectFacts {
     /// Names of files at the project's root, and the few others that are asked for by path.
     pub files: BTreeSet<String>,
     /// `Cargo.toml` is that of a workspace.
@@ -38,7 +38,7 @@ const PYTHON_CONFIGS: [&str; 7] = [
 ];
 
 /// Looks at a project, as far as the wish leaves anything to decide.
-pub fn gather(root: &Path, search_path: &OsStr, wish: Option<&str>) -> Facts {
+pub fn load_facts(root: &Path, search_path: &OsStr, requested: Option<&str>) -> ProjectFacts {
     let names = std::fs::read_dir(root).into_iter().flatten().flatten();
     let mut files: BTreeSet<String> =
         names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -51,8 +51,8 @@ pub fn gather(root: &Path, search_path: &OsStr, wish: Option<&str>) -> Facts {
     let python_tests = python_tests(root);
     let manifest = text("Cargo.toml").unwrap_or_default();
     // Starting Python takes longer than everything else here.
-    let is_open = wished(wish).is_none() && !python_tests.is_empty();
-    Facts {
+    let is_open = requested_runner(requested).is_none() && !python_tests.is_empty();
+    ProjectFacts {
         cargo_workspace: manifest.lines().any(|line| line.trim_start().starts_with("[workspace")),
         package: text("package.json"),
         python_config: PYTHON_CONFIGS.iter().filter_map(|name| text(name)).collect(),

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 const MOST: usize = 4_000_000;
 
 /// Lines of `after`, counted from 1, that were not in `before`.
-pub fn touched(before: Option<&str>, after: &str) -> Vec<RangeInclusive<u32>> {
+pub fn added_lines(before: Option<&str>, after: &str) -> Vec<RangeInclusive<u32>> {
     let old: Vec<&str> = before.unwrap_or_default().lines().collect();
     let new: Vec<&str> = after.lines().collect();
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -65,11 +65,11 @@ mod tests {
 
     #[test]
     fn only_what_was_written_counts() {
-        assert_eq!(touched(None, "a\nb\n"), [1..=2]);
-        assert_eq!(touched(Some("a\nb\nc\n"), "a\nx\nb\nc\ny\nz\n"), [2..=2, 5..=6]);
-        assert_eq!(touched(Some("a\nb\n"), "b\n"), []);
-        assert_eq!(touched(Some("a\n"), "a\n"), []);
-        assert_eq!(touched(Some("f\n{\n}\n"), "f\n{\n}\ng\n{\n}\n"), [4..=6]);
+        assert_eq!(added_lines(None, "a\nb\n"), [1..=2]);
+        assert_eq!(added_lines(Some("a\nb\nc\n"), "a\nx\nb\nc\ny\nz\n"), [2..=2, 5..=6]);
+        assert_eq!(added_lines(Some("a\nb\n"), "b\n"), []);
+        assert_eq!(added_lines(Some("a\n"), "a\n"), []);
+        assert_eq!(added_lines(Some("f\n{\n}\n"), "f\n{\n}\ng\n{\n}\n"), [4..=6]);
     }
 
     proptest! {
@@ -77,7 +77,7 @@ mod tests {
         fn taking_out_what_was_written_leaves_a_part_of_what_was_there(
             before in proptest::collection::vec("[abc]", 0..12), after in proptest::collection::vec("[abcd]", 0..12)
         ) {
-            let ranges = touched(Some(&before.join("\n")), &after.join("\n"));
+            let ranges = added_lines(Some(&before.join("\n")), &after.join("\n"));
             let is_new = |line: usize| ranges.iter().any(|range| range.contains(&u32::try_from(line).unwrap()));
             let kept: Vec<&String> = after.iter().enumerate().filter(|(at, _)| !is_new(at + 1)).map(|(_, line)| line).collect();
             let mut rest = before.iter();

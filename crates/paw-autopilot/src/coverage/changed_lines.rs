@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use super::{Coverage, Ratio};
-use crate::runners::Place;
+use super::{Coverage, CoverageRatio};
+use crate::runners::SourceLocation;
 
 /// Lines that a change added or touched, by file.
-pub type Changes = BTreeMap<PathBuf, Vec<RangeInclusive<u32>>>;
+pub type LineRanges = BTreeMap<PathBuf, Vec<RangeInclusive<u32>>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangedLines {
     /// Of the changed lines that hold code; nothing where none do, or where the report has no lines.
-    pub ratio: Option<Ratio>,
-    pub missed: Vec<Place>,
+    pub ratio: Option<CoverageRatio>,
+    pub missed: Vec<SourceLocation>,
     /// Changed files that the report does not know.
     pub unknown: Vec<PathBuf>,
 }
 
-pub fn changed_lines(coverage: &Coverage, changes: &Changes) -> ChangedLines {
+pub fn changed_lines(coverage: &Coverage, changes: &LineRanges) -> ChangedLines {
     let mut answer = ChangedLines::default();
     let (mut covered, mut total) = (0, 0);
     for (file, ranges) in changes {
@@ -33,10 +33,10 @@ pub fn changed_lines(coverage: &Coverage, changes: &Changes) -> ChangedLines {
             if *hits > 0 {
                 covered += 1;
             } else {
-                answer.missed.push(Place::new(file, Some(*line)));
+                answer.missed.push(SourceLocation::new(file, Some(*line)));
             }
         }
     }
-    answer.ratio = Ratio::of(covered, total);
+    answer.ratio = CoverageRatio::of(covered, total);
     answer
 }

@@ -8,27 +8,27 @@ use paw_core::paths::TaskmasterDir;
 use paw_host::files::{self, Access};
 use serde::{Deserialize, Serialize};
 
-use super::{Site, WorkError};
+use super::{ProjectContext, WorkError};
 use crate::evidence::changes::{between, since_head};
 use crate::evidence::test_code::is_code;
-use crate::evidence::{FileChange, Kind, Rules};
+use crate::evidence::{FileChange, FileRules, SourceKind};
 
 /// A look at a worktree: everything that differs from its last commit, and the texts of what must not change at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Seen {
+pub struct WorktreeSnapshot {
     commit: String,
     changes: Vec<FileChange>,
     /// Watched whether git knows them or not: an ignored list of tasks is a list of tasks.
     guarded: BTreeMap<PathBuf, Option<String>>,
 }
 
-impl Seen {
-    pub fn look(site: &Site) -> Result<Self, WorkError> {
-        let ours = |change: &FileChange| is_report(&change.path);
-        let (commit, changes) = since_head(&site.git)?;
+impl WorktreeSnapshot {
+    pub fn take(context: &ProjectContext) -> Result<Self, WorkError> {
+        let ours = |change: &FileChange| is_run_file(&change.path);
+        let (commit, changes) = since_head(&context.git)?;
         let changes = changes.into_iter().filter(|change| !ours(change)).collect();
-        let guarded = guarded(site).into_iter().map(|path| {
-            let text = std::fs::read(site.top.join(&path)).ok();
+        let guarded = guarded(context).into_iter().map(|path| {
+            let text = std::fs::read(context.top.join(&path)).ok();
             (path, text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         });
         Ok(Self { commit: commit.unwrap_or_default(), changes, guarded: guarded.collect() })
@@ -40,7 +40,7 @@ impl Seen {
     }
 
     /// What changed from here to a later look.
-    pub fn until(&self, later: &Self) -> Vec<FileChange> {
+    pub fn changes_until(&self, later: &Self) -> Vec<FileChange> {
         let mut changes = between(&self.changes, &later.changes);
         for (path, after) in &later.guarded {
             let before = self.guarded.get(path).cloned().flatten();
@@ -54,55 +54,56 @@ impl Seen {
 
     /// A file that was there and is another in a later look. What tests write beside git and code is theirs, and the
     /// versions of dependencies are their tool's.
-    pub fn find_disturbed(&self, later: &Self, rules: &Rules) -> Option<PathBuf> {
+    pub fn find_invalidating_change(&self, later: &Self, rules: &FileRules) -> Option<PathBuf> {
         let both = || self.changes.iter().chain(&later.changes);
         let is_tracked = |path: &Path| both().any(|change| change.path == path && change.before.is_some());
         let counts = |path: &Path| match rules.kind(path) {
-            Kind::LockFile | Kind::Ours | Kind::Tasks => false,
-            Kind::Manifest | Kind::Harness => true,
-            Kind::Test | Kind::Production => is_tracked(path) || is_code(path),
+            SourceKind::LockFile | SourceKind::OwnFile | SourceKind::TaskFile => false,
+            SourceKind::Manifest | SourceKind::TestConfig => true,
+            SourceKind::Test | SourceKind::Production => is_tracked(path) || is_code(path),
         };
-        let there = self.until(later).into_iter().filter(|change| change.before.is_some());
+        let there = self.changes_until(later).into_iter().filter(|change| change.before.is_some());
         there.map(|change| change.path).find(|path| counts(path))
     }
 
     /// The same, with what the project's own lists and settings are now: somebody may have edited them meanwhile.
     #[must_use]
-    pub fn with_ours_of(mut self, now: Self) -> Self {
-        self.changes.retain(|change| !is_ours(&change.path));
-        self.changes.extend(now.changes.into_iter().filter(|change| is_ours(&change.path)));
+    pub fn with_own_files_of(mut self, now: Self) -> Self {
+        self.changes.retain(|change| !is_own_file(&change.path));
+        self.changes.extend(now.changes.into_iter().filter(|change| is_own_file(&change.path)));
         self.guarded = now.guarded;
         self
     }
 
     /// What somebody else has changed and not committed.
-    pub fn foreign(&self) -> Vec<&Path> {
-        self.changes.iter().map(|change| change.path.as_path()).filter(|path| !is_ours(path)).collect()
+    pub fn foreign_changes(&self) -> Vec<&Path> {
+        self.changes.iter().map(|change| change.path.as_path()).filter(|path| !is_own_file(path)).collect()
     }
 }
 
 /// The list of tasks, and the settings that say how tests are run and what is enough.
-fn guarded(site: &Site) -> Vec<PathBuf> {
-    let files = [site.project.tasks_file(), site.project.config_file(), CheckoutDir::of(&site.top).config()];
-    files.iter().filter_map(|file| file.strip_prefix(&site.top).ok().map(Path::to_path_buf)).collect()
+fn guarded(context: &ProjectContext) -> Vec<PathBuf> {
+    let files =
+        [context.project.tasks_file(), context.project.config_file(), CheckoutDir::of(&context.top).config()];
+    files.iter().filter_map(|file| file.strip_prefix(&context.top).ok().map(Path::to_path_buf)).collect()
 }
 
 /// Kept by git-paw and its tasks.
-pub fn is_ours(path: &Path) -> bool {
+pub fn is_own_file(path: &Path) -> bool {
     let old = [TaskmasterDir::OLD_TASKS, TaskmasterDir::OLD_CONFIG].iter().any(|old| path == Path::new(old));
     old || path.iter().any(|part| part == TaskmasterDir::NAME || part == CheckoutDir::NAME)
 }
 
 /// Written by every run, committed by none.
-pub fn is_report(path: &Path) -> bool {
+pub fn is_run_file(path: &Path) -> bool {
     let parts: Vec<_> = path.iter().collect();
     let own = [TaskmasterDir::REPORTS, TaskmasterDir::STATE];
     parts.windows(2).any(|pair| pair[0] == TaskmasterDir::NAME && own.iter().any(|own| pair[1] == *own))
 }
 
 /// Keeps what runs write out of `git status`, by a `.gitignore` that ignores itself too.
-pub fn keep_out_of_git(site: &Site) -> Result<(), WorkError> {
-    for dir in [site.project.files().state(), site.project.files().runs()] {
+pub fn write_gitignores(context: &ProjectContext) -> Result<(), WorkError> {
+    for dir in [context.project.files().state(), context.project.files().runs()] {
         let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             files::write_atomic(&ignore, b"*\n", Access::Usual)?;

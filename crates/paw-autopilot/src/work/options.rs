@@ -9,7 +9,7 @@ use crate::engine::Budget;
 use crate::tasks::TaskId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Wishes {
+pub struct RunOptions {
     /// Nothing means whatever is next.
     pub task: Option<String>,
     pub tag: Option<String>,
@@ -68,7 +68,7 @@ impl FromStr for Relaxation {
     }
 }
 
-impl Wishes {
+impl RunOptions {
     pub fn relaxes(&self, what: Relaxation) -> bool {
         self.relax.contains(&what)
     }

@@ -1,4 +1,4 @@
-//! Every pair of tasks once, with everything they have in their worktrees, committed or not.
+//! Compares every pair of tasks, with all committed and uncommitted changes in their worktrees.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use paw_broker::watch::WatchSettings;
 use paw_host::git::{ScratchError, ScratchRepo, WorktreeSnapshotter};
 
 use super::TaskAgent;
-use super::collision::{Collision, Fits, are_related};
+use super::conflict::{Mergeability, TaskConflict, are_related};
 use crate::tasks::TaskId;
-use crate::work::seen::is_ours;
+use crate::work::snapshot::is_own_file;
 
-/// One task's work as a commit, and the files it changes.
-struct Work<'a> {
+/// One task's changes as a commit, and the changed files.
+struct TaskWork<'a> {
     task: &'a TaskAgent,
     commit: String,
     files: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub(super) fn all_pairs(
     agents: &[TaskAgent],
     worktrees: &[(TaskId, PathBuf)],
     settings: &WatchSettings,
-) -> Result<Vec<Collision>, ScratchError> {
+) -> Result<Vec<TaskConflict>, ScratchError> {
     let there: Vec<(&TaskAgent, &PathBuf)> = agents
         .iter()
         .filter_map(|agent| Some((agent, &worktrees.iter().find(|(task, _)| *task == agent.task)?.1)))
@@ -40,11 +40,11 @@ pub(super) fn all_pairs(
         let mut snapshot =
             WorktreeSnapshotter::new(Arc::clone(&scratch), task.agent.as_str(), worktree, excluded)?;
         let taken = snapshot.take_whole(&settings.bases)?;
-        let files = taken.changed.iter().filter(|path| !is_ours(path));
+        let files = taken.changed.iter().filter(|path| !is_own_file(path));
         let files = files.map(|path| path.to_string_lossy().into_owned()).collect();
-        works.push(Work { task, commit: taken.commit, files });
+        works.push(TaskWork { task, commit: taken.commit, files });
     }
-    let pairs: Vec<(&Work<'_>, &Work<'_>)> = works
+    let pairs: Vec<(&TaskWork<'_>, &TaskWork<'_>)> = works
         .iter()
         .enumerate()
         .flat_map(|(at, one)| works[at + 1..].iter().map(move |other| (one, other)))
@@ -53,34 +53,34 @@ pub(super) fn all_pairs(
     let asks: Vec<MergeQuery> = pairs.iter().map(|(one, other)| ask(one, other)).collect();
     let verdicts = MergeChecker::default().check(&scratch, &asks);
     let found =
-        pairs.iter().zip(&verdicts).flat_map(|((one, other), verdict)| collisions(one, other, verdict));
+        pairs.iter().zip(&verdicts).flat_map(|((one, other), verdict)| find_conflicts(one, other, verdict));
     Ok(found.collect())
 }
 
-/// In the order they stand here, so that the first lines are the first one's.
-fn ask(one: &Work<'_>, other: &Work<'_>) -> MergeQuery {
+/// In plan order, so that the first line ranges belong to the first task.
+fn ask(one: &TaskWork<'_>, other: &TaskWork<'_>) -> MergeQuery {
     let pair = AgentPair { first: one.task.agent.clone(), second: other.task.agent.clone() };
     MergeQuery { pair, commits: (one.commit.clone(), other.commit.clone()) }
 }
 
-fn collisions(one: &Work<'_>, other: &Work<'_>, verdict: &MergeCheckResult) -> Vec<Collision> {
+fn find_conflicts(one: &TaskWork<'_>, other: &TaskWork<'_>, verdict: &MergeCheckResult) -> Vec<TaskConflict> {
     let related = are_related(one.task, other.task);
     let fits = |path: &str| match verdict {
-        MergeCheckResult::Clean => Fits::Yes,
-        MergeCheckResult::Unknown => Fits::Unknown,
+        MergeCheckResult::Clean => Mergeability::Yes,
+        MergeCheckResult::Unknown => Mergeability::Unknown,
         MergeCheckResult::Conflict(clashes) => match clashes.iter().find(|clash| clash.path == path) {
             Some(FileConflict { first, second, .. }) => {
-                Fits::No { own: first.clone(), others: second.clone() }
+                Mergeability::No { own: first.clone(), others: second.clone() }
             }
-            None => Fits::Yes,
+            None => Mergeability::Yes,
         },
     };
-    let shared = one.files.intersection(&other.files).map(|path| Collision {
+    let shared = one.files.intersection(&other.files).map(|path| TaskConflict {
         task: one.task.task.to_string(),
         other: format!("task {}", other.task.task),
         path: path.clone(),
         fits: fits(path),
     });
-    // What both have from the same third is no collision.
-    shared.filter(|collision| !(related && collision.fits == Fits::Yes)).collect()
+    // Changes that both inherited from a common dependency are not a conflict.
+    shared.filter(|conflict| !(related && conflict.fits == Mergeability::Yes)).collect()
 }

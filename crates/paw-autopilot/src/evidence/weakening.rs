@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::FileChange;
-use super::kind::Rules;
-use super::test_code::{essence, split};
+use super::file_kind::FileRules;
+use super::test_code::{normalize, split_tests};
 
 /// What makes a test not run, in many languages. Only what was added counts.
 const SKIPS: [&str; 19] = [
@@ -33,15 +33,15 @@ const ASSERTIONS: [&str; 8] =
     ["assert", "expect(", "should", "t.Error", "t.Fatal", "t.Fail", "require.", "prop_assert"];
 
 /// How the test code of a file was weakened, or nothing. Formatting, comments, imports and new tests files are free.
-pub fn weakened(rules: &Rules, change: &FileChange) -> Option<String> {
+pub fn find_weakening(rules: &FileRules, change: &FileChange) -> Option<String> {
     let before = change.before.as_ref()?;
-    let (old, _) = split(rules, &change.path, before);
+    let (old, _) = split_tests(rules, &change.path, before);
     if old.trim().is_empty() {
         return None;
     }
     let Some(after) = &change.after else { return Some("the file was deleted".into()) };
-    let (new, _) = split(rules, &change.path, after);
-    if essence(&change.path, &old) == essence(&change.path, &new) {
+    let (new, _) = split_tests(rules, &change.path, after);
+    if normalize(&change.path, &old) == normalize(&change.path, &new) {
         return None;
     }
     Some(how(&change.path, &old, &new))
@@ -52,7 +52,7 @@ fn how(path: &Path, old: &str, new: &str) -> String {
     let count =
         |text: &str, words: &[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
     let skipped = SKIPS.iter().find(|word| new.matches(**word).count() > old.matches(**word).count());
-    if essence(path, new).is_empty() {
+    if normalize(path, new).is_empty() {
         "its tests were deleted".into()
     } else if let Some(word) = skipped {
         format!("'{word}' was added")
@@ -74,7 +74,7 @@ mod tests {
             after: after.map(str::to_owned),
             ..FileChange::default()
         };
-        weakened(&Rules::default(), &change)
+        find_weakening(&FileRules::default(), &change)
     }
 
     #[test]

@@ -5,29 +5,29 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::FileChange;
-use super::kind::{Kind, Rules};
-use super::reach::{changes_recipes, has_recipes, scripts};
+use super::file_kind::{FileRules, SourceKind};
+use super::test_recipes::{changes_recipes, has_recipes, scripts};
 
 /// Whether a change could make fewer tests run. Dependencies may come and go.
-pub fn changes_harness(rules: &Rules, change: &FileChange) -> bool {
+pub fn changes_test_config(rules: &FileRules, change: &FileChange) -> bool {
     match rules.kind(&change.path) {
-        Kind::Harness => true,
-        Kind::Manifest => {
+        SourceKind::TestConfig => true,
+        SourceKind::Manifest => {
             settings(rules, &change.path, change.before.as_deref())
                 != settings(rules, &change.path, change.after.as_deref())
         }
-        Kind::Production => match (rules.line(), &change.before) {
+        SourceKind::Production => match (rules.line(), &change.before) {
             (Some(line), Some(before)) if has_recipes(&change.path) => {
                 changes_recipes(line, before, change.after.as_deref().unwrap_or_default())
             }
             _ => false,
         },
-        Kind::Test | Kind::LockFile | Kind::Ours | Kind::Tasks => false,
+        SourceKind::Test | SourceKind::LockFile | SourceKind::OwnFile | SourceKind::TaskFile => false,
     }
 }
 
 /// Whether a manifest changed in nothing but what tests depend on.
-pub fn only_test_dependencies(change: &FileChange) -> bool {
+pub fn changes_only_test_dependencies(change: &FileChange) -> bool {
     let rest = |text: Option<&str>| {
         let mut value = read(&change.path, text.unwrap_or_default());
         if let Some(table) = value.as_object_mut() {
@@ -45,7 +45,7 @@ pub fn only_test_dependencies(change: &FileChange) -> bool {
 }
 
 /// The part of a manifest that a test runner reads. A manifest that is not there has none.
-fn settings(rules: &Rules, path: &Path, text: Option<&str>) -> Vec<Value> {
+fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
     const PLACES: [&str; 9] = [
         "/jest",
         "/vitest",
@@ -90,44 +90,47 @@ mod tests {
 
     #[test]
     fn a_test_script_that_changes_is_noticed_and_a_dependency_is_not() {
-        let rules = Rules::default();
+        let rules = FileRules::default();
         let package = r#"{"scripts": {"test": "vitest", "x": "y"}, "dependencies": {}}"#;
-        let changes = |after: &str| changes_harness(&rules, &change("package.json", package, after));
+        let changes = |after: &str| changes_test_config(&rules, &change("package.json", package, after));
         assert!(changes(&package.replace("vitest", "true")));
         assert!(changes("{") && changes(r#"{"jest": {"testMatch": []}, "scripts": {"test": "vitest"}}"#));
         assert!(!changes(&package.replace("{}", r#"{"a": "1"}"#)));
         let cargo = "[package]\nname = \"a\"\n";
-        assert!(changes_harness(
+        assert!(changes_test_config(
             &rules,
             &change("Cargo.toml", cargo, &format!("{cargo}autotests = false\n"))
         ));
-        assert!(changes_harness(
+        assert!(changes_test_config(
             &rules,
             &change("Cargo.toml", cargo, &format!("{cargo}[lib]\ntest = false\n"))
         ));
-        assert!(!changes_harness(
+        assert!(!changes_test_config(
             &rules,
             &change("Cargo.toml", cargo, &format!("{cargo}[dependencies]\nb = \"1\"\n"))
         ));
-        assert!(changes_harness(&rules, &change("pytest.ini", "", "[pytest]\naddopts = -k nothing")));
-        assert!(changes_harness(&rules, &change("setup.cfg", "[x]\n", "[x]\n[tool:pytest]\naddopts = -x\n")));
+        assert!(changes_test_config(&rules, &change("pytest.ini", "", "[pytest]\naddopts = -k nothing")));
+        assert!(changes_test_config(
+            &rules,
+            &change("setup.cfg", "[x]\n", "[x]\n[tool:pytest]\naddopts = -x\n")
+        ));
     }
 
     #[test]
     fn whatever_the_tests_are_run_by_is_part_of_them() {
-        let rules = Rules::default().with_line(Some("npm test"));
+        let rules = FileRules::default().with_line(Some("npm test"));
         let package = r#"{"scripts": {"test": "npm run unit", "unit": "vitest", "dev": "vite"}}"#;
         let changes = |from: &str, to: &str| {
-            changes_harness(&rules, &change("package.json", package, &package.replace(from, to)))
+            changes_test_config(&rules, &change("package.json", package, &package.replace(from, to)))
         };
         assert!(changes(r#""vitest""#, r#""true""#) && changes("npm run unit", "true"));
         assert!(changes(r#""dev""#, r#""pretest""#));
         assert!(!changes(r#""vite""#, r#""vite --port 1""#) && !changes(r#""dev""#, r#""start""#));
         let makefile = "test:\n\t./run\n";
-        let made = |after| changes_harness(&rules, &change("Makefile", makefile, after));
+        let made = |after| changes_test_config(&rules, &change("Makefile", makefile, after));
         assert!(made("test:\n\ttrue\n") && made("") && !made("test:\n\t./run\nother:\n\tx\n"));
         // Where a runner is known, a Makefile is not asked.
-        assert!(!changes_harness(&Rules::default(), &change("Makefile", makefile, "")));
+        assert!(!changes_test_config(&FileRules::default(), &change("Makefile", makefile, "")));
     }
 
     #[test]
@@ -135,9 +138,9 @@ mod tests {
         let cargo = "[package]\nname = \"a\"\n";
         let with =
             |section: &str| change("Cargo.toml", cargo, &format!("{cargo}[{section}]\nproptest = \"1\"\n"));
-        assert!(only_test_dependencies(&with("dev-dependencies")));
-        assert!(!only_test_dependencies(&with("dependencies")));
-        assert!(only_test_dependencies(&change("requirements-dev.txt", "", "pytest")));
-        assert!(!only_test_dependencies(&change("requirements.txt", "", "flask")));
+        assert!(changes_only_test_dependencies(&with("dev-dependencies")));
+        assert!(!changes_only_test_dependencies(&with("dependencies")));
+        assert!(changes_only_test_dependencies(&change("requirements-dev.txt", "", "pytest")));
+        assert!(!changes_only_test_dependencies(&change("requirements.txt", "", "flask")));
     }
 }

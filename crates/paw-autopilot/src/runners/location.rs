@@ -5,14 +5,14 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Relative to the project.
     pub file: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
 }
 
-impl Place {
+impl SourceLocation {
     pub fn new(file: impl Into<PathBuf>, line: Option<u32>) -> Self {
         Self { file: file.into(), line }
     }
@@ -20,11 +20,15 @@ impl Place {
 
 /// Every `file:line` of a text that lies in the project, in the order it is named, each once. Also understands
 /// `File "x.py", line 3`, and a path alone where `is_source` knows it for a source file.
-pub(super) fn places_in(text: &str, root: &Path, is_source: impl Fn(&Path) -> bool) -> Vec<Place> {
-    let mut found: Vec<Place> = Vec::new();
+pub(super) fn find_locations(
+    text: &str,
+    root: &Path,
+    is_source: impl Fn(&Path) -> bool,
+) -> Vec<SourceLocation> {
+    let mut found: Vec<SourceLocation> = Vec::new();
     for line in text.lines() {
         let place = python_frame(line, root).into_iter();
-        for place in place.chain(line.split(BREAKS).filter_map(|word| place_of(word, root, &is_source))) {
+        for place in place.chain(line.split(BREAKS).filter_map(|word| location_of(word, root, &is_source))) {
             if !found.contains(&place) {
                 found.push(place);
             }
@@ -36,21 +40,21 @@ pub(super) fn places_in(text: &str, root: &Path, is_source: impl Fn(&Path) -> bo
 /// What surrounds a path in a message.
 const BREAKS: [char; 12] = [' ', '\t', '(', ')', '\'', '"', '`', '[', ']', '<', '>', ','];
 
-fn python_frame(line: &str, root: &Path) -> Option<Place> {
+fn python_frame(line: &str, root: &Path) -> Option<SourceLocation> {
     let rest = line.trim_start().strip_prefix("File \"")?;
     let (file, rest) = rest.split_once('"')?;
     let digits: String = rest.strip_prefix(", line ")?.chars().take_while(char::is_ascii_digit).collect();
-    Some(Place::new(inside(file, root)?, digits.parse().ok()))
+    Some(SourceLocation::new(inside(file, root)?, digits.parse().ok()))
 }
 
-fn place_of(word: &str, root: &Path, is_source: &impl Fn(&Path) -> bool) -> Option<Place> {
+fn location_of(word: &str, root: &Path, is_source: &impl Fn(&Path) -> bool) -> Option<SourceLocation> {
     let word = word.trim_start_matches("file://").trim_end_matches([':', '.', ';']);
     let word = if word.starts_with("@/") { &word[1..] } else { word };
     let mut parts = word.splitn(3, ':');
     let file = inside(parts.next()?, root)?;
     match parts.next().map(str::parse::<u32>) {
-        Some(Ok(line)) if file.extension().is_some() => Some(Place::new(file, Some(line))),
-        None if is_source(&file) => Some(Place::new(file, None)),
+        Some(Ok(line)) if file.extension().is_some() => Some(SourceLocation::new(file, Some(line))),
+        None if is_source(&file) => Some(SourceLocation::new(file, None)),
         _ => None,
     }
 }
@@ -77,7 +81,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         let source = |path: &Path| path.extension().is_some_and(|end| end == "ts");
-        let places = places_in(text, Path::new("/app"), source);
+        let places = find_locations(text, Path::new("/app"), source);
         places.iter().map(|place| format!("{}:{:?}", place.file.display(), place.line)).collect()
     }
 

@@ -4,17 +4,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::task_files::{files_of, tests_for};
-use super::{Work, WorkError};
+use super::{ActiveRun, WorkError};
 use crate::engine::pause::headline;
-use crate::engine::view::{Status as RunStatus, status, work_unit};
-use crate::engine::{Action, Stage};
+use crate::engine::view::{RunStatusView, next_action, status};
+use crate::engine::{RunAction, RunStage};
 use crate::tasks::model::{list_field, text_field};
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, Subtask, Task};
 
 /// A unit of work: phase, subtask, what to do, and what there is to know about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Unit {
+pub struct WorkUnit {
     /// `RED`, `GREEN` or `COMMIT`.
     pub phase: &'static str,
     pub subtask: ItemId,
@@ -22,24 +22,24 @@ pub struct Unit {
     pub context: Value,
 }
 
-impl Work {
+impl ActiveRun {
     /// The next unit of work; nothing when all subtasks are done, or the run stands still.
-    pub fn next(&self) -> Result<Option<Unit>, WorkError> {
-        let commit = self.notes.proven && matches!(self.run.stage, Stage::Green { .. });
-        let Some(mut unit) = work_unit(&self.run) else { return Ok(None) };
+    pub fn next(&self) -> Result<Option<WorkUnit>, WorkError> {
+        let commit = self.notes.proven && matches!(self.run.stage, RunStage::Green { .. });
+        let Some(mut unit) = next_action(&self.run) else { return Ok(None) };
         if commit {
             unit.phase = "COMMIT";
             unit.action =
                 format!("Commit {}", self.run.current().map(|step| step.title.as_str()).unwrap_or_default());
         }
         let context = self.context(&unit.subtask, unit.phase)?;
-        Ok(Some(Unit { phase: unit.phase, subtask: unit.subtask, action: unit.action, context }))
+        Ok(Some(WorkUnit { phase: unit.phase, subtask: unit.subtask, action: unit.action, context }))
     }
 
     fn context(&self, item: &ItemId, phase: &str) -> Result<Value, WorkError> {
-        let (task, subtask) = self.find_step(item)?;
+        let (task, subtask) = self.load_step(item)?;
         let text = |name: &str| text_field(&subtask.fields, name).map(str::to_owned);
-        let (tests, files) = self.usual_files(&subtask);
+        let (tests, files) = self.suggested_files(&subtask);
         let mut context = json!({
             "title": subtask.title,
             "description": text("description"),
@@ -48,14 +48,14 @@ impl Work {
             "acceptanceCriteria": list_field(&subtask.fields, "acceptanceCriteria"),
             "dependencies": subtask.dependencies.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "task": {"id": task.id, "title": task.title, "description": text_field(&task.fields, "description")},
-            "tag": self.run.order.tag,
+            "tag": self.run.request.tag,
             "branch": self.run.branch,
             "testCommand": self.tester.name(),
             "testFile": tests.first(),
             "files": files,
             "objections": self.notes.objections.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
-        if let Stage::Green { red, .. } = &self.run.stage {
+        if let RunStage::Green { red, .. } = &self.run.stage {
             context["failingTests"] = json!(red.tests);
             context["unbuiltFiles"] = json!(red.files);
         }
@@ -69,32 +69,32 @@ impl Work {
     }
 
     /// Where the tests and the code of a subtask would usually go.
-    pub fn usual_files(&self, subtask: &Subtask) -> (Vec<String>, Vec<String>) {
-        let (tests, files) = tests_for(&self.site.rules, &files_of(subtask), self.site.has_tests_dir());
+    pub fn suggested_files(&self, subtask: &Subtask) -> (Vec<String>, Vec<String>) {
+        let (tests, files) = tests_for(&self.context.rules, &files_of(subtask), self.context.has_tests_dir());
         let shown =
             |paths: Vec<std::path::PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
         (shown(tests), shown(files))
     }
 
     /// The subtask as it stands in the list now, and its task.
-    pub fn find_step(&self, item: &ItemId) -> Result<(Task, Subtask), WorkError> {
-        let file = self.site.project.load_tasks()?;
-        let task = require_item(&file, &self.run.order.tag, item)?.clone();
+    pub fn load_step(&self, item: &ItemId) -> Result<(Task, Subtask), WorkError> {
+        let file = self.context.project.load_tasks()?;
+        let task = require_item(&file, &self.run.request.tag, item)?.clone();
         let missing =
-            || crate::tasks::TaskError::NoSuchItem { item: item.clone(), tag: self.run.order.tag.clone() };
+            || crate::tasks::TaskError::NoSuchItem { item: item.clone(), tag: self.run.request.tag.clone() };
         let subtask = match item {
             ItemId::Subtask(_, id) => task.find_subtask(id).cloned(),
             ItemId::Task(_) => None,
         };
-        require_tag(&file, &self.run.order.tag)?;
+        require_tag(&file, &self.run.request.tag)?;
         let subtask = subtask.ok_or_else(missing)?;
         Ok((task, subtask))
     }
 
     /// Where the run stands. A proof that only waits for its commit is told as such.
-    pub fn status(&self) -> RunStatus {
+    pub fn status(&self) -> RunStatusView {
         let mut status = status(&self.run);
-        if self.notes.proven && matches!(self.run.stage, Stage::Green { .. }) {
+        if self.notes.proven && matches!(self.run.stage, RunStage::Green { .. }) {
             status.tdd_phase = Some("COMMIT");
         }
         status
@@ -102,7 +102,7 @@ impl Work {
 
     /// The name other programs have for what comes next.
     pub fn action_name(&self) -> &'static str {
-        if self.notes.proven && matches!(self.run.stage, Stage::Green { .. }) {
+        if self.notes.proven && matches!(self.run.stage, RunStage::Green { .. }) {
             return "commit_changes";
         }
         crate::engine::view::action_name(&self.run)
@@ -110,26 +110,26 @@ impl Work {
 }
 
 /// What to do next, in a sentence for somebody who asks.
-pub fn next_steps(work: &Work) -> String {
+pub fn next_steps(work: &ActiveRun) -> String {
     if let Some(why) = headline(&work.run) {
         return format!("The run is paused: {why}. Fix it, then resume the run.");
     }
     let command = work.tester().name();
     match work.run.action() {
         _ if work.action_name() == "commit_changes" => "The tests prove it. Commit it with the commit step; do not commit by hand.".into(),
-        Action::WriteTests { insist: true } => {
+        RunAction::WriteTests { insist: true } => {
             "The tests passed at once. Write one that fails until the subtask is done, or complete the phase again if it is done already.".into()
         }
-        Action::WriteTests { .. } => {
+        RunAction::WriteTests { .. } => {
             format!("Write failing tests for this subtask and nothing else. Then complete the phase: `{command}` is run for you.")
         }
-        Action::WriteCode => {
+        RunAction::WriteCode => {
             format!("Write the least code that makes the failing tests pass, without touching them. Then complete the phase: `{command}` is run for you.")
         }
-        Action::RunTests => "Complete the phase: the tests are run as things are.".into(),
-        Action::Commit => "Commit it with the commit step.".into(),
-        Action::Finalize | Action::Push | Action::OpenPullRequest => "All subtasks are done. Finalize the run.".into(),
-        Action::Preflight | Action::MakeBranch => "Resume the run: it has not begun yet.".into(),
-        Action::Wait(_) | Action::Stop => "Nothing: the run is over.".into(),
+        RunAction::RunTests => "Complete the phase: the tests are run as things are.".into(),
+        RunAction::Commit => "Commit it with the commit step.".into(),
+        RunAction::Finalize | RunAction::Push | RunAction::OpenPullRequest => "All subtasks are done. Finalize the run.".into(),
+        RunAction::Preflight | RunAction::MakeBranch => "Resume the run: it has not begun yet.".into(),
+        RunAction::Wait(_) | RunAction::Stop => "Nothing: the run is over.".into(),
     }
 }

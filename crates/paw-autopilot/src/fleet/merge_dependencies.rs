@@ -1,4 +1,4 @@
-//! The beginning of a task that others go before: their branches, merged into its own.
+//! Merges the branches a task depends on into the task's branch.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,30 @@ use paw_host::clock;
 use paw_host::files::{self, Access};
 use paw_host::git::{Git, GitError};
 
-use super::settle::settle_tasks;
+use super::merge_statuses::merge_statuses;
 use crate::tasks::state::set_active_tag;
 use crate::tasks::{TagName, TaskProject};
 use crate::work::WorkError;
 
-/// What became of the merges.
+/// The result of the merges.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BuiltOn {
+pub enum DependencyMerge {
     Ready,
-    /// A merge is open in the worktree, and a person has to settle these files. What is ours is settled.
+    /// A merge with conflicts is open in the worktree. Conflicts in tasks.json and state.json are already resolved.
     Conflict {
-        /// The branch that was being merged, unless somebody had begun before.
+        /// The branch that was being merged; `None` if the merge was open before.
         branch: Option<BranchName>,
         files: Vec<String>,
     },
 }
 
-/// Merges the branches, one after the other, where the worktree at `top` stands. A merge that somebody works on there is
-/// left as it is.
-pub fn build_on(
+/// Merges the branches one by one in the worktree at `top`. A merge that is already open is left as it is.
+pub fn merge_dependencies(
     top: &Path,
     project: &TaskProject,
     tag: &TagName,
     branches: &[BranchName],
-) -> Result<BuiltOn, WorkError> {
+) -> Result<DependencyMerge, WorkError> {
     let git = Git::at(top);
     if is_merging(&git)? {
         return Ok(conflict(None, &conflicts(&git)?));
@@ -47,21 +46,21 @@ pub fn build_on(
             }
             return Err(error.into());
         }
-        let left = settle(&git, top, project, tag, branch, &files)?;
+        let left = resolve_own_files(&git, top, project, tag, branch, &files)?;
         if !left.is_empty() {
             return Ok(conflict(Some(branch.clone()), &left));
         }
         git.run(["commit", "--quiet", "--no-edit"])?;
     }
-    Ok(BuiltOn::Ready)
+    Ok(DependencyMerge::Ready)
 }
 
 fn is_merging(git: &Git) -> Result<bool, GitError> {
     Ok(git.find_object("MERGE_HEAD", "commit")?.is_some())
 }
 
-fn conflict(branch: Option<BranchName>, files: &[PathBuf]) -> BuiltOn {
-    BuiltOn::Conflict { branch, files: files.iter().map(|file| file.display().to_string()).collect() }
+fn conflict(branch: Option<BranchName>, files: &[PathBuf]) -> DependencyMerge {
+    DependencyMerge::Conflict { branch, files: files.iter().map(|file| file.display().to_string()).collect() }
 }
 
 fn conflicts(git: &Git) -> Result<Vec<PathBuf>, GitError> {
@@ -71,8 +70,8 @@ fn conflicts(git: &Git) -> Result<Vec<PathBuf>, GitError> {
     Ok(names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name))).collect())
 }
 
-/// Settles what is ours, and returns what is not.
-fn settle(
+/// Resolves conflicts in git paw's own files and returns the other files.
+fn resolve_own_files(
     git: &Git,
     top: &Path,
     project: &TaskProject,
@@ -86,7 +85,7 @@ fn settle(
         let path = top.join(file);
         let text = if path == project.tasks_file() {
             match (side(1)?, side(2)?, side(3)?) {
-                (Some(base), Some(ours), Some(theirs)) => settle_tasks(&base, &ours, &theirs, tag),
+                (Some(base), Some(ours), Some(theirs)) => merge_statuses(&base, &ours, &theirs, tag),
                 _ => None,
             }
         } else if path == project.state_file() {
@@ -105,7 +104,7 @@ fn settle(
     Ok(left)
 }
 
-/// One side of a conflict, where it has the file.
+/// One side of a conflict, if that side has the file.
 fn side(git: &Git, number: u8, file: &Path) -> Result<Option<String>, GitError> {
     let said = git.output(["cat-file", "blob", &format!(":{number}:{}", file.display())])?;
     Ok(said.exit.success().then(|| String::from_utf8_lossy(&said.stdout).into_owned()))

@@ -6,30 +6,30 @@ use std::path::Path;
 use globset::{Glob, GlobMatcher};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     Test,
     /// Names dependencies, and sometimes decides which tests run.
     Manifest,
     /// Versions of dependencies, written by a tool.
     LockFile,
     /// Decides which tests run and how.
-    Harness,
+    TestConfig,
     /// What git-paw and its tasks keep in the repository.
-    Ours,
+    OwnFile,
     /// The list of tasks itself.
-    Tasks,
+    TaskFile,
     Production,
 }
 
 /// How files are told apart in one project.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
+pub struct FileRules {
     pattern: Option<GlobMatcher>,
     /// The command line that is the project's tests, where nothing better is known.
     line: Option<String>,
 }
 
-impl Rules {
+impl FileRules {
     /// With a project's own pattern for test files. One that cannot be read counts as none.
     pub fn with_pattern(pattern: Option<&str>) -> Self {
         let matcher = pattern.and_then(|pattern| Glob::new(pattern).ok()).map(|glob| glob.compile_matcher());
@@ -50,25 +50,25 @@ impl Rules {
         self.line.as_deref()
     }
 
-    pub fn kind(&self, path: &Path) -> Kind {
+    pub fn kind(&self, path: &Path) -> SourceKind {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.ends_with(TaskmasterDir::TASKS) || path == Path::new(TaskmasterDir::OLD_TASKS) {
-            Kind::Tasks
+            SourceKind::TaskFile
         } else if is_settings(path) {
             // They say how tests are run and what is enough.
-            Kind::Harness
+            SourceKind::TestConfig
         } else if path.components().any(|part| is_ours(part.as_os_str().to_str().unwrap_or_default())) {
-            Kind::Ours
-        } else if is_harness(path, name) || self.is_run_by_line(path, name) {
-            Kind::Harness
+            SourceKind::OwnFile
+        } else if is_test_config(path, name) || self.is_run_by_line(path, name) {
+            SourceKind::TestConfig
         } else if is_lock_file(name) {
-            Kind::LockFile
+            SourceKind::LockFile
         } else if is_manifest(name) {
-            Kind::Manifest
+            SourceKind::Manifest
         } else if is_test(path, name) || self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(path)) {
-            Kind::Test
+            SourceKind::Test
         } else {
-            Kind::Production
+            SourceKind::Production
         }
     }
 }
@@ -105,7 +105,7 @@ fn is_manifest(name: &str) -> bool {
         || (name.starts_with("requirements") && has_ending(name, &["txt"]))
 }
 
-fn is_harness(path: &Path, name: &str) -> bool {
+fn is_test_config(path: &Path, name: &str) -> bool {
     const NAMES: [&str; 6] =
         ["pytest.ini", ".pytest.ini", "tox.ini", "nextest.toml", ".coveragerc", "bunfig.toml"];
     const STEMS: [&str; 7] = [
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn tests_are_known_by_place_or_name_in_many_languages() {
-        let rules = Rules::default();
+        let rules = FileRules::default();
         for path in [
             "tests/it/main.rs",
             "crates/a/tests/x.rs",
@@ -173,48 +173,48 @@ mod tests {
             "src/__snapshots__/a.snap",
             "src/FooTest.java",
         ] {
-            assert_eq!(rules.kind(Path::new(path)), Kind::Test, "{path}");
+            assert_eq!(rules.kind(Path::new(path)), SourceKind::Test, "{path}");
         }
         for path in
             ["src/lib.rs", "src/testing.rs", "contest.py", "src/latest.js", "README.md", "src/attest/x.go"]
         {
-            assert_eq!(rules.kind(Path::new(path)), Kind::Production, "{path}");
+            assert_eq!(rules.kind(Path::new(path)), SourceKind::Production, "{path}");
         }
     }
 
     #[test]
     fn settings_lists_and_our_own_files_are_told_apart() {
-        let rules = Rules::with_pattern(Some("checks/**/*.chk"));
+        let rules = FileRules::with_pattern(Some("checks/**/*.chk"));
         for (path, kind) in [
-            ("Cargo.toml", Kind::Manifest),
-            ("web/package.json", Kind::Manifest),
-            ("requirements-dev.txt", Kind::Manifest),
-            ("Cargo.lock", Kind::LockFile),
-            ("vitest.config.ts", Kind::Harness),
-            ("tests/pytest.ini", Kind::Harness),
-            (".cargo/config.toml", Kind::Harness),
-            (".config/nextest.toml", Kind::Harness),
-            (".taskmaster/tasks/tasks.json", Kind::Tasks),
-            (".taskmaster/reports/x", Kind::Ours),
-            (".taskmaster/state.json", Kind::Ours),
-            (".git-paw/scripts/x", Kind::Ours),
-            (".git-paw/config.toml", Kind::Harness),
-            (".taskmaster/config.json", Kind::Harness),
-            ("checks/a/b.chk", Kind::Test),
+            ("Cargo.toml", SourceKind::Manifest),
+            ("web/package.json", SourceKind::Manifest),
+            ("requirements-dev.txt", SourceKind::Manifest),
+            ("Cargo.lock", SourceKind::LockFile),
+            ("vitest.config.ts", SourceKind::TestConfig),
+            ("tests/pytest.ini", SourceKind::TestConfig),
+            (".cargo/config.toml", SourceKind::TestConfig),
+            (".config/nextest.toml", SourceKind::TestConfig),
+            (".taskmaster/tasks/tasks.json", SourceKind::TaskFile),
+            (".taskmaster/reports/x", SourceKind::OwnFile),
+            (".taskmaster/state.json", SourceKind::OwnFile),
+            (".git-paw/scripts/x", SourceKind::OwnFile),
+            (".git-paw/config.toml", SourceKind::TestConfig),
+            (".taskmaster/config.json", SourceKind::TestConfig),
+            ("checks/a/b.chk", SourceKind::Test),
         ] {
             assert_eq!(rules.kind(Path::new(path)), kind, "{path}");
         }
-        let by_line =
-            Rules::default().with_line(Some("./ci/run.sh && sh ./all; python3 tests/test_a.py; node app.js"));
+        let by_line = FileRules::default()
+            .with_line(Some("./ci/run.sh && sh ./all; python3 tests/test_a.py; node app.js"));
         for (path, kind) in [
-            ("web/ci/run.sh", Kind::Harness),
-            ("all", Kind::Harness),
-            ("other.sh", Kind::Production),
-            ("app.js", Kind::Production),
-            ("tests/test_a.py", Kind::Test),
+            ("web/ci/run.sh", SourceKind::TestConfig),
+            ("all", SourceKind::TestConfig),
+            ("other.sh", SourceKind::Production),
+            ("app.js", SourceKind::Production),
+            ("tests/test_a.py", SourceKind::Test),
         ] {
             assert_eq!(by_line.kind(Path::new(path)), kind, "{path}");
         }
-        assert_eq!(Rules::with_pattern(Some("[")).kind(Path::new("a.rs")), Kind::Production);
+        assert_eq!(FileRules::with_pattern(Some("[")).kind(Path::new("a.rs")), SourceKind::Production);
     }
 }

@@ -9,25 +9,25 @@ use serde_json::json;
 
 use super::commands::{load_coverage, run_line};
 use super::finish::FinalCommands;
-use super::seen::Seen;
-use super::wishes::Relaxation;
-use super::{Work, WorkError};
+use super::options::Relaxation;
+use super::snapshot::WorktreeSnapshot;
+use super::{ActiveRun, WorkError};
 use crate::coverage::Coverage;
-use crate::coverage::changed::{ChangedLines, Changes, changed_lines};
-use crate::coverage::touched::touched;
-use crate::evidence::{FileChange, Kind, Objection};
-use crate::runners::Place;
+use crate::coverage::added_lines::added_lines;
+use crate::coverage::changed_lines::{ChangedLines, LineRanges, changed_lines};
+use crate::evidence::{FileChange, Objection, SourceKind};
+use crate::runners::SourceLocation;
 
 /// How coverage is measured, as far as it was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measuring {
+pub struct CoverageCommand {
     command: String,
     report: Option<PathBuf>,
     /// Without a measurement nothing counts as done.
     required: bool,
 }
 
-impl Measuring {
+impl CoverageCommand {
     pub fn of(commands: &FinalCommands) -> Option<Self> {
         Some(Self {
             command: commands.coverage.clone()?,
@@ -39,36 +39,38 @@ impl Measuring {
 
 /// What was measured of one subtask.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Measured {
+pub(super) struct SubtaskCoverage {
     pub(super) coverage: Option<Coverage>,
     pub(super) objection: Option<Objection>,
     /// Why there is no answer.
     pub(super) unknown: Option<String>,
 }
 
-impl Work {
+impl ActiveRun {
     /// Has the lines of every subtask measured from here on, where the project says how.
-    pub fn measure_by(&mut self, commands: &FinalCommands) {
-        self.measuring = Measuring::of(commands);
+    pub fn set_coverage_command(&mut self, commands: &FinalCommands) {
+        self.measuring = CoverageCommand::of(commands);
     }
 
-    pub(super) fn is_measuring_required(&self) -> bool {
+    pub(super) fn is_coverage_required(&self) -> bool {
         self.measuring.as_ref().is_some_and(|measuring| measuring.required)
     }
 
     /// Measures what a subtask has written. Nothing where nobody asks for it.
-    pub(super) fn measure_subtask(&mut self, changes: &[FileChange]) -> Result<Measured, WorkError> {
-        let Some(measuring) = self.measuring.clone() else { return Ok(Measured::default()) };
-        let Some(wanted) = self.site.settings.thresholds.lines else { return Ok(Measured::default()) };
+    pub(super) fn measure_coverage(&mut self, changes: &[FileChange]) -> Result<SubtaskCoverage, WorkError> {
+        let Some(measuring) = self.measuring.clone() else { return Ok(SubtaskCoverage::default()) };
+        let Some(wanted) = self.context.settings.thresholds.lines else {
+            return Ok(SubtaskCoverage::default());
+        };
         let written = self.written_lines(changes);
-        if written.is_empty() || self.notes.wishes.relaxes(Relaxation::Coverage) {
-            return Ok(Measured::default());
+        if written.is_empty() || self.notes.options.relaxes(Relaxation::Coverage) {
+            return Ok(SubtaskCoverage::default());
         }
-        let unknown = |why: String| Ok(Measured { unknown: Some(why), ..Measured::default() });
-        let (root, since) = (self.site.project.root.clone(), clock::now());
+        let unknown = |why: String| Ok(SubtaskCoverage { unknown: Some(why), ..SubtaskCoverage::default() });
+        let (root, since) = (self.context.project.root.clone(), clock::now());
         let ran = run_line(&measuring.command, &root, &self.notes.tests_mark(), self.tester().limit())?;
         let loaded = load_coverage(measuring.report.as_deref(), &root, since);
-        self.sweep_up()?;
+        self.move_stray_files()?;
         if let Err(why) = ran {
             return unknown(why);
         }
@@ -86,19 +88,19 @@ impl Work {
             return unknown(format!("the report says nothing about {}", first.display()));
         }
         let objection = objection(&lines, wanted);
-        Ok(Measured { coverage: Some(coverage), objection, unknown: None })
+        Ok(SubtaskCoverage { coverage: Some(coverage), objection, unknown: None })
     }
 
     /// Files that came with the measurement are no part of a commit. They are put aside, in case somebody has written them.
-    fn sweep_up(&mut self) -> Result<(), WorkError> {
-        let Some(before) = self.last_look() else { return Ok(()) };
-        let aside = self.site.project.files().put_aside();
+    fn move_stray_files(&mut self) -> Result<(), WorkError> {
+        let Some(before) = self.last_snapshot() else { return Ok(()) };
+        let aside = self.context.project.files().put_aside();
         let mut swept = Vec::new();
-        for change in before.until(&Seen::look(&self.site)?) {
+        for change in before.changes_until(&WorktreeSnapshot::take(&self.context)?) {
             let to = aside.join(&change.path);
             if change.before.is_none() && to.parent().is_some_and(|dir| files::create_dir(dir).is_ok()) {
                 // One that cannot be moved is told about at the end, with everything that is not committed.
-                if std::fs::rename(self.site.top.join(&change.path), to).is_ok() {
+                if std::fs::rename(self.context.top.join(&change.path), to).is_ok() {
                     swept.push(change.path.display().to_string());
                 }
             }
@@ -113,12 +115,13 @@ impl Work {
     }
 
     /// The lines of code that differ from how the subtask began, by file as the project sees it.
-    fn written_lines(&self, changes: &[FileChange]) -> Changes {
-        let code = changes.iter().filter(|change| self.site.rules.kind(&change.path) == Kind::Production);
+    fn written_lines(&self, changes: &[FileChange]) -> LineRanges {
+        let code =
+            changes.iter().filter(|change| self.context.rules.kind(&change.path) == SourceKind::Production);
         let lines = code.filter_map(|change| {
-            let ranges = touched(change.before.as_deref(), change.after.as_deref()?);
-            let path = self.site.top.join(&change.path);
-            let path = path.strip_prefix(&self.site.project.root).ok()?.to_path_buf();
+            let ranges = added_lines(change.before.as_deref(), change.after.as_deref()?);
+            let path = self.context.top.join(&change.path);
+            let path = path.strip_prefix(&self.context.project.root).ok()?.to_path_buf();
             (!ranges.is_empty()).then_some((path, ranges))
         });
         lines.collect()
@@ -137,7 +140,7 @@ fn objection(lines: &ChangedLines, wanted: f64) -> Option<Objection> {
 }
 
 /// `file:3-5,9`, file by file.
-fn grouped(missed: &[Place]) -> Vec<String> {
+fn grouped(missed: &[SourceLocation]) -> Vec<String> {
     let mut files: BTreeMap<&PathBuf, Vec<(u32, u32)>> = BTreeMap::new();
     for place in missed {
         let Some(line) = place.line else { continue };
@@ -159,13 +162,13 @@ fn grouped(missed: &[Place]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coverage::Ratio;
+    use crate::coverage::CoverageRatio;
 
     #[test]
     fn lines_that_no_test_runs_are_named_together_and_only_below_the_threshold() {
-        let at = |file: &str, line| Place::new(file, Some(line));
+        let at = |file: &str, line| SourceLocation::new(file, Some(line));
         let missed = vec![at("a.py", 3), at("a.py", 4), at("a.py", 9), at("b.py", 1)];
-        let lines = ChangedLines { ratio: Ratio::of(4, 8), missed, unknown: Vec::new() };
+        let lines = ChangedLines { ratio: CoverageRatio::of(4, 8), missed, unknown: Vec::new() };
         let said = objection(&lines, 80.0).unwrap().to_string();
         assert_eq!(
             said,

@@ -9,7 +9,7 @@ use paw_host::process::{Exit, ProcessError, RunningCommand, Stream};
 
 /// Follows a program to its end, or ends it and everything it has started when it takes too long or its listener has
 /// heard enough. One that was cut short for what it said has no code of its own.
-pub(crate) fn follow_within(
+pub(crate) fn follow_with_limit(
     running: RunningCommand,
     limit: Duration,
     on_line: impl FnMut(Stream, &[u8]) -> ControlFlow<()>,
