@@ -1,6 +1,6 @@
-//! The readable trail: every message as one line of JSON, in a file that is rotated by size.
+//! The audit trail: every message as one line of JSON, in a file that is rotated by size.
 //!
-//! It follows the stream like any other reader, so publishing never waits for it, and it goes on where the file
+//! It reads the stream like any other subscriber, so publishing never waits for it, and it continues where the file
 //! ends.
 
 use std::fmt::Write as _;
@@ -18,36 +18,36 @@ use serde_json::Value;
 use crate::bus::Subscription;
 use crate::cache::CachedMessage;
 
-/// A file of this size is put aside.
+/// A file of this size is rotated.
 const MOST_BYTES: u64 = 10 << 20;
-/// Files put aside that are kept: `broker.log.1` is the newest.
-const KEPT: u32 = 3;
-/// Under load many messages go into the file together, before memory lets go of them.
+/// Rotated files that are kept. `broker.log.1` is the newest.
+const MAX_ROTATED: u32 = 3;
+/// Pause between two writes, so that many messages are written together under load.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// The file and how it grows.
+/// The file of the trail.
 #[derive(Debug)]
 pub struct AuditTrail {
-    /// The repository. It may bring links, and what they lead to is not ours to write.
+    /// The repository. It may contain symbolic links; their targets must not be written.
     root: PathBuf,
     path: PathBuf,
     most_bytes: u64,
-    /// Problems are told once, not for every message.
-    told: bool,
+    /// Whether the current problem was logged. Each problem is logged once, not for every message.
+    warned: bool,
 }
 
 impl AuditTrail {
     pub fn new(root: &Path, path: &Path) -> Self {
-        Self { root: root.to_path_buf(), path: path.to_path_buf(), most_bytes: MOST_BYTES, told: false }
+        Self { root: root.to_path_buf(), path: path.to_path_buf(), most_bytes: MOST_BYTES, warned: false }
     }
 
-    /// The number of the last message that is in the file.
+    /// The sequence number of the last message in the file.
     pub fn last_seq(&self) -> Option<u64> {
         let own = |path: &&PathBuf| files::require_no_link(&self.root, path).is_ok();
-        [self.path.clone(), self.aside(1)].iter().filter(own).find_map(|path| last_line_seq(path))
+        [self.path.clone(), self.rotated_path(1)].iter().filter(own).find_map(|path| last_line_seq(path))
     }
 
-    /// Writes down what comes, until the stream ends.
+    /// Writes messages until the stream ends.
     pub async fn follow(mut self, mut stream: Subscription) {
         while let Ok(Some(page)) = stream.next().await {
             let session = stream.session().to_string();
@@ -63,10 +63,10 @@ impl AuditTrail {
 
     fn write(&mut self, session: &str, page: &[Arc<CachedMessage>]) {
         match self.try_write(session, page) {
-            Ok(()) => self.told = false,
-            Err(error) if !self.told => {
-                tracing::warn!("the audit trail {} is not written: {error}", self.path.display());
-                self.told = true;
+            Ok(()) => self.warned = false,
+            Err(error) if !self.warned => {
+                tracing::warn!("cannot write the audit trail {}: {error}", self.path.display());
+                self.warned = true;
             }
             Err(_) => {}
         }
@@ -85,7 +85,7 @@ impl AuditTrail {
         let mut options = OpenOptions::new();
         options.create(true).append(true).read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
         let mut file = options.open(&self.path)?;
-        if is_cut_short(&mut file)? {
+        if is_truncated(&mut file)? {
             text.insert(0, '\n');
         }
         file.write_all(text.as_bytes())?;
@@ -96,23 +96,23 @@ impl AuditTrail {
     }
 
     fn rotate(&self) -> io::Result<()> {
-        for number in (1..KEPT).rev() {
-            match fs::rename(self.aside(number), self.aside(number + 1)) {
+        for number in (1..MAX_ROTATED).rev() {
+            match fs::rename(self.rotated_path(number), self.rotated_path(number + 1)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        fs::rename(&self.path, self.aside(1))
+        fs::rename(&self.path, self.rotated_path(1))
     }
 
-    fn aside(&self, number: u32) -> PathBuf {
+    fn rotated_path(&self, number: u32) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{number}"));
         name.into()
     }
 }
 
-/// The body is JSON already and holds no line break; ids and times need no escaping.
+/// The body is JSON without line breaks; ids and times need no escaping.
 fn push_line(text: &mut String, session: &str, kept: &CachedMessage) {
     let entry = &kept.entry;
     // Writing to a string cannot fail.
@@ -128,8 +128,8 @@ fn push_line(text: &mut String, session: &str, kept: &CachedMessage) {
     let _ = writeln!(text, r#","message":{}}}"#, entry.body);
 }
 
-/// Whether the last line has no end.
-fn is_cut_short(file: &mut File) -> io::Result<bool> {
+/// Whether the last line has no line break.
+fn is_truncated(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
     }
@@ -139,7 +139,7 @@ fn is_cut_short(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// A line that a crash cut short has no number; the one before it counts.
+/// The sequence number of the last complete line. A crash may have truncated the last one.
 fn last_line_seq(path: &Path) -> Option<u64> {
     /// More than the longest line.
     const TAIL: u64 = 1 << 20;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_one_line_of_json_and_the_trail_goes_on_where_it_ended() {
+    fn audit_trail_writes_each_message_as_one_line_of_json_and_finds_the_last_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/broker.log");
         let mut audit = AuditTrail::new(dir.path(), &path);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_short_spoils_no_other() {
+    fn audit_trail_continues_after_a_truncated_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
         let mut audit = AuditTrail::new(dir.path(), &path);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_trail_is_put_aside_and_the_oldest_is_dropped() {
+    fn audit_trail_rotates_large_files_and_deletes_the_oldest() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
         let mut audit = AuditTrail { most_bytes: 200, ..AuditTrail::new(dir.path(), &path) };
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_of_the_repository_leads_to_is_neither_read_nor_written() {
+    fn audit_trail_neither_reads_nor_writes_through_a_symbolic_link() {
         let dir = tempfile::tempdir().unwrap();
         let (root, outside) = (dir.path().join("repo"), dir.path().join("outside"));
         let line = "{\"seq\":7}\n";
@@ -231,16 +231,16 @@ mod tests {
             let mut audit = AuditTrail::new(&root, &path);
             assert_eq!(audit.last_seq(), None, "{}", path.display());
             audit.write("s", &page(8..9));
-            assert!(audit.told);
+            assert!(audit.warned);
         }
         assert_eq!(files::load_text(&outside.join("broker.log")).unwrap().as_deref(), Some(line));
     }
 
     #[test]
-    fn a_trail_that_cannot_be_written_stops_nothing() {
+    fn audit_trail_that_cannot_be_written_does_not_panic() {
         let dir = tempfile::tempdir().unwrap();
         let mut audit = AuditTrail::new(dir.path(), dir.path());
         audit.write("s", &page(1..2));
-        assert!(audit.told);
+        assert!(audit.warned);
     }
 }

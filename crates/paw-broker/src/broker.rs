@@ -1,5 +1,4 @@
-//! A broker as a whole: the log, the bus, the port, the tokens and the audit trail of one session. With or without a
-//! screen.
+//! The broker of one session: log, bus, HTTP server, tokens and audit trail.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -28,29 +27,29 @@ use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
 
 const WORKERS: usize = 2;
-/// How soon messages and tokens of other processes are noticed.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// How long a broker that ends may take to let go of its lock.
+/// How often messages and tokens of other processes are read.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a broker that is shutting down may hold its lock.
 const HANDOVER: Duration = Duration::from_secs(2);
-const GLANCE: Duration = Duration::from_millis(20);
-/// Worktrees that wait to be watched.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Queued requests to watch a worktree.
 const WATCHES: usize = 64;
 const LARGE_BODIES: usize = 64;
 /// How long the audit trail may take to write its last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
+const AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a broker needs to know.
+/// What a broker needs to start.
 #[derive(Debug, Clone)]
 pub struct BrokerSettings {
-    /// What all worktrees of the repository share.
+    /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
-    /// Its main checkout: what `/status` calls the repository.
+    /// The main checkout, which `/status` reports as the repository.
     pub repository: PathBuf,
     pub session: SessionId,
     pub config: BrokerConfig,
-    /// Whether a commit is followed by a nudge to verify it.
+    /// Whether a request to verify follows each commit message.
     pub nudge: bool,
-    /// The readable trail, if there shall be one.
+    /// The file of the audit trail, if any.
     pub audit: Option<PathBuf>,
     pub limits: ServerLimits,
 }
@@ -62,14 +61,14 @@ impl BrokerSettings {
     }
 }
 
-/// A broker that does not start.
+/// A broker cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerStartError {
-    #[error("a broker of this repository is running already{}", at(.0.as_ref()))]
+    #[error("a broker is already running for this repository{}", at(.0.as_ref()))]
     AlreadyRunning(Option<Endpoint>),
-    #[error("[broker] bind = \"{0}\" is not an address")]
+    #[error("[broker] bind = \"{0}\" is not an IP address")]
     NotAnAddress(String),
-    #[error("[broker] bind = \"{0}\" lets other machines in, and auth = \"none\" lets them say anything")]
+    #[error("[broker] bind = \"{0}\" with auth = \"none\" lets other machines send any message")]
     Exposed(IpAddr),
     #[error(transparent)]
     Broker(#[from] BrokerError),
@@ -102,7 +101,7 @@ impl Diagnostic for BrokerStartError {
     }
 }
 
-/// A running broker. Ends when it is dropped; [`Broker::shutdown`] also says so to everybody.
+/// A running broker. Dropping it stops it at once; [`Broker::shutdown`] finishes open requests first.
 #[derive(Debug)]
 pub struct Broker {
     runtime: Runtime,
@@ -119,14 +118,14 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Takes the wished port or the next free one, and serves.
+    /// Starts on the configured port or the next free one.
     pub fn start(settings: BrokerSettings) -> Result<Self, BrokerStartError> {
         let bind = bind_address(&settings.config)?;
         let listener = endpoint::reserve(bind, settings.config.port)?;
         Self::start_on(settings, listener)
     }
 
-    /// Serves on a port that was reserved before.
+    /// Starts on a port that was reserved before.
     pub fn start_on(settings: BrokerSettings, listener: TcpListener) -> Result<Self, BrokerStartError> {
         bind_address(&settings.config)?;
         let dir = PawDir::of(&settings.common_dir);
@@ -167,12 +166,12 @@ impl Broker {
         let server = {
             let _inside = runtime.enter();
             let listener = listening(listener)?;
-            runtime.spawn(look_around(Arc::clone(&app), ended.clone()));
+            runtime.spawn(refresh_regularly(Arc::clone(&app), ended.clone()));
             runtime.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
             let audit = AuditTrail::new(&settings.repository, &path);
-            // One that is behind is brought up to date: messages are stored while no broker runs, too.
+            // The trail may be behind: messages are also stored while no broker runs.
             let since = audit.last_seq().unwrap_or(0).min(bus.head());
             runtime.spawn(audit.follow(bus.subscribe_after(since)))
         });
@@ -208,40 +207,40 @@ impl Broker {
         self.auth
     }
 
-    /// Where tasks beside the broker may run.
+    /// The broker's runtime, for tasks that belong to it.
     pub fn runtime(&self) -> &runtime::Handle {
         self.runtime.handle()
     }
 
-    /// Stores a message of our own loops. It needs no token: it comes from inside.
+    /// Stores a message from inside the process; it needs no token.
     pub fn publish(&self, message: Message) -> Result<u64, LogError> {
         self.bus.publish_blocking(message, clock::now())
     }
 
-    /// Everything from now on.
+    /// All messages from now on.
     pub fn subscribe(&self) -> Subscription {
         self.bus.subscribe()
     }
 
-    /// The worktrees that somebody asks to have watched. There is one such stream.
+    /// The requests to watch a worktree. Can be taken once.
     pub fn take_watches(&mut self) -> Option<mpsc::Receiver<WatchRequest>> {
         self.watches.take()
     }
 
-    /// Ends it: requests under way are finished, long polls are woken, what was taken is stored.
+    /// Shuts down: finishes open requests, wakes long polls, and stores every accepted message.
     pub fn shutdown(self) {
         self.ending.send_replace(true);
         let _ = self.runtime.block_on(self.server);
         self.bus.close();
         if let Some(audit) = self.audit {
-            let _ = self.runtime.block_on(async { tokio::time::timeout(LAST_LINES, audit).await });
+            let _ = self.runtime.block_on(async { tokio::time::timeout(AUDIT_TIMEOUT, audit).await });
         }
         self.endpoint.remove(&self.dir);
-        self.runtime.shutdown_timeout(GLANCE);
+        self.runtime.shutdown_timeout(POLL_INTERVAL);
     }
 }
 
-/// An address that listens everywhere is reached on this machine.
+/// The URL for local clients. A broker that listens on all addresses is reached through loopback.
 fn url(address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
@@ -258,15 +257,15 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
     convert(listener).map_err(BrokerError::BindFailed)
 }
 
-/// Notices what other processes wrote or allowed.
-async fn look_around(app: Arc<ServerContext>, mut ended: watch::Receiver<bool>) {
-    while tokio::time::timeout(LOOK_AROUND, ended.wait_for(|ended| *ended)).await.is_err() {
+/// Reads messages and tokens that other processes wrote.
+async fn refresh_regularly(app: Arc<ServerContext>, mut ended: watch::Receiver<bool>) {
+    while tokio::time::timeout(REFRESH_INTERVAL, ended.wait_for(|ended| *ended)).await.is_err() {
         app.bus.refresh();
         app.keys.refresh().await;
     }
 }
 
-/// Where to listen, if the configuration allows it.
+/// The configured address, if the configuration is safe.
 pub fn bind_address(config: &BrokerConfig) -> Result<IpAddr, BrokerStartError> {
     let bind = match config.bind.as_str() {
         "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -287,6 +286,6 @@ fn take_lock(dir: &PawDir) -> Result<Lock, BrokerStartError> {
         if watch.elapsed() > HANDOVER {
             return Err(BrokerStartError::AlreadyRunning(Endpoint::load(dir)?));
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
 }

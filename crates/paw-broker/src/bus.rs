@@ -19,38 +19,38 @@ use crate::record::AgentRecords;
 pub struct Bus {
     session: SessionId,
     log: Arc<dyn MessageLog>,
-    memory: Arc<RwLock<SessionCache>>,
+    cache: Arc<RwLock<SessionCache>>,
     jobs: mpsc::Sender<WriterJob>,
     head: watch::Receiver<u64>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Bus {
-    /// Reads what is known already and starts the writer. `nudge`: a commit is followed by a request to verify it.
+    /// Loads the session's state and starts the writer. `nudge`: a request to verify follows each commit message.
     pub fn open(log: Arc<dyn MessageLog>, session: SessionId, nudge: bool) -> Result<Arc<Self>, LogError> {
-        let memory = Arc::new(RwLock::new(remember(&*log, &session)?));
-        let (head_sender, head) = watch::channel(read(&memory).head());
-        let desk = WriterContext {
+        let cache = Arc::new(RwLock::new(load_cache(&*log, &session)?));
+        let (head_sender, head) = watch::channel(read(&cache).head());
+        let context = WriterContext {
             log: Arc::clone(&log),
             session: session.clone(),
-            memory: Arc::clone(&memory),
+            cache: Arc::clone(&cache),
             head: head_sender,
             nudge,
         };
-        let (jobs, writer) = writer::start(desk).map_err(|error| LogError::Failed(error.to_string()))?;
-        Ok(Arc::new(Self { session, log, memory, jobs, head, writer: Mutex::new(Some(writer)) }))
+        let (jobs, writer) = writer::start(context).map_err(|error| LogError::Failed(error.to_string()))?;
+        Ok(Arc::new(Self { session, log, cache, jobs, head, writer: Mutex::new(Some(writer)) }))
     }
 
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// The newest number given.
+    /// The newest sequence number.
     pub fn head(&self) -> u64 {
         *self.head.borrow()
     }
 
-    /// Stores a message. When it returns a number, the message is durable under it.
+    /// Stores a message, and returns its sequence number when it is durable.
     pub async fn publish(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
         let draft = Box::new(MessageDraft::new(message, at));
@@ -58,7 +58,7 @@ impl Bus {
         Ok(answer.await.map_err(|_| LogError::Closed)??.seq)
     }
 
-    /// The same from a thread that may wait. Never call it on a runtime's own thread.
+    /// Like [`Self::publish`], for threads outside of the runtime. Blocks.
     pub fn publish_blocking(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
         let draft = Box::new(MessageDraft::new(message, at));
@@ -66,55 +66,60 @@ impl Bus {
         Ok(answer.blocking_recv().map_err(|_| LogError::Closed)??.seq)
     }
 
-    /// What is in an inbox after `since`, oldest first.
+    /// The messages in an inbox after `since`, oldest first.
     pub async fn inbox(
         &self,
         agent: &AgentId,
         since: u64,
         limit: PageLimit,
     ) -> Result<Vec<Arc<CachedMessage>>, LogError> {
-        if let CacheLookup::Hit(page) = read(&self.memory).inbox(agent, since, limit) {
+        if let CacheLookup::Hit(page) = read(&self.cache).inbox(agent, since, limit) {
             return Ok(page);
         }
         let (log, session, agent) = (Arc::clone(&self.log), self.session.clone(), agent.clone());
-        blocking(move || log.inbox(&session, &agent, since, limit)).await
+        read_log(move || log.inbox(&session, &agent, since, limit)).await
     }
 
-    /// Everything after `since`, oldest first.
+    /// All messages after `since`, oldest first.
     pub async fn history(&self, since: u64, limit: PageLimit) -> Result<Vec<Arc<CachedMessage>>, LogError> {
-        if let CacheLookup::Hit(page) = read(&self.memory).history(since, limit) {
+        if let CacheLookup::Hit(page) = read(&self.cache).history(since, limit) {
             return Ok(page);
         }
         let (log, session) = (Arc::clone(&self.log), self.session.clone());
-        blocking(move || log.history(&session, since, limit)).await
+        read_log(move || log.history(&session, since, limit)).await
     }
 
-    /// Whether there is nothing for `agent` after `since`, as far as can be told without reading.
+    /// Whether the inbox of `agent` has no messages after `since`. Reads no log, so it may return false for an empty
+    /// inbox.
     pub fn is_empty_after(&self, agent: &AgentId, since: u64) -> bool {
-        read(&self.memory).is_empty_after(agent, since)
+        read(&self.cache).is_empty_after(agent, since)
     }
 
-    /// What is known about every agent.
+    /// The record of every agent.
     pub fn records(&self) -> AgentRecords {
-        read(&self.memory).records().clone()
+        read(&self.cache).records().clone()
     }
 
-    /// The messages that hold now, oldest first: with them whoever starts late knows what the others know.
-    pub fn state(&self) -> Result<Vec<StoredMessage>, LogError> {
+    /// Loads the messages that make up the current state, oldest first. A reader that starts late needs no others.
+    pub fn load_state(&self) -> Result<Vec<StoredMessage>, LogError> {
         let one = PageLimit { messages: 1, bytes: 0 };
-        let numbers = read(&self.memory).records().state();
+        let numbers = read(&self.cache).records().state_messages();
         let mut found = Vec::with_capacity(numbers.len());
         for seq in numbers {
             let page = self.log.history(&self.session, seq - 1, one)?;
             found.extend(
-                page.iter().filter(|entry| entry.seq == seq).filter_map(|entry| entry.stored(&self.session)),
+                page.iter().filter(|entry| entry.seq == seq).filter_map(|entry| entry.parse(&self.session)),
             );
         }
         Ok(found)
     }
 
-    /// Of the newest `span` messages those whose text is wanted, oldest first.
-    pub fn recent(&self, span: u64, wanted: impl Fn(&str) -> bool) -> Result<Vec<StoredMessage>, LogError> {
+    /// Loads those of the newest `span` messages whose JSON matches `wanted`, oldest first.
+    pub fn load_recent(
+        &self,
+        span: u64,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<StoredMessage>, LogError> {
         let mut since = self.head().saturating_sub(span);
         let mut found = Vec::new();
         loop {
@@ -122,33 +127,33 @@ impl Bus {
             let Some(last) = page.last() else { return Ok(found) };
             since = last.seq;
             let page = page.iter().filter(|entry| wanted(&entry.body));
-            found.extend(page.filter_map(|entry| entry.stored(&self.session)));
+            found.extend(page.filter_map(|entry| entry.parse(&self.session)));
         }
     }
 
-    /// Everything from now on.
+    /// All messages from now on.
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         self.subscribe_after(self.head())
     }
 
-    /// Everything after `since`, however long ago that was.
+    /// All messages after `since`, however old.
     pub fn subscribe_after(self: &Arc<Self>, since: u64) -> Subscription {
         let head = self.head.clone();
         Subscription { bus: Arc::clone(self), since, head, limit: PageLimit::DEFAULT }
     }
 
-    /// Wakes whoever waits when there is news, or when the bus is closed.
-    pub(crate) fn news(&self) -> watch::Receiver<u64> {
+    /// Changes when a message is stored, and closes with the bus.
+    pub(crate) fn head_changes(&self) -> watch::Receiver<u64> {
         self.head.clone()
     }
 
-    /// Looks for messages that other processes wrote.
+    /// Reads messages that other processes wrote.
     pub fn refresh(&self) {
-        // A full queue means that the writer is about to notice by itself.
+        // If the queue is full, the writer is about to notice anyway.
         let _ = self.jobs.try_send(WriterJob::Refresh);
     }
 
-    /// Stores what waits already, takes nothing more, and wakes everybody. May wait; not for a runtime's own thread.
+    /// Stores the queued messages, refuses new ones, and wakes all readers. Blocks; not for threads of the runtime.
     pub fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
@@ -160,12 +165,12 @@ impl Bus {
 
 impl Drop for Bus {
     fn drop(&mut self) {
-        // The writer ends when the last sender goes; nothing to wait for.
+        // The writer also ends when the last sender is dropped.
         let _ = self.jobs.try_send(WriterJob::Stop);
     }
 }
 
-/// A place in the stream of messages. It never misses one: what memory has let go is read from the log.
+/// A position in the stream of messages. It never misses one: messages that left the cache are read from the log.
 #[derive(Debug)]
 pub struct Subscription {
     bus: Arc<Bus>,
@@ -175,7 +180,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Hands out smaller or larger pages.
+    /// Sets the size of the pages.
     #[must_use]
     pub fn with_limit(self, limit: PageLimit) -> Self {
         Self { limit, ..self }
@@ -185,12 +190,12 @@ impl Subscription {
         &self.bus.session
     }
 
-    /// The number of the last message that was handed out.
+    /// The sequence number of the last message that was returned.
     pub fn since(&self) -> u64 {
         self.since
     }
 
-    /// The next messages, as soon as there are some. Nothing when the bus is closed and all was read.
+    /// Waits for the next messages. `None` when the bus is closed and all messages were read.
     pub async fn next(&mut self) -> Result<Option<Vec<Arc<CachedMessage>>>, LogError> {
         loop {
             let head = *self.head.borrow_and_update();
@@ -206,44 +211,44 @@ impl Subscription {
         }
     }
 
-    /// The same for a thread: what is there within `limit`, or nothing.
+    /// Like [`Self::next`], for a thread outside of the runtime. Empty if no message arrives within `limit`.
     pub fn wait(&mut self, runtime: &tokio::runtime::Handle, limit: Duration) -> Vec<Arc<StoredMessage>> {
         let next = runtime.block_on(async { tokio::time::timeout(limit, self.next()).await });
         match next {
-            Ok(Ok(Some(page))) => page.iter().filter_map(|kept| kept.stored(&self.bus.session)).collect(),
+            Ok(Ok(Some(page))) => page.iter().filter_map(|kept| kept.parse(&self.bus.session)).collect(),
             _ => Vec::new(),
         }
     }
 }
 
-fn read(memory: &RwLock<SessionCache>) -> std::sync::RwLockReadGuard<'_, SessionCache> {
-    memory.read().unwrap_or_else(PoisonError::into_inner)
+fn read(cache: &RwLock<SessionCache>) -> std::sync::RwLockReadGuard<'_, SessionCache> {
+    cache.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Disks can be slow; a runtime's own threads must not wait for them.
-async fn blocking(
-    ask: impl FnOnce() -> Result<Vec<LogEntry>, LogError> + Send + 'static,
+/// Reads the log on a blocking thread: disks can be slow.
+async fn read_log(
+    read: impl FnOnce() -> Result<Vec<LogEntry>, LogError> + Send + 'static,
 ) -> Result<Vec<Arc<CachedMessage>>, LogError> {
-    let page = tokio::task::spawn_blocking(ask).await.map_err(|_| LogError::Closed)??;
+    let page = tokio::task::spawn_blocking(read).await.map_err(|_| LogError::Closed)??;
     Ok(page.into_iter().map(|entry| Arc::new(CachedMessage::new(entry))).collect())
 }
 
-/// What a start knows: the saved records, and every message since.
-fn remember(log: &dyn MessageLog, session: &SessionId) -> Result<SessionCache, LogError> {
+/// The cache at a start: the saved records, and all messages since.
+fn load_cache(log: &dyn MessageLog, session: &SessionId) -> Result<SessionCache, LogError> {
     let saved = log.load_snapshot(session)?;
     let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str(&body).ok()?)));
     let (mut since, records) = saved.unwrap_or((0, AgentRecords::default()));
     let head = log.head()?;
-    let mut memory = SessionCache::new(since, &log.newest(session)?, records);
+    let mut cache = SessionCache::new(since, &log.newest(session)?, records);
     loop {
         let page = log.history(session, since, PageLimit::DEFAULT)?;
         let Some(last) = page.last() else { break };
         since = last.seq;
         for entry in page {
-            let stored = entry.stored(session);
-            memory.add(entry, stored.as_ref().map(|stored| &stored.message));
+            let stored = entry.parse(session);
+            cache.add(entry, stored.as_ref().map(|stored| &stored.message));
         }
     }
-    memory.advance(head);
-    Ok(memory)
+    cache.advance(head);
+    Ok(cache)
 }

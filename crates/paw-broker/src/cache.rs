@@ -1,5 +1,5 @@
-//! What the broker keeps in memory, so that a poll with nothing new asks nobody: the newest number per audience, the
-//! last messages, and the records. Bounded, whatever the log's length. No I/O.
+//! The session in memory, so that a poll without news does not read the log: the newest sequence number for each
+//! audience, the last messages, and the records. Bounded, whatever the length of the log. No I/O.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -11,13 +11,13 @@ use crate::message::Message;
 use crate::record::{AgentRecords, MessageRef};
 use crate::route::Audience;
 
-/// Bounds of the last messages that are kept.
+/// Bounds of the cached messages.
 const MOST_MESSAGES: usize = 2048;
 const MOST_BYTES: usize = 4 << 20;
-/// Audiences whose newest number is kept. The log is asked about any other.
+/// Audiences whose newest sequence number is cached. The others are looked up in the log.
 const MOST_AUDIENCES: usize = 2048;
 
-/// A message as it was written, and in full once somebody wanted it so.
+/// A row of the log, parsed on first use.
 #[derive(Debug)]
 pub struct CachedMessage {
     pub entry: LogEntry,
@@ -29,28 +29,28 @@ impl CachedMessage {
         Self { entry, stored: OnceLock::new() }
     }
 
-    /// The message in full, read once for everybody. Nothing if a newer version wrote it.
-    pub fn stored(&self, session: &SessionId) -> Option<Arc<StoredMessage>> {
-        self.stored.get_or_init(|| self.entry.stored(session).map(Arc::new)).clone()
+    /// The parsed message. `None` if a newer version wrote a type that this version does not know.
+    pub fn parse(&self, session: &SessionId) -> Option<Arc<StoredMessage>> {
+        self.stored.get_or_init(|| self.entry.parse(session).map(Arc::new)).clone()
     }
 }
 
-/// What memory can say about a question.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum CacheLookup {
-    /// All there is.
+    /// The cache holds the whole answer.
     Hit(Vec<Arc<CachedMessage>>),
-    /// It reaches further back than memory does.
+    /// The answer starts before the oldest cached message.
     Miss,
 }
 
-/// What is known of one session.
+/// The cache of one session.
 #[derive(Debug)]
 pub struct SessionCache {
     head: u64,
     newest: HashMap<AgentId, u64>,
-    /// Whether `newest` holds every audience there is.
-    newest_is_all: bool,
+    /// Whether `newest` holds every audience.
+    newest_is_complete: bool,
     broadcasts: Broadcasts,
     supervisor: u64,
     last: VecDeque<Arc<CachedMessage>>,
@@ -60,11 +60,11 @@ pub struct SessionCache {
     records: AgentRecords,
 }
 
-/// The newest broadcast, and the newest one by somebody else than its sender: nobody gets their own.
+/// The newest broadcast, and the newest broadcast of any other sender: an agent does not get its own broadcasts.
 #[derive(Debug, Default)]
 struct Broadcasts {
     newest: u64,
-    /// Nobody when it is not known.
+    /// `None` if it is not known.
     sender: Option<AgentId>,
     other: u64,
 }
@@ -84,13 +84,12 @@ impl Broadcasts {
 }
 
 impl SessionCache {
-    /// What a start knows before any message is read again. `head` is the number up to which `newest` and `records`
-    /// speak.
+    /// The cache at a start, before any message is read. `newest` and `records` cover the messages up to `head`.
     pub fn new(head: u64, newest: &[NewestSeq], records: AgentRecords) -> Self {
-        let mut memory = Self {
+        let mut cache = Self {
             head,
             newest: HashMap::new(),
-            newest_is_all: true,
+            newest_is_complete: true,
             broadcasts: Broadcasts::default(),
             supervisor: 0,
             last: VecDeque::new(),
@@ -101,20 +100,20 @@ impl SessionCache {
         for NewestSeq { audience, seq } in newest {
             match audience {
                 Audience::None => {}
-                Audience::Supervisor => memory.supervisor = *seq,
-                Audience::Others => memory.broadcasts.newest = *seq,
-                Audience::Only(agent) => memory.note(agent, *seq),
+                Audience::Supervisor => cache.supervisor = *seq,
+                Audience::Others => cache.broadcasts.newest = *seq,
+                Audience::Only(agent) => cache.note(agent, *seq),
             }
         }
-        memory
+        cache
     }
 
-    /// The newest number this memory knows of.
+    /// The newest sequence number.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Numbers up to `head` were given, the missing ones to other sessions.
+    /// Moves the head. Sequence numbers that are not cached belong to other sessions.
     pub fn advance(&mut self, head: u64) {
         self.head = self.head.max(head);
     }
@@ -123,9 +122,9 @@ impl SessionCache {
         &self.records
     }
 
-    /// Takes in the next message of the session, which was written down already.
+    /// Adds the next stored message of the session.
     ///
-    /// `message` is the same in full; without it the records stay as they are.
+    /// `message` is the same message, parsed; without it the records do not change.
     pub fn add(&mut self, entry: LogEntry, message: Option<&Message>) {
         let LogEntry { seq, ref sender, ref audience, ref body, .. } = entry;
         self.head = self.head.max(seq);
@@ -136,7 +135,7 @@ impl SessionCache {
             Audience::Only(agent) => self.note(&agent.clone(), seq),
         }
         if let Some(message) = message {
-            self.records.hear(&MessageRef { seq, at: entry.at, sender, message });
+            self.records.apply_message(&MessageRef { seq, at: entry.at, sender, message });
         }
         self.bytes += body.len();
         self.last.push_back(Arc::new(CachedMessage::new(entry)));
@@ -154,16 +153,16 @@ impl SessionCache {
         } else if self.newest.len() < MOST_AUDIENCES {
             self.newest.insert(agent.clone(), seq);
         } else {
-            self.newest_is_all = false;
+            self.newest_is_complete = false;
         }
     }
 
-    /// Whether the inbox of `agent` holds nothing after `since`, as far as memory can tell.
+    /// Whether the inbox of `agent` has no messages after `since`. May return false for an empty inbox.
     pub fn is_empty_after(&self, agent: &AgentId, since: u64) -> bool {
         let own = match (agent.as_str(), self.newest.get(agent)) {
             (AgentId::SUPERVISOR, _) => self.supervisor,
             (_, Some(seq)) => *seq,
-            (_, None) if self.newest_is_all => 0,
+            (_, None) if self.newest_is_complete => 0,
             (_, None) => self.head,
         };
         own.max(self.broadcasts.newest_for(agent)) <= since
@@ -174,15 +173,15 @@ impl SessionCache {
         if self.is_empty_after(agent, since) {
             return CacheLookup::Hit(Vec::new());
         }
-        self.recall(since, limit, |entry| entry.audience.reaches(agent, &entry.sender))
+        self.page(since, limit, |entry| entry.audience.reaches(agent, &entry.sender))
     }
 
     /// Everything after `since`.
     pub fn history(&self, since: u64, limit: PageLimit) -> CacheLookup {
-        self.recall(since, limit, |_| true)
+        self.page(since, limit, |_| true)
     }
 
-    fn recall(&self, since: u64, limit: PageLimit, wanted: impl Fn(&LogEntry) -> bool) -> CacheLookup {
+    fn page(&self, since: u64, limit: PageLimit, wanted: impl Fn(&LogEntry) -> bool) -> CacheLookup {
         if since < self.last_from {
             return CacheLookup::Miss;
         }
@@ -223,38 +222,38 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_left_to_the_log() {
+    fn messages_older_than_the_cache_are_a_miss() {
         let newest = [NewestSeq { audience: Audience::Others, seq: 90 }];
-        let mut memory = SessionCache::new(100, &newest, AgentRecords::default());
-        memory.add(entry(101, "a", Audience::Only(id("b")), 1), None);
-        assert_eq!(numbers(memory.inbox(&id("b"), 100, PageLimit::DEFAULT)), Some(vec![101]));
-        assert_eq!(numbers(memory.inbox(&id("b"), 99, PageLimit::DEFAULT)), None);
-        assert_eq!(numbers(memory.inbox(&id("c"), 89, PageLimit::DEFAULT)), None);
-        assert_eq!(numbers(memory.inbox(&id("c"), 90, PageLimit::DEFAULT)), Some(vec![]));
+        let mut cache = SessionCache::new(100, &newest, AgentRecords::default());
+        cache.add(entry(101, "a", Audience::Only(id("b")), 1), None);
+        assert_eq!(numbers(cache.inbox(&id("b"), 100, PageLimit::DEFAULT)), Some(vec![101]));
+        assert_eq!(numbers(cache.inbox(&id("b"), 99, PageLimit::DEFAULT)), None);
+        assert_eq!(numbers(cache.inbox(&id("c"), 89, PageLimit::DEFAULT)), None);
+        assert_eq!(numbers(cache.inbox(&id("c"), 90, PageLimit::DEFAULT)), Some(vec![]));
     }
 
     #[test]
-    fn memory_is_bounded_in_messages_and_in_bytes() {
-        let mut memory = SessionCache::new(0, &[], AgentRecords::default());
+    fn cache_is_bounded_in_messages_and_in_bytes() {
+        let mut cache = SessionCache::new(0, &[], AgentRecords::default());
         for seq in 1..=3 * MOST_MESSAGES as u64 {
-            memory.add(entry(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10), None);
+            cache.add(entry(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10), None);
         }
-        assert_eq!((memory.last.len(), memory.newest.len()), (MOST_MESSAGES, MOST_AUDIENCES));
-        assert!(!memory.is_empty_after(&id("never-heard-of"), 0), "it cannot know any more");
+        assert_eq!((cache.last.len(), cache.newest.len()), (MOST_MESSAGES, MOST_AUDIENCES));
+        assert!(!cache.is_empty_after(&id("never-heard-of"), 0), "the audience is no longer cached");
         for seq in 10_000..10_100 {
-            memory.add(entry(seq, "a", Audience::Others, MOST_BYTES / 10), None);
+            cache.add(entry(seq, "a", Audience::Others, MOST_BYTES / 10), None);
         }
-        assert!(memory.bytes <= MOST_BYTES && memory.last.len() <= 10);
+        assert!(cache.bytes <= MOST_BYTES && cache.last.len() <= 10);
     }
 
     #[test]
-    fn a_page_ends_by_count_or_by_size_and_holds_one_message_at_least() {
-        let mut memory = SessionCache::new(0, &[], AgentRecords::default());
+    fn page_is_limited_by_count_and_size_and_holds_at_least_one_message() {
+        let mut cache = SessionCache::new(0, &[], AgentRecords::default());
         for seq in 1..=5 {
-            memory.add(entry(seq, "a", Audience::Others, 100), None);
+            cache.add(entry(seq, "a", Audience::Others, 100), None);
         }
         let page =
-            |messages, bytes| numbers(memory.inbox(&id("b"), 0, PageLimit { messages, bytes })).unwrap();
+            |messages, bytes| numbers(cache.inbox(&id("b"), 0, PageLimit { messages, bytes })).unwrap();
         assert_eq!(page(2, 10_000), [1, 2]);
         assert_eq!(page(10, 350), [1, 2, 3]);
         assert_eq!(page(0, 0), [1]);
@@ -262,7 +261,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn memory_never_calls_an_inbox_empty_that_is_not(
+        fn cache_never_reports_a_full_inbox_as_empty(
             sent in proptest::collection::vec((0..4_usize, 0..5_usize), 0..60), known in 0..60_usize, since in 0..60_u64,
         ) {
             let agents = ["a", "b", "c", "supervisor"].map(id);
@@ -278,9 +277,9 @@ mod tests {
                 newest.retain(|newest| newest.audience != *audience);
                 newest.push(NewestSeq { audience: audience.clone(), seq: *seq });
             }
-            let mut memory = SessionCache::new(known as u64, &newest, AgentRecords::default());
+            let mut cache = SessionCache::new(known as u64, &newest, AgentRecords::default());
             for (seq, from, audience) in &all[known..] {
-                memory.add(entry(*seq, agents[*from].as_str(), audience.clone(), 1), None);
+                cache.add(entry(*seq, agents[*from].as_str(), audience.clone(), 1), None);
             }
             for agent in &agents {
                 let expected: Vec<u64> = all
@@ -288,7 +287,7 @@ mod tests {
                     .filter(|(seq, from, audience)| *seq > since && audience.reaches(agent, &agents[*from]))
                     .map(|(seq, ..)| *seq)
                     .collect();
-                if let Some(found) = numbers(memory.inbox(agent, since, PageLimit::DEFAULT)) {
+                if let Some(found) = numbers(cache.inbox(agent, since, PageLimit::DEFAULT)) {
                     prop_assert_eq!(found, expected);
                 }
             }

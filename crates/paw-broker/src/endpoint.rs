@@ -1,4 +1,4 @@
-//! Where the broker of a repository is reached: `endpoint.json`, and the choice of a port.
+//! The address of a repository's broker: `endpoint.json`, and the choice of a port.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::SessionId;
 
-/// Connections that may wait to be taken.
+/// Connections that may wait to be accepted.
 const QUEUE: i32 = 1024;
-/// Ports tried after the one that was wished for.
+/// Ports tried after the preferred one.
 const PORTS: u16 = 200;
 
 /// Where a broker listens.
@@ -30,20 +30,20 @@ impl Endpoint {
         files::write_atomic(&dir.endpoint(), &text, Access::Private)
     }
 
-    /// What the last broker wrote, whether it still runs or not. Something unreadable is nothing.
+    /// The endpoint of the last broker, whether it still runs or not. `None` if the file is missing or unreadable.
     pub fn load(dir: &PawDir) -> Result<Option<Self>, FileError> {
         let text = files::load_text(&dir.endpoint())?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// Takes the file away, if it is still this endpoint's.
+    /// Removes the file if it still describes this endpoint.
     pub fn remove(&self, dir: &PawDir) {
         if matches!(Self::load(dir), Ok(Some(found)) if found == *self) {
             let _ = std::fs::remove_file(dir.endpoint());
         }
     }
 
-    /// The address behind the url. Nothing if it is none of ours.
+    /// The address in the URL. `None` if a broker cannot have written it.
     pub fn address(&self) -> Option<SocketAddr> {
         parse_address(&self.url)
     }
@@ -57,15 +57,14 @@ pub fn parse_address(url: &str) -> Option<SocketAddr> {
     rest.parse().ok()
 }
 
-/// Listens on the wished port, or on the next one that is free. The port is ours from then on, before anybody is
-/// told of it.
-pub fn reserve(bind: IpAddr, wish: u16) -> Result<TcpListener, BrokerError> {
+/// Listens on the preferred port, or on the next free one. The port is taken before the endpoint is published.
+pub fn reserve(bind: IpAddr, preferred: u16) -> Result<TcpListener, BrokerError> {
     let mut taken = None;
-    for port in candidates(wish) {
+    for port in candidates(preferred) {
         match TcpListener::bind((bind, port)) {
             Ok(listener) => {
                 listener.set_nonblocking(true).map_err(BrokerError::BindFailed)?;
-                // The usual queue is so short that a burst of agents would wait for a second each.
+                // With the default queue, a burst of agents would wait for a second each.
                 rustix::net::listen(&listener, QUEUE)
                     .map_err(|error| BrokerError::BindFailed(error.into()))?;
                 return Ok(listener);
@@ -75,12 +74,12 @@ pub fn reserve(bind: IpAddr, wish: u16) -> Result<TcpListener, BrokerError> {
         }
     }
     let source = taken.unwrap_or_else(|| io::ErrorKind::AddrInUse.into());
-    Err(BrokerError::PortInUse { port: wish, source })
+    Err(BrokerError::PortInUse { port: preferred, source })
 }
 
-fn candidates(wish: u16) -> impl Iterator<Item = u16> {
-    let last = if wish == 0 { 0 } else { wish.saturating_add(PORTS) };
-    wish..=last
+fn candidates(preferred: u16) -> impl Iterator<Item = u16> {
+    let last = if preferred == 0 { 0 } else { preferred.saturating_add(PORTS) };
+    preferred..=last
 }
 
 #[cfg(test)]
@@ -90,21 +89,21 @@ mod tests {
     const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     #[test]
-    fn a_taken_port_gives_the_next_free_one() {
+    fn reserve_takes_the_next_free_port_if_the_preferred_one_is_in_use() {
         let taken = TcpListener::bind((LOOPBACK, 0)).unwrap();
-        let wish = taken.local_addr().unwrap().port();
-        let found = reserve(LOOPBACK, wish).unwrap().local_addr().unwrap().port();
-        assert!(found > wish || wish > u16::MAX - PORTS, "{found} {wish}");
+        let preferred = taken.local_addr().unwrap().port();
+        let found = reserve(LOOPBACK, preferred).unwrap().local_addr().unwrap().port();
+        assert!(found > preferred || preferred > u16::MAX - PORTS, "{found} {preferred}");
     }
 
     #[test]
-    fn an_address_that_is_not_ours_cannot_be_listened_on() {
+    fn reserve_fails_on_an_address_of_another_machine() {
         let foreign = "192.0.2.1".parse().unwrap();
         assert!(matches!(reserve(foreign, 0), Err(BrokerError::BindFailed(_))));
     }
 
     #[test]
-    fn the_endpoint_is_private_and_only_its_own_broker_removes_it() {
+    fn endpoint_file_is_private_and_only_its_own_broker_removes_it() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let dir = PawDir::of(dir.path());
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_this_kind_are_understood() {
+    fn parse_address_accepts_only_urls_with_an_ip_address_or_localhost() {
         assert_eq!(parse_address("http://127.0.0.1:9119"), Some("127.0.0.1:9119".parse().unwrap()));
         assert_eq!(parse_address("http://localhost:1/"), Some("127.0.0.1:1".parse().unwrap()));
         assert_eq!(parse_address("http://[::1]:7"), Some("[::1]:7".parse().unwrap()));

@@ -1,9 +1,8 @@
-//! Who is speaking. One token per agent of a session and one for the person at the keyboard; only their hashes are
-//! kept. Whoever has no token is nobody.
+//! The identity of senders. Each agent of a session has a token, and so does the operator; only the hashes are stored.
 //!
-//! - [`Token`], [`SessionTokens`]: made, hashed, compared in constant time
-//! - [`may_send`]: which messages a token's owner may send. Pure.
-//! - [`Keyring`]: the hashes in the database, and the operator's token in its file
+//! - [`Token`], [`SessionTokens`]: creating, hashing and comparing tokens, in constant time
+//! - [`may_send`]: which messages the owner of a token may send. Pure.
+//! - [`Keyring`]: the hashes in the log, and the operator's token in its file
 
 mod keyring;
 
@@ -17,14 +16,14 @@ pub use keyring::{IdentityError, Keyring};
 
 use crate::message::{ArtifactMessage, Message};
 
-/// A secret that proves who its holder is. Never shown by `Debug`.
+/// A secret that proves the identity of its owner. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
     const PREFIX: &'static str = "paw_";
 
-    /// A new one, from the system's randomness.
+    /// Creates a random token.
     pub fn mint() -> Result<Self, IdentityError> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|error| IdentityError::NoRandomness(error.to_string()))?;
@@ -36,12 +35,12 @@ impl Token {
         Ok(Self(text))
     }
 
-    /// As it came from an environment variable, a file or a header.
+    /// A token from an environment variable, a file or a header.
     pub fn from_text(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The secret itself. Only for a pane's environment, a private file or a header.
+    /// The secret itself. Use it only for a pane's environment, a private file or a header.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -57,7 +56,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What is kept of a token.
+/// The hash of a token, which is what we store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TokenHash([u8; 32]);
 
@@ -70,8 +69,8 @@ impl TokenHash {
         &self.0
     }
 
-    /// Whether both are the same, in a time that does not depend on where they differ.
-    fn is(&self, other: &Self) -> bool {
+    /// Compares in constant time.
+    fn matches(&self, other: &Self) -> bool {
         let words = |hash: &Self| {
             let (words, _) = hash.0.as_chunks::<8>();
             [words[0], words[1], words[2], words[3]].map(u64::from_le_bytes)
@@ -86,7 +85,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Everybody who can prove who they are.
+/// The token hashes of all agents that can prove their identity.
 #[derive(Debug, Clone, Default)]
 pub struct SessionTokens(Vec<(AgentId, TokenHash)>);
 
@@ -100,12 +99,12 @@ impl SessionTokens {
         self.0.iter().any(|(owner, _)| owner == agent)
     }
 
-    /// Whose token it is. Every key is compared, whichever fits.
+    /// The owner of a token. Compares with every hash, so that the time does not depend on the owner.
     pub fn owner(&self, token: &Token) -> Option<&AgentId> {
         let hash = token.hash();
         let mut owner = None;
         for (agent, key) in &self.0 {
-            if key.is(&hash) {
+            if key.matches(&hash) {
                 owner = Some(agent);
             }
         }
@@ -113,16 +112,16 @@ impl SessionTokens {
     }
 }
 
-/// Who a request comes from.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// The owner of a token.
     Known(AgentId),
-    /// Anybody, where the configuration asks nobody for a token.
+    /// Any sender: the configuration requires no token.
     Unauthenticated,
 }
 
-/// Why a caller may not send a message.
+/// The caller may not send this message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendRefusal {
     #[error("the sender is '{claimed}', but the token belongs to '{owner}'")]
@@ -138,7 +137,7 @@ impl Diagnostic for SendRefusal {
 }
 
 impl Caller {
-    /// Whether it speaks for the whole session.
+    /// Whether the caller is the supervisor or the operator.
     pub fn is_privileged(&self) -> bool {
         match self {
             Self::Known(agent) => matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR),
@@ -147,10 +146,11 @@ impl Caller {
     }
 }
 
-/// Whether `caller` may send `message`: in its own name only, and what judges others' work only when in charge.
+/// Whether `caller` may send `message`. Agents send in their own name only, and only a privileged caller may judge the
+/// work of others.
 ///
-/// One message is about a worktree rather than from its agent: that there is a new commit. Whoever is in charge may have
-/// made it there.
+/// A commit message is about a worktree rather than from its agent: the supervisor or the operator may have committed
+/// there.
 pub fn may_send(caller: &Caller, message: &Message) -> Result<(), SendRefusal> {
     let Caller::Known(owner) = caller else { return Ok(()) };
     if let Some(claimed) = message.sender()
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_differ_and_do_not_show_themselves() {
+    fn tokens_differ_and_debug_does_not_reveal_them() {
         let (one, two) = (Token::mint().unwrap(), Token::mint().unwrap());
         assert_ne!(one, two);
         assert_eq!(one.reveal().len(), Token::PREFIX.len() + 64);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_for_its_owner_alone() {
+    fn a_token_identifies_only_its_owner() {
         let (one, two) = (Token::mint().unwrap(), Token::mint().unwrap());
         let keys = SessionTokens::new(vec![(id("a"), one.hash()), (id("b"), two.hash())]);
         assert_eq!(keys.owner(&one), Some(&id("a")));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sender_is_the_field_that_its_type_says() {
+    fn may_send_compares_the_token_with_the_sender_field_of_each_type() {
         let message = |name: &str, agent: &str, payload: serde_json::Value| {
             Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap()
         };
@@ -238,17 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_in_an_agent_s_worktree_may_be_told_by_whoever_is_privileged_and_by_no_other_agent() {
-        let told = |status: &str| Message::from(ArtifactMessage::new(id("a"), status));
+    fn a_commit_can_be_reported_only_by_its_agent_the_supervisor_and_the_operator() {
+        let commit = |status: &str| Message::from(ArtifactMessage::new(id("a"), status));
         for owner in ["a", "supervisor", "operator"] {
             assert_eq!(
-                may_send(&Caller::Known(id(owner)), &told(ArtifactMessage::COMMITTED)),
+                may_send(&Caller::Known(id(owner)), &commit(ArtifactMessage::COMMITTED)),
                 Ok(()),
                 "{owner}"
             );
         }
         let forged = |owner| Err(SendRefusal::ForgedSender { claimed: id("a"), owner: id(owner) });
-        assert_eq!(may_send(&Caller::Known(id("b")), &told(ArtifactMessage::COMMITTED)), forged("b"));
-        assert_eq!(may_send(&Caller::Known(id("operator")), &told("done")), forged("operator"));
+        assert_eq!(may_send(&Caller::Known(id("b")), &commit(ArtifactMessage::COMMITTED)), forged("b"));
+        assert_eq!(may_send(&Caller::Known(id("operator")), &commit("done")), forged("operator"));
     }
 }

@@ -1,18 +1,18 @@
-//! Messages between agents: carried, kept, and looked at while they pass.
+//! Messages between agents: the log that stores them, the broker that delivers them, and what is derived from them.
 //!
-//! - [`message`]: every message there is, read from JSON, checked, and written back
-//! - [`route`]: who a message is for
-//! - [`log`]: the durable log, and messages as they are stored in it
-//! - [`bus`]: publish, inboxes and the stream of a session, over the log and what [`memory`] keeps of it
-//! - [`record`]: what is known about each agent; [`repeat`]: a question asked twice in a row
+//! - [`message`]: all message types, with parsing and validation
+//! - [`route`]: the audience of a message
+//! - [`log`]: the durable message log
+//! - [`bus`]: publish, inboxes and the stream of a session, on top of the log and the [`cache`]
+//! - [`record`]: the state of each agent; [`open_questions`]: repeated questions
 //! - [`identity`]: tokens, and who may send what
-//! - [`http`]: the broker over HTTP; [`endpoint`]: where it is reached
-//! - [`client`]: speaking and listening, with or without a broker
-//! - [`audit`]: the readable trail
-//! - [`broker`]: all of it together
-//! - [`hooks`]: commit signals by git hooks
-//! - [`watch`]: changes in worktrees become status messages
-//! - [`radar`]: who is about to collide with whom
+//! - [`http`]: the HTTP server; [`endpoint`]: its address
+//! - [`client`]: publish and read messages, with or without a broker
+//! - [`audit`]: the audit trail, a readable copy of the log
+//! - [`broker`]: all of these together, for one session
+//! - [`hooks`]: git hooks that report commits
+//! - [`watch`]: turns changes in worktrees into status messages
+//! - [`conflict`]: finds conflicts between agents
 //! - [`learnings`]: what a session teaches
 
 pub mod audit;

@@ -1,9 +1,9 @@
-//! The durable log of messages: what is in it, and what any log must be able to do.
+//! The durable message log.
 //!
-//! - [`open`]: the log of a repository; the storage engine is chosen here and nowhere else
-//! - [`MessageLog`]: what every engine can do; `sqlite` is the log of one machine
-//! - [`StoredMessage`]: a message with its place, session, time and sender
-//! - `writer`: many publishers, one commit
+//! - [`open`]: opens the log of a repository; the storage engine is chosen here and nowhere else
+//! - [`MessageLog`]: the trait of all engines; `sqlite` is the log of one machine
+//! - [`StoredMessage`]: a message with its sequence number, session, time and sender
+//! - `writer`: collects concurrent messages into one commit
 
 mod database;
 mod error;
@@ -27,22 +27,22 @@ use crate::identity::TokenHash;
 use crate::message::Message;
 use crate::route::{self, Audience};
 
-/// Opens the log at `path`, and creates it if there is none. What is written survives the end of the process.
+/// Opens the log at `path`, and creates it if it is missing. Messages survive the end of the process.
 pub fn open(path: &Path) -> Result<Arc<dyn MessageLog>, LogError> {
     open_with(path, Synchronous::Normal)
 }
 
-/// [`open`], where the configuration decides whether a power failure may lose the newest messages.
+/// Like [`open`]; `synchronous` decides whether a power failure may lose the newest messages.
 pub fn open_with(path: &Path, synchronous: Synchronous) -> Result<Arc<dyn MessageLog>, LogError> {
     Ok(Arc::new(SqliteLog::open(path, synchronous)?))
 }
 
-/// Opens the log at `path`, if there is one.
+/// Opens the log at `path` if it exists.
 pub fn find(path: &Path) -> Result<Option<Arc<dyn MessageLog>>, LogError> {
     path.exists().then(|| open(path)).transpose()
 }
 
-/// Which session a message belongs to. Cheap to copy, because every message carries one.
+/// The session of a message. Cheap to clone, because every message holds one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct SessionId(Arc<str>);
@@ -75,13 +75,13 @@ impl From<SessionId> for String {
     }
 }
 
-/// A message as the log holds it.
+/// A message in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// Its place in the log. Never given twice, not even after a restart or a purge.
+    /// The sequence number. Never used twice, not even after a restart or a purge.
     pub seq: u64,
     pub session: SessionId,
-    /// When it was taken in, by the clock of whoever wrote it down.
+    /// When it was received, by the clock of the process that stored it.
     pub at: Timestamp,
     pub sender: AgentId,
     pub message: Message,
@@ -101,7 +101,7 @@ pub struct MessageDraft {
 impl MessageDraft {
     pub fn new(message: Message, at: Timestamp) -> Self {
         Self {
-            // As exact as the log keeps it, so that memory and log agree.
+            // The precision of the log, so that the cache and the log agree.
             at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
             sender: route::sender(&message).clone(),
             audience: message.audience(),
@@ -111,7 +111,7 @@ impl MessageDraft {
     }
 }
 
-/// A row of the log, its message still in JSON.
+/// A row of the log; the message is not parsed yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
     pub seq: u64,
@@ -122,8 +122,8 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
-    /// The message in full. Nothing if it was written by a version that knows types this one does not.
-    pub fn stored(&self, session: &SessionId) -> Option<StoredMessage> {
+    /// The parsed message. `None` if a newer version wrote a type that this version does not know.
+    pub fn parse(&self, session: &SessionId) -> Option<StoredMessage> {
         let message = Message::parse(self.body.as_bytes()).ok()?;
         Some(StoredMessage {
             seq: self.seq,
@@ -135,7 +135,7 @@ impl LogEntry {
     }
 }
 
-/// How much one answer may hold. At least one message fits, however large it is.
+/// The size of a page. A page holds at least one message, however large it is.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLimit {
     pub messages: usize,
@@ -145,33 +145,33 @@ pub struct PageLimit {
 impl PageLimit {
     pub const DEFAULT: Self = Self { messages: 1000, bytes: 1 << 20 };
 
-    /// Whether another message of `bytes` may follow `taken` ones with `size` bytes together.
+    /// Whether a page of `taken` messages with `size` bytes in total has room for another message of `bytes`.
     pub fn admits(self, taken: usize, size: usize, bytes: usize) -> bool {
         taken == 0 || (taken < self.messages && size.saturating_add(bytes) <= self.bytes)
     }
 }
 
-/// The newest message of one audience.
+/// The sequence number of the newest message for one audience.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewestSeq {
     pub audience: Audience,
     pub seq: u64,
 }
 
-/// A log that several processes may write to. Nothing here assumes one process or one clock: the log gives the
-/// numbers, and a number that was seen once stands for everything before it.
+/// A log that several processes may write to at once. The log assigns the sequence numbers; a reader that has seen a
+/// number has seen everything before it.
 pub trait MessageLog: Send + Sync + fmt::Debug {
-    /// Makes `session` the current one, before its first message is there.
+    /// Makes `session` the current session, before its first message.
     fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError>;
 
-    /// The session that was written to or begun last.
+    /// The session that was started or written to last.
     fn current_session(&self) -> Result<Option<SessionId>, LogError>;
 
-    /// Adds messages in their order, all or none. They are durable when it returns, under consecutive numbers of
-    /// which it returns the first.
+    /// Appends messages in order, all or none. When it returns they are durable, with consecutive sequence numbers;
+    /// returns the first.
     fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError>;
 
-    /// What is in an agent's inbox after `since`, oldest first.
+    /// The messages in an agent's inbox after `since`, oldest first.
     fn inbox(
         &self,
         session: &SessionId,
@@ -180,21 +180,21 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError>;
 
-    /// Everything of a session after `since`, oldest first.
+    /// All messages of a session after `since`, oldest first.
     fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError>;
 
-    /// The newest number given to anybody.
+    /// The newest sequence number of all sessions.
     fn head(&self) -> Result<u64, LogError>;
 
-    /// Per audience of a session, its newest message.
+    /// The newest sequence number for each audience of a session.
     fn newest(&self, session: &SessionId) -> Result<Vec<NewestSeq>, LogError>;
 
-    /// What was kept beside the log about the messages up to a number.
+    /// The saved snapshot of a session's records, and the sequence number it covers.
     fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError>;
 
     fn save_snapshot(&self, session: &SessionId, seq: u64, body: &str) -> Result<(), LogError>;
 
-    /// Keeps the hash of an agent's token in place of an older one. Without a session it is valid in all of them.
+    /// Saves the hash of an agent's token, replacing an older one. Without a session it is valid in every session.
     fn save_token(
         &self,
         session: Option<&SessionId>,
@@ -207,6 +207,6 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
     /// The tokens that are valid in a session.
     fn load_tokens(&self, session: &SessionId) -> Result<Vec<(AgentId, TokenHash)>, LogError>;
 
-    /// Forgets a session and its tokens. Its numbers are not given again.
+    /// Deletes a session and its tokens. Its sequence numbers are not reused.
     fn purge(&self, session: &SessionId) -> Result<(), LogError>;
 }

@@ -1,11 +1,10 @@
-//! Every message there is. Pure: JSON in, a checked [`Message`] out, and back without losing a field.
+//! All message types. Pure: parses JSON into a validated [`Message`] and back, without losing a field.
 //!
-//! - one file per type: its fields, who it is for, and its words for people. A new type is such a file and an entry in
-//!   the list below
-//! - [`Message::parse`] reads and checks one; what it does not know it keeps in [`Extra`]
+//! - one file per type: its fields, its audience and its text. A new type is a new file and an entry in the list below
+//! - [`Message::parse`] reads and validates a message; unknown fields are kept in [`Extra`]
 //! - [`Message::to_json`] writes it
-//! - its `Display` is one line for people, safe to put on a terminal
-//! - `wire`: how all types are read and written; `fields`: the checks of single fields
+//! - `Display` is one line of text, safe to print on a terminal
+//! - `wire`: reading and writing, for all types; `fields`: validation of single fields
 
 mod display;
 mod error;
@@ -27,38 +26,38 @@ use wire::WireFormat;
 
 use crate::route::Audience;
 
-/// Fields that this version does not know, at both levels. They are given back as they came.
+/// Fields that this version does not know, at both levels. They are written back unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extra {
-    /// Beside `type`, `agent_id` and `payload`.
+    /// Next to `type`, `agent_id` and `payload`.
     pub envelope: Map<String, Value>,
     /// Inside `payload`.
     pub payload: Map<String, Value>,
 }
 
-/// What a type of message means.
+/// The behaviour of a message type.
 trait MessageType: WireFormat {
     /// Whether only the supervisor and the operator may send it.
     const PRIVILEGED: bool = false;
 
-    /// Who sent it. Nothing for a request that has no sender of its own.
+    /// The sender. `None` for a type without one.
     fn sender(&self) -> Option<&AgentId> {
         Some(self.subject())
     }
 
-    /// The word a person reads in a list: the status an agent gave, or the type of message.
+    /// The word to show in a list: the agent's status, or the message type.
     fn label(&self) -> &str {
         Self::TYPE.split_once('.').map_or(Self::TYPE, |(_, name)| name)
     }
 
     fn audience(&self) -> Audience;
 
-    /// The line for people, after the subject.
+    /// The text after the subject.
     fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         write!(f, "{}: {}", self.label(), self.summary())
     }
 
-    /// The content without type and sender, for a view that shows those beside it.
+    /// The content without type and sender, for a view that shows those separately.
     fn summary(&self) -> String;
 }
 
@@ -73,14 +72,14 @@ macro_rules! messages {
             }
         })+
 
-        /// One message, as an agent, the person at the keyboard or one of our own loops sends it.
+        /// A message from an agent, the operator or git paw itself.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Message {
             $($variant($name),)+
         }
 
         impl Message {
-            /// The wire names of all types, in the order they are listed to people.
+            /// The wire names of all types, in the order of error messages.
             pub const TYPES: [&str; [$($name::TYPE),+].len()] = [$($name::TYPE),+];
 
             fn read(name: &str, envelope: Fields) -> Result<Self, MessageError> {
@@ -100,27 +99,27 @@ macro_rules! messages {
                 match self { $(Self::$variant(_) => $name::PRIVILEGED,)+ }
             }
 
-            /// Who sent it. Which field says so depends on the type; nothing for a nudge, which has no sender.
+            /// The sender. The field depends on the type; `None` for a type without a sender.
             pub fn sender(&self) -> Option<&AgentId> {
                 match self { $(Self::$variant(message) => message.sender(),)+ }
             }
 
-            /// The agent it is about: whose work, question or branch.
+            /// The agent the message is about.
             pub fn subject(&self) -> &AgentId {
                 match self { $(Self::$variant(message) => message.subject(),)+ }
             }
 
-            /// The word a person reads in a list: the status an agent gave, or the type of message.
+            /// The word to show in a list: the agent's status, or the message type.
             pub fn label(&self) -> &str {
                 match self { $(Self::$variant(message) => message.label(),)+ }
             }
 
-            /// Who it is for.
+            /// The inboxes the message appears in.
             pub fn audience(&self) -> Audience {
                 match self { $(Self::$variant(message) => message.audience(),)+ }
             }
 
-            /// The content without type and sender, for a view that shows those beside it. Not sanitized.
+            /// The content without type and sender, for a view that shows those separately. Not sanitized.
             pub fn summary(&self) -> String {
                 match self { $(Self::$variant(message) => message.summary(),)+ }
             }

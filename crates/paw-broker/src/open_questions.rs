@@ -1,6 +1,6 @@
-//! A question asked twice in a row is asked once. Pure.
+//! Repeated questions: an agent that asks the same question twice in a row has asked once. Pure.
 //!
-//! Only for a while, and only until somebody answers: a question must never be swallowed for good.
+//! Only within a minute, and only until the question is answered, so that no question is lost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,12 +10,12 @@ use paw_core::AgentId;
 
 use crate::message::Message;
 
-/// After that long the same words are a new question.
+/// After this time the same text is a new question.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// Agents whose last question is remembered.
+/// Agents whose last question is kept.
 const MOST_AGENTS: usize = 512;
 
-/// The last question of each agent that is still open.
+/// The last unanswered question of each agent.
 #[derive(Debug, Default)]
 pub struct OpenQuestions(HashMap<AgentId, AskedQuestion>);
 
@@ -27,16 +27,16 @@ struct AskedQuestion {
 }
 
 impl OpenQuestions {
-    /// The number under which the very same question was stored a moment ago.
-    pub fn repeats(&self, message: &Message, at: Timestamp) -> Option<u64> {
+    /// The sequence number of the open question that `message` repeats.
+    pub fn find_repeated(&self, message: &Message, at: Timestamp) -> Option<u64> {
         let Message::Question(question) = message else { return None };
         let asked = self.0.get(&question.agent_id)?;
         let is_same = asked.text == digest(&question.question) && at.duration_since(asked.at) < WINDOW;
         is_same.then_some(asked.seq)
     }
 
-    /// Takes in a message that was stored.
-    pub fn note(&mut self, message: &Message, at: Timestamp, seq: u64) {
+    /// Updates the open questions with a stored message.
+    pub fn apply(&mut self, message: &Message, at: Timestamp, seq: u64) {
         match message {
             Message::Question(question) => {
                 if self.0.len() >= MOST_AGENTS {
@@ -74,21 +74,21 @@ mod tests {
     }
 
     #[test]
-    fn the_same_question_counts_once_within_a_minute_and_again_later() {
+    fn a_repeated_question_counts_once_within_a_minute() {
         let mut open = OpenQuestions::default();
-        open.note(&question("a", "why?"), at(0), 7);
-        assert_eq!(open.repeats(&question("a", "why?"), at(59)), Some(7));
-        assert_eq!(open.repeats(&question("a", "how?"), at(59)), None);
-        assert_eq!(open.repeats(&question("b", "why?"), at(59)), None);
-        assert_eq!(open.repeats(&question("a", "why?"), at(60)), None);
+        open.apply(&question("a", "why?"), at(0), 7);
+        assert_eq!(open.find_repeated(&question("a", "why?"), at(59)), Some(7));
+        assert_eq!(open.find_repeated(&question("a", "how?"), at(59)), None);
+        assert_eq!(open.find_repeated(&question("b", "why?"), at(59)), None);
+        assert_eq!(open.find_repeated(&question("a", "why?"), at(60)), None);
     }
 
     #[test]
-    fn an_answered_question_may_be_asked_again_at_once() {
+    fn an_answered_question_can_be_asked_again_at_once() {
         let mut open = OpenQuestions::default();
-        open.note(&question("a", "why?"), at(0), 7);
+        open.apply(&question("a", "why?"), at(0), 7);
         let id = |text: &str| AgentId::new(text).unwrap();
-        open.note(&AnswerMessage::new(id("a"), id("operator"), "because").into(), at(1), 8);
-        assert_eq!(open.repeats(&question("a", "why?"), at(2)), None);
+        open.apply(&AnswerMessage::new(id("a"), id("operator"), "because").into(), at(1), 8);
+        assert_eq!(open.find_repeated(&question("a", "why?"), at(2)), None);
     }
 }

@@ -1,7 +1,7 @@
-//! What is known about each agent, from its messages alone. Pure.
+//! The state of each agent, derived from its messages alone. Pure.
 //!
-//! The records of a session are saved beside the log from time to time; what came later is read again at the
-//! start, so a restart knows what was known before.
+//! The broker saves a snapshot of the records from time to time. A start loads it and applies the messages since, so a
+//! restart loses nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::log::StoredMessage;
 use crate::message::{Message, StatusMessage};
 use crate::watch;
 
-/// More agents than any session has. Beyond it the one that was silent longest is forgotten.
+/// More agents than any session has. Above this, the agent with the oldest message is dropped.
 const MOST_AGENTS: usize = 512;
-/// What a record repeats of an agent's own words.
-const LONGEST_WORD: usize = 200;
-/// Files a record names. The messages themselves hold all of them.
+/// Characters of an agent's own text in a record.
+const MAX_TEXT: usize = 200;
+/// Files in a record. The messages themselves hold all of them.
 const MOST_FILES: usize = 1000;
 
-/// What is known about one agent.
+/// The state of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecord {
     pub agent_id: AgentId,
@@ -32,11 +32,11 @@ pub struct AgentRecord {
     pub modified_files: Vec<String>,
     /// Its newest message.
     pub last_seq: u64,
-    /// The newest messages that say what it is at: status with files, artifact, blocked, intent.
+    /// The newest message of each kind that describes its state: status with files, artifact, blocked, intent.
     pub state: BTreeMap<StateKind, u64>,
 }
 
-/// A message that holds until the next one of its kind.
+/// A kind of message that is valid until the next one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateKind {
@@ -46,7 +46,7 @@ pub enum StateKind {
     Intent,
 }
 
-/// A message that was stored, as far as records are concerned.
+/// The parts of a stored message that the records need.
 #[derive(Debug)]
 pub struct MessageRef<'a> {
     pub seq: u64,
@@ -68,32 +68,32 @@ impl AgentRecords {
         self.0.get(agent)
     }
 
-    /// The numbers of the messages from which all that holds now can be told again, oldest first.
-    pub fn state(&self) -> Vec<u64> {
+    /// The sequence numbers of the messages that make up the current state, oldest first.
+    pub fn state_messages(&self) -> Vec<u64> {
         let mut numbers: Vec<u64> = self.iter().flat_map(|record| record.state.values().copied()).collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// Takes in the next message.
+    /// Applies the next message.
     pub fn apply(&mut self, stored: &StoredMessage) {
         let StoredMessage { seq, at, sender, message, .. } = stored;
-        self.hear(&MessageRef { seq: *seq, at: *at, sender, message });
+        self.apply_message(&MessageRef { seq: *seq, at: *at, sender, message });
     }
 
-    /// The same for whoever has the message in parts.
-    pub fn hear(&mut self, stored: &MessageRef<'_>) {
+    /// Like [`Self::apply`], for a message that is not a [`StoredMessage`] yet.
+    pub fn apply_message(&mut self, stored: &MessageRef<'_>) {
         if watch::is_gone_message(stored.message) {
             self.0.remove(stored.sender);
             return;
         }
         match stored.message {
             Message::Status(status) => {
-                let record = self.of(stored);
-                record.cli = status.cli.as_deref().map(short).or_else(|| record.cli.take());
-                record.phase = status.phase.as_deref().map(short).or_else(|| record.phase.take());
-                if replaces(record, status) {
-                    record.status = short(&status.status);
+                let record = self.record_of(stored);
+                record.cli = status.cli.as_deref().map(truncate).or_else(|| record.cli.take());
+                record.phase = status.phase.as_deref().map(truncate).or_else(|| record.phase.take());
+                if replaces_label(record, status) {
+                    record.status = truncate(&status.status);
                 }
                 if let Some(files) = &status.modified_files {
                     record.modified_files = files.iter().take(MOST_FILES).cloned().collect();
@@ -103,36 +103,36 @@ impl AgentRecords {
             Message::Artifact(_) => self.set(stored, StateKind::Artifact),
             Message::Blocked(_) => self.set(stored, StateKind::Blocked),
             Message::Intent(_) => {
-                self.of(stored).state.insert(StateKind::Intent, stored.seq);
+                self.record_of(stored).state.insert(StateKind::Intent, stored.seq);
             }
             Message::Verified(verified) => {
                 if let Some(record) = self.0.get_mut(&verified.agent_id) {
                     stored.message.label().clone_into(&mut record.status);
                 }
-                self.see(stored);
+                self.touch(stored);
             }
-            // The broker writes it about an agent, not the agent itself.
+            // Sent by the broker, not by the agent.
             Message::VerifyNow(_) => {}
-            _ => self.see(stored),
+            _ => self.touch(stored),
         }
     }
 
     fn set(&mut self, stored: &MessageRef<'_>, kind: StateKind) {
-        let record = self.of(stored);
-        record.status = short(stored.message.label());
+        let record = self.record_of(stored);
+        record.status = truncate(stored.message.label());
         record.state.insert(kind, stored.seq);
     }
 
-    /// Notes a sign of life of an agent that is known.
-    fn see(&mut self, stored: &MessageRef<'_>) {
+    /// Updates when a known agent was last seen.
+    fn touch(&mut self, stored: &MessageRef<'_>) {
         if let Some(record) = self.0.get_mut(stored.sender) {
             record.last_seen = record.last_seen.max(stored.at);
             record.last_seq = stored.seq;
         }
     }
 
-    /// The record of the sender, made if there is none.
-    fn of(&mut self, stored: &MessageRef<'_>) -> &mut AgentRecord {
+    /// The record of the sender, created if it is missing.
+    fn record_of(&mut self, stored: &MessageRef<'_>) -> &mut AgentRecord {
         if self.0.len() >= MOST_AGENTS && !self.0.contains_key(stored.sender) {
             let silent = self.0.values().min_by_key(|record| record.last_seq);
             if let Some(silent) = silent.map(|record| record.agent_id.clone()) {
@@ -170,9 +170,9 @@ impl IntoIterator for AgentRecords {
     }
 }
 
-/// Whether a status changes the label. Those that say how a piece of work ended stay until there is news: another
-/// set of files, words of the agent itself, or another such label.
-fn replaces(record: &AgentRecord, status: &StatusMessage) -> bool {
+/// Whether a status changes the label. A label that ends work (`done`, `committed`, …) stays until the agent changes
+/// other files, sends a text, or sends another such label.
+fn replaces_label(record: &AgentRecord, status: &StatusMessage) -> bool {
     let ends_work = |label: &str| matches!(label, "done" | "verified" | "blocked" | "committed");
     if !ends_work(&record.status) || ends_work(&status.status) || status.message.is_some() {
         return true;
@@ -180,8 +180,8 @@ fn replaces(record: &AgentRecord, status: &StatusMessage) -> bool {
     !status.files().is_empty() && status.files() != record.modified_files
 }
 
-fn short(word: &str) -> String {
-    text::truncate_chars(word, LONGEST_WORD).into_owned()
+fn truncate(word: &str) -> String {
+    text::truncate_chars(word, MAX_TEXT).into_owned()
 }
 
 #[cfg(test)]
@@ -192,14 +192,14 @@ mod tests {
     use crate::route;
 
     #[derive(Default)]
-    struct Told(AgentRecords, u64);
+    struct Session(AgentRecords, u64);
 
-    impl Told {
-        fn say(&mut self, name: &str, agent: &str, payload: &Value) -> &mut Self {
+    impl Session {
+        fn send(&mut self, name: &str, agent: &str, payload: &Value) -> &mut Self {
             let message =
                 Message::from_json(json!({"type": name, "agent_id": agent, "payload": payload})).unwrap();
             self.1 += 1;
-            self.0.hear(&MessageRef {
+            self.0.apply_message(&MessageRef {
                 seq: self.1,
                 at: Timestamp::from_second(i64::try_from(self.1).unwrap()).unwrap(),
                 sender: route::sender(&message),
@@ -209,7 +209,7 @@ mod tests {
         }
 
         fn status(&mut self, payload: &Value) -> &mut Self {
-            self.say("agent.status", "a", payload)
+            self.send("agent.status", "a", payload)
         }
 
         fn record(&self) -> &AgentRecord {
@@ -218,82 +218,82 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_without_files_leaves_the_files_alone_and_an_empty_list_clears_them() {
-        let mut told = Told::default();
-        told.status(&json!({"status": "working", "modified_files": ["x"], "cli": "claude"}));
-        told.status(&json!({"status": "working", "phase": "tests"}));
-        assert_eq!(told.record().modified_files, ["x"]);
-        assert_eq!(told.record().cli.as_deref(), Some("claude"));
-        assert_eq!(told.record().phase.as_deref(), Some("tests"));
-        told.status(&json!({"status": "working", "modified_files": []}));
-        assert!(told.record().modified_files.is_empty());
+    fn a_status_without_files_keeps_the_files_and_an_empty_list_clears_them() {
+        let mut session = Session::default();
+        session.status(&json!({"status": "working", "modified_files": ["x"], "cli": "claude"}));
+        session.status(&json!({"status": "working", "phase": "tests"}));
+        assert_eq!(session.record().modified_files, ["x"]);
+        assert_eq!(session.record().cli.as_deref(), Some("claude"));
+        assert_eq!(session.record().phase.as_deref(), Some("tests"));
+        session.status(&json!({"status": "working", "modified_files": []}));
+        assert!(session.record().modified_files.is_empty());
     }
 
     #[test]
-    fn a_committed_agent_works_again_when_its_files_change_and_not_by_a_heartbeat() {
-        let mut told = Told::default();
-        told.status(&json!({"status": "working", "modified_files": ["x"]}));
-        told.say("agent.artifact", "a", &json!({"status": "committed"}));
-        told.status(&json!({"status": "working"}));
-        told.status(&json!({"status": "working", "modified_files": ["x"]}));
-        assert_eq!(told.record().status, "committed");
-        told.status(&json!({"status": "working", "modified_files": ["x", "y"]}));
-        assert_eq!(told.record().status, "working");
+    fn a_committed_agent_is_working_again_only_when_its_files_change() {
+        let mut session = Session::default();
+        session.status(&json!({"status": "working", "modified_files": ["x"]}));
+        session.send("agent.artifact", "a", &json!({"status": "committed"}));
+        session.status(&json!({"status": "working"}));
+        session.status(&json!({"status": "working", "modified_files": ["x"]}));
+        assert_eq!(session.record().status, "committed");
+        session.status(&json!({"status": "working", "modified_files": ["x", "y"]}));
+        assert_eq!(session.record().status, "working");
     }
 
     #[test]
-    fn a_blocked_agent_goes_on_when_it_says_so() {
-        let mut told = Told::default();
-        told.say("agent.blocked", "a", &json!({"needs": "an API", "from": "b"}));
-        told.status(&json!({"status": "working"}));
-        assert_eq!(told.record().status, "blocked");
-        told.status(&json!({"status": "working", "message": "the API is there"}));
-        assert_eq!(told.record().status, "working");
+    fn a_blocked_agent_is_working_again_when_its_status_has_a_text() {
+        let mut session = Session::default();
+        session.send("agent.blocked", "a", &json!({"needs": "an API", "from": "b"}));
+        session.status(&json!({"status": "working"}));
+        assert_eq!(session.record().status, "blocked");
+        session.status(&json!({"status": "working", "message": "the API is there"}));
+        assert_eq!(session.record().status, "working");
     }
 
     #[test]
-    fn verified_shows_on_the_agent_whose_work_it_is_and_not_on_the_verifier() {
-        let mut told = Told::default();
-        told.status(&json!({"status": "working"}));
-        told.say("agent.status", "supervisor", &json!({"status": "watching"}));
-        told.say("agent.verified", "a", &json!({"verified_by": "supervisor"}));
-        assert_eq!(told.record().status, "verified");
-        let supervisor = told.0.get(&AgentId::new("supervisor").unwrap()).unwrap();
+    fn verified_changes_the_status_of_the_agent_and_not_of_the_verifier() {
+        let mut session = Session::default();
+        session.status(&json!({"status": "working"}));
+        session.send("agent.status", "supervisor", &json!({"status": "watching"}));
+        session.send("agent.verified", "a", &json!({"verified_by": "supervisor"}));
+        assert_eq!(session.record().status, "verified");
+        let supervisor = session.0.get(&AgentId::new("supervisor").unwrap()).unwrap();
         assert_eq!((supervisor.status.as_str(), supervisor.last_seq), ("watching", 3));
     }
 
     #[test]
-    fn the_messages_that_hold_are_the_newest_of_their_kind() {
-        let mut told = Told::default();
-        told.status(&json!({"status": "working", "modified_files": ["x"]}));
-        told.say("agent.intent", "a", &json!({"files": ["f"], "summary": "old"}));
-        told.say("agent.intent", "a", &json!({"files": ["g"], "summary": "new"}));
-        told.status(&json!({"status": "working"}));
-        assert_eq!(told.0.state(), [1, 3]);
+    fn state_messages_are_the_newest_of_each_kind() {
+        let mut session = Session::default();
+        session.status(&json!({"status": "working", "modified_files": ["x"]}));
+        session.send("agent.intent", "a", &json!({"files": ["f"], "summary": "old"}));
+        session.send("agent.intent", "a", &json!({"files": ["g"], "summary": "new"}));
+        session.status(&json!({"status": "working"}));
+        assert_eq!(session.0.state_messages(), [1, 3]);
     }
 
     #[test]
-    fn of_an_agent_that_is_gone_nothing_holds() {
-        let mut told = Told::default();
-        told.status(&json!({"status": "working", "modified_files": ["x"]}));
-        told.say("agent.intent", "a", &json!({"files": ["f"], "summary": "s"}));
+    fn a_gone_agent_has_no_record_until_it_sends_a_status() {
+        let mut session = Session::default();
+        session.status(&json!({"status": "working", "modified_files": ["x"]}));
+        session.send("agent.intent", "a", &json!({"files": ["f"], "summary": "s"}));
         let gone = watch::gone_message(&AgentId::new("a").unwrap()).to_json();
-        told.status(&json!({"status": "gone"}));
-        assert!(!told.0.state().is_empty(), "words of its own");
-        told.status(&gone["payload"]);
-        assert_eq!((told.0.iter().count(), told.0.state()), (0, Vec::new()));
-        told.status(&json!({"status": "working"}));
-        assert_eq!(told.record().status, "working", "it may come back");
+        session.status(&json!({"status": "gone"}));
+        assert!(!session.0.state_messages().is_empty(), "only the watcher can report that an agent is gone");
+        session.status(&gone["payload"]);
+        assert_eq!((session.0.iter().count(), session.0.state_messages()), (0, Vec::new()));
+        session.status(&json!({"status": "working"}));
+        assert_eq!(session.record().status, "working", "the agent is back");
     }
 
     #[test]
-    fn records_are_bounded_and_survive_being_saved() {
-        let mut told = Told::default();
+    fn records_are_bounded_and_survive_a_round_trip_through_json() {
+        let mut session = Session::default();
         for agent in 0..MOST_AGENTS + 10 {
-            told.say("agent.status", &format!("agent-{agent}"), &json!({"status": "x".repeat(1000)}));
+            session.send("agent.status", &format!("agent-{agent}"), &json!({"status": "x".repeat(1000)}));
         }
-        assert_eq!(told.0.iter().count(), MOST_AGENTS);
-        let saved = serde_json::to_string(&told.0).unwrap();
-        assert_eq!(serde_json::from_str::<AgentRecords>(&saved).unwrap(), told.0);
+        assert_eq!(session.0.iter().count(), MOST_AGENTS);
+        let saved = serde_json::to_string(&session.0).unwrap();
+        assert_eq!(serde_json::from_str::<AgentRecords>(&saved).unwrap(), session.0);
     }
 }

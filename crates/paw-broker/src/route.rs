@@ -1,25 +1,25 @@
-//! Who a message is for. Pure.
+//! The audience of a message. Pure.
 //!
-//! An inbox is a question asked of the log, not a queue: it need not exist when the message is sent, so an agent
-//! that starts late still finds what was said to it.
+//! An inbox is a query of the log, not a queue: it need not exist when a message is sent, so an agent that starts late
+//! still finds its messages.
 
 use paw_core::AgentId;
 
 use crate::message::{ArtifactMessage, Message, VerifyNowMessage};
 
-/// Whose inbox a message shows up in.
+/// The inboxes a message appears in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Audience {
-    /// It only updates what is known about its sender.
+    /// No inbox: the message only updates the record of its sender.
     None,
-    /// Everybody but its sender.
+    /// All agents except the sender.
     Others,
     Only(AgentId),
     Supervisor,
 }
 
 impl Audience {
-    /// Never an agent's id.
+    /// Not a valid agent id.
     const OTHERS: &'static str = "*";
 
     pub fn only(agent: &AgentId) -> Self {
@@ -29,7 +29,7 @@ impl Audience {
         }
     }
 
-    /// The column of the log, empty for nobody.
+    /// The value of the log's column.
     pub fn as_column(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -39,7 +39,7 @@ impl Audience {
         }
     }
 
-    /// Back from the column. What no agent can be called is for nobody.
+    /// Parses the value of the log's column. An invalid agent id is no audience.
     pub fn from_column(column: Option<&str>) -> Self {
         match column {
             Some(Self::OTHERS) => Self::Others,
@@ -49,7 +49,7 @@ impl Audience {
         }
     }
 
-    /// Whether a message of `sender` with this audience is in the inbox of `agent`.
+    /// Whether the inbox of `agent` contains a message of `sender` with this audience.
     pub fn reaches(&self, agent: &AgentId, sender: &AgentId) -> bool {
         match self {
             Self::None => false,
@@ -60,13 +60,13 @@ impl Audience {
     }
 }
 
-/// The sender as the log keeps it: a nudge, which nobody signs, is kept with the branch it is about.
+/// The sender in the log. A request to verify has no sender; the log stores the branch it is about.
 pub fn sender(message: &Message) -> &AgentId {
     message.sender().unwrap_or_else(|| message.subject())
 }
 
-/// What the broker itself says to a message: a commit is there to be checked.
-pub fn reply(message: &Message) -> Option<Message> {
+/// The message that the broker adds after `message`: a request to verify follows a commit.
+pub fn automatic_reply(message: &Message) -> Option<Message> {
     match message {
         Message::Artifact(artifact) if artifact.status == ArtifactMessage::COMMITTED => {
             Some(VerifyNowMessage::new(artifact.agent_id.clone()).into())
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_has_its_audience() {
+    fn every_message_type_has_its_audience() {
         let flat = |value| Message::from_json(value).unwrap();
         let learning = |branch: Value| {
             let payload = json!({"agent_id": "a", "branch_id": branch, "category": "c", "title": "t", "timestamp": "now"});
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_reaches_everybody_but_its_sender() {
+    fn a_broadcast_reaches_all_agents_except_its_sender() {
         assert!(Audience::Others.reaches(&id("b"), &id("a")));
         assert!(!Audience::Others.reaches(&id("a"), &id("a")));
         assert!(Audience::Only(id("b")).reaches(&id("b"), &id("b")));
@@ -144,9 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_followed_by_a_nudge_and_a_finished_artifact_is_not() {
-        let nudge = reply(&message("agent.artifact", "a", &json!({"status": "committed"}))).unwrap();
+    fn a_request_to_verify_follows_a_commit_and_no_other_artifact() {
+        let nudge =
+            automatic_reply(&message("agent.artifact", "a", &json!({"status": "committed"}))).unwrap();
         assert_eq!((nudge.type_name(), sender(&nudge).as_str()), ("supervisor.verify-now", "a"));
-        assert_eq!(reply(&message("agent.artifact", "a", &json!({"status": "done"}))), None);
+        assert_eq!(automatic_reply(&message("agent.artifact", "a", &json!({"status": "done"}))), None);
     }
 }

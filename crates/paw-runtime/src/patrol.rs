@@ -70,7 +70,7 @@ fn publish(bus: &Bus, message: Message) {
 /// Hands the session's messages to the patrol, as they are stored.
 pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, patrol: Arc<ConflictMonitor>) {
     while let Ok(Some(page)) = stream.next().await {
-        for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
+        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
             patrol.on_message(stored);
         }
     }

@@ -6,28 +6,28 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_broker::Bus;
 use paw_host::clock;
-use paw_supervisor::unanswered::Unanswered;
+use paw_supervisor::unanswered_questions::UnansweredQuestions;
 
 /// How far back open questions are looked for. Older ones have been overtaken.
 const HISTORY: u64 = 2_000;
 /// A machine that slept wakes up late; it is looked again at least this often.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-pub(super) async fn raise(bus: Arc<Bus>, mut open: Unanswered, supervised: bool) {
+pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervised: bool) {
     let mut stream = bus.subscribe_after(bus.head().saturating_sub(HISTORY));
     loop {
         tokio::select! {
             page = stream.next() => match page {
                 Ok(Some(page)) => {
-                    for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
-                        open.hear(&stored.message, stored.at);
+                    for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
+                        open.record(&stored.message, stored.at);
                     }
                 }
                 Ok(None) | Err(_) => return,
             },
             () = tokio::time::sleep(wait(&open, clock::now())) => {
                 let now = clock::now();
-                for message in open.due(supervised, now) {
+                for message in open.take_due(supervised, now) {
                     if let Err(error) = bus.publish(message, now).await {
                         tracing::warn!(target: "paw::session", "a question is not raised again: {error}");
                     }
@@ -37,7 +37,7 @@ pub(super) async fn raise(bus: Arc<Bus>, mut open: Unanswered, supervised: bool)
     }
 }
 
-fn wait(open: &Unanswered, now: Timestamp) -> Duration {
+fn wait(open: &UnansweredQuestions, now: Timestamp) -> Duration {
     let next = open
         .next_due()
         .map_or(LONGEST_WAIT, |due| Duration::try_from(due.duration_since(now)).unwrap_or(Duration::ZERO));

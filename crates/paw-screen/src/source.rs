@@ -26,7 +26,7 @@ pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<DashboardUpdate>) -
     }
     let mut stream = bus.subscribe_after(head.saturating_sub(LOOK_BACK)).with_limit(PAGE);
     while let Some(page) = stream.next().await? {
-        for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
+        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
             if updates.send(DashboardUpdate::View(ViewEvent::Message(stored))).await.is_err() {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! What the messages of a session tell, read from their log into a view.
+//! Loads the messages of a session from their log into a view.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use paw_broker::record::AgentRecords;
 use paw_core::paths::PawDir;
 use paw_view::{LOOK_BACK, SessionView, ViewEvent};
 
-/// Applies the messages of a session; without one, those of the last session in the log.
+/// Applies the messages of `session`, or of the current session in the log.
 pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionView) -> Result<(), LogError> {
     let Some(log) = log::find(&PawDir::of(common_dir).log())? else { return Ok(()) };
     let current = match session {
@@ -19,7 +19,7 @@ pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionVi
     current.map_or(Ok(()), |session| read(&*log, &session, view))
 }
 
-/// Reads as much of the log as tells what holds now: the saved records, the messages they point at, and the newest.
+/// Reads only what the current state needs: the saved records, the messages they refer to, and the newest messages.
 fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Result<(), LogError> {
     let saved = log.load_snapshot(session)?;
     let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<AgentRecords>(&body).ok()?)));
@@ -31,7 +31,7 @@ fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Re
     older.dedup();
     view.apply(ViewEvent::Records { records, seq: recorded });
     let mut apply = |page: &[LogEntry]| {
-        for stored in page.iter().filter_map(|entry| entry.stored(session)) {
+        for stored in page.iter().filter_map(|entry| entry.parse(session)) {
             view.apply(ViewEvent::Message(Arc::new(stored)));
         }
     };
@@ -46,7 +46,7 @@ fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Re
     }
 }
 
-/// After which message reading begins: whatever the records do not hold, and at least the newest.
+/// The sequence number to read from: after the saved records, but at least the newest [`LOOK_BACK`] messages.
 fn read_from(recorded: u64, head: u64) -> u64 {
     recorded.min(head.saturating_sub(LOOK_BACK))
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_still_holds_is_known_however_long_ago_it_was_said() {
+    fn view_contains_an_old_intent_that_is_still_valid() {
         let place = tempfile::tempdir().unwrap();
         let log = log::open(&place.path().join("log.db")).unwrap();
         let session = SessionId::new("s");
@@ -79,7 +79,7 @@ mod tests {
         log.append(&session, &many).unwrap();
         let mut records = AgentRecords::default();
         for stored in log.history(&session, 0, PageLimit { messages: 2, bytes: 1 << 20 }).unwrap() {
-            records.apply(&stored.stored(&session).unwrap());
+            records.apply(&stored.parse(&session).unwrap());
         }
         log.save_snapshot(&session, 2, &serde_json::to_string(&records).unwrap()).unwrap();
         let mut view = SessionView::new(10);
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn reading_begins_behind_the_records_but_never_far_behind_the_newest() {
+    fn messages_are_read_from_the_records_or_the_look_back_limit() {
         assert_eq!(read_from(0, 500), 0);
         assert_eq!(read_from(400, 500), 0);
         assert_eq!(read_from(999_000, 1_000_000), 990_000);
-        assert_eq!(read_from(2_048, 1_000_000), 2_048, "what no record holds has to be read");
+        assert_eq!(read_from(2_048, 1_000_000), 2_048, "messages without a record must be read");
     }
 }

@@ -239,7 +239,7 @@ fn a_second_broker_says_where_the_first_is() {
     let ran = team.paw(&["serve"]);
     assert!(
         ran.code == 1
-            && ran.stderr.contains("a broker of this repository is running already at http://127.0.0.1:"),
+            && ran.stderr.contains("a broker is already running for this repository at http://127.0.0.1:"),
         "{ran}"
     );
 }

@@ -22,7 +22,7 @@ impl BrokerClient {
     pub(super) fn write_down(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
-        let reply = route::reply(&message).filter(|_| self.nudge);
+        let reply = route::automatic_reply(&message).filter(|_| self.nudge);
         let drafts: Vec<MessageDraft> = [Some(message), reply]
             .into_iter()
             .flatten()
@@ -44,7 +44,7 @@ impl BrokerClient {
             let last_seq = page.last().map_or(since, |entry| entry.seq.max(since));
             let one = PageLimit { messages: 1, bytes: 0 };
             let more = !page.is_empty() && !log.inbox(&session, agent, last_seq, one)?.is_empty();
-            let messages = page.iter().filter_map(|entry| entry.stored(&session)).collect();
+            let messages = page.iter().filter_map(|entry| entry.parse(&session)).collect();
             return Ok(Inbox { messages, last_seq, more });
         }
     }

@@ -116,7 +116,7 @@ where
         let Some(last) = page.last() else { return Ok(StreamEnd::Gone) };
         let last = last.seq;
         let session = ear.session.clone();
-        for stored in page.iter().filter_map(|entry| entry.stored(&session)) {
+        for stored in page.iter().filter_map(|entry| entry.parse(&session)) {
             if ear.hear(&stored).is_break() {
                 return Ok(StreamEnd::Enough);
             }

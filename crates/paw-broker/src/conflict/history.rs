@@ -14,11 +14,11 @@ const HISTORY_LENGTH: u64 = 10_000;
 pub fn load_history(bus: &Bus) -> Result<Vec<StoredMessage>, LogError> {
     // Searching the text is cheaper than parsing it.
     let (field, gone) = (format!("\"{PAYLOAD_FIELD}\""), "\"gone\"");
-    let mut past = bus.recent(HISTORY_LENGTH, |text| text.contains(&field) || text.contains(gone))?;
+    let mut past = bus.load_recent(HISTORY_LENGTH, |text| text.contains(&field) || text.contains(gone))?;
     past.retain(|stored| {
         ConflictReport::find(&stored.message).is_some() || watch::is_gone_message(&stored.message)
     });
-    past.extend(bus.state()?);
+    past.extend(bus.load_state()?);
     past.sort_by_key(|stored| stored.seq);
     past.dedup_by_key(|stored| stored.seq);
     Ok(past)

@@ -83,7 +83,7 @@ async fn poll(
     if !page.is_empty() || query.wait.is_zero() {
         return Ok(page);
     }
-    let (mut news, mut ending) = (app.bus.news(), app.ending.clone());
+    let (mut news, mut ending) = (app.bus.head_changes(), app.ending.clone());
     let deadline = Instant::now() + query.wait;
     loop {
         // Whatever comes after this line wakes the wait below.

@@ -1,4 +1,4 @@
-//! The tokens of a repository: their hashes in the log, the operator's token in its file.
+//! The tokens of a repository: hashes in the log, and the operator's token in a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use paw_host::files::{self, Access, FileError};
 use super::{SessionTokens, Token};
 use crate::log::{LogError, MessageLog, SessionId};
 
-/// A token that cannot be made or kept.
+/// A token cannot be created or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    #[error("cannot make a token: the system gives no randomness ({0})")]
+    #[error("cannot create a token: the system's random number generator failed ({0})")]
     NoRandomness(String),
     #[error(transparent)]
     Log(#[from] LogError),
@@ -39,25 +39,24 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// The keyring beside `log`, in the repository's own directory for us.
+    /// The keyring of `log`, with the operator's token in `paw_dir`.
     pub fn new(log: &Arc<dyn MessageLog>, paw_dir: &Path) -> Self {
         Self { log: Arc::clone(log), operator_file: PawDir::at(paw_dir).operator_token() }
     }
 
-    /// A new token for an agent. An older one of the same agent in the same session is no longer valid.
+    /// Creates a token for an agent, and revokes its older token in the same session.
     pub fn mint(&self, session: &SessionId, agent: &AgentId) -> Result<Token, IdentityError> {
         let token = Token::mint()?;
         self.log.save_token(Some(session), agent, token.hash())?;
         Ok(token)
     }
 
-    /// Makes an agent's token invalid.
+    /// Revokes an agent's token.
     pub fn revoke(&self, session: &SessionId, agent: &AgentId) -> Result<(), IdentityError> {
         Ok(self.log.delete_token(session, agent)?)
     }
 
-    /// The token of the person at the keyboard, made if there is none. It belongs to the repository and is valid in
-    /// every session.
+    /// The operator's token, created if it is missing. It belongs to the repository and is valid in every session.
     pub fn operator(&self) -> Result<Token, IdentityError> {
         let found = files::load_text(&self.operator_file)?.map(|text| Token::from_text(&text));
         let token = if let Some(token) = found.filter(|token| !token.reveal().is_empty()) {
@@ -67,12 +66,12 @@ impl Keyring {
             files::write_atomic(&self.operator_file, token.reveal().as_bytes(), Access::Private)?;
             token
         };
-        // The file decides: the log may have been moved away.
+        // The file wins: the log may have been replaced.
         self.log.save_token(None, &AgentId::operator(), token.hash())?;
         Ok(token)
     }
 
-    /// The tokens of a session's agents and of the operator.
+    /// Loads the tokens of a session's agents and of the operator.
     pub fn load(&self, session: &SessionId) -> Result<SessionTokens, IdentityError> {
         Ok(SessionTokens::new(self.log.load_tokens(session)?))
     }

@@ -39,7 +39,7 @@ pub async fn run(
             () = &mut stop => break,
             page = stream.next() => {
                 let Some(page) = page? else { break };
-                for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
+                for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
                     learnings.on_message(&stored);
                 }
             }
@@ -57,7 +57,7 @@ pub async fn run(
     let rest = async {
         while stream.since() < head {
             let Some(page) = stream.next().await? else { break };
-            for stored in page.iter().filter_map(|kept| kept.stored(bus.session())) {
+            for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
                 learnings.on_message(&stored);
             }
         }

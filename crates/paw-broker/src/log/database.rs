@@ -1,4 +1,4 @@
-//! The database behind the log: its schema, one connection to write with, a few to read with.
+//! The SQLite database of the log: its schema, one connection for writing and a pool for reading.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,7 @@ use rusqlite::Connection;
 
 use super::LogError;
 
-/// `purged` holds the newest number that a purge took away, so that it is not given again. Before, `head` was
-/// written with every message.
+/// `purged` holds the newest sequence number that a purge deleted, so that it is not reused.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
@@ -31,7 +30,7 @@ const MIGRATIONS: &[&str] = &[
     "ALTER TABLE head RENAME TO purged;",
 ];
 
-/// Connections kept for reading. More readers than that wait for each other.
+/// Connections in the read pool. More readers wait.
 const READERS: usize = 4;
 
 #[derive(Debug)]
@@ -52,7 +51,7 @@ struct Readers {
 impl Database {
     pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let writer = sqlite::open(path, MIGRATIONS, durability)?;
-        // Enough for every statement of the hot paths at once.
+        // Enough for all statements of the hot paths.
         writer.set_prepared_statement_cache_capacity(32);
         Ok(Self {
             path: path.to_path_buf(),
@@ -67,18 +66,18 @@ impl Database {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `read` with a connection of its own, so that readers never wait for the writer.
+    /// Runs `read` on a connection of the pool, so that readers never wait for the writer.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {
-        let connection = self.take()?;
+        let connection = self.take_reader()?;
         let result = read(&connection);
         self.put_back(Some(connection));
         Ok(result?)
     }
 
-    fn take(&self) -> Result<Connection, LogError> {
+    fn take_reader(&self) -> Result<Connection, LogError> {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(connection) = readers.idle.pop() {

@@ -1,9 +1,9 @@
-//! What can go wrong with the log.
+//! Errors of the log.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::sqlite::SqliteError;
 
-/// A log that cannot be read or written.
+/// The log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error(transparent)]
@@ -17,8 +17,8 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// The same for everybody whose message was in the same commit.
-    pub(super) fn repeat(&self) -> Self {
+    /// A copy of the error for every publisher in the same commit.
+    pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::Full => Self::Full,
             Self::Closed => Self::Closed,
@@ -42,7 +42,7 @@ impl Diagnostic for LogError {
         let report = ErrorReport::new(ErrorCode::Internal, self);
         match self {
             Self::Open(error) => error.report(),
-            Self::Full => report.hint("make room, then send it again"),
+            Self::Full => report.hint("free disk space, then send the message again"),
             Self::Failed(_) | Self::Closed => report,
         }
     }

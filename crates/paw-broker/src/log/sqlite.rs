@@ -1,4 +1,4 @@
-//! The log of one machine: a SQLite database that any number of processes may write to at once.
+//! The log of one machine: a SQLite database that several processes may write to at once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,14 +21,14 @@ const COLUMNS: &str = "seq, at, sender, audience, body";
 #[derive(Debug)]
 pub(super) struct SqliteLog {
     database: Database,
-    /// Session ids as the database numbers them; a number is never given to another session.
-    numbers: Mutex<HashMap<SessionId, SessionRow>>,
+    /// The database's row of each session. Row numbers are never reused.
+    sessions: Mutex<HashMap<SessionId, SessionRow>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct SessionRow {
     number: i64,
-    /// Nothing of the session lies before it.
+    /// The session has no message before it.
     first_seq: i64,
 }
 
@@ -38,22 +38,22 @@ impl SqliteLog {
             Synchronous::Normal => Durability::Process,
             Synchronous::Full => Durability::Power,
         };
-        Ok(Self { database: Database::open(path, durability)?, numbers: Mutex::default() })
+        Ok(Self { database: Database::open(path, durability)?, sessions: Mutex::default() })
     }
 
     fn find_session(&self, session: &SessionId) -> Result<Option<SessionRow>, LogError> {
-        if let Some(known) = self.numbers().get(session) {
+        if let Some(known) = self.sessions().get(session) {
             return Ok(Some(*known));
         }
         let found = self.database.read(|connection| find(connection, session))?;
         if let Some(found) = found {
-            self.numbers().insert(session.clone(), found);
+            self.sessions().insert(session.clone(), found);
         }
         Ok(found)
     }
 
-    fn numbers(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, SessionRow>> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, SessionRow>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,7 +63,7 @@ fn find(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option
     statement.query_row([session.as_str()], read).optional()
 }
 
-fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<SessionRow> {
+fn find_or_insert_session(connection: &Connection, session: &SessionId) -> rusqlite::Result<SessionRow> {
     if let Some(found) = find(connection, session)? {
         return Ok(found);
     }
@@ -73,7 +73,7 @@ fn enrol(connection: &Connection, session: &SessionId) -> rusqlite::Result<Sessi
 }
 
 fn insert(connection: &Connection, session: &SessionId, drafts: &[MessageDraft]) -> rusqlite::Result<u64> {
-    let SessionRow { number, .. } = enrol(connection, session)?;
+    let SessionRow { number, .. } = find_or_insert_session(connection, session)?;
     let head = head(connection)?;
     let mut seq = head;
     let insert =
@@ -97,7 +97,7 @@ impl MessageLog for SqliteLog {
     fn begin(&self, session: &SessionId, now: Timestamp) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
-        enrol(&transaction, session)?;
+        find_or_insert_session(&transaction, session)?;
         let used = "UPDATE session SET used = ?2 WHERE name = ?1";
         transaction.execute(used, params![session.as_str(), now.as_microsecond()])?;
         transaction.commit()?;
@@ -113,12 +113,12 @@ impl MessageLog for SqliteLog {
 
     fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError> {
         let connection = self.database.writer();
-        // The hottest path there is: all of its statements are prepared once.
+        // The hottest path: all of its statements are prepared once.
         let run = |sql: &str| connection.prepare_cached(sql)?.execute([]);
         run("BEGIN IMMEDIATE")?;
         let done = insert(&connection, session, drafts).and_then(|first| run("COMMIT").map(|_| first));
         if done.is_err() {
-            // It may be rolled back already; then there is nothing to roll back.
+            // SQLite may have rolled back already.
             let _ = run("ROLLBACK");
         }
         Ok(done?)
@@ -132,7 +132,7 @@ impl MessageLog for SqliteLog {
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError> {
         let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
-        // Two ordered walks of the index, merged: no sort, whatever the log's length.
+        // Two ordered index scans, merged: no sort, whatever the length of the log.
         let query = format!(
             "SELECT {COLUMNS} FROM (
                  SELECT {COLUMNS} FROM message WHERE session = ?1 AND audience = ?2 AND seq > ?3
@@ -168,7 +168,7 @@ impl MessageLog for SqliteLog {
 
     fn newest(&self, session: &SessionId) -> Result<Vec<NewestSeq>, LogError> {
         let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
-        // Jumps from audience to audience instead of reading the whole index.
+        // Jumps from audience to audience instead of scanning the whole index.
         let query = "
             WITH RECURSIVE each (audience) AS (
                 SELECT min(audience) FROM message WHERE session = ?1 AND audience IS NOT NULL
@@ -233,7 +233,7 @@ impl MessageLog for SqliteLog {
         }
         transaction.execute("DELETE FROM token WHERE session = ?1", [session.as_str()])?;
         transaction.commit()?;
-        self.numbers().remove(session);
+        self.sessions().remove(session);
         Ok(())
     }
 }
@@ -257,7 +257,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     })
 }
 
-/// Stops at the page's end in bytes; its end in messages is the query's own limit.
+/// Stops at the page's limit of bytes. The query itself limits the number of messages.
 fn page(
     rows: impl Iterator<Item = rusqlite::Result<LogEntry>>,
     limit: PageLimit,
@@ -282,7 +282,7 @@ fn signed(seq: u64) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }
 
-/// The log only ever gives positive numbers.
+/// Sequence numbers are always positive.
 fn unsigned(seq: i64) -> u64 {
     u64::try_from(seq).unwrap_or(0)
 }
@@ -293,7 +293,7 @@ mod tests {
     use crate::message::ArtifactMessage;
 
     #[test]
-    fn a_full_disk_is_an_error_and_leaves_the_log_as_it_was() {
+    fn append_fails_on_a_full_disk_and_leaves_the_log_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let log = SqliteLog::open(&dir.path().join("db"), Synchronous::Normal).unwrap();
         let session = SessionId::new("s");

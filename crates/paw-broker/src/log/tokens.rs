@@ -1,4 +1,4 @@
-//! Hashes of tokens in the database.
+//! Token hashes in the database.
 
 use paw_core::AgentId;
 use rusqlite::{Connection, params};
@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use super::SessionId;
 use crate::identity::TokenHash;
 
-/// The column of a token that is valid in every session.
+/// The value of the session column for a token that is valid in every session.
 const EVERY_SESSION: &str = "";
 
 pub(super) fn save(

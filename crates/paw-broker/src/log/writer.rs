@@ -1,4 +1,4 @@
-//! Many publishers, one commit: whoever comes while a commit is under way goes into the next one together.
+//! The writer thread. Messages that arrive during a commit go into the next commit together.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -12,23 +12,23 @@ use crate::message::Message;
 use crate::open_questions::OpenQuestions;
 use crate::route;
 
-/// Publishers that may wait at once; more of them wait to be let in.
+/// Messages in the queue. Further publishers wait for room.
 const QUEUE: usize = 1024;
 const BATCH: usize = 512;
-/// Messages after which the records are saved, which bounds what a start has to read again.
+/// Messages between two snapshots of the records. Bounds how many messages a start has to read.
 const SNAPSHOT_EVERY: u64 = 2048;
 
-/// How a publisher learns what became of its message.
+/// Reports the result to the publisher.
 type PublishReply = oneshot::Sender<Result<PublishReceipt, LogError>>;
 
-/// A message that was stored. It goes back to its publisher, whose thread made it and can best do away with it.
+/// A message that was stored. It goes back to the publisher, so that the thread that allocated it frees it.
 #[derive(Debug)]
 pub(crate) struct PublishReceipt {
     pub(crate) seq: u64,
     _message: Option<Message>,
 }
 
-/// What the writer is asked to do.
+/// A job for the writer.
 #[derive(Debug)]
 pub(crate) enum WriterJob {
     Publish {
@@ -40,28 +40,29 @@ pub(crate) enum WriterJob {
     Stop,
 }
 
-/// What the writer works on.
+/// What the writer needs.
 #[derive(Debug)]
 pub(crate) struct WriterContext {
     pub(crate) log: Arc<dyn MessageLog>,
     pub(crate) session: SessionId,
-    pub(crate) memory: Arc<RwLock<SessionCache>>,
+    pub(crate) cache: Arc<RwLock<SessionCache>>,
     pub(crate) head: watch::Sender<u64>,
-    /// Whether commits are followed by a nudge to verify them.
+    /// Whether a request to verify follows each commit message.
     pub(crate) nudge: bool,
 }
 
-pub(crate) fn start(desk: WriterContext) -> io::Result<(mpsc::Sender<WriterJob>, JoinHandle<()>)> {
+pub(crate) fn start(context: WriterContext) -> io::Result<(mpsc::Sender<WriterJob>, JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel(QUEUE);
-    let mut writer = Writer { desk, questions: OpenQuestions::default(), saved: 0, waiting: None, receiver };
+    let mut writer =
+        Writer { context, questions: OpenQuestions::default(), saved: 0, waiting: None, receiver };
     let thread = thread::Builder::new().name("paw-log".into()).spawn(move || writer.run())?;
     Ok((sender, thread))
 }
 
 struct Writer {
-    desk: WriterContext,
+    context: WriterContext,
     questions: OpenQuestions,
-    /// The number up to which the records were saved.
+    /// The sequence number that the last snapshot covers.
     saved: u64,
     /// A job that did not fit into the batch before it.
     waiting: Option<WriterJob>,
@@ -71,22 +72,22 @@ struct Writer {
 #[derive(Default)]
 struct Batch {
     drafts: Vec<MessageDraft>,
-    /// Who waits for which of the drafts.
+    /// The publishers that wait for a draft, with its index.
     publishers: Vec<(usize, PublishReply)>,
 }
 
 impl Writer {
     fn run(&mut self) {
-        self.saved = self.desk.memory().head();
+        self.saved = self.context.cache().head();
         while let Some(job) = self.waiting.take().or_else(|| self.receiver.blocking_recv()) {
             let mut batch = Batch::default();
-            let goes_on = self.fill(&mut batch, job);
+            let keep_running = self.fill(&mut batch, job);
             self.commit(batch);
-            if !goes_on {
+            if !keep_running {
                 break;
             }
         }
-        // Whoever asks from now on is told that nobody is here; whoever waits already is served.
+        // New jobs are refused; jobs in the queue are still written.
         self.receiver.close();
         let mut batch = Batch::default();
         while let Some(job) = self.waiting.take().or_else(|| self.receiver.blocking_recv()) {
@@ -96,21 +97,21 @@ impl Writer {
         self.save_records();
     }
 
-    /// Takes `job` and whatever else waits already. Whether to go on afterwards.
+    /// Adds `job` and the other jobs in the queue to the batch. Returns whether the writer keeps running.
     fn fill(&mut self, batch: &mut Batch, job: WriterJob) -> bool {
         let mut next = Some(job);
         while let Some(job) = next.take() {
             match job {
                 WriterJob::Stop => return false,
-                WriterJob::Refresh => self.read_what_others_wrote(),
+                WriterJob::Refresh => self.read_external_messages(),
                 WriterJob::Publish { draft, done } => {
-                    if batch.asks_the_same(&draft.message) {
+                    if batch.repeats_question(&draft.message) {
                         self.waiting = Some(WriterJob::Publish { draft, done });
                         return true;
                     }
-                    match self.questions.repeats(&draft.message, draft.at) {
+                    match self.questions.find_repeated(&draft.message, draft.at) {
                         Some(seq) => _ = done.send(Ok(PublishReceipt { seq, _message: Some(draft.message) })),
-                        None => batch.push(*draft, done, self.desk.nudge),
+                        None => batch.push(*draft, done, self.context.nudge),
                     }
                 }
             }
@@ -125,33 +126,33 @@ impl Writer {
         if batch.drafts.is_empty() {
             return;
         }
-        let desk = &self.desk;
-        let first = match desk.log.append(&desk.session, &batch.drafts) {
+        let context = &self.context;
+        let first = match context.log.append(&context.session, &batch.drafts) {
             Ok(first) => first,
             Err(error) => {
-                tracing::warn!(%error, "messages were not stored");
+                tracing::warn!(%error, "cannot store messages");
                 for (_, done) in batch.publishers {
-                    // The publisher may have gone.
-                    let _ = done.send(Err(error.repeat()));
+                    // The publisher may have stopped waiting.
+                    let _ = done.send(Err(error.duplicate()));
                 }
                 return;
             }
         };
-        if first > desk.memory().head() + 1 {
-            self.read_what_others_wrote_before(first);
+        if first > context.cache().head() + 1 {
+            self.read_external_messages_before(first);
         }
-        let desk = &self.desk;
+        let context = &self.context;
         let (mut head, mut messages) = (first, Vec::with_capacity(batch.drafts.len()));
-        let mut memory = desk.memory_mut();
+        let mut cache = context.cache_mut();
         for (seq, MessageDraft { at, sender, audience, message, body }) in (first..).zip(batch.drafts) {
-            self.questions.note(&message, at, seq);
-            memory.add(LogEntry { seq, at, sender, audience, body }, Some(&message));
+            self.questions.apply(&message, at, seq);
+            cache.add(LogEntry { seq, at, sender, audience, body }, Some(&message));
             messages.push(Some(message));
             head = seq;
         }
-        drop(memory);
+        drop(cache);
         // First, so that a publisher that subscribes after its answer does not get its own message.
-        desk.head.send_replace(head);
+        context.head.send_replace(head);
         for (index, done) in batch.publishers {
             let receipt = PublishReceipt { seq: first + index as u64, _message: messages[index].take() };
             let _ = done.send(Ok(receipt));
@@ -161,34 +162,34 @@ impl Writer {
         }
     }
 
-    fn read_what_others_wrote(&mut self) {
-        match self.desk.log.head() {
-            Ok(head) if head > self.desk.memory().head() => {
-                self.read_what_others_wrote_before(head + 1);
-                self.desk.memory_mut().advance(head);
-                self.desk.head.send_replace(head);
+    fn read_external_messages(&mut self) {
+        match self.context.log.head() {
+            Ok(head) if head > self.context.cache().head() => {
+                self.read_external_messages_before(head + 1);
+                self.context.cache_mut().advance(head);
+                self.context.head.send_replace(head);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "cannot look for messages of other processes"),
+            Err(error) => tracing::warn!(%error, "cannot check for messages of other processes"),
         }
     }
 
-    fn read_what_others_wrote_before(&mut self, end: u64) {
-        let desk = &self.desk;
-        let mut since = desk.memory().head();
+    fn read_external_messages_before(&mut self, end: u64) {
+        let context = &self.context;
+        let mut since = context.cache().head();
         loop {
-            let page = match desk.log.history(&desk.session, since, PageLimit::DEFAULT) {
+            let page = match context.log.history(&context.session, since, PageLimit::DEFAULT) {
                 Ok(page) => page,
                 Err(error) => return tracing::warn!(%error, "cannot read messages of other processes"),
             };
-            let mut memory = desk.memory_mut();
+            let mut cache = context.cache_mut();
             let Some(last) = page.last().map(|entry| entry.seq) else { return };
             for entry in page.into_iter().filter(|entry| entry.seq < end) {
-                let stored = entry.stored(&desk.session);
+                let stored = entry.parse(&context.session);
                 if let Some(stored) = &stored {
-                    self.questions.note(&stored.message, stored.at, stored.seq);
+                    self.questions.apply(&stored.message, stored.at, stored.seq);
                 }
-                memory.add(entry, stored.as_ref().map(|stored| &stored.message));
+                cache.add(entry, stored.as_ref().map(|stored| &stored.message));
             }
             if last + 1 >= end {
                 return;
@@ -198,41 +199,41 @@ impl Writer {
     }
 
     fn save_records(&mut self) {
-        let desk = &self.desk;
+        let context = &self.context;
         let (head, records) = {
-            let memory = desk.memory();
-            (memory.head(), serde_json::to_string(memory.records()))
+            let cache = context.cache();
+            (cache.head(), serde_json::to_string(cache.records()))
         };
         let Ok(records) = records else { return };
-        // A start reads more again then, that is all.
-        if let Err(error) = desk.log.save_snapshot(&desk.session, head, &records) {
-            tracing::debug!(%error, "records were not saved");
+        // Not fatal: the next start reads more messages.
+        if let Err(error) = context.log.save_snapshot(&context.session, head, &records) {
+            tracing::debug!(%error, "cannot save the records");
         }
         self.saved = head;
     }
 }
 
 impl WriterContext {
-    fn memory(&self) -> std::sync::RwLockReadGuard<'_, SessionCache> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> std::sync::RwLockReadGuard<'_, SessionCache> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn memory_mut(&self) -> std::sync::RwLockWriteGuard<'_, SessionCache> {
-        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+    fn cache_mut(&self) -> std::sync::RwLockWriteGuard<'_, SessionCache> {
+        self.cache.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Batch {
     fn push(&mut self, draft: MessageDraft, done: PublishReply, nudge: bool) {
         self.publishers.push((self.drafts.len(), done));
-        let reply = if nudge { route::reply(&draft.message) } else { None };
+        let reply = if nudge { route::automatic_reply(&draft.message) } else { None };
         let at = draft.at;
         self.drafts.push(draft);
         self.drafts.extend(reply.map(|reply| MessageDraft::new(reply, at)));
     }
 
-    /// Whether the same question is in it already, so that its number is not known yet.
-    fn asks_the_same(&self, message: &Message) -> bool {
+    /// Whether the batch already holds the same question, whose sequence number is not known yet.
+    fn repeats_question(&self, message: &Message) -> bool {
         matches!(message, Message::Question(_)) && self.drafts.iter().any(|draft| draft.message == *message)
     }
 }

@@ -1,4 +1,4 @@
-//! `agent.advanced-main`: its fields, its audience and its words for people.
+//! `agent.advanced-main`: fields, audience and text.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ message_type! {
         pub merged_branch: String = require_text,
         pub new_main_sha: String = require_text,
         pub base: String = require_text,
-        /// RFC 3339, as it came.
+        /// RFC 3339, unchanged.
         pub merged_at: String = require_time,
         pub summary: Option<String> = find_text,
     }

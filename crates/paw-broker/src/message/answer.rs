@@ -1,4 +1,4 @@
-//! `agent.answer`: its fields, its audience and its words for people.
+//! `agent.answer`: fields, audience and text.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ message_type! {
     pub struct AnswerMessage = "agent.answer", Agent {
         pub from: AgentId = require_agent,
         pub answer: String = require_filled,
-        /// What it answers: the question's text, or its sequence number.
+        /// The question: its text or its sequence number.
         pub re: Option<String> = find_filled,
     }
 }

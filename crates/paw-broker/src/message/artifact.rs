@@ -1,4 +1,4 @@
-//! `agent.artifact`: its fields, its audience and its words for people.
+//! `agent.artifact`: fields, audience and text.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `agent.blocked`: its fields, its audience and its words for people.
+//! `agent.blocked`: fields, audience and text.
 
 use paw_core::AgentId;
 
@@ -9,7 +9,7 @@ message_type! {
     /// `agent.blocked`: an agent waits for another.
     pub struct BlockedMessage = "agent.blocked", Agent {
         pub needs: String = require_filled,
-        /// Who can unblock it.
+        /// The agent that can unblock it.
         pub from: AgentId = require_agent,
     }
 }

@@ -1,4 +1,4 @@
-//! A message as one line for people.
+//! A message as one line of text.
 
 use std::fmt::{self, Write as _};
 
@@ -6,19 +6,19 @@ use paw_core::text;
 
 use super::Message;
 
-/// One safe line.
+/// One line that is safe to print on a terminal.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut f = Plain(f);
+        let mut f = Sanitized(f);
         write!(f, "[{}] ", self.subject())?;
         self.describe(&mut f)
     }
 }
 
-/// Makes every part of the line safe to print.
-struct Plain<'a, 'b>(&'a mut fmt::Formatter<'b>);
+/// Sanitizes every part of the line.
+struct Sanitized<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
-impl fmt::Write for Plain<'_, '_> {
+impl fmt::Write for Sanitized<'_, '_> {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         self.0.write_str(&text::line(part))
     }

@@ -1,22 +1,22 @@
-//! Why a text is not a message, in words and as the JSON that a client is answered with.
+//! Errors of message validation, as text and as the JSON of an HTTP response.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
 use super::Message;
 
-/// A text that is not a message.
+/// The text is not a valid message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     #[error("request body must not be empty")]
     Empty,
     #[error("not valid JSON: {0}")]
     Json(String),
-    #[error("a message is a JSON object, not {0}")]
+    #[error("a message must be a JSON object, not {0}")]
     NotAnObject(&'static str),
-    #[error("a message may be nested {0} levels deep at most")]
+    #[error("the message is nested more than {0} levels deep")]
     TooDeep(usize),
-    #[error("unknown message type '{0}': known are {known}", known = Message::TYPES.join(", "))]
+    #[error("unknown message type '{0}': expected one of {known}", known = Message::TYPES.join(", "))]
     UnknownType(String),
     #[error("invalid {field} '{value}': {detail}")]
     AgentId { field: &'static str, value: String, detail: String },
@@ -37,7 +37,7 @@ impl MessageError {
         Self::Field { field: field.into(), problem: problem.into() }
     }
 
-    /// The body of the answer.
+    /// The body of the HTTP response.
     pub fn to_json(&self) -> Value {
         match self {
             Self::AgentId { field, value, detail } => {

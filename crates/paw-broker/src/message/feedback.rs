@@ -1,4 +1,4 @@
-//! `agent.feedback`: its fields, its audience and its words for people.
+//! `agent.feedback`: fields, audience and text.
 
 use std::fmt;
 

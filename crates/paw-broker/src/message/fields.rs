@@ -1,4 +1,4 @@
-//! Taking known fields out of a JSON object. What is left over is unknown, and kept.
+//! Takes known fields out of a JSON object, with validation. The fields that remain are unknown, and kept.
 
 use jiff::Timestamp;
 use paw_core::text;
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use super::MessageError;
 
-/// How much of a refused value an answer repeats.
-const SHOWN: usize = 200;
-/// No branch that git can hold has a longer slug.
-const LONGEST_ID: usize = 255;
+/// Characters of an invalid value in an error message.
+const MAX_SHOWN: usize = 200;
+/// No branch in git has a longer slug.
+const MAX_ID_LENGTH: usize = 255;
 
 /// The fields of one level of a message.
 pub(super) struct Fields {
     map: Map<String, Value>,
-    /// `payload.` in front of a name in an error, or nothing.
+    /// The prefix of field names in errors: `payload.` or empty.
     level: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl Fields {
         self.map
     }
 
-    /// A field that is there and not null.
+    /// A field that is present and not null.
     pub(super) fn find(&mut self, name: &str) -> Option<Value> {
         self.map.shift_remove(name).filter(|value| !value.is_null())
     }
@@ -44,7 +44,7 @@ impl Fields {
         Ok(self.find(name).unwrap_or_default())
     }
 
-    /// Gives a field that is missing or null a value.
+    /// Sets a field that is missing or null.
     pub(super) fn set_default(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value
             && self.map.get(name).is_none_or(Value::is_null)
@@ -61,7 +61,7 @@ impl Fields {
         }
     }
 
-    /// A text with something in it.
+    /// A text that is not blank.
     pub(super) fn require_text(&mut self, name: &str) -> Result<String, MessageError> {
         match self.find_text(name)? {
             None => Err(MessageError::field(self.path(name), "is missing")),
@@ -72,7 +72,7 @@ impl Fields {
         }
     }
 
-    /// A text with something in it that was not left as the example showed it.
+    /// A text that is not blank and not a placeholder from an example.
     pub(super) fn require_filled(&mut self, name: &str) -> Result<String, MessageError> {
         let text = self.require_text(name)?;
         filled(name, text)
@@ -106,7 +106,7 @@ impl Fields {
         Ok(self.find_texts(name)?.unwrap_or_default())
     }
 
-    /// At least one string, none of them left as the example showed it.
+    /// At least one string, none of them a placeholder from an example.
     pub(super) fn require_filled_texts(&mut self, name: &str) -> Result<Vec<String>, MessageError> {
         let texts = self.texts(name)?;
         if texts.is_empty() {
@@ -115,7 +115,7 @@ impl Fields {
         texts.into_iter().map(|text| filled(name, text)).collect()
     }
 
-    /// A time in RFC 3339, as it came.
+    /// A time in RFC 3339, unchanged.
     pub(super) fn require_time(&mut self, name: &str) -> Result<String, MessageError> {
         let text = self.require_text(name)?;
         match text.parse::<Timestamp>() {
@@ -153,7 +153,7 @@ impl Fields {
     }
 }
 
-/// What a JSON value is, in a word.
+/// The type of a JSON value, for error messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -165,11 +165,11 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// An id as agents write it: the id itself, or the branch it was made from (`feat/x` for `feat-x`).
+/// Parses an id as agents write it: the id itself, or its branch (`feat/x` for `feat-x`).
 pub fn agent_id(field: &'static str, text: &str) -> Result<AgentId, MessageError> {
     let refused = |detail: String| MessageError::AgentId { field, value: shown(text), detail };
-    if text.len() > LONGEST_ID {
-        return Err(refused(format!("longer than {LONGEST_ID} characters")));
+    if text.len() > MAX_ID_LENGTH {
+        return Err(refused(format!("longer than {MAX_ID_LENGTH} characters")));
     }
     let id = match AgentId::new(text) {
         Ok(id) => id,
@@ -184,12 +184,12 @@ pub fn agent_id(field: &'static str, text: &str) -> Result<AgentId, MessageError
     Ok(id)
 }
 
-/// The rule without the value, which the answer names beside it.
+/// The violated rule without the value, which the response contains separately.
 fn rule(error: &str) -> String {
     error.rsplit_once(": ").map_or(error, |(_, rule)| rule).to_owned()
 }
 
-/// Whether a value still stands between the angle brackets of the example it was copied from.
+/// Whether a value is a placeholder that was copied from an example, such as `<branch>`.
 pub fn is_placeholder(text: &str) -> bool {
     let text = text.trim();
     text.len() >= 2 && text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
@@ -203,5 +203,5 @@ fn filled(field: &str, text: String) -> Result<String, MessageError> {
 }
 
 pub(super) fn shown(value: &str) -> String {
-    text::truncate_chars(value, SHOWN).into_owned()
+    text::truncate_chars(value, MAX_SHOWN).into_owned()
 }

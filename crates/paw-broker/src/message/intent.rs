@@ -1,4 +1,4 @@
-//! `agent.intent`: its fields, its audience and its words for people.
+//! `agent.intent`: fields, audience and text.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ message_type! {
 }
 
 impl IntentMessage {
-    /// How long an intent is valid that does not say.
+    /// The default lifetime of an intent.
     pub const DEFAULT_SECONDS: u64 = 3600;
 
     pub fn new(agent_id: AgentId, files: Vec<IntentFile>, summary: impl Into<String>) -> Self {
@@ -28,7 +28,7 @@ impl IntentMessage {
         Self { agent_id, files, summary, valid_for_seconds: Self::DEFAULT_SECONDS, extra: Extra::default() }
     }
 
-    /// When an intent that was received `at` is no longer valid.
+    /// When an intent that was received at `at` expires.
     pub fn expires(&self, at: Timestamp) -> Timestamp {
         let seconds = i64::try_from(self.valid_for_seconds).unwrap_or(i64::MAX);
         at.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)

@@ -1,4 +1,4 @@
-//! `agent.learning`: its fields, its audience and its words for people.
+//! `agent.learning`: fields, audience and text.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::wire::message_type;
 use super::{Audience, MessageType};
 
 message_type! {
-    /// `agent.learning`: something the session taught.
+    /// `agent.learning`: something learned in the session.
     pub struct LearningMessage = "agent.learning", Payload about agent_id {
         pub id: Option<String> = find_text,
         pub agent_id: AgentId = require_agent,

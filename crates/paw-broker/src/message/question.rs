@@ -1,4 +1,4 @@
-//! `agent.question`: its fields, its audience and its words for people.
+//! `agent.question`: fields, audience and text.
 
 use paw_core::AgentId;
 
@@ -6,7 +6,7 @@ use super::wire::message_type;
 use super::{Audience, Extra, MessageType};
 
 message_type! {
-    /// `agent.question`: an agent wants to know something.
+    /// `agent.question`: a question of an agent.
     pub struct QuestionMessage = "agent.question", Agent {
         pub question: String = require_filled,
     }

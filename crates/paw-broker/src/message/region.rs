@@ -1,4 +1,4 @@
-//! The files of an intent, and the parts of them.
+//! The files of an intent, and their regions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::MessageError;
 use super::fields::{Fields, kind};
 
-/// A file that an agent is about to change: all of it, or the regions it names.
+/// A file that an agent is about to change: the whole file, or some regions of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntentFile {
     pub path: String,
@@ -56,7 +56,7 @@ impl IntentFile {
     }
 }
 
-/// A bare path where there is nothing else to say.
+/// A plain path if there are no regions and no extra fields.
 impl Serialize for IntentFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.regions.is_empty() && self.extra.is_empty() {
@@ -97,7 +97,7 @@ impl Region {
             _ => Err(MessageError::field(
                 at,
                 format!(
-                    "has the unknown kind '{}': known are function, class, block, range",
+                    "has the unknown kind '{}': expected one of function, class, block, range",
                     super::fields::shown(&kind)
                 ),
             )),

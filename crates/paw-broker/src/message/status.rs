@@ -1,4 +1,4 @@
-//! `agent.status`: its fields, its audience and its words for people.
+//! `agent.status`: fields, audience and text.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ message_type! {
     /// `agent.status`: what an agent is doing.
     pub struct StatusMessage = "agent.status", Agent {
         pub status: String = require_text,
-        /// Nothing when the message says nothing about files, which is not the same as "no files".
+        /// `None` if the message does not mention files, which is different from an empty list.
         pub modified_files: Option<Vec<String>> = find_texts,
         pub message: Option<String> = find_text,
         pub cli: Option<String> = find_text,
@@ -36,7 +36,7 @@ impl StatusMessage {
         }
     }
 
-    /// The files it names, if any.
+    /// The modified files, empty if none are mentioned.
     pub fn files(&self) -> &[String] {
         self.modified_files.as_deref().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `agent.verified`: its fields, its audience and its words for people.
+//! `agent.verified`: fields, audience and text.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use super::wire::message_type;
 use super::{Audience, Extra, MessageType, short_commit};
 
 message_type! {
-    /// `agent.verified`: the work of `agent_id` was checked.
+    /// `agent.verified`: the work of `agent_id` was verified.
     pub struct VerifiedMessage = "agent.verified", Agent {
         pub verified_by: AgentId = require_agent,
         pub message: Option<String> = find_text,
-        /// The commit that was checked.
+        /// The commit that was verified.
         pub commit: Option<String> = find_text,
     }
 }

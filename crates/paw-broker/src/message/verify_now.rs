@@ -1,4 +1,4 @@
-//! `supervisor.verify-now`: its fields, its audience and its words for people.
+//! `supervisor.verify-now`: fields, audience and text.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::wire::message_type;
 use super::{Audience, Extra, MessageType};
 
 message_type! {
-    /// `supervisor.verify-now`: a commit waits to be checked.
+    /// `supervisor.verify-now`: a commit waits to be verified.
     pub struct VerifyNowMessage = "supervisor.verify-now", Flat about branch_id {
         pub branch_id: AgentId = require_agent,
     }

@@ -1,5 +1,5 @@
-//! How messages are read from JSON and written as JSON, whatever their type. [`message_type`] declares the fields of a
-//! type once, for both.
+//! Reads and writes messages of any type as JSON. [`message_type`] declares the fields of a type once, for both
+//! directions.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -7,31 +7,31 @@ use serde_json::{Map, Value};
 use super::fields::{Fields, kind};
 use super::{AgentId, Extra, Message, MessageError};
 
-/// Levels of a message. Others wrap it into lists and objects of their own, and every reader of JSON has a limit.
-const MOST_LEVELS: usize = 64;
+/// Nesting levels of a message. Readers wrap messages in further lists and objects, and JSON parsers have a limit.
+const MAX_LEVELS: usize = 64;
 
-/// Where the fields of a type stand.
+/// Where the fields of a type are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// `agent_id` beside `type`, the others in `payload`.
+    /// `agent_id` next to `type`, the others in `payload`.
     Agent,
     /// All in `payload`.
     Payload,
-    /// All beside `type`.
+    /// All next to `type`.
     Flat,
 }
 
-/// The fields of a type on the wire.
+/// The JSON fields of a type.
 pub(super) trait WireFormat: Sized {
     const TYPE: &'static str;
     const LAYOUT: Layout;
 
-    /// Takes the known fields out of `fields`, and `agent_id` out of `envelope` where it stands there.
+    /// Takes the known fields out of `fields`, and `agent_id` out of `envelope` if the layout has it there.
     fn take(envelope: &mut Fields, fields: &mut Fields) -> Result<Self, MessageError>;
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 
-    /// The agent it is about: whose work, question or branch.
+    /// The agent the message is about.
     fn subject(&self) -> &AgentId;
 
     fn extra(&self) -> &Extra;
@@ -39,8 +39,8 @@ pub(super) trait WireFormat: Sized {
     fn extra_mut(&mut self) -> &mut Extra;
 }
 
-/// Declares a type of message: its wire name, its layout, the field that names its subject (`agent_id` if not given),
-/// and its fields, each with the method of [`Fields`] that reads it. They are written in the same order; a field that is `None` is left out.
+/// Declares a message type: its wire name, its layout, the field of its subject (default: `agent_id`), and its fields,
+/// each with the method of [`Fields`] that reads it. Fields are written in the same order; `None` is omitted.
 macro_rules! message_type {
     (
         $(#[$about:meta])*
@@ -115,7 +115,7 @@ macro_rules! message_type {
 
 pub(super) use message_type;
 
-/// A field as it is written. A list that was absent is `[]`; only what is optional is left out.
+/// Writes a field. A missing list is written as `[]`; only optional fields are omitted.
 pub(super) trait WriteField {
     fn write<M: SerializeMap>(&self, map: &mut M, name: &'static str) -> Result<(), M::Error>;
 }
@@ -139,7 +139,7 @@ macro_rules! always_written {
 always_written!(String, u64, AgentId, Value, Vec<String>, Vec<super::IntentFile>);
 
 impl Message {
-    /// Reads one message. Size is bounded by the caller.
+    /// Parses a message. The caller limits the size.
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(MessageError::Empty);
@@ -148,10 +148,10 @@ impl Message {
         Self::from_json(value)
     }
 
-    /// Reads one message from JSON that was parsed already.
+    /// Parses a message from a JSON value.
     pub fn from_json(value: Value) -> Result<Self, MessageError> {
-        if is_deeper(&value, MOST_LEVELS) {
-            return Err(MessageError::TooDeep(MOST_LEVELS));
+        if is_deeper(&value, MAX_LEVELS) {
+            return Err(MessageError::TooDeep(MAX_LEVELS));
         }
         let Value::Object(map) = value else { return Err(MessageError::NotAnObject(kind(&value))) };
         let mut envelope = Fields::new(map, "");
@@ -164,7 +164,7 @@ impl Message {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The message as it is stored and sent: JSON in one line.
+    /// The message as stored and sent: JSON on one line.
     pub fn to_text(&self) -> String {
         // Most messages fit without growing.
         let mut text = Vec::with_capacity(512);
@@ -197,7 +197,7 @@ pub(super) fn read<T: WireFormat>(mut envelope: Fields) -> Result<T, MessageErro
         None => return Err(MessageError::field("payload", "is missing")),
     };
     if T::LAYOUT == Layout::Payload {
-        // Senders may put it beside `type`, as in the other types.
+        // Senders may put it next to `type`, as in the other types.
         let outside = envelope.find_agent("agent_id")?;
         payload.set_default("agent_id", outside.as_ref().map(AgentId::as_str));
     }
@@ -206,7 +206,7 @@ pub(super) fn read<T: WireFormat>(mut envelope: Fields) -> Result<T, MessageErro
     Ok(message)
 }
 
-/// Writes known fields in their usual order, unknown ones after them.
+/// Writes known fields in declaration order, then unknown fields.
 pub(super) fn write<T: WireFormat, S: Serializer>(message: &T, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("type", T::TYPE)?;

@@ -40,7 +40,7 @@ fn a_restart_keeps_messages_numbers_statuses_and_intents() {
         (&status["agents"][0]["status"], &status["agents"][0]["modified_files"]),
         (&json!("working"), &json!(["x"]))
     );
-    let state: Vec<u64> = server.broker.bus().state().unwrap().iter().map(|stored| stored.seq).collect();
+    let state: Vec<u64> = server.broker.bus().load_state().unwrap().iter().map(|stored| stored.seq).collect();
     assert_eq!(state, [1, 3]);
     let mut b = server.agent("b");
     assert_eq!(b.get("/messages/b").json()["messages"].as_array().unwrap().len(), 2);
