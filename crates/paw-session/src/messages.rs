@@ -25,7 +25,7 @@ fn read(log: &dyn MessageLog, session: &SessionId, view: &mut SessionView) -> Re
     let saved = saved.and_then(|(seq, body)| Some((seq, serde_json::from_str::<AgentRecords>(&body).ok()?)));
     let (recorded, records) = saved.unwrap_or_default();
     let mut since = read_from(recorded, log.head()?);
-    let mut older: Vec<u64> = records.state();
+    let mut older: Vec<u64> = records.state_messages();
     older.extend(records.iter().map(|record| record.last_seq));
     older.sort_unstable();
     older.dedup();
