@@ -12,7 +12,7 @@ use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, TrustSubject, TrustStore};
 use paw_session::trust::{self, TrustedConfig};
-use paw_supervisor::gates::{self, Checks, Gate};
+use paw_supervisor::gates::{self, GateChecks, Gate};
 use paw_worktree::Preparation;
 use paw_worktree::setup::{SetupPlan, SetupTrust};
 
@@ -105,7 +105,7 @@ pub(crate) fn checks(
     only: Option<Gate>,
     consent: Consent,
     context: &Context,
-) -> Result<Checks, PawError> {
+) -> Result<GateChecks, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let config = layers.resolve()?;
     let plan = gates::plan(&config.supervisor.clone().unwrap_or_default(), &layers.repo);
@@ -121,7 +121,7 @@ pub(crate) fn checks(
     if let SetupTrust::NeedsApproval(subject) = setup.trust() {
         return Err(not_approved(subject));
     }
-    Ok(Checks { steps, preparation: Preparation { copy, setup }, config })
+    Ok(GateChecks { steps, preparation: Preparation { copy, setup }, config })
 }
 
 pub(crate) fn not_approved(subject: &TrustSubject) -> PawError {

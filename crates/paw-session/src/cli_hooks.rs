@@ -1,8 +1,8 @@
-//! Hooks of AI CLIs, which report what their agents are doing: put into each worktree, removed with the session. The same
-//! settings file gets rules for what the CLI may let an agent do without asking.
+//! Installs hooks of AI CLIs in worktrees and removes them. The hooks report what an agent does. The same settings file gets
+//! rules for what the CLI may do without asking.
 //!
-//! Hooks are optional: where they cannot be installed the agent's screen is read, and the user is told the reason. The files
-//! are never part of a commit, and nothing is written through a symbolic link that a repository could contain.
+//! Hooks are optional: if they cannot be installed, git paw reads the agent's screen and warns the user. The files are never
+//! committed, and nothing is written through a symbolic link, because the repository could contain one.
 
 use std::fs;
 use std::io;
@@ -10,9 +10,9 @@ use std::path::{Component, Path, PathBuf};
 
 use paw_agent::cli::{self, Cli};
 use paw_agent::hooks::install::Plugin;
-use paw_agent::hooks::notes::Notes;
+use paw_agent::hooks::notes::HookNotes;
 use paw_agent::hooks::settings::{self, SettingsError};
-use paw_agent::hooks::{HookEnvironment, Install};
+use paw_agent::hooks::{HookEnvironment, HookInstall};
 use paw_core::{AgentId, AgentReceipt, Receipt};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{GitError, Repo};
@@ -20,18 +20,18 @@ use paw_host::locks::ExcludeLock;
 
 use crate::briefing::{exclude, is_tracked};
 
-/// Hooks that could not be put in or taken out.
+/// Why hooks were not installed or removed.
 #[derive(Debug, thiserror::Error)]
-enum HookError {
-    #[error("git tracks it, and it would become part of a commit")]
+enum CliHookError {
+    #[error("git tracks the file, so the hooks would be committed")]
     Tracked,
-    #[error("there is a link in the way")]
+    #[error("its path contains a symbolic link")]
     Link,
-    #[error("you have set {0} yourself")]
+    #[error("{0} is already set")]
     VariableTaken(&'static str),
-    #[error("the path of git paw is no text")]
+    #[error("the path of git paw is not UTF-8")]
     ProgramName,
-    #[error("[clis.{cli}] settings_path has to be a file in the worktree, such as .{cli}/settings.json")]
+    #[error("[clis.{cli}] settings_path must be a file in the worktree, such as .{cli}/settings.json")]
     Outside { cli: String },
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -39,58 +39,65 @@ enum HookError {
     File(#[from] FileError),
     #[error(transparent)]
     Git(#[from] GitError),
-    #[error("cannot forget what was told before: {0}")]
+    #[error("cannot delete earlier hook reports: {0}")]
     Notes(io::Error),
 }
 
-/// Puts hooks into the worktrees of all agents whose CLI has some. Returns what the user should know.
+/// Installs hooks in the worktrees of all agents whose CLI supports them. Returns warnings.
 pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String> {
-    // A supervisor gets none, but hooks of its user's own may have told of an earlier one.
+    // The supervisor gets no hooks, but the user's own hooks may have reported an earlier supervisor.
     let supervisor = receipt.supervisor.iter().filter_map(|_| {
-        let error =
-            Notes::of(&repo.common_dir).forget(&AgentId::supervisor()).map_err(HookError::Notes).err()?;
+        let error = HookNotes::of(&repo.common_dir)
+            .forget(&AgentId::supervisor())
+            .map_err(CliHookError::Notes)
+            .err()?;
         Some(error.to_string())
     });
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
     supervisor.chain(agents.filter_map(|(agent, id)| install(repo, agent, &id, program))).collect()
 }
 
-/// Puts hooks into the worktree of an agent that is about to be started. What it reported before is dropped.
+/// Installs hooks in the worktree of an agent that is about to start, and deletes its earlier reports. Returns a warning if
+/// that fails.
 pub fn install(repo: &Repo, agent: &AgentReceipt, id: &AgentId, program: &Path) -> Option<String> {
-    let forgotten = Notes::of(&repo.common_dir).forget(id).map_err(HookError::Notes);
+    let forgotten = HookNotes::of(&repo.common_dir).forget(id).map_err(CliHookError::Notes);
     let file = settings_file(agent);
     let installed = forgotten.and_then(|()| {
         if let Some(plugin) = plugin(cli::descriptor(&agent.cli)) {
-            put_plugin(&plugin, &repo.common_dir, &HookEnvironment::load(program))?;
+            install_plugin(&plugin, &repo.common_dir, &HookEnvironment::load(program))?;
         }
         match &file {
-            Ok(Some(file)) => put(repo, agent, file, program),
+            Ok(Some(file)) => install_settings(repo, agent, file, program),
             Ok(None) => Ok(()),
-            Err(cli) => Err(HookError::Outside { cli: cli.clone() }),
+            Err(cli) => Err(CliHookError::Outside { cli: cli.clone() }),
         }
     });
     let error = installed.err()?;
     let file = file.ok().flatten().unwrap_or_else(|| agent.worktree_path.clone());
-    Some(format!("no hooks in {}: {error}; what the agent does is read from its screen", file.display()))
+    Some(format!("no hooks in {}: {error}; git paw reads the agent's screen instead", file.display()))
 }
 
 fn plugin(cli: &Cli) -> Option<Plugin> {
     match cli.hooks?.install {
-        Install::Plugin(plugin) => Some(plugin),
-        Install::SettingsFile { .. } | Install::Arguments { .. } => None,
+        HookInstall::Plugin(plugin) => Some(plugin),
+        HookInstall::SettingsFile { .. } | HookInstall::Arguments { .. } => None,
     }
 }
 
-/// One plugin serves all agents of a repository.
-fn put_plugin(plugin: &Plugin, common_dir: &Path, environment: &HookEnvironment) -> Result<(), HookError> {
+/// Installs the plugin that all agents of a repository share.
+fn install_plugin(
+    plugin: &Plugin,
+    common_dir: &Path,
+    environment: &HookEnvironment,
+) -> Result<(), CliHookError> {
     if (environment.is_set)(plugin.variable) {
-        return Err(HookError::VariableTaken(plugin.variable));
+        return Err(CliHookError::VariableTaken(plugin.variable));
     }
-    let text = (plugin.text)(&environment.program).ok_or(HookError::ProgramName)?;
+    let text = (plugin.text)(&environment.program).ok_or(CliHookError::ProgramName)?;
     Ok(files::write_atomic(&plugin.path(common_dir), text.as_bytes(), Access::Usual)?)
 }
 
-/// Removes a plugin, once no agent is left that could use it.
+/// Removes a plugin when no agent uses it.
 fn remove_plugin(plugin: &Plugin, common_dir: &Path) -> Result<(), FileError> {
     let path = plugin.path(common_dir);
     match fs::remove_file(&path) {
@@ -101,8 +108,8 @@ fn remove_plugin(plugin: &Plugin, common_dir: &Path) -> Result<(), FileError> {
     }
 }
 
-/// The settings file of an agent's CLI: the configured one, else the usual one. A path that leads out of the worktree is an
-/// error, with the name of the CLI.
+/// The settings file of an agent's CLI: the configured or the default one. If the path leaves the worktree, fails with the
+/// name of the CLI.
 fn settings_file(agent: &AgentReceipt) -> Result<Option<PathBuf>, String> {
     let Some(configured) = &agent.settings_path else {
         return Ok(settings::file(cli::descriptor(&agent.cli), &agent.worktree_path));
@@ -115,14 +122,19 @@ fn settings_file(agent: &AgentReceipt) -> Result<Option<PathBuf>, String> {
     }
 }
 
-fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result<(), HookError> {
+fn install_settings(
+    repo: &Repo,
+    agent: &AgentReceipt,
+    file: &Path,
+    program: &Path,
+) -> Result<(), CliHookError> {
     let name = name_in(&agent.worktree_path, file);
     if is_tracked(&agent.worktree_path, &name)? {
-        return Err(HookError::Tracked);
+        return Err(CliHookError::Tracked);
     }
-    files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
-    // First of all: git must never see it.
-    exclude::hide(&name, &ExcludeLock::wait(&repo.common_dir)?)?;
+    files::require_no_link(&agent.worktree_path, file).map_err(|_| CliHookError::Link)?;
+    // The rule comes first, so that git never lists the file.
+    exclude::add_rule(&name, &ExcludeLock::wait(&repo.common_dir)?)?;
     let before = files::load_text(file)?.unwrap_or_default();
     let cli = cli::descriptor(&agent.cli);
     let hooked = if has_hooks_in_file(cli) { settings::with_hooks(&before, cli, program)? } else { before };
@@ -130,22 +142,23 @@ fn put(repo: &Repo, agent: &AgentReceipt, file: &Path, program: &Path) -> Result
     Ok(files::write_atomic(file, with.as_bytes(), Access::Usual)?)
 }
 
-/// A CLI whose settings file the user has configured gets our permission rules there, even where it has no hooks.
+/// A CLI with a configured settings file gets our permission rules there, even if it does not support hooks.
 fn has_hooks_in_file(cli: &Cli) -> bool {
     settings::file(cli, Path::new("")).is_some()
 }
 
-/// Takes our hooks out of an agent's worktree and leaves the rest of their file. Returns what the user should know.
+/// Removes our hooks from an agent's worktree and keeps the rest of the settings file. Returns a warning if that fails.
 pub fn remove(repo: &Repo, agent: &AgentReceipt) -> Option<String> {
-    let notes = Notes::of(&repo.common_dir);
-    let forgotten = agent.agent_id.as_ref().map_or(Ok(()), |id| notes.forget(id)).map_err(HookError::Notes);
+    let notes = HookNotes::of(&repo.common_dir);
+    let forgotten =
+        agent.agent_id.as_ref().map_or(Ok(()), |id| notes.forget(id)).map_err(CliHookError::Notes);
     let file = settings_file(agent).ok().flatten()?;
-    let error = forgotten.and_then(|()| take(agent, &file)).err()?;
-    Some(format!("hooks are left in {}: {error}", file.display()))
+    let error = forgotten.and_then(|()| remove_settings(agent, &file)).err()?;
+    Some(format!("cannot remove hooks from {}: {error}", file.display()))
 }
 
-fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
-    files::require_no_link(&agent.worktree_path, file).map_err(|_| HookError::Link)?;
+fn remove_settings(agent: &AgentReceipt, file: &Path) -> Result<(), CliHookError> {
+    files::require_no_link(&agent.worktree_path, file).map_err(|_| CliHookError::Link)?;
     let Some(before) = files::load_text(file)? else { return Ok(()) };
     let cli = cli::descriptor(&agent.cli);
     let without =
@@ -157,24 +170,26 @@ fn take(agent: &AgentReceipt, file: &Path) -> Result<(), HookError> {
         None => {
             let gone = fs::remove_file(file);
             gone.map_err(|source| FileError { action: "remove", path: file.to_path_buf(), source })?;
-            // Only if nothing else is in it.
+            // Fails unless the directory is empty.
             let _ = file.parent().map(fs::remove_dir);
             Ok(())
         }
     }
 }
 
-/// Lets git see files of those names again, and takes away what all agents shared, once no agent of a session is left.
-pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
+/// Removes the exclude rules and plugins that all agents share, after the last agent was removed.
+pub fn remove_shared(repo: &Repo, receipt: &Receipt) -> Vec<String> {
     let names: std::collections::BTreeSet<String> = receipt
         .worktrees
         .iter()
         .filter_map(|agent| Some(name_in(&agent.worktree_path, &settings_file(agent).ok().flatten()?)))
         .collect();
     let mut problems: Vec<String> = match ExcludeLock::wait(&repo.common_dir) {
-        Ok(lock) => {
-            names.iter().filter_map(|name| exclude::show(name, &lock).err()).map(|e| e.to_string()).collect()
-        }
+        Ok(lock) => names
+            .iter()
+            .filter_map(|name| exclude::remove_rule(name, &lock).err())
+            .map(|e| e.to_string())
+            .collect(),
         Err(error) => vec![error.to_string()],
     };
     let plugins = cli::ALL.iter().filter_map(plugin);
@@ -183,7 +198,7 @@ pub fn show_again(repo: &Repo, receipt: &Receipt) -> Vec<String> {
     problems
 }
 
-/// A file as git names it.
+/// The path of a file relative to its worktree.
 fn name_in(worktree: &Path, file: &Path) -> String {
     file.strip_prefix(worktree).unwrap_or(file).to_string_lossy().into_owned()
 }

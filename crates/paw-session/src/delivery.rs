@@ -1,4 +1,4 @@
-//! What agents are told first: handed over in the background, once each CLI listens, and remembered until then.
+//! Delivers boot prompts in the background, as soon as each CLI is ready. Pending prompts stay in the receipt.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use paw_agent::cli;
-use paw_agent::deliver::{DeliveryError, Patience, deliver};
+use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
 use paw_core::config::CliConfig;
 use paw_core::{Diagnostic as _, PawError, Receipt, SessionName};
 use paw_host::files::Lock;
@@ -16,25 +16,25 @@ use paw_host::tmux::{Tmux, TmuxCommand};
 use crate::panes::{MARK, SUPERVISOR, plain};
 use crate::receipts::Receipts;
 
-/// The hidden command that hands prompts over.
-pub const COMMAND: &str = "__deliver";
+/// The hidden command that delivers prompts.
+pub const DELIVER_COMMAND: &str = "__deliver";
 
-/// Whether somebody still has to be told something.
+/// Whether any prompt is pending.
 pub fn is_pending(receipt: &Receipt) -> bool {
     let supervisor = receipt.supervisor.iter().map(|supervisor| &supervisor.pending_boot_prompt);
     let agents = receipt.worktrees.iter().map(|agent| &agent.pending_boot_prompt);
     supervisor.chain(agents).any(Option::is_some)
 }
 
-/// The tmux command that hands over what is pending, in a process of the server's own, so that nobody has to wait.
-pub fn in_background(receipt: &Receipt, receipts: &Receipts, program: &Path) -> Option<TmuxCommand> {
+/// The tmux command that delivers pending prompts in a background process of the tmux server.
+pub fn background_command(receipt: &Receipt, receipts: &Receipts, program: &Path) -> Option<TmuxCommand> {
     if !is_pending(receipt) {
         return None;
     }
     let socket = receipt.tmux_socket.iter().flat_map(|socket| ["--socket", socket]).map(OsStr::new);
     let words = [
         program.as_os_str(),
-        OsStr::new(COMMAND),
+        OsStr::new(DELIVER_COMMAND),
         OsStr::new("--receipts"),
         receipts.dir().path().as_os_str(),
     ]
@@ -43,25 +43,25 @@ pub fn in_background(receipt: &Receipt, receipts: &Receipts, program: &Path) -> 
     .chain([OsStr::new(receipt.session_name.as_str())])
     .map(shell_quote)
     .collect::<Vec<_>>();
-    // Whatever it printed would be shown in somebody's pane.
+    // tmux would show its output in a pane.
     let line = format!("{} >/dev/null 2>&1", words.join(" "));
     Some(TmuxCommand::new("run-shell").args(["-b", &plain(&line).replace('%', "%%")]))
 }
 
-/// Somebody who still has to be told something.
+/// A prompt that was not delivered yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pending {
+struct PendingPrompt {
     mark: String,
     cli: String,
     text: String,
-    /// It was tried before, and did not work.
+    /// A previous delivery failed.
     failed: bool,
 }
 
-fn pending(receipt: &Receipt) -> Vec<Pending> {
+fn pending(receipt: &Receipt) -> Vec<PendingPrompt> {
     let one = |mark: &str, cli: &str, text: &Option<String>, problem: &Option<String>| {
         let failed = problem.is_some();
-        text.clone().map(|text| Pending { mark: mark.to_owned(), cli: cli.to_owned(), text, failed })
+        text.clone().map(|text| PendingPrompt { mark: mark.to_owned(), cli: cli.to_owned(), text, failed })
     };
     let supervisor = receipt.supervisor.iter();
     let supervisor = supervisor
@@ -72,14 +72,14 @@ fn pending(receipt: &Receipt) -> Vec<Pending> {
     supervisor.chain(agents).collect()
 }
 
-/// Tells everybody who still has to be told something, all at the same time, and writes down what became of it; then
-/// whoever came meanwhile. While somebody else is at it, only what they have not tried is left to do.
+/// Delivers all pending prompts in parallel and records the results, until no new prompt is pending. If another process is
+/// delivering, waits for it and then does not retry the prompts that failed there.
 pub fn deliver_all(
     tmux: &Tmux,
     receipts: &Receipts,
     session: &SessionName,
     clis: &BTreeMap<String, CliConfig>,
-    patience: Patience,
+    patience: DeliveryOptions,
 ) -> Result<(), PawError> {
     let file = receipts.dir().delivery_lock(session);
     let (_lock, mut again) = match Lock::try_take(&file)? {
@@ -95,36 +95,36 @@ pub fn deliver_all(
             return Ok(());
         }
         again = false;
-        tell(&left, tmux, receipts, session, clis, patience)?;
-        tried.extend(left.into_iter().map(|one| Pending { failed: false, ..one }));
+        deliver_prompts(&left, tmux, receipts, session, clis, patience)?;
+        tried.extend(left.into_iter().map(|one| PendingPrompt { failed: false, ..one }));
     }
 }
 
-fn tell(
-    everybody: &[Pending],
+fn deliver_prompts(
+    prompts: &[PendingPrompt],
     tmux: &Tmux,
     receipts: &Receipts,
     session: &SessionName,
     clis: &BTreeMap<String, CliConfig>,
-    patience: Patience,
+    patience: DeliveryOptions,
 ) -> Result<(), PawError> {
     let panes = tmux.panes_with(session, MARK)?;
     thread::scope(|scope| {
-        for one in everybody {
+        for one in prompts {
             let pane = panes.iter().find(|(_, mark)| *mark == one.mark).map(|(id, _)| id.clone());
             scope.spawn(move || {
                 let patience = patience.with_config(clis.get(&one.cli));
                 let problem = match pane {
                     Some(pane) => deliver(tmux, &pane, cli::descriptor(&one.cli), &one.text, patience)
                         .err()
-                        .map(|error| said(&error)),
+                        .map(|error| first_line(&error)),
                     None => Some("its pane is gone".to_owned()),
                 };
-                let written = receipts
-                    .lock()
-                    .and_then(|lock| receipts.update(session, &lock, |receipt| note(receipt, one, problem)));
+                let written = receipts.lock().and_then(|lock| {
+                    receipts.update(session, &lock, |receipt| record_result(receipt, one, problem))
+                });
                 if let Err(error) = written {
-                    tracing::warn!(target: "paw::session", "what became of a prompt is not written down: {error}");
+                    tracing::warn!(target: "paw::session", "cannot record the delivery of a prompt: {error}");
                 }
             });
         }
@@ -132,13 +132,13 @@ fn tell(
     Ok(())
 }
 
-/// The first line; what was seen in the pane can be seen there.
-fn said(error: &DeliveryError) -> String {
+/// The first line of the error. The rest shows the content of the pane.
+fn first_line(error: &DeliveryError) -> String {
     error.report().message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// A prompt that was replaced meanwhile is still to be handed over.
-fn note(receipt: &mut Receipt, one: &Pending, problem: Option<String>) {
+/// Records the result of a delivery. A prompt that was replaced in the meantime stays pending.
+fn record_result(receipt: &mut Receipt, one: &PendingPrompt, problem: Option<String>) {
     let ids = receipt.agent_ids();
     let (prompt, why) = if one.mark == SUPERVISOR {
         let Some(supervisor) = &mut receipt.supervisor else { return };
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_were_not_told_yet_are_told() {
+    fn pending_prompts_are_those_not_delivered_yet() {
         let marks: Vec<_> =
             pending(&receipt()).into_iter().map(|one| (one.mark, one.cli, one.text)).collect();
         let expected = [("supervisor", "claude", "watch"), ("feat-b", "codex", "begin")];
@@ -185,39 +185,35 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_prompt_is_written_down() {
+    fn delivery_result_is_recorded_in_the_receipt() {
         let mut receipt = receipt();
         let pending = pending(&receipt);
-        note(&mut receipt, &pending[0], None);
-        note(&mut receipt, &pending[1], Some("a shell is in front".into()));
+        record_result(&mut receipt, &pending[0], None);
+        record_result(&mut receipt, &pending[1], Some("a shell is in front".into()));
         assert_eq!(receipt.supervisor.as_ref().unwrap().pending_boot_prompt, None);
-        assert_eq!(
-            receipt.worktrees[1].pending_boot_prompt.as_deref(),
-            Some("begin"),
-            "it can be tried again"
-        );
+        assert_eq!(receipt.worktrees[1].pending_boot_prompt.as_deref(), Some("begin"), "it can be retried");
         assert_eq!(receipt.worktrees[1].boot_prompt_problem.as_deref(), Some("a shell is in front"));
         assert!(is_pending(&receipt));
-        note(&mut receipt, &pending[1], None);
+        record_result(&mut receipt, &pending[1], None);
         assert!(!is_pending(&receipt));
         assert_eq!(receipt.worktrees[1].boot_prompt_problem, None);
     }
 
     #[test]
-    fn a_prompt_that_was_replaced_meanwhile_is_still_pending() {
+    fn prompt_replaced_during_delivery_stays_pending() {
         let mut receipt = receipt();
         let pending = pending(&receipt);
         receipt.worktrees[1].pending_boot_prompt = Some("something else".into());
-        note(&mut receipt, &pending[1], None);
+        record_result(&mut receipt, &pending[1], None);
         assert_eq!(receipt.worktrees[1].pending_boot_prompt.as_deref(), Some("something else"));
     }
 
     #[test]
-    fn the_background_process_is_started_only_for_somebody_and_says_nothing() {
+    fn background_delivery_starts_only_for_pending_prompts_and_prints_nothing() {
         let receipts = Receipts::at("/data/it's %H #(x)");
         let mut receipt = receipt();
         receipt.tmux_socket = Some("own".into());
-        let command = in_background(&receipt, &receipts, Path::new("/bin/git-paw")).unwrap();
+        let command = background_command(&receipt, &receipts, Path::new("/bin/git-paw")).unwrap();
         let words: Vec<_> = command.words().map(|word| word.to_str().unwrap().to_owned()).collect();
         assert_eq!(
             words[2],
@@ -225,6 +221,6 @@ mod tests {
         );
         receipt.supervisor = None;
         receipt.worktrees[1].pending_boot_prompt = None;
-        assert_eq!(in_background(&receipt, &receipts, Path::new("/p")), None);
+        assert_eq!(background_command(&receipt, &receipts, Path::new("/p")), None);
     }
 }

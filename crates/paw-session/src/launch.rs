@@ -1,11 +1,11 @@
-//! Starting a session as planned: worktrees, receipt, identities, hooks, panes; all of it or nothing.
+//! Starts a session as planned: worktrees, receipt, identities, hooks and panes. If a step fails, the steps before it are undone.
 
-mod brief;
+mod briefings;
 mod broker;
 mod error;
-mod own_files;
+mod exclude_rules;
+pub(crate) mod rollback;
 pub(crate) mod setup;
-pub(crate) mod undo;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,136 +19,143 @@ use paw_host::locks::{ExcludeLock, SessionLock};
 use paw_host::tmux::Tmux;
 use paw_worktree::{Preparation, WorktreeCreation, Worktrees, crash};
 
-pub use brief::{Briefed, Briefs};
-pub use broker::{Broker, Tokens};
+pub use briefings::{BriefingContext, InstalledBriefings};
+pub use broker::{BrokerReservation, PaneTokens};
 pub use error::LaunchError;
-use undo::{Step, Undo};
+use rollback::{Rollback, RollbackStep};
 
 use crate::cli_hooks;
 use crate::delivery;
 use crate::logs;
-use crate::panes::{Conversation, Making, Window};
-use crate::plan::Plan;
+use crate::panes::{ConversationMode, PaneBuilder, SessionWindow};
+use crate::plan::SessionPlan;
 use crate::receipts::Receipts;
 
-/// What a session is started, recovered and resumed through.
+/// The stores and programs that starting, recovering and resuming a session need.
 #[derive(Debug, Clone, Copy)]
-pub struct Doors<'a> {
+pub struct LaunchServices<'a> {
     pub worktrees: &'a Worktrees,
     pub receipts: &'a Receipts,
     pub tmux: &'a Tmux,
-    /// Our own program.
+    /// The git-paw executable.
     pub program: &'a Path,
 }
 
-/// How far a start has come.
+/// Progress of a start, reported while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum LaunchProgress {
     Worktrees {
         made: usize,
         of: usize,
     },
-    /// A line that a worktree's setup has printed.
+    /// A line printed by a worktree's setup command.
     Setup {
         branch: String,
         line: String,
     },
 }
 
-/// What a start needs to know besides its plan.
+/// Options of a start that are not part of its plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Wishes<'a> {
+pub struct LaunchOptions<'a> {
     pub config: &'a PawConfig,
-    /// The user's own directory of git-paw.
+    /// The user's git-paw configuration directory.
     pub config_dir: &'a Path,
-    /// What makes new worktrees ready, as far as it may run.
+    /// Files to copy and approved commands to run in new worktrees.
     pub preparation: &'a Preparation,
     pub now: Timestamp,
 }
 
-/// A session whose panes run.
+/// A session with running panes.
 #[derive(Debug)]
-pub struct Launched {
+pub struct LaunchedSession {
     pub receipt: Receipt,
-    /// What the user should know.
+    /// Notes to show to the user.
     pub notes: Vec<String>,
 }
 
-/// Keeps every other start of this repository out, from looking for a session until there is one.
+/// Locks this repository against another start, from the search for a session until the new one exists.
 pub fn lock(repo: &Repo) -> Result<SessionLock, LaunchError> {
     SessionLock::try_take(&repo.common_dir)?.ok_or(LaunchError::Busy)
 }
 
-/// Makes everything, or takes back what was made.
+/// Starts the session. If a step fails, undoes the steps before it.
 pub fn launch(
-    doors: Doors<'_>,
-    plan: &Plan,
-    wishes: Wishes<'_>,
-    on_progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Launched, LaunchError> {
-    let mut undo = Undo::new(doors, &plan.repo);
-    let built = build(doors, plan, wishes, on_progress, &mut undo);
+    services: LaunchServices<'_>,
+    plan: &SessionPlan,
+    options: LaunchOptions<'_>,
+    on_progress: &(dyn Fn(LaunchProgress) + Sync),
+) -> Result<LaunchedSession, LaunchError> {
+    let mut rollback = Rollback::new(services, &plan.repo);
+    let built = build(services, plan, options, on_progress, &mut rollback);
     if built.is_err() {
-        undo.roll_back();
+        rollback.run();
     }
     built
 }
 
 fn build(
-    doors: Doors<'_>,
-    plan: &Plan,
-    wishes: Wishes<'_>,
-    on_progress: &(dyn Fn(Progress) + Sync),
-    undo: &mut Undo<'_>,
-) -> Result<Launched, LaunchError> {
-    let broker =
-        plan.broker.as_ref().map(|_| Broker::reserve(&plan.repo, &wishes.config.broker)).transpose()?;
-    let made = make_worktrees(doors, plan, on_progress, undo)?;
+    services: LaunchServices<'_>,
+    plan: &SessionPlan,
+    options: LaunchOptions<'_>,
+    on_progress: &(dyn Fn(LaunchProgress) + Sync),
+    rollback: &mut Rollback<'_>,
+) -> Result<LaunchedSession, LaunchError> {
+    let broker = plan
+        .broker
+        .as_ref()
+        .map(|_| BrokerReservation::reserve(&plan.repo, &options.config.broker))
+        .transpose()?;
+    let made = make_worktrees(services, plan, on_progress, rollback)?;
     crash::point("start:worktrees-made");
     let mut notes: Vec<String> = made.iter().flat_map(|one| one.notes.iter().cloned()).collect();
-    notes.extend(setup::prepare(doors.worktrees, plan, &made, wishes.preparation, on_progress));
+    notes.extend(setup::prepare(services.worktrees, plan, &made, options.preparation, on_progress));
 
-    let mut receipt = plan.receipt(wishes.now);
+    let mut receipt = plan.receipt(options.now);
     for (agent, made) in receipt.worktrees.iter_mut().zip(&made) {
         agent.worktree_path.clone_from(&made.path);
         agent.branch_created = made.branch_created;
     }
-    receipt.broker_port = broker.as_ref().map(Broker::port);
-    if own_files::hide(&plan.repo, &ExcludeLock::wait(&plan.repo.common_dir)?)? {
-        undo.add(Step::Hidden);
+    receipt.broker_port = broker.as_ref().map(BrokerReservation::port);
+    if exclude_rules::add(&plan.repo, &ExcludeLock::wait(&plan.repo.common_dir)?)? {
+        rollback.add(RollbackStep::ExcludeRules);
     }
     let spec = |branch: &BranchName| {
         plan.agents.iter().find(|agent| agent.branch == *branch).and_then(|agent| agent.spec.clone())
     };
-    let briefs =
-        Briefs { repo: &plan.repo, config: wishes.config, config_dir: wishes.config_dir, spec: &spec };
-    undo.add(Step::Briefings(receipt.clone()));
-    notes.extend(brief(&briefs, &mut receipt, |_, _| true)?);
-    undo.add(Step::Receipt(receipt.session_name.clone()));
-    doors.receipts.save(&receipt, &doors.receipts.lock()?)?;
+    let briefings = BriefingContext {
+        repo: &plan.repo,
+        config: options.config,
+        config_dir: options.config_dir,
+        spec: &spec,
+    };
+    rollback.add(RollbackStep::Briefings(receipt.clone()));
+    notes.extend(install_briefings(&briefings, &mut receipt, |_, _| true)?);
+    rollback.add(RollbackStep::Receipt(receipt.session_name.clone()));
+    services.receipts.save(&receipt, &services.receipts.lock()?)?;
     crash::point("start:receipt-saved");
 
     let tokens = match &broker {
         Some(broker) => {
-            undo.add(Step::Tokens(receipt.clone()));
-            install_hooks(doors, &receipt, plan.guard, undo)?;
-            notes.extend(cli_hooks::install_all(&plan.repo, &receipt, doors.program));
-            broker.mint(&receipt, wishes.now)?
+            rollback.add(RollbackStep::Tokens(receipt.clone()));
+            install_hooks(services, &receipt, plan.guard, rollback)?;
+            notes.extend(cli_hooks::install_all(&plan.repo, &receipt, services.program));
+            broker.mint(&receipt, options.now)?
         }
-        None => Tokens::default(),
+        None => PaneTokens::default(),
     };
     drop(broker);
-    notes.extend(open(doors, &receipt, &tokens, (Conversation::New, &[]), undo)?);
-    Ok(Launched { receipt, notes })
+    notes.extend(open(services, &receipt, &tokens, (ConversationMode::New, &[]), rollback)?);
+    Ok(LaunchedSession { receipt, notes })
 }
 
-/// Writes the briefings, and the first words to those who need some. Returns what was odd.
-pub(crate) fn brief(
-    briefs: &Briefs<'_>,
+/// Writes the briefings and queues boot prompts for new agents. Returns warnings.
+pub(crate) fn install_briefings(
+    briefings: &BriefingContext<'_>,
     receipt: &mut Receipt,
     is_new: impl Fn(&AgentId, &str) -> bool,
 ) -> Result<Vec<String>, LaunchError> {
-    let briefed = briefs.install(receipt)?;
+    let briefed = briefings.install(receipt)?;
     let ids = receipt.agent_ids();
     for ((agent, id), prompt) in receipt.worktrees.iter_mut().zip(&ids).zip(briefed.agents) {
         agent.boot_prompt = prompt.or(agent.boot_prompt.take());
@@ -166,22 +173,22 @@ pub(crate) fn brief(
 }
 
 pub(crate) fn make_worktrees(
-    doors: Doors<'_>,
-    plan: &Plan,
-    on_progress: &(dyn Fn(Progress) + Sync),
-    undo: &mut Undo<'_>,
+    services: LaunchServices<'_>,
+    plan: &SessionPlan,
+    on_progress: &(dyn Fn(LaunchProgress) + Sync),
+    rollback: &mut Rollback<'_>,
 ) -> Result<Vec<WorktreeCreation>, LaunchError> {
     let (wanted, count) = (plan.worktrees(), AtomicUsize::new(0));
     let on_made = || {
         let made = count.fetch_add(1, Ordering::Relaxed) + 1;
-        on_progress(Progress::Worktrees { made, of: wanted.len() });
+        on_progress(LaunchProgress::Worktrees { made, of: wanted.len() });
     };
-    let answers = doors.worktrees.create_worktrees_watched(&plan.repo.root, &wanted, &on_made)?;
+    let answers = services.worktrees.create_worktrees_with_progress(&plan.repo.root, &wanted, &on_made)?;
     let (mut made, mut refused) = (Vec::new(), Vec::new());
     for (answer, agent) in answers.into_iter().zip(&plan.agents) {
         match answer {
             Ok(one) => {
-                undo.add(Step::Worktree(one.clone()));
+                rollback.add(RollbackStep::Worktree(one.clone()));
                 made.push(one);
             }
             Err(error) => refused.push((agent.branch.clone(), error)),
@@ -191,10 +198,10 @@ pub(crate) fn make_worktrees(
 }
 
 pub(crate) fn install_hooks(
-    doors: Doors<'_>,
+    services: LaunchServices<'_>,
     receipt: &Receipt,
     guard: bool,
-    undo: &mut Undo<'_>,
+    rollback: &mut Rollback<'_>,
 ) -> Result<(), LaunchError> {
     let setups: Vec<_> = receipt
         .worktrees
@@ -204,32 +211,32 @@ pub(crate) fn install_hooks(
             worktree: agent.worktree_path.clone(),
             agent: id,
             guard: guard.then(|| agent.branch.clone()),
-            program: doors.program.to_path_buf(),
+            program: services.program.to_path_buf(),
         })
         .collect();
-    undo.add(Step::Hooks(setups.iter().map(|setup| setup.worktree.clone()).collect()));
+    rollback.add(RollbackStep::Hooks(setups.iter().map(|setup| setup.worktree.clone()).collect()));
     Ok(hooks::install_all(&setups)?)
 }
 
-/// Builds the window in one step, and has the agents told what they are to do as soon as they listen. Returns what was odd.
+/// Builds the window in one tmux call and starts the delivery of boot prompts. Returns warnings.
 pub(crate) fn open(
-    doors: Doors<'_>,
+    services: LaunchServices<'_>,
     receipt: &Receipt,
-    tokens: &Tokens,
-    (conversation, fresh): (Conversation, &[AgentId]),
-    undo: &mut Undo<'_>,
+    tokens: &PaneTokens,
+    (conversation, fresh): (ConversationMode, &[AgentId]),
+    rollback: &mut Rollback<'_>,
 ) -> Result<Vec<String>, LaunchError> {
     let token = |agent: &_| tokens.of(agent);
-    let making = Making { program: doors.program, token: &token, conversation, fresh };
-    let mut window = Window::of(receipt, making)?;
-    let notes = logs::make_way(receipt, window.panes.iter_mut().map(|pane| &mut pane.log))?;
+    let builder = PaneBuilder { program: services.program, token: &token, conversation, fresh };
+    let mut window = SessionWindow::of(receipt, builder)?;
+    let notes = logs::prepare_paths(receipt, window.panes.iter_mut().map(|pane| &mut pane.log))?;
     let mut batch = window.batch();
-    if let Some(deliver) = delivery::in_background(receipt, doors.receipts, doors.program) {
+    if let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program) {
         batch.push(deliver);
     }
-    undo.add(Step::Session(receipt.clone()));
+    rollback.add(RollbackStep::Session(receipt.clone()));
     crash::point("start:panes-next");
-    doors.tmux.run_batch(&batch)?;
+    services.tmux.run_batch(&batch)?;
     crash::point("start:panes-made");
     Ok(notes)
 }

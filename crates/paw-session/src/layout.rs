@@ -37,14 +37,14 @@ impl Diagnostic for TooManyAgents {
 
 /// What stands above the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Top {
+pub enum TopRow {
     /// The supervisor on the left, the dashboard on the right.
     SupervisorAndDashboard,
     Dashboard,
     Nothing,
 }
 
-impl Top {
+impl TopRow {
     pub fn of(mode: SessionMode, broker: bool) -> Self {
         match (mode, broker) {
             (SessionMode::Supervisor, _) => Self::SupervisorAndDashboard,
@@ -74,7 +74,7 @@ impl Top {
 
 /// One row of panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct LayoutRow {
     /// The index of its leftmost pane.
     pub first: usize,
     /// The share of the window in lines, border included.
@@ -83,7 +83,7 @@ pub struct Row {
     pub widths: Vec<u16>,
 }
 
-impl Row {
+impl LayoutRow {
     /// The height of its panes: one line of the share is the border with their titles.
     pub fn height(&self) -> u16 {
         self.lines - 1
@@ -93,23 +93,23 @@ impl Row {
 /// The whole window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    pub rows: Vec<Row>,
+    pub rows: Vec<LayoutRow>,
 }
 
 impl Layout {
     /// The rows of a session with this many agents.
-    pub fn new(top: Top, agents: usize) -> Result<Self, TooManyAgents> {
-        let supervised = top == Top::SupervisorAndDashboard;
+    pub fn new(top: TopRow, agents: usize) -> Result<Self, TooManyAgents> {
+        let supervised = top == TopRow::SupervisorAndDashboard;
         let max = if supervised { MAX_SUPERVISED } else { MAX_BARE };
         if agents > max {
             return Err(TooManyAgents { count: agents, max, supervised });
         }
         let grid = grid(agents);
         let heights = heights(top, grid.len());
-        let panes = (top != Top::Nothing).then(|| top.panes()).into_iter().chain(grid);
+        let panes = (top != TopRow::Nothing).then(|| top.panes()).into_iter().chain(grid);
         let mut first = 0;
         let rows = panes.zip(heights).map(|(panes, lines)| {
-            let row = Row { first, lines, widths: shares(WIDTH - (count(panes) - 1), panes) };
+            let row = LayoutRow { first, lines, widths: shares(WIDTH - (count(panes) - 1), panes) };
             first += panes;
             row
         });
@@ -131,9 +131,9 @@ fn grid(agents: usize) -> Vec<usize> {
 }
 
 /// Lines of each row, from the top. Above the agents: 60 % with one row of them, 40 % with two, then 28 %.
-fn heights(top: Top, agent_rows: usize) -> Vec<u16> {
+fn heights(top: TopRow, agent_rows: usize) -> Vec<u16> {
     let above = match (top, agent_rows) {
-        (Top::Nothing, _) => return shares(HEIGHT, agent_rows),
+        (TopRow::Nothing, _) => return shares(HEIGHT, agent_rows),
         (_, 0) => HEIGHT,
         (_, 1) => 30,
         (_, 2) => 20,
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn supervised(agents: usize) -> Layout {
-        Layout::new(Top::SupervisorAndDashboard, agents).unwrap()
+        Layout::new(TopRow::SupervisorAndDashboard, agents).unwrap()
     }
 
     /// Each row's first pane, how many panes it has, and its share in percent of the window.
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn twenty_six_agent_supervisor_session_is_rejected() {
-        let error = Layout::new(Top::SupervisorAndDashboard, 26).unwrap_err().report().to_string();
+        let error = Layout::new(TopRow::SupervisorAndDashboard, 26).unwrap_err().report().to_string();
         for part in ["26", "25", "--branches <subset>", "split", "multiple sessions"] {
             assert!(error.contains(part), "{error}");
         }
@@ -216,27 +216,27 @@ mod tests {
 
     #[test]
     fn without_a_broker_agents_have_the_whole_window() {
-        assert_eq!(shape(&Layout::new(Top::Nothing, 1).unwrap()), [(0, 1, 100)]);
-        assert_eq!(shape(&Layout::new(Top::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
+        assert_eq!(shape(&Layout::new(TopRow::Nothing, 1).unwrap()), [(0, 1, 100)]);
+        assert_eq!(shape(&Layout::new(TopRow::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
     }
 
     #[test]
     fn without_a_supervisor_more_agents_get_narrower_panes() {
-        assert_eq!(shape(&Layout::new(Top::Nothing, 27).unwrap())[0].1, 6);
+        assert_eq!(shape(&Layout::new(TopRow::Nothing, 27).unwrap())[0].1, 6);
         assert!(
-            Layout::new(Top::Dashboard, MAX_BARE).is_ok()
-                && Layout::new(Top::Dashboard, MAX_BARE + 1).is_err()
+            Layout::new(TopRow::Dashboard, MAX_BARE).is_ok()
+                && Layout::new(TopRow::Dashboard, MAX_BARE + 1).is_err()
         );
     }
 
     proptest! {
         #[test]
         fn every_layout_fills_the_window_and_counts_its_panes(
-            top in prop_oneof![Just(Top::SupervisorAndDashboard), Just(Top::Dashboard), Just(Top::Nothing)],
+            top in prop_oneof![Just(TopRow::SupervisorAndDashboard), Just(TopRow::Dashboard), Just(TopRow::Nothing)],
             agents in 1..=MAX_BARE,
         ) {
             let Ok(layout) = Layout::new(top, agents) else {
-                prop_assert!(top == Top::SupervisorAndDashboard && agents > MAX_SUPERVISED);
+                prop_assert!(top == TopRow::SupervisorAndDashboard && agents > MAX_SUPERVISED);
                 return Ok(());
             };
             prop_assert_eq!(layout.panes(), top.panes() + agents);
@@ -248,7 +248,7 @@ mod tests {
                 prop_assert_eq!(row.widths.iter().sum::<u16>() + count(row.widths.len()) - 1, WIDTH);
                 prop_assert!(row.height() >= 3 && row.widths.iter().all(|width| *width >= 10), "{:?}", row);
             }
-            let grid = &layout.rows[usize::from(top != Top::Nothing)..];
+            let grid = &layout.rows[usize::from(top != TopRow::Nothing)..];
             let (lowest, highest) = grid.iter().fold((HEIGHT, 0), |(low, high), row| (low.min(row.lines), high.max(row.lines)));
             prop_assert!(highest - lowest <= 1, "agents' rows are equal to the line");
             if agents <= MAX_SUPERVISED {

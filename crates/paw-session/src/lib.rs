@@ -1,27 +1,26 @@
-//! Sessions: agents side by side, each in a worktree and a pane of its own.
+//! Sessions: several agents, each in its own worktree and tmux pane.
 //!
-//! - [`briefing`]: what an agent is told when it starts, and where it finds it
-//! - [`cli_hooks`]: AI CLIs tell us what they do
-//! - [`conversations`]: which one each agent goes on with
-//! - [`delivery`]: what agents are told first, in the background
-//! - [`launch`]: a session as planned, or nothing at all
-//! - [`layout`]: where panes are, by arithmetic alone
-//! - [`lifecycle`]: what happens to a session after its start
-//! - [`logs`]: what panes have printed, kept and read again
-//! - [`messages`]: what its messages tell, read from their log into a view
+//! - [`briefing`]: the instructions an agent gets when it starts, and the file that contains them
+//! - [`cli_hooks`]: hooks through which AI CLIs report what they do
+//! - [`conversations`]: the conversation that each agent resumes
+//! - [`delivery`]: sends the first prompt to each agent, in the background
+//! - [`launch`]: starts a session as planned, or changes nothing
+//! - [`layout`]: sizes and positions of panes, calculated without tmux
+//! - [`lifecycle`]: every command on a session after its start
+//! - [`logs`]: the output of panes, on disk
+//! - [`messages`]: loads a session's messages from their log into a view
 //! - [`panes`]: a session's window as tmux commands
-//! - [`plan`]: what a start is going to do, decided as a whole
-//! - [`receipts`]: what is remembered of sessions, on disk
-//! - [`recover`]: a session that was there before
-//! - [`skills`]: what every agent of a kind is taught
-//! - [`specs`]: what agents are to do, found in the repository
-//! - [`trust`]: what a repository's own file may not decide alone
+//! - [`plan`]: everything a start will do, decided before it changes anything
+//! - [`receipts`]: the session files on disk
+//! - [`recover`]: resumes or rebuilds an existing session
+//! - [`skills`]: general instructions for agents and for the supervisor
+//! - [`specs`]: the tasks of agents, found in the repository
+//! - [`trust`]: configuration keys that a repository may set only with approval
 
 pub mod briefing;
 pub mod cli_hooks;
 pub mod conversations;
 pub mod delivery;
-mod document;
 pub mod launch;
 pub mod layout;
 pub mod lifecycle;
@@ -34,5 +33,6 @@ pub mod recover;
 pub mod skills;
 pub mod specs;
 pub mod trust;
+mod untrusted_text;
 
 pub use receipts::Receipts;

@@ -1,16 +1,16 @@
-//! What happens to a session after its start, one verb in each file.
+//! Commands on a session after its start, one per file.
 //!
 //! - [`session`]: the session of a repository, found by its receipt
-//! - [`window`]: what tmux shows of it, in one look
-//! - [`status`], [`attach`]: looking
-//! - [`pause`], [`stop`], [`purge`]: ending, gently to thoroughly
-//! - [`add`], [`remove`]: one agent more, one less
+//! - [`window`]: its panes, as listed by tmux
+//! - [`status`], [`attach`]: show it
+//! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
+//! - [`add`], [`remove`]: add or remove one agent
 
 pub mod add;
-mod arrange;
 pub mod attach;
 mod broker;
 mod error;
+mod pane_layout;
 pub mod pause;
 pub mod purge;
 pub mod remove;

@@ -1,14 +1,14 @@
-//! What panes have printed: where it is kept, how long, and how it is read again.
+//! Logs of pane output: file names, cleanup, and conversion to plain text.
 //!
-//! - [`file_name`]: the name of a branch's log, and back
-//! - [`list`]: which logs there are, and the one somebody means
-//! - [`make_way()`]: the way to a log, before anything is written to it
-//! - [`strip`]: a terminal's stream as lines of text
-//! - [`prune`]: which logs are too old or too many
+//! - [`file_name`]: converts between branches and file names
+//! - [`list`]: lists logs and finds one by name
+//! - [`prepare_paths()`]: creates the directories of logs
+//! - [`strip`]: converts terminal output to text
+//! - [`prune`]: deletes old logs
 
 pub mod file_name;
 pub mod list;
-mod make_way;
+mod paths;
 pub mod prune;
 pub mod strip;
 
@@ -18,18 +18,18 @@ use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionName};
 
-pub use file_name::Whose;
-pub use list::{Log, Logs, SessionLogs};
-pub use make_way::make_way;
-pub use prune::{Limits, Pruned};
-pub use strip::{Keep, Strip};
+pub use file_name::LogOwner;
+pub use list::{PaneLog, RepoLogs, SessionLogs};
+pub use paths::prepare_paths;
+pub use prune::{LogLimits, PrunedLogs};
+pub use strip::{EscapeStripper, KeptEscapes};
 
-/// A log that cannot be found, read or pruned.
+/// Why a log cannot be found, read or deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
     #[error("no logs in {}", .0.display())]
     None(PathBuf),
-    #[error("no logs of a session '{wanted}'")]
+    #[error("no logs of session '{wanted}'")]
     NoSession { wanted: String, known: String },
     #[error("no log of '{wanted}' in session '{session}'")]
     NoLog { wanted: String, session: String, known: String },
@@ -52,27 +52,27 @@ impl Diagnostic for LogsError {
                 report.hint("set [logging] enabled = true in .git-paw/config.toml and start a session")
             }
             Self::NoSession { known, .. } | Self::NoLog { known, .. } => {
-                report.hint(format!("there are: {known}"))
+                report.hint(format!("available: {known}"))
             }
             Self::Io { .. } => report,
         }
     }
 }
 
-/// Where the logs of a repository's sessions are.
-pub fn directory(repo_root: &Path, log_dir: &Path) -> PathBuf {
+/// The log directory of a repository.
+pub fn log_dir(repo_root: &Path, log_dir: &Path) -> PathBuf {
     repo_root.join(log_dir)
 }
 
-/// The file that one pane's output goes to.
-pub fn path_of(logs: &Path, session: &SessionName, whose: &Whose) -> PathBuf {
-    logs.join(session.as_str()).join(whose.file_name())
+/// The log file of one pane.
+pub fn log_path(logs: &Path, session: &SessionName, owner: &LogOwner) -> PathBuf {
+    logs.join(session.as_str()).join(owner.file_name())
 }
 
-/// Writes a log as text to `out`, a piece at a time, however long it is. Says whether somebody read it to its end.
-pub fn copy(log: &Path, keep: Keep, out: &mut impl Write) -> Result<bool, LogsError> {
+/// Writes a log as text to `out` in chunks. Returns false if the reader closed the pipe before the end.
+pub fn copy(log: &Path, keep: KeptEscapes, out: &mut impl Write) -> Result<bool, LogsError> {
     let mut file = File::open(log).map_err(LogsError::when("read", log))?;
-    let mut strip = Strip::new(keep);
+    let mut strip = EscapeStripper::new(keep);
     let mut buffer = vec![0; 64 * 1024];
     let mut text = String::new();
     loop {
@@ -88,7 +88,7 @@ pub fn copy(log: &Path, keep: Keep, out: &mut impl Write) -> Result<bool, LogsEr
         }
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(false),
-            Err(error) => return Err(LogsError::when("write out", log)(error)),
+            Err(error) => return Err(LogsError::when("print", log)(error)),
             Ok(()) => text.clear(),
         }
         if read == 0 {

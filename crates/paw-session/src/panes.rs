@@ -17,10 +17,10 @@ use paw_host::tmux::TmuxCommand;
 pub use build::push_sizes;
 use build::with_environment;
 
-use crate::layout::{Layout, TooManyAgents, Top};
-use crate::logs::{self, Whose};
+use crate::layout::{Layout, TooManyAgents, TopRow};
+use crate::logs::{self, LogOwner};
 
-/// The pane option that says whose pane it is: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
+/// The pane option that says owner pane it is: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
 pub const MARK: &str = "@paw_agent";
 /// The pane option that says what its agent is doing, as its border shows it.
 pub const STATE: &str = "@paw_state";
@@ -30,7 +30,7 @@ pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
 pub const DASHBOARD: &str = "dashboard";
 
 /// The hidden command that an agent begins anew with, where it could not go on.
-pub const ANEW: &str = "__anew";
+pub const RESTART_AGENT: &str = "__restart-agent";
 
 pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
@@ -67,11 +67,11 @@ impl Pane {
 
 /// Everything a session's window is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct SessionWindow {
     pub session: SessionName,
     pub session_id: String,
     pub mouse: bool,
-    /// Whether the borders of panes say whose they are.
+    /// Whether the borders of panes say owner they are.
     pub borders: bool,
     /// What every pane finds in its environment.
     pub environment: Vec<(&'static str, String)>,
@@ -81,7 +81,7 @@ pub struct Window {
 
 /// Whether agents begin, or go on where they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conversation {
+pub enum ConversationMode {
     New,
     /// Each CLI takes up its own conversation, where it can.
     Resumed,
@@ -89,23 +89,23 @@ pub enum Conversation {
 
 /// What the panes of a receipt are made from, besides the receipt.
 #[derive(Clone, Copy)]
-pub struct Making<'a> {
+pub struct PaneBuilder<'a> {
     /// Our own program, for the dashboard.
     pub program: &'a Path,
     /// An agent's token, where the session has a broker.
     pub token: &'a dyn Fn(&AgentId) -> Option<String>,
-    pub conversation: Conversation,
-    /// Those among them whose conversation is known to be empty: they begin anew.
+    pub conversation: ConversationMode,
+    /// Those among them owner conversation is known to be empty: they begin anew.
     pub fresh: &'a [AgentId],
 }
 
-impl std::fmt::Debug for Making<'_> {
+impl std::fmt::Debug for PaneBuilder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Making").field("program", &self.program).finish_non_exhaustive()
+        f.debug_struct("PaneBuilder").field("program", &self.program).finish_non_exhaustive()
     }
 }
 
-impl Making<'_> {
+impl PaneBuilder<'_> {
     /// The pane of one agent of the session.
     pub fn agent(&self, receipt: &Receipt, agent: &AgentReceipt, id: &AgentId) -> Pane {
         Pane {
@@ -114,7 +114,7 @@ impl Making<'_> {
             dir: agent.worktree_path.clone(),
             command: self.line(id, &agent.cli, agent.command.as_deref(), agent.conversation.as_ref()),
             environment: self.environment(id),
-            log: log(receipt, &Whose::Agent(agent.branch.clone())),
+            log: log(receipt, &LogOwner::Agent(agent.branch.clone())),
         }
     }
 
@@ -127,7 +127,7 @@ impl Making<'_> {
             dir: receipt.repo_path.clone(),
             command: self.line(&id, &supervisor.cli, command, supervisor.conversation.as_ref()),
             environment: self.environment(&id),
-            log: log(receipt, &Whose::Supervisor),
+            log: log(receipt, &LogOwner::Supervisor),
         }
     }
 
@@ -147,14 +147,14 @@ impl Making<'_> {
     /// cannot, our own program sees to the agent's new beginning.
     fn line(&self, id: &AgentId, cli: &str, recorded: Option<&str>, conversation: Option<&String>) -> String {
         let line = recorded_line(cli, recorded);
-        if self.conversation == Conversation::New || self.fresh.contains(id) {
+        if self.conversation == ConversationMode::New || self.fresh.contains(id) {
             return line;
         }
         let conversation = conversation.map_or(Resume::Latest, |name| Resume::Conversation(name.clone()));
-        match resume::words(cli::descriptor(cli), &conversation) {
+        match resume::arguments(cli::descriptor(cli), &conversation) {
             Some(words) => {
                 let program = shell_quote(self.program.as_os_str());
-                format!("{line} {words} || {program} {ANEW} {id}")
+                format!("{line} {words} || {program} {RESTART_AGENT} {id}")
             }
             None => line,
         }
@@ -171,24 +171,24 @@ pub fn recorded_line(cli: &str, recorded: Option<&str>) -> String {
     recorded.map_or_else(|| shell_quote(OsStr::new(cli)), str::to_owned)
 }
 
-fn log(receipt: &Receipt, whose: &Whose) -> Option<PathBuf> {
-    receipt.log_dir.as_ref().map(|dir| logs::path_of(dir, &receipt.session_name, whose))
+fn log(receipt: &Receipt, owner: &LogOwner) -> Option<PathBuf> {
+    receipt.log_dir.as_ref().map(|dir| logs::log_path(dir, &receipt.session_name, owner))
 }
 
-impl Window {
+impl SessionWindow {
     /// The window that a receipt describes.
-    pub fn of(receipt: &Receipt, making: Making<'_>) -> Result<Self, TooManyAgents> {
-        let top = Top::of(receipt.mode, receipt.has_broker());
+    pub fn of(receipt: &Receipt, builder: PaneBuilder<'_>) -> Result<Self, TooManyAgents> {
+        let top = TopRow::of(receipt.mode, receipt.has_broker());
         let layout = Layout::new(top, receipt.worktrees.len())?;
         let mut panes = Vec::with_capacity(layout.panes());
         if receipt.mode == SessionMode::Supervisor {
-            panes.push(making.supervisor(receipt, &receipt.supervisor.clone().unwrap_or_default()));
+            panes.push(builder.supervisor(receipt, &receipt.supervisor.clone().unwrap_or_default()));
         }
         if top.dashboard().is_some() {
-            panes.push(making.dashboard(receipt));
+            panes.push(builder.dashboard(receipt));
         }
         let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-        panes.extend(agents.map(|(agent, id)| making.agent(receipt, agent, &id)));
+        panes.extend(agents.map(|(agent, id)| builder.agent(receipt, agent, &id)));
         let url = receipt.broker_url().map(|url| (URL_VARIABLE, url));
         Ok(Self {
             session: receipt.session_name.clone(),
@@ -202,7 +202,7 @@ impl Window {
     }
 }
 
-/// Says whose pane it is.
+/// Says owner pane it is.
 pub fn mark(target: &str, mark: &str) -> TmuxCommand {
     TmuxCommand::new("set-option").args(["-p", "-t", target, MARK, mark])
 }

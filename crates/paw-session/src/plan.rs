@@ -1,4 +1,4 @@
-//! What a start is going to do: decided as a whole, before anything is touched.
+//! Plans a start completely before it changes anything.
 
 mod error;
 
@@ -15,7 +15,7 @@ use paw_core::paths::CheckoutDir;
 use paw_core::{
     AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
 };
-use paw_host::git::{Repo, GitWorktree};
+use paw_host::git::{GitWorktree, Repo};
 use paw_worktree::check;
 use paw_worktree::session::{self, SessionWorktree};
 
@@ -24,7 +24,7 @@ pub use error::PlanError;
 use crate::layout::{Layout, TopRow};
 use crate::specs::SpecEntry;
 
-/// An agent that is asked for.
+/// A requested agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRequest {
     pub branch: BranchName,
@@ -33,46 +33,46 @@ pub struct AgentRequest {
     pub spec: Option<SpecEntry>,
 }
 
-/// What is asked for, after every question was answered.
+/// A request to start a session, with all prompts answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRequest {
     pub agents: Vec<AgentRequest>,
-    /// The name of the supervisor's CLI, if there shall be a supervisor.
+    /// The name of the supervisor's CLI, for a session with a supervisor.
     pub supervisor: Option<String>,
-    /// A command looks after the agents in the place of a supervisor.
+    /// `git paw start --unattended` takes the role of the supervisor.
     pub unattended: bool,
-    /// Put branches that exist already on top of the default branch.
+    /// Rebase existing branches onto the default branch.
     pub rebase: bool,
 }
 
-/// What is true of the place where it is asked for.
+/// The repository, configuration and installed CLIs that a plan is made for.
 #[derive(Debug)]
 pub struct PlanContext<'a> {
     pub repo: &'a Repo,
     pub config: &'a PawConfig,
     pub clis: &'a [CliInfo],
     pub hooks: &'a HookEnvironment,
-    /// As git lists them: the main checkout comes first.
+    /// As git lists them, main checkout first.
     pub worktrees: &'a [GitWorktree],
     /// The local branches.
     pub branches: &'a [BranchName],
 }
 
-/// One agent, completely decided.
+/// The plan of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentPlan {
     pub id: AgentId,
     pub branch: BranchName,
     pub cli: String,
-    /// The shell line that starts the CLI, exactly as it is typed.
+    /// The shell command that starts the CLI, exactly as it will be typed.
     pub command: String,
     pub dir: PathBuf,
     pub spec: Option<SpecEntry>,
-    /// Where its CLI keeps the settings of a worktree, if the configuration says so.
+    /// The configured path of the CLI's settings file in a worktree.
     pub settings_path: Option<PathBuf>,
 }
 
-/// Where a broker is wished for.
+/// The configured address and log of the broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerPlan {
     pub bind: String,
@@ -92,13 +92,13 @@ pub struct SessionPlan {
     pub rebase: bool,
     pub placement: WorktreePlacement,
     pub mouse: bool,
-    /// Borders of panes that say whose they are.
+    /// Whether pane borders show the agent.
     pub borders: bool,
     pub log_dir: Option<PathBuf>,
     pub tmux_socket: Option<String>,
-    /// Refuse an agent's commits on any other branch than its own.
+    /// Whether to reject an agent's commits on other branches.
     pub guard: bool,
-    /// A command looks after the agents in the place of a supervisor.
+    /// `git paw start --unattended` takes the role of the supervisor.
     pub unattended: bool,
 }
 
@@ -107,7 +107,7 @@ impl SessionPlan {
         if self.supervisor.is_some() { SessionMode::Supervisor } else { SessionMode::Bare }
     }
 
-    /// What the worktrees are made from, in the order of the agents.
+    /// The worktrees to create, in the order of the agents.
     pub fn worktrees(&self) -> Vec<SessionWorktree> {
         let wanted = |agent: &AgentPlan| SessionWorktree {
             branch: agent.branch.clone(),
@@ -117,7 +117,7 @@ impl SessionPlan {
         self.agents.iter().map(wanted).collect()
     }
 
-    /// The receipt of the session as it is planned: no branch made yet, the wished port.
+    /// The receipt of the planned session: no branches created yet, the broker on its configured port.
     pub fn receipt(&self, created_at: Timestamp) -> Receipt {
         let mut receipt =
             Receipt::new(self.session.clone(), self.repo.root.clone(), self.project.as_str(), created_at);
@@ -147,7 +147,7 @@ impl SessionPlan {
     }
 }
 
-/// Everything that can be told to be wrong before the first worktree is made is told here.
+/// Plans a session. Reports every problem that can be detected before the first worktree is created.
 pub fn plan(
     request: &StartRequest,
     context: &PlanContext<'_>,
@@ -202,9 +202,9 @@ fn plan_agents(
     supervisor: &SupervisorConfig,
     broker: bool,
 ) -> Result<Vec<AgentPlan>, PlanError> {
-    // An agent that neither a supervisor nor a command looks after asks the person at its pane.
-    let is_looked_after = request.supervisor.is_some() || request.unattended;
-    let approval = if is_looked_after { supervisor.agent_approval } else { Approval::Manual };
+    // Without a supervisor, agents ask the user in their panes.
+    let is_supervised = request.supervisor.is_some() || request.unattended;
+    let approval = if is_supervised { supervisor.agent_approval } else { Approval::Manual };
     let mut agents: Vec<AgentPlan> = Vec::with_capacity(request.agents.len());
     for wanted in &request.agents {
         let id = AgentId::for_branch(&wanted.branch, |id| agents.iter().any(|agent| agent.id == *id));
@@ -232,7 +232,7 @@ fn cli_command(context: &PlanContext<'_>, name: &str, approval: Approval) -> Res
     Ok(command_line(cli::descriptor(name), cli, context.config.clis.get(name), approval))
 }
 
-/// Every branch once, none of them in anybody's hands, and all of them possible beside each other.
+/// Rejects duplicate branches, the branch of the main checkout, and branches that git cannot store together.
 fn check_branches(wanted: &[AgentRequest], context: &PlanContext<'_>) -> Result<(), PlanError> {
     for (at, agent) in wanted.iter().enumerate() {
         let branch = &agent.branch;
@@ -253,12 +253,12 @@ fn check_branches(wanted: &[AgentRequest], context: &PlanContext<'_>) -> Result<
     Ok(())
 }
 
-/// git keeps branches as files: one cannot be a file and a directory.
+/// git stores branches as files, so `feat` and `feat/a` cannot both exist.
 fn is_below(branch: &BranchName, other: &BranchName) -> bool {
     branch.as_str().strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Every directory once, and each of them free or the branch's own.
+/// Rejects shared directories, and existing directories that are not the branch's own worktree.
 fn check_directories(
     agents: &[AgentPlan],
     context: &PlanContext<'_>,
@@ -287,7 +287,7 @@ fn check_directories(
     Ok(())
 }
 
-/// git lists real paths, ours may lead over a link.
+/// git lists real paths; the planned path may contain a symbolic link.
 fn is_same_dir(listed: &Path, planned: &Path) -> bool {
     listed == planned || planned.canonicalize().is_ok_and(|planned| planned == listed)
 }

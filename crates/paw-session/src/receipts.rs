@@ -1,4 +1,4 @@
-//! The receipts on disk: one JSON file per session, written whole or not at all.
+//! The receipts on disk: one JSON file per session, written atomically.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use paw_host::files::{self, Access, FileError};
 use paw_host::locks::ReceiptsLock;
 use serde_json::Value;
 
-/// A receipt that could not be read, written or removed.
+/// Why a receipt could not be read, written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiptsError {
     #[error("cannot use {}: {problem}", path.display())]
@@ -34,32 +34,31 @@ impl Diagnostic for ReceiptsError {
     }
 }
 
-/// A file among the receipts that is none we can read. It is never deleted.
+/// A file in the receipts directory that cannot be parsed. It is never deleted.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct UnreadableReceipt {
     pub path: PathBuf,
     pub problem: ReceiptError,
     /// The repository it names, if it names one.
     repo_path: Option<PathBuf>,
 }
 
-/// Everything in the directory of receipts.
+/// All files in the receipts directory.
 #[derive(Debug, Default)]
-pub struct Listing {
-    /// By name.
+pub struct ReceiptListing {
+    /// Sorted by name.
     pub receipts: Vec<Receipt>,
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableReceipt>,
 }
 
-impl Listing {
-    /// The session of a repository. Of several, one that was left running beats a stopped one, and a younger one an
-    /// older one.
+impl ReceiptListing {
+    /// The session of a repository. If there are several, prefers one that is not stopped, then the newest.
     pub fn find_for_repo(&self, repo_path: &Path) -> Option<&Receipt> {
         let rank = |receipt: &&Receipt| (receipt.status != SessionStatus::Stopped, receipt.created_at);
-        self.receipts.iter().filter(|receipt| same_place(&receipt.repo_path, repo_path)).max_by_key(rank)
+        self.receipts.iter().filter(|receipt| is_same_path(&receipt.repo_path, repo_path)).max_by_key(rank)
     }
 
-    /// Whether a file of that name is there, readable or not.
+    /// Whether a file of that name exists, readable or not.
     pub fn has_name(&self, name: &SessionName) -> bool {
         let is_it = |path: &Path| path.file_stem().is_some_and(|stem| stem == name.as_str());
         self.receipts.iter().any(|receipt| receipt.session_name == *name)
@@ -67,11 +66,11 @@ impl Listing {
     }
 }
 
-fn same_place(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The directory of receipts. Nothing needs to exist before the first one is saved.
+/// The receipts directory. It is created when the first receipt is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipts {
     dir: SessionsDir,
@@ -91,7 +90,7 @@ impl Receipts {
         Ok(ReceiptsLock::wait(&self.dir)?)
     }
 
-    /// Writes a whole receipt, of a new session or in the place of an older one.
+    /// Writes a receipt, or replaces it.
     pub fn save(&self, receipt: &Receipt, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
         let path = self.dir.receipt(&receipt.session_name);
         let text =
@@ -99,7 +98,7 @@ impl Receipts {
         Ok(files::write_atomic(&path, text.as_bytes(), Access::Private)?)
     }
 
-    /// Writes a receipt in the place of another one, which may have another name.
+    /// Replaces the receipt `before`, which may have another name.
     pub fn replace(
         &self,
         before: &SessionName,
@@ -110,14 +109,14 @@ impl Receipts {
         if receipt.session_name == *before { Ok(()) } else { self.delete(before, lock) }
     }
 
-    /// The receipt of a session, or nothing when there is none.
+    /// The receipt of a session, if it exists.
     pub fn load(&self, name: &SessionName) -> Result<Option<Receipt>, ReceiptsError> {
         let path = self.dir.receipt(name);
         let Some(text) = files::load_text(&path)? else { return Ok(None) };
         Receipt::parse(&text).map(Some).map_err(|problem| ReceiptsError::Receipt { path, problem })
     }
 
-    /// Changes a receipt that exists. One that was deleted is not created again: then the answer is nothing.
+    /// Changes an existing receipt. Returns `None` if it was deleted, and does not create it again.
     pub fn update<T>(
         &self,
         name: &SessionName,
@@ -130,27 +129,27 @@ impl Receipts {
         Ok(Some(answer))
     }
 
-    /// The session of a repository, or nothing. A receipt of a newer version that names the repository is an error:
-    /// a second session over the same worktrees would be worse.
+    /// The session of a repository, if it has one. A receipt written by a newer version is an error, because a second
+    /// session would use the same worktrees.
     pub fn find_for_repo(&self, repo_path: &Path) -> Result<Option<Receipt>, ReceiptsError> {
         let mut listing = self.all()?;
         if let Some(found) = listing.find_for_repo(repo_path) {
             return Ok(Some(found.clone()));
         }
-        let ours = |file: &Unreadable| {
+        let ours = |file: &UnreadableReceipt| {
             matches!(file.problem, ReceiptError::Newer { .. })
-                && file.repo_path.as_deref().is_some_and(|path| same_place(path, repo_path))
+                && file.repo_path.as_deref().is_some_and(|path| is_same_path(path, repo_path))
         };
         match listing.unreadable.iter().position(ours) {
             Some(at) => {
-                let Unreadable { path, problem, .. } = listing.unreadable.swap_remove(at);
+                let UnreadableReceipt { path, problem, .. } = listing.unreadable.swap_remove(at);
                 Err(ReceiptsError::Receipt { path, problem })
             }
             None => Ok(None),
         }
     }
 
-    /// Deletes a session's receipt. One that is gone already is fine.
+    /// Deletes a session's receipt, if it exists.
     pub fn delete(&self, name: &SessionName, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
         let path = self.dir.receipt(name);
         match fs::remove_file(&path) {
@@ -161,21 +160,21 @@ impl Receipts {
         }
     }
 
-    /// All of them. What cannot be read is named beside the rest.
-    pub fn all(&self) -> Result<Listing, ReceiptsError> {
+    /// All receipts, and the files that cannot be parsed.
+    pub fn all(&self) -> Result<ReceiptListing, ReceiptsError> {
         let list = |source| ReceiptsError::List { dir: self.dir.path().to_path_buf(), source };
         let entries = match fs::read_dir(self.dir.path()) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReceiptListing::default()),
             Err(error) => return Err(list(error)),
         };
         let paths: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
         let mut paths = paths.map_err(list)?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
-        let mut listing = Listing::default();
+        let mut listing = ReceiptListing::default();
         for path in paths {
-            // One that vanishes meanwhile was deleted by another process.
+            // Another process may have deleted it in the meantime.
             let Ok(bytes) = fs::read(&path) else { continue };
             let text = String::from_utf8_lossy(&bytes);
             match Receipt::parse(&text) {
@@ -183,7 +182,7 @@ impl Receipts {
                 Err(problem) => {
                     let value: Value = serde_json::from_str(&text).unwrap_or_default();
                     let repo_path = value["repo_path"].as_str().map(PathBuf::from);
-                    listing.unreadable.push(Unreadable { path, problem, repo_path });
+                    listing.unreadable.push(UnreadableReceipt { path, problem, repo_path });
                 }
             }
         }

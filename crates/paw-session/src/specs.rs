@@ -1,7 +1,7 @@
 //! Specs: what agents are to do, found in the repository as OpenSpec, Markdown, Spec Kit or Superpowers has them.
 //!
 //! - [`scan`]: every spec that is to be worked on
-//! - [`resolve`], [`take_units`], [`take_all`]: some or all of them, checked as a whole
+//! - [`resolve`], [`select_units`], [`select_all`]: some or all of them, checked as a whole
 //! - [`units`]: the rows of a picker
 //! - [`find_uncommitted`]: those that a new worktree would not have
 //! - [`find_assigned`]: those that a session's agents work on
@@ -26,9 +26,9 @@ use paw_core::{BranchName, Receipt};
 
 pub use error::SpecError;
 pub use paw_core::config::SpecType as SpecFormat;
-pub use resolve::{resolve, take_all, take_units};
+pub use resolve::{resolve, select_all, select_units};
 pub use uncommitted::find_uncommitted;
-pub use unit::{Unit, units};
+pub use unit::{SpecUnit, units};
 
 use folder::Folder;
 
@@ -53,7 +53,7 @@ pub struct SpecEntry {
 
 /// What a look at the specs has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scan {
+pub struct SpecScan {
     pub entries: Vec<SpecEntry>,
     /// What was passed over, and why.
     pub warnings: Vec<String>,
@@ -70,7 +70,7 @@ pub fn scan(
     config: Option<&SpecsConfig>,
     format: Option<SpecFormat>,
     prefix: &BranchPrefix,
-) -> Result<Scan, SpecError> {
+) -> Result<SpecScan, SpecError> {
     let (format, dir) = choose_source(format, config, |dir| repo_root.join(dir).is_dir());
     let mut folder = Folder::open(repo_root, &dir, format)?;
     let entries = match format {
@@ -79,7 +79,7 @@ pub fn scan(
         SpecFormat::Speckit => speckit::scan(&mut folder),
         SpecFormat::Superpowers => superpowers::scan(&mut folder),
     }?;
-    Ok(Scan { entries, warnings: folder.into_warnings(), format, dir })
+    Ok(SpecScan { entries, warnings: folder.into_warnings(), format, dir })
 }
 
 /// Which format is read, and where. The command line decides, then `[specs]`, then what the repository looks like. A directory that is configured holds

@@ -1,7 +1,7 @@
-//! What a repository's own file may not decide alone: which of its keys need the user's approval, which are never
-//! followed, and the configuration that is left.
+//! Decides which keys of a repository's configuration need the user's approval, which are always ignored, and what the
+//! resulting configuration is.
 //!
-//! Pure, except for the caller's answer to "is this approved?": asking and storing approvals is the caller's.
+//! The caller asks for approvals and stores them.
 
 use paw_core::PawError;
 use paw_core::config::{PawConfig, TrustItem};
@@ -11,14 +11,14 @@ use paw_host::trust::TrustSubject;
 /// Keys of a repository's file that take effect only once the user has approved all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustRequest {
-    /// The first line of the question.
+    /// The first line of the prompt.
     pub question: &'static str,
     pub subject: TrustSubject,
     keys: Vec<String>,
 }
 
 impl TrustRequest {
-    /// Nothing if there is nothing to approve.
+    /// `None` if there is nothing to approve.
     pub fn new(
         question: &'static str,
         kind: &str,
@@ -37,17 +37,17 @@ impl TrustRequest {
     }
 }
 
-/// The configuration without what was not approved or may never be followed.
+/// The configuration without unapproved and forbidden keys of the repository.
 #[derive(Debug, Clone)]
 pub struct TrustedConfig {
     pub config: PawConfig,
     /// Keys of requests that were not approved.
     pub unapproved: Vec<String>,
-    /// Keys that only the user's own file may set.
+    /// Keys that only the user's configuration may set.
     pub forbidden: Vec<String>,
 }
 
-/// Resolves the configuration, with the keys of a request only where `is_approved` says so.
+/// Resolves the configuration. Keys of a request take effect only if `is_approved` returns true for it.
 pub fn resolve_trusted(
     layers: &Layers,
     requests: impl IntoIterator<Item = TrustRequest>,
@@ -64,13 +64,13 @@ pub fn resolve_trusted(
     Ok(TrustedConfig { config: kept.without(is_user_only).resolve()?, unapproved, forbidden })
 }
 
-/// Whether only the user's own file may set this key: it would open the broker, or have logs written elsewhere.
+/// Whether only the user's configuration may set this key, because it opens the broker to others or moves the logs.
 pub fn is_user_only(item: &TrustItem) -> bool {
     item.key.starts_with("broker.") || item.key == "logging.log_dir"
 }
 
-/// What the repository's file wants agents to be started with: their programs, and approval levels above the user's own.
-/// Commands that `is_gate` knows are a request of their own.
+/// The repository's settings for starting agents that need approval: CLI commands, and approval levels above the user's.
+/// Gate commands have their own request.
 pub fn find_agent_request(
     layers: &Layers,
     is_gate: impl Fn(&TrustItem) -> bool,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_needs_approval_for_clis_and_for_levels_above_the_users_own() {
+    fn repository_needs_approval_for_clis_and_for_levels_above_the_users() {
         let repo = "[supervisor]\nagent_approval = \"full-auto\"\ntest_command = \"make\"\n[clis.x]\ncommand = \"/x\"\n";
         assert_eq!(keys(&layers("", repo)), ["clis.x.command", "supervisor.agent_approval"]);
         let user = "[supervisor]\nagent_approval = \"full-auto\"\n";
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unapproved_request_is_dropped_as_a_whole_and_the_broker_is_never_opened() {
+    fn unapproved_requests_are_dropped_and_broker_keys_always_ignored() {
         let layers =
             layers("", "default_cli = \"x\"\n[broker]\nbind = \"0.0.0.0\"\n[clis.x]\ncommand = \"/x\"\n");
         let request = || find_agent_request(&layers, |_| false).unwrap();

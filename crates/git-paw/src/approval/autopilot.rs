@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use paw_autopilot::executor::{Executor, ExecutorError};
 use paw_autopilot::trust::request;
-use paw_autopilot::work::Site;
+use paw_autopilot::work::ProjectContext;
 use paw_autopilot::work::finish::FinalCommands;
 use paw_core::PawError;
 use paw_core::config::AutopilotConfig;
@@ -51,7 +51,7 @@ pub(crate) fn approved_final_commands(repo: &Repo, context: &Context) -> Result<
 
 pub(crate) fn executor(
     name: Option<&str>,
-    site: &Site,
+    site: &ProjectContext,
     consent: Consent,
     context: &Context,
 ) -> Result<Executor, PawError> {
@@ -72,7 +72,7 @@ pub(crate) const TESTS_QUESTION: &str = "this project runs its tests with:";
 
 /// Returns a function that tells whether the project's own test command is approved.
 pub(crate) fn approves<'a>(
-    site: &Site,
+    site: &ProjectContext,
     consent: Consent,
     context: &'a Context,
 ) -> impl Fn(&TrustSubject) -> Result<bool, PawError> + use<'a> {

@@ -9,10 +9,10 @@ use paw_core::config::PawConfig;
 use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
 use paw_host::clock;
 use paw_host::process::own_program;
-use paw_session::launch::{self, Doors, Wishes};
+use paw_session::launch::{self, LaunchServices, LaunchOptions};
 use paw_session::lifecycle::Session;
-use paw_session::lifecycle::add::Added;
-use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
+use paw_session::lifecycle::add::AddedAgent;
+use paw_session::plan::{self, SessionPlan, PlanContext, StartRequest, AgentRequest};
 use paw_session::specs::{self, SpecEntry};
 use paw_worktree::Worktrees;
 
@@ -21,23 +21,23 @@ use crate::context::Context;
 
 /// Add an agent to the running session
 ///
-/// It gets a worktree, a pane and a CLI like the others, and is told what to do as soon as its CLI listens.
+/// Creates a worktree and a pane, starts the CLI, and sends it its first prompt as soon as it is ready.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw add feat/docs
   git paw add feat/docs --cli codex
   git paw add --from-spec add-auth")]
 pub(crate) struct AddArgs {
-    /// The branch it works on; a new one is made
+    /// The branch to work on; created if it does not exist
     #[arg(required_unless_present = "from_spec")]
     branch: Option<String>,
-    /// Its CLI; without it, what the spec says, then what the first agent uses
+    /// The agent's CLI [default: the spec's, else the first agent's]
     #[arg(long, value_name = "NAME")]
     cli: Option<String>,
-    /// The spec it works on, which also names the branch
+    /// The spec to work on, which also sets the branch
     #[arg(long, value_name = "NAME", conflicts_with = "branch")]
     from_spec: Option<String>,
-    /// Approve the CLIs and commands that this repository brings along
+    /// Approve this repository's own CLIs and commands without asking
     #[arg(long)]
     trust: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let config = approval::session_config(&layers, repo, consent, context)?;
     let plan = make_plan(args, &session, &config, context)?;
     let preparation = approval::preparation(&layers, &config, repo, consent, context)?;
-    let wishes = Wishes {
+    let wishes = LaunchOptions {
         config: &config,
         config_dir: context.dirs.config_dir(),
         preparation: &preparation,
@@ -60,33 +60,33 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
     let doors =
-        Doors { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
+        LaunchServices { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
     let added = session.add_agent(doors, &plan, wishes, &|_| {})?;
     for note in &added.notes {
         context.output.warn(note);
     }
     if session.receipt.has_broker()
-        && let Err(error) = have_watched(&added, context)
+        && let Err(error) = watch_worktree(&added, context)
     {
-        context.output.warn(&format!("nobody watches the new worktree yet: {error}"));
+        context.output.warn(&format!("the session is not watching the new worktree yet: {error}"));
     }
     context.output.say(&format!("added {} → {}", added.agent.branch, added.agent.cli))
 }
 
-/// A broker that does not run watches everybody as soon as it does.
-fn have_watched(added: &Added, context: &Context) -> Result<(), PawError> {
+/// Asks the running broker to watch the new worktree. A broker that starts later watches all of them.
+fn watch_worktree(added: &AddedAgent, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
     client.watch(&added.id, &added.agent.worktree_path, &added.agent.cli)?;
     Ok(())
 }
 
-/// The plan of a start with this one agent.
+/// The start plan for this one agent.
 fn make_plan(
     args: &AddArgs,
     session: &Session,
     config: &PawConfig,
     context: &Context,
-) -> Result<Plan, PawError> {
+) -> Result<SessionPlan, PawError> {
     let (repo, receipt) = (&session.repo, &session.receipt);
     let spec =
         args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
@@ -101,16 +101,16 @@ fn make_plan(
     let found = detect_clis(&config.clis, &context.search_path);
     let git = repo.git();
     let request = StartRequest {
-        agents: vec![Wanted { branch, cli: cli.ok_or(PawError::NoCLIsFound)?, spec }],
+        agents: vec![AgentRequest { branch, cli: cli.ok_or(PawError::NoCLIsFound)?, spec }],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
         unattended: receipt.unattended,
         rebase: true,
     };
     let (worktrees, branches) = (git.worktrees()?, git.local_branches()?);
-    // The session may have been started with another configuration.
+    // The session may have been started with a different configuration.
     let mut config = config.clone();
     config.broker.enabled = receipt.has_broker();
-    let site = Site {
+    let site = PlanContext {
         repo,
         config: &config,
         clis: &found.clis,
@@ -140,7 +140,7 @@ fn require_spec(
         (Some(only), 0) => Ok(only),
         (last, _) => {
             let ids: Vec<_> = found.iter().chain(&last).map(|entry| entry.id.as_str()).collect();
-            let problem = format!("'{name}' is more than one agent's work");
+            let problem = format!("spec '{name}' has several parts, one per agent");
             Err(PawError::new(ErrorCode::FailedPrecondition, problem)
                 .hint(format!("name one of: {}", ids.join(", "))))
         }

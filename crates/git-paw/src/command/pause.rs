@@ -3,17 +3,17 @@
 use clap::Args;
 use paw_core::PawError;
 use paw_session::launch;
-use paw_session::lifecycle::pause::Paused;
+use paw_session::lifecycle::pause::PauseResult;
 
 use crate::context::Context;
 
 /// Pause the session (detaches client, stops broker, leaves CLIs running)
 ///
-/// The AI CLIs remain running in their panes and go on with what they are doing, so their RAM stays held. Messages
-/// that they send meanwhile are kept. `git paw start` resumes the session.
+/// The AI CLIs remain running in their panes and keep working, so their RAM stays held. Messages that they send in the
+/// meantime are stored. `git paw start` resumes the session.
 ///
-/// To release the RAM use `git paw stop`, which ends the CLIs and keeps the worktrees. (A `hibernate` that would free
-/// the RAM and keep the CLIs does not exist yet.)
+/// To release the RAM use `git paw stop`, which ends the CLIs and keeps the worktrees. (There is no `hibernate` command
+/// yet that frees the RAM and keeps the CLIs.)
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw pause\n  git paw start      (resumes it)")]
 pub(crate) struct PauseArgs {}
@@ -28,8 +28,8 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     };
     let name = &session.receipt.session_name;
     match session.pause()? {
-        Paused::Now => context.output.say(&format!("Session '{name}' paused. Resume with: git paw start")),
-        Paused::Already => context.output.say(&format!("Session '{name}' is paused already.")),
-        Paused::NotRunning => context.output.say("No active session for this repo."),
+        PauseResult::Now => context.output.say(&format!("Session '{name}' paused. Resume with: git paw start")),
+        PauseResult::Already => context.output.say(&format!("Session '{name}' is already paused.")),
+        PauseResult::NotRunning => context.output.say("No active session for this repo."),
     }
 }

@@ -6,16 +6,16 @@ use std::path::Path;
 use clap::{ArgGroup, Args};
 use paw_core::PawError;
 use paw_host::process::{self, Command};
-use paw_session::logs::{self, Keep, Logs};
-use paw_session::trust::loosens;
+use paw_session::logs::{self, KeptEscapes, RepoLogs};
+use paw_session::trust::is_user_only;
 use serde_json::json;
 
 use crate::context::Context;
 
-/// Read what an agent's pane has printed
+/// Show the log of an agent's pane
 ///
-/// Shows the log of the session that wrote last, without escape sequences; on a terminal page by page. Logs are kept
-/// when [logging] enabled = true.
+/// Shows the newest session's log without escape sequences; on a terminal, in less. Logs are written if [logging] enabled
+/// is true.
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["branch", "list"])),
@@ -28,13 +28,13 @@ use crate::context::Context;
 pub(crate) struct ReplayArgs {
     /// The agent's branch, or the name of a log file
     pub(crate) branch: Option<String>,
-    /// List the logs there are
+    /// List the available logs
     #[arg(long)]
     pub(crate) list: bool,
-    /// Keep colors
+    /// KeptEscapes colors
     #[arg(long)]
     pub(crate) color: bool,
-    /// Another session than the one that wrote last
+    /// The session of the log [default: the newest one]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     /// Print the list as one JSON document
@@ -44,21 +44,21 @@ pub(crate) struct ReplayArgs {
 
 pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
-    // As the session that wrote them has read it.
-    let config = context.load_config()?.without(loosens).resolve()?;
+    // The same configuration that the session used.
+    let config = context.load_config()?.without(is_user_only).resolve()?;
     let logging = config.logging.unwrap_or_default();
-    let logs = Logs::load(&logs::directory(&repo.root, &logging.log_dir))?;
+    let logs = RepoLogs::load(&logs::log_dir(&repo.root, &logging.log_dir))?;
     let session = args.session.as_deref();
     match &args.branch {
         Some(branch) => {
-            let keep = if args.color { Keep::Colour } else { Keep::Nothing };
+            let keep = if args.color { KeptEscapes::Colour } else { KeptEscapes::None };
             show(&logs.require(branch, session)?.path, keep, context)
         }
         None => list(&logs, session, context),
     }
 }
 
-fn list(logs: &Logs, session: Option<&str>, context: &Context) -> Result<(), PawError> {
+fn list(logs: &RepoLogs, session: Option<&str>, context: &Context) -> Result<(), PawError> {
     let chosen = match session {
         Some(_) => std::slice::from_ref(logs.require_session(session)?),
         None => &logs.sessions,
@@ -93,8 +93,8 @@ fn list(logs: &Logs, session: Option<&str>, context: &Context) -> Result<(), Paw
     context.output.table(["SESSION", "BRANCH", "SIZE", "LAST WRITTEN (UTC)"], rows)
 }
 
-/// On a terminal through `less`, which gets a file: a log may be larger than memory.
-fn show(log: &Path, keep: Keep, context: &Context) -> Result<(), PawError> {
+/// On a terminal, runs `less` on a temporary file: a log may be larger than memory.
+fn show(log: &Path, keep: KeptEscapes, context: &Context) -> Result<(), PawError> {
     let pager = process::find_program("less", &context.search_path);
     let Some(pager) = pager.filter(|_| io::IsTerminal::is_terminal(&io::stdout())) else {
         logs::copy(log, keep, &mut io::stdout().lock())?;

@@ -38,8 +38,8 @@ use unattended::UnattendedArgs;
 
 /// Start a session: a worktree, a pane and an AI CLI for each branch
 ///
-/// Without flags you are asked for branches and CLIs. A session that is there already is attached to, resumed or
-/// built again, whatever it needs.
+/// Without flags, git paw asks for branches and CLIs. If a session already exists, git paw attaches to it, resumes it, or
+/// rebuilds it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_help = "Examples:
   git paw start --cli claude --branches feat/api,feat/ui
@@ -47,40 +47,40 @@ use unattended::UnattendedArgs;
   git paw start --specs add-auth,fix-session --dry-run
   git paw start --unattended --from-all-specs --cli claude --time-limit 2h --merge")]
 pub(crate) struct StartArgs {
-    /// CLI for every agent; git paw list-clis shows what there is
+    /// CLI for every agent (see git paw list-clis)
     #[arg(long, value_name = "NAME")]
     cli: Option<String>,
-    /// Branches to work on; new ones are made
+    /// Branches to work on; created if they do not exist
     #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
     branches: Vec<String>,
-    /// Launch every discovered spec: one agent for each, on a branch of its own
+    /// Launch every discovered spec, each with its own agent and branch
     #[arg(long, alias = "from-specs")]
     from_all_specs: bool,
-    /// Launch only these specs; without a name, choose them from a list
+    /// Launch only these specs; without names, choose from a list
     #[arg(long, value_name = "NAME,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
     specs: Option<Vec<String>>,
-    /// How specs are written: openspec, markdown, speckit or superpowers
+    /// Format of the specs: openspec, markdown, speckit or superpowers
     #[arg(long, value_name = "FORMAT")]
     specs_format: Option<SpecFormat>,
-    /// Print what would be done, and do nothing
+    /// Print the plan without doing anything
     #[arg(long)]
     dry_run: bool,
-    /// Branches and CLI of this preset in the configuration
+    /// Use the branches and the CLI of this preset in the configuration
     #[arg(long, value_name = "NAME", conflicts_with_all = ["branches", "specs", "from_all_specs"])]
     preset: Option<String>,
-    /// Start a supervisor that watches, checks and merges the others
+    /// Start a supervisor that watches, verifies and merges the agents
     #[arg(long, conflicts_with = "no_supervisor")]
     supervisor: bool,
     /// Disable the supervisor for this session, overriding [supervisor] enabled = true
     #[arg(long)]
     no_supervisor: bool,
-    /// Do not warn about specs that are not committed
+    /// Do not warn about uncommitted specs
     #[arg(long)]
     force: bool,
-    /// Leave existing branches where they are, instead of rebasing them onto the default branch
+    /// Do not rebase existing branches onto the default branch
     #[arg(long)]
     no_rebase: bool,
-    /// Approve the CLIs and commands that this repository brings along
+    /// Approve this repository's own CLIs and commands without asking
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
@@ -97,14 +97,14 @@ pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// A session that runs now.
+/// A running session.
 struct StartedSession {
     tmux: Tmux,
     receipt: Receipt,
     state: StartOutcome,
 }
 
-/// Starts a session, or takes up the one that is there. Nothing with `--dry-run`, which only says what would be done.
+/// Starts a session, or brings back the existing one. Returns nothing with `--dry-run`, which only prints the plan.
 fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, PawError> {
     let site = StartContext {
         repo: context.require_repo()?,
@@ -141,18 +141,18 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
 
 fn note_ignored_flags(session: &Session, context: &Context) {
     context.output.note(&format!(
-        "there is a session already, '{}': flags are for a new one (git paw add <branch> adds an agent)",
+        "session '{}' already exists: flags for a new session are ignored (add an agent with 'git paw add <branch>')",
         session.receipt.session_name
     ));
 }
 
-/// The configuration as far as it may be followed.
+/// The approved configuration.
 fn config(args: &StartArgs, site: &StartContext, context: &Context) -> Result<PawConfig, PawError> {
     let config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     Ok(if args.alone.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
-/// Where a session is started.
+/// The repository, configuration and receipts of a start.
 struct StartContext {
     repo: Repo,
     layers: Layers,
@@ -194,14 +194,14 @@ impl StartArgs {
         self.alone.wants_json()
     }
 
-    /// Whether it says something that only a session to be made can follow.
+    /// Whether any flag is only for a new session.
     fn is_for_a_new_session(&self) -> bool {
         let rest = Self { alone: UnattendedArgs::default(), trust: false, dry_run: false, ..self.clone() };
         rest != Self::default()
     }
 }
 
-/// Asks for what is left open, and decides everything else.
+/// Asks for what the flags do not set, and makes the plan.
 fn make_plan(
     args: &StartArgs,
     site: &StartContext,
@@ -219,7 +219,7 @@ fn make_plan(
     }
     let listing = site.receipts.all()?;
     for file in &listing.unreadable {
-        context.output.warn(&format!("{} was passed over: {}", file.path.display(), file.problem.report()));
+        context.output.warn(&format!("skipped {}: {}", file.path.display(), file.problem.report()));
     }
     let git = repo.git();
     let (branches, worktrees) = (git.branches()?, git.worktrees()?);
@@ -242,7 +242,7 @@ fn make_plan(
     Ok(plan::plan(&request, &site, taken, Path::exists)?)
 }
 
-/// Logs of earlier sessions that are too old or too many. Nothing depends on it.
+/// Deletes old logs of earlier sessions. Problems are only warnings.
 fn prune_logs(plan: &SessionPlan, config: &PawConfig, living: &RunningSessions, context: &Context) {
     let (Some(dir), Some(logging)) = (&plan.log_dir, &config.logging) else { return };
     let limits = logs::LogLimits::configured(logging.max_megabytes, logging.max_age_days);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::output::{Style, to_json};
 
-/// Show the session of this repository: broker, agents, worktrees
+/// Show the session of this repository: broker, agents and worktrees
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw status\n  git paw status --json")]
 pub(crate) struct StatusArgs {
@@ -37,7 +37,7 @@ pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     document(view)
 }
 
-/// The view with its agents as `worktrees`, the name that scripts know.
+/// The view with its agents as `worktrees`, the name that scripts use.
 fn document(mut view: SessionView) -> Result<Value, PawError> {
     let needs = view.needs();
     let agents = std::mem::take(&mut view.agents);
@@ -62,7 +62,7 @@ fn find(context: &Context) -> Result<Option<Session>, PawError> {
     Ok(session)
 }
 
-/// One of them may be this repository's.
+/// Warns about unreadable receipts: one of them may belong to this repository.
 fn warn_of_unreadable(context: &Context) -> Result<(), PawError> {
     for file in context.receipts().all()?.unreadable {
         context.output.warn(&format!("cannot use {}: {}", file.path.display(), file.problem));
@@ -76,7 +76,7 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
     let status = facts.status.unwrap_or(SessionStatus::Stopped);
     let painted = context.output.paint(style(status), &status.to_string());
     let died = facts.recorded.is_some_and(|recorded| recorded != status);
-    let died = if died { " (git paw start brings it back)" } else { "" };
+    let died = if died { " (restore it with 'git paw start')" } else { "" };
     say(&format!("session     {} {painted}{died}", facts.session))?;
     if let Some(broker) = &facts.broker {
         let state = if broker.running { "running" } else { "not running" };

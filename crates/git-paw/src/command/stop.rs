@@ -7,7 +7,7 @@ use paw_core::{PawError, SessionStatus};
 use paw_session::launch;
 
 use crate::context::Context;
-use crate::prompt::{Prompter as _, Question, TerminalPrompter};
+use crate::prompt::{Prompter as _, PromptQuestion, TerminalPrompter};
 use crate::session::own_pane;
 
 /// Stop the session: end its CLIs, keep its worktrees
@@ -16,15 +16,15 @@ use crate::session::own_pane;
 ///
 ///   pause   the soft one: detaches you and stops the broker; CLIs stay running
 ///
-///   stop    kills the CLI processes and the tmux session; preserves worktrees, branches and what is needed to go on
+///   stop    kills the CLI processes and the tmux session; preserves worktrees, branches and the state needed to resume
 ///
-///   purge   the full reset: stops, and removes worktrees and session state as well
+///   purge   the full reset: stops, and removes worktrees and session state, too
 ///
-/// On a terminal you are asked first, unless --force is given. `git paw start` builds a stopped session again.
+/// On a terminal this command asks first, unless --force is given. `git paw start` rebuilds a stopped session.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, after_help = "Examples:\n  git paw stop\n  git paw stop --force")]
 pub(crate) struct StopArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -33,17 +33,17 @@ pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
     let Some(session) = context.find_session()? else {
         return context.output.say("No active session for this repo.");
     };
-    if session.receipt.status == SessionStatus::Stopped && session.look()?.is_none() {
+    if session.receipt.status == SessionStatus::Stopped && session.find_window()?.is_none() {
         return context.output.say("No active session for this repo.");
     }
     if !args.force && io::stdin().is_terminal() {
         context.output.note(&format!(
-            "Stopping session '{}' kills every CLI in it: what they have not saved is lost. Worktrees stay.\n  \
-             git paw pause   detaches and leaves the CLIs running\n  \
-             git paw purge   removes worktrees and session state as well",
+            "Stopping session '{}' kills all its CLIs; what they have not saved is lost. Worktrees are kept.\n  \
+             git paw pause   detach and leave the CLIs running\n  \
+             git paw purge   remove worktrees and session state, too",
             session.receipt.session_name
         ));
-        let question = Question { text: "Stop the session?", instead: "git paw stop --force" };
+        let question = PromptQuestion { text: "Stop the session?", instead: "git paw stop --force" };
         if !TerminalPrompter.confirm(&question, false)? {
             return context.output.say("Stop cancelled.");
         }

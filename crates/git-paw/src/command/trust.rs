@@ -3,7 +3,7 @@
 use std::iter;
 
 use clap::Args;
-use paw_autopilot::work::Site;
+use paw_autopilot::work::ProjectContext;
 use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::config;
@@ -19,25 +19,25 @@ use crate::approval::autopilot::TESTS_QUESTION;
 use crate::approval::{self, Consent};
 use crate::context::Context;
 
-/// Approve what this repository wants to run on your machine
+/// Approve the commands that this repository wants to run
 ///
-/// Commands that come from a repository (its setup commands and its setup script, its gates) run only after you have
-/// approved exactly their text, and so it is with rules for what agents may do unasked; when it changes, you are asked
-/// again. Commands from your own configuration need no approval. Agents cannot approve.
+/// A repository's own commands (setup commands and script, gates) run only after you have approved their exact text. The
+/// same holds for its rules about what agents may do without asking. When the text changes, git paw asks again. Commands
+/// from your own configuration need no approval. Agents cannot approve.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  git paw trust              (look at it, then say yes or no)
+  git paw trust              (shows the commands and asks)
   git paw trust --yes
   git paw trust --list
   git paw trust --revoke")]
 pub(crate) struct TrustArgs {
-    /// Approve without being asked
+    /// Approve without asking
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     yes: bool,
-    /// List everything you have approved, in all repositories
+    /// List all approvals, of all repositories
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Take back every approval of this repository
+    /// Revoke all approvals of this repository
     #[arg(long)]
     revoke: bool,
     /// Print one JSON document
@@ -52,18 +52,18 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
     }
     let repo = context.require_repo()?;
     if args.revoke {
-        let taken_back = store.revoke(&repo)?;
+        let revoked = store.revoke(&repo)?;
         return answer(
             context,
-            &json!({"revoked": taken_back}),
-            &format!("took back {}", plural(taken_back, "approval")),
+            &json!({"revoked": revoked}),
+            &format!("revoked {}", plural(revoked, "approval")),
         );
     }
     let requests = requests(&repo, context)?;
     if requests.is_empty() {
-        return answer(context, &json!({"status": "nothing"}), "this repository wants to run nothing");
+        return answer(context, &json!({"status": "nothing"}), "this repository has no commands to approve");
     }
-    // Said even where nobody is asked: what is approved, and what would be.
+    // Printed even without a prompt, so that the user sees what needs approval.
     if !context.output.wants_json() {
         for (wants, subject) in &requests {
             context.output.say(wants)?;
@@ -77,20 +77,20 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
     for (wants, subject) in &requests {
         if !approval::consents(subject, wants, &repo, consent, context)? {
             return Err(PawError::ConfigError("not approved".to_owned())
-                .hint("git paw trust --yes approves without asking"));
+                .hint("use 'git paw trust --yes' to approve without asking"));
         }
     }
-    answer(context, &json!({"status": "trusted"}), "approved, until it changes")
+    answer(context, &json!({"status": "trusted"}), "approved until it changes")
 }
 
-/// Everything the repository wants to run or to allow, each with the first line of the question about it.
+/// Everything that needs approval, each with the first line of its question.
 fn requests(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, TrustSubject)>, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let config = layers.resolve()?;
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
     let setup = (approval::SETUP_QUESTION, setup.subject().cloned());
-    let rules = ("this repository wants agents to be allowed, unasked:", rules::wanted(&layers)?);
+    let rules = ("this repository wants to allow agents, without asking:", rules::find_requested_rules(&layers)?);
     let agents = session_trust::find_agent_request(&layers, Gate::is_command)?;
     let of_session = agents.into_iter().chain(gates.request().cloned());
     let split = |request: TrustRequest| (request.question, Some(request.subject));
@@ -102,9 +102,9 @@ fn requests(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, TrustSu
     Ok(requests.filter_map(|(wants, subject)| Some((wants, subject?))).collect())
 }
 
-/// The command by which a project wants its tests to be run.
+/// The project's own test command.
 fn test_command(repo: &Repo, context: &Context) -> Option<TrustSubject> {
-    let site = Site::find(repo.clone(), &context.cwd, &context.search_path).ok()?;
+    let site = ProjectContext::find(repo.clone(), &context.cwd, &context.search_path).ok()?;
     site.settings.runner.as_ref()?;
     site.detect(None).ok()?.1
 }
@@ -121,7 +121,7 @@ fn list(store: &TrustStore, context: &Context) -> Result<(), PawError> {
         }
     }
     if approvals.is_empty() {
-        context.output.say("nothing is approved")?;
+        context.output.say("no approvals")?;
     }
     Ok(())
 }

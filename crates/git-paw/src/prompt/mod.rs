@@ -1,7 +1,7 @@
-//! Asking the person at the terminal.
+//! Questions on the terminal.
 //!
-//! A [`Prompter`] can ask four kinds of question; what is asked, and what the answers mean, is decided here and in
-//! [`select`] without a terminal. `terminal` is the one that really asks.
+//! A [`Prompter`] asks four kinds of question. This module and [`select`] decide what to ask and what the answers mean,
+//! without a terminal. `terminal` implements the prompter for a real terminal.
 
 pub(crate) mod select;
 pub(crate) mod subtasks;
@@ -16,48 +16,48 @@ use paw_session::specs::{self, SpecEntry};
 
 pub(crate) use terminal::TerminalPrompter;
 
-/// What is asked, and what to type instead where nobody can be asked.
+/// The text of a question, and what to type instead where there is no terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question<'a> {
+pub(crate) struct PromptQuestion<'a> {
     pub(crate) text: &'a str,
     /// Follows `hint:` in the error that a script gets.
     pub(crate) instead: &'a str,
 }
 
-/// Whoever can be asked.
+/// Asks the user.
 pub(crate) trait Prompter {
-    /// Whether somebody sits there.
+    /// Whether questions can be asked.
     fn is_interactive(&self) -> bool;
 
-    /// One of the rows, by its number. The cursor starts at `start`.
-    fn pick_one(&self, question: &Question<'_>, rows: &[String], start: usize) -> Result<usize, PawError>;
+    /// Returns the index of the chosen row. The cursor starts at `start`.
+    fn pick_one(&self, question: &PromptQuestion<'_>, rows: &[String], start: usize) -> Result<usize, PawError>;
 
-    /// Some of the rows, by their numbers; perhaps none.
-    fn pick_many(&self, question: &Question<'_>, rows: &[String]) -> Result<Vec<usize>, PawError>;
+    /// Returns the indexes of the chosen rows, which may be empty.
+    fn pick_many(&self, question: &PromptQuestion<'_>, rows: &[String]) -> Result<Vec<usize>, PawError>;
 
-    /// Yes or no; Enter alone means `default`.
-    fn confirm(&self, question: &Question<'_>, default: bool) -> Result<bool, PawError>;
+    /// Asks yes or no; Enter alone means `default`.
+    fn confirm(&self, question: &PromptQuestion<'_>, default: bool) -> Result<bool, PawError>;
 
-    /// A line that `check` has nothing against.
-    fn write(&self, question: &Question<'_>, check: Check) -> Result<String, PawError>;
+    /// Asks for a line that passes `check`.
+    fn write(&self, question: &PromptQuestion<'_>, check: LineCheck) -> Result<String, PawError>;
 
     fn select_mode(&self) -> Result<CliMode, PawError> {
-        let question = Question { text: "How are CLIs assigned?", instead: PICK_CLI };
+        let question = PromptQuestion { text: "How are CLIs assigned?", instead: PICK_CLI };
         let modes = [CliMode::Uniform, CliMode::PerBranch];
         let picked = self.pick_one(&question, &modes.map(|mode| mode.to_string()), 0)?;
         modes.get(picked).copied().ok_or(PawError::UserCancelled)
     }
 
-    /// Some of the branches, and new ones by their names. Where there are none to choose from, only new ones.
+    /// Asks for existing branches and for the names of new ones. Without existing branches, only for new ones.
     fn select_branches(&self, branches: &[BranchName]) -> Result<Vec<BranchName>, PawError> {
-        let question = Question { text: "Branches", instead: PICK_BRANCHES };
+        let question = PromptQuestion { text: "Branches", instead: PICK_BRANCHES };
         let rows: Vec<_> =
             branches.iter().map(|branch| row(branch.as_str())).chain([NEW.to_owned()]).collect();
         let picked = if branches.is_empty() { vec![0] } else { self.pick_many(&question, &rows)? };
         let mut chosen: Vec<_> = picked.iter().filter_map(|number| branches.get(*number).cloned()).collect();
         chosen.sort_by_key(|branch| branches.iter().position(|offered| offered == branch));
         if picked.contains(&branches.len()) {
-            let question = Question { text: "Names of new branches", instead: PICK_BRANCHES };
+            let question = PromptQuestion { text: "Names of new branches", instead: PICK_BRANCHES };
             let named = names(&self.write(&question, |line| names(line).map(drop))?);
             let named = named.map_err(PawError::BranchError)?;
             chosen.extend(named);
@@ -67,7 +67,7 @@ pub(crate) trait Prompter {
         if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
     }
 
-    /// The name of a CLI. The cursor starts at `default`, where that is among them.
+    /// Asks for a CLI. The cursor starts at `default`, if it is in the list.
     fn select_cli(&self, clis: &[CliInfo], default: Option<&str>) -> Result<String, PawError> {
         pick_cli(self, "AI CLI", clis, default)
     }
@@ -81,31 +81,31 @@ pub(crate) trait Prompter {
         pick_cli(self, &format!("AI CLI for {}", row(branch.as_str())), clis, default)
     }
 
-    /// Some of the specs: one row for each thing a person would call a spec, with everything it consists of.
+    /// Asks for specs. A row is a whole spec or feature, with all its parts.
     fn select_specs(&self, entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, PawError> {
         let units = specs::units(entries);
         let rows: Vec<_> = units.iter().map(|unit| row(&unit.label)).collect();
-        let picked = some(&units, &self.pick_many(&Question { text: "Specs", instead: PICK_SPECS }, &rows)?)?;
+        let picked = some(&units, &self.pick_many(&PromptQuestion { text: "Specs", instead: PICK_SPECS }, &rows)?)?;
         let names: Vec<_> = picked.into_iter().map(|unit| unit.name).collect();
-        Ok(specs::take_units(&names, entries)?)
+        Ok(specs::select_units(&names, entries)?)
     }
 
-    /// Off, where nobody can be asked.
+    /// Without a terminal: no supervisor.
     fn select_supervisor(&self) -> Result<bool, PawError> {
         let question =
-            Question { text: "Start in supervisor mode?", instead: "--supervisor or --no-supervisor" };
+            PromptQuestion { text: "Start in supervisor mode?", instead: "--supervisor or --no-supervisor" };
         if self.is_interactive() { self.confirm(&question, false) } else { Ok(false) }
     }
 }
 
-/// Says what is wrong with a line.
-pub(crate) type Check = fn(&str) -> Result<(), String>;
+/// Returns what is wrong with a line.
+pub(crate) type LineCheck = fn(&str) -> Result<(), String>;
 
-const NEW: &str = "+ new branches (you are asked for their names)";
+const NEW: &str = "+ new branches (asks for their names)";
 const PICK_BRANCHES: &str = "name the branches: git paw start --branches feat/a,feat/b";
 const PICK_SPECS: &str =
     "name them with --specs NAME[,NAME...], or launch every discovered one with --from-all-specs";
-const PICK_CLI: &str = "name the CLI: git paw start --cli claude (git paw list-clis shows what there is)";
+const PICK_CLI: &str = "name the CLI: git paw start --cli claude ('git paw list-clis' lists them)";
 
 fn pick_cli<P: Prompter + ?Sized>(
     prompter: &P,
@@ -115,24 +115,24 @@ fn pick_cli<P: Prompter + ?Sized>(
 ) -> Result<String, PawError> {
     let rows: Vec<_> = clis.iter().map(|cli| row(&cli.to_string())).collect();
     let start = clis.iter().position(|cli| Some(cli.binary_name.as_str()) == default).unwrap_or(0);
-    let picked = prompter.pick_one(&Question { text, instead: PICK_CLI }, &rows, start)?;
+    let picked = prompter.pick_one(&PromptQuestion { text, instead: PICK_CLI }, &rows, start)?;
     clis.get(picked).map(|cli| cli.binary_name.clone()).ok_or(PawError::UserCancelled)
 }
 
-/// The branches that a line names, between spaces or commas.
+/// The branch names in a line, separated by spaces or commas.
 fn names(line: &str) -> Result<Vec<BranchName>, String> {
     let words = line.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
     words.map(|word| BranchName::new(word).map_err(|error| row(&error.to_string()))).collect()
 }
 
-/// The picked ones, in the order in which they were offered. Nothing picked means: never mind.
+/// The picked items in their original order. An empty choice cancels.
 fn some<T: Clone>(offered: &[T], picked: &[usize]) -> Result<Vec<T>, PawError> {
     let chosen = offered.iter().enumerate().filter(|(number, _)| picked.contains(number));
     let chosen: Vec<_> = chosen.map(|(_, one)| one.clone()).collect();
     if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
 }
 
-/// A name as a row, in which hidden characters are spelled out: two rows that look equal are equal.
+/// A name with its hidden characters escaped, so that two rows that look equal are equal.
 fn row(name: &str) -> String {
     text::reveal(name)
 }

@@ -56,6 +56,6 @@ fn a_configuration_that_the_user_has_put_there_is_left_alone() {
     let args = ["start", "--no-supervisor", "--cli", "opencode", "--branches", "feat/x"];
     let ran = paw(&sandbox, &repo.root, &args);
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stderr.contains("you have set OPENCODE_CONFIG_CONTENT yourself"), "{ran}");
+    assert!(ran.stderr.contains("OPENCODE_CONFIG_CONTENT is already set"), "{ran}");
     assert!(!repo.root.join(".git/paw-opencode-plugin.js").exists());
 }

@@ -1,4 +1,4 @@
-//! Putting a briefing where its agent finds it, and taking it away again.
+//! Installs a briefing in the file that its agent reads, and removes it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,16 +11,16 @@ use paw_host::files::{self, Access, FileError};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::locks::ExcludeLock;
 
-use super::place::{self, AGENTS_FILE, Facts, Found};
+use super::target_file::{self, AGENTS_FILE, AgentsFileFacts, FileKind};
 use super::{Briefing, exclude, region};
 
-/// A briefing that could not be put in its place.
+/// Why a briefing was not installed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum BriefingError {
     #[error("{} is tracked by git, so a briefing there could be committed", .0.display())]
     Tracked(PathBuf),
-    #[error("{} is not what it should be: nothing is written through a link or over a directory", .0.display())]
-    InTheWay(PathBuf),
+    #[error("cannot write a briefing to {}: it is a link, or there is something else at that path", .0.display())]
+    NotAPlainFile(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -34,38 +34,42 @@ impl Diagnostic for BriefingError {
         let report = ErrorReport::new(ErrorCode::Internal, self);
         match self {
             Self::Tracked(_) => report.hint(format!("git rm --cached {}", CheckoutDir::BRIEFING)),
-            Self::InTheWay(_) | Self::Unreadable { .. } => report,
+            Self::NotAPlainFile(_) | Self::Unreadable { .. } => report,
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
         }
     }
 }
 
-/// A briefing in its place.
+/// A briefing in its target_file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub struct InstalledBriefing {
     pub file: PathBuf,
-    /// The same, seen from the directory its agent works in.
+    /// The path of the file relative to the agent's directory.
     pub name: &'static str,
     pub warnings: Vec<String>,
 }
 
-/// What was taken away.
+/// The files from which a briefing was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Removed {
+pub struct RemovedBriefing {
     pub files: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
 
-/// Puts an agent's briefing into its worktree: into an AGENTS.md that git does not track, else beside it.
-pub fn install(repo: &Repo, worktree: &Path, briefing: &Briefing) -> Result<Installed, BriefingError> {
+/// Installs an agent's briefing in its worktree: in AGENTS.md if git does not track that file, else in our own file.
+pub fn install(
+    repo: &Repo,
+    worktree: &Path,
+    briefing: &Briefing,
+) -> Result<InstalledBriefing, BriefingError> {
     let file = worktree.join(AGENTS_FILE);
-    let facts = Facts {
+    let facts = AgentsFileFacts {
         found: found_at(&file)?,
         tracked: is_tracked(worktree, AGENTS_FILE)?,
         new_in_main: is_new_in_main(repo)?,
     };
-    if place::choose(facts) == AGENTS_FILE {
+    if target_file::choose_name(facts) == AGENTS_FILE {
         return write(repo, file, AGENTS_FILE, briefing);
     }
     if marked(worktree, &file)?.is_some() {
@@ -75,15 +79,19 @@ pub fn install(repo: &Repo, worktree: &Path, briefing: &Briefing) -> Result<Inst
 }
 
 /// Puts a briefing beside AGENTS.md, whatever that is: the supervisor's, in the main checkout.
-pub fn install_local(repo: &Repo, dir: &Path, briefing: &Briefing) -> Result<Installed, BriefingError> {
+pub fn install_local(
+    repo: &Repo,
+    dir: &Path,
+    briefing: &Briefing,
+) -> Result<InstalledBriefing, BriefingError> {
     let file = dir.join(CheckoutDir::BRIEFING);
     let above = CheckoutDir::of(dir).path().to_path_buf();
     match fs::symlink_metadata(&above) {
-        Ok(metadata) if !metadata.is_dir() => return Err(BriefingError::InTheWay(above)),
+        Ok(metadata) if !metadata.is_dir() => return Err(BriefingError::NotAPlainFile(above)),
         Ok(_) | Err(_) => {}
     }
-    if found_at(&file)? == Found::Other {
-        return Err(BriefingError::InTheWay(file));
+    if found_at(&file)? == FileKind::Other {
+        return Err(BriefingError::NotAPlainFile(file));
     }
     if is_tracked(dir, CheckoutDir::BRIEFING)? {
         return Err(BriefingError::Tracked(file));
@@ -93,8 +101,8 @@ pub fn install_local(repo: &Repo, dir: &Path, briefing: &Briefing) -> Result<Ins
 
 /// Takes the briefing out of a directory, and makes git see again what nobody uses any more. Everything around it is
 /// as it was. A tracked AGENTS.md of an agent is left alone; in the main checkout only old versions have written to it.
-pub fn remove(repo: &Repo, dir: &Path) -> Result<Removed, BriefingError> {
-    let mut removed = Removed::default();
+pub fn remove(repo: &Repo, dir: &Path) -> Result<RemovedBriefing, BriefingError> {
+    let mut removed = RemovedBriefing::default();
     let agents = dir.join(AGENTS_FILE);
     if let Some(bytes) = marked(dir, &agents)?
         && (dir == repo.root || !is_tracked(dir, AGENTS_FILE)?)
@@ -109,7 +117,7 @@ pub fn remove(repo: &Repo, dir: &Path) -> Result<Removed, BriefingError> {
             let _ = fs::remove_dir(CheckoutDir::of(dir).path());
         }
     }
-    show_unused(repo)?;
+    remove_unused_rules(repo)?;
     Ok(removed)
 }
 
@@ -118,22 +126,22 @@ fn write(
     file: PathBuf,
     name: &'static str,
     briefing: &Briefing,
-) -> Result<Installed, BriefingError> {
-    // First of all: git must never see it. The lock is held until the file is there, because a rule without a file
-    // is removed.
+) -> Result<InstalledBriefing, BriefingError> {
+    // The rule comes first, so that git never lists the file. The lock is held until the file exists, because unused rules
+    // are removed.
     let lock = ExcludeLock::wait(&repo.common_dir)?;
-    exclude::hide(name, &lock)?;
+    exclude::add_rule(name, &lock)?;
     let before = load(&file)?;
-    let put = region::put(before.as_deref(), &briefing.text);
+    let put = region::insert(before.as_deref(), &briefing.text);
     if before.as_ref() != Some(&put.bytes) {
         files::write_atomic(&file, &put.bytes, Access::Usual)?;
     }
     let warnings = put.unfinished.then(|| unfinished(&file)).into_iter().collect();
-    Ok(Installed { file, name, warnings })
+    Ok(InstalledBriefing { file, name, warnings })
 }
 
-fn strip(file: PathBuf, bytes: &[u8], removed: &mut Removed) -> Result<(), BriefingError> {
-    let taken = region::take(bytes);
+fn strip(file: PathBuf, bytes: &[u8], removed: &mut RemovedBriefing) -> Result<(), BriefingError> {
+    let taken = region::remove(bytes);
     match taken.bytes {
         Some(bytes) => files::write_atomic(&file, &bytes, Access::Usual)?,
         None => fs::remove_file(&file).map_err(|source| FileError {
@@ -149,26 +157,26 @@ fn strip(file: PathBuf, bytes: &[u8], removed: &mut Removed) -> Result<(), Brief
 
 fn unfinished(file: &Path) -> String {
     format!(
-        "{} had a briefing without its last line ({}): its text was left there, look through it",
+        "{} has a briefing without its last line ({}): git paw left the text there, check it",
         file.display(),
         region::END
     )
 }
 
-/// Rules for names that no worktree has a briefing under any more.
-fn show_unused(repo: &Repo) -> Result<(), BriefingError> {
+/// Removes the exclude rules of names that no worktree uses for a briefing.
+fn remove_unused_rules(repo: &Repo) -> Result<(), BriefingError> {
     let worktrees = repo.git().worktrees()?;
     let lock = ExcludeLock::wait(&repo.common_dir)?;
     for name in [AGENTS_FILE, CheckoutDir::BRIEFING] {
         let has_one = |dir: &Path| !matches!(marked(dir, &dir.join(name)), Ok(None));
         if !worktrees.iter().any(|worktree| has_one(&worktree.path)) {
-            exclude::show(name, &lock)?;
+            exclude::remove_rule(name, &lock)?;
         }
     }
     Ok(())
 }
 
-/// The bytes of a file with a mark of ours that is really in `dir`.
+/// The content of a file that is inside `dir` and contains our marks.
 fn marked(dir: &Path, file: &Path) -> Result<Option<Vec<u8>>, BriefingError> {
     let unreadable = |source| BriefingError::Unreadable { path: file.to_path_buf(), source };
     let inside = match (dir.canonicalize(), file.canonicalize()) {
@@ -190,11 +198,11 @@ fn load(file: &Path) -> Result<Option<Vec<u8>>, BriefingError> {
     }
 }
 
-fn found_at(path: &Path) -> Result<Found, BriefingError> {
+fn found_at(path: &Path) -> Result<FileKind, BriefingError> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => Ok(Found::File),
-        Ok(_) => Ok(Found::Other),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Ok(metadata) if metadata.is_file() => Ok(FileKind::File),
+        Ok(_) => Ok(FileKind::Other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FileKind::Nothing),
         Err(source) => Err(BriefingError::Unreadable { path: path.to_path_buf(), source }),
     }
 }
@@ -206,11 +214,11 @@ pub(crate) fn is_tracked(dir: &Path, name: &str) -> Result<bool, GitError> {
 
 fn is_new_in_main(repo: &Repo) -> Result<bool, BriefingError> {
     let file = repo.root.join(AGENTS_FILE);
-    if repo.bare || found_at(&file)? == Found::Nothing {
+    if repo.bare || found_at(&file)? == FileKind::Nothing {
         return Ok(false);
     }
-    // One that is ours altogether hides nothing of anybody's.
-    if marked(&repo.root, &file)?.is_some_and(|bytes| region::take(&bytes).bytes.is_none()) {
+    // A file with only our text belongs to git paw.
+    if marked(&repo.root, &file)?.is_some_and(|bytes| region::remove(&bytes).bytes.is_none()) {
         return Ok(false);
     }
     Ok(!is_tracked(&repo.root, AGENTS_FILE)?)

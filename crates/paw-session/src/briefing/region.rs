@@ -1,27 +1,25 @@
-//! Our part of somebody's file, between two marks. Pure: bytes in, bytes out, and every byte that is not ours stays as
-//! it is.
+//! Our region of a user's file, between two marks. Pure: never changes a byte outside of the region.
 //!
-//! A region without its end is not ours to delete: where it ended cannot be known, so only the mark itself goes and the
-//! text below it stays.
+//! If the end mark is missing, the end of the region is unknown. Then only the start mark is removed and the text stays.
 
 /// The first line of the region.
 pub const START: &str = "<!-- git-paw:start — managed by git-paw, do not edit manually -->";
 /// The last line of the region.
 pub const END: &str = "<!-- git-paw:end -->";
 
-/// Any first line that was ever written begins like this.
+/// Every version of git paw has written a first line with this prefix.
 const START_BEGINS: &[u8] = b"<!-- git-paw:start";
 const NOTE_BEGINS: &[u8] = b"<!-- git-paw:note";
-/// What a line inside the region must not begin with.
+/// A line inside the region must not start with this.
 const MARK: &str = "<!-- git-paw:";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How the file was before the region came, where taking the region out alone would not bring that back.
+/// What else has to be undone when the region is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Note {
-    /// There was no file.
+    /// The file did not exist.
     Created,
-    /// The last line had no end, and got this one.
+    /// The last line had no line break; this one was added.
     Joined(Eol),
 }
 
@@ -51,7 +49,7 @@ impl Eol {
         }
     }
 
-    /// How the lines of a text end, by its first one.
+    /// The line ending of the first line.
     fn of(bytes: &[u8]) -> Self {
         match bytes.iter().position(|byte| *byte == b'\n') {
             Some(at) if bytes[..at].ends_with(b"\r") => Self::CrLf,
@@ -60,31 +58,31 @@ impl Eol {
     }
 }
 
-/// A file with a region in it.
+/// A file after the region was inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Put {
+pub(super) struct InsertedRegion {
     pub(super) bytes: Vec<u8>,
-    /// The file had a region without an end; its text is still there.
+    /// The file had a region without an end mark; its text is still there.
     pub(super) unfinished: bool,
 }
 
-/// A file without its region.
+/// A file after the region was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// Nothing: the file was ours alone and goes with the region.
+pub(super) struct RemovedRegion {
+    /// `None` if the file contained only the region and should be deleted.
     pub(super) bytes: Option<Vec<u8>>,
     pub(super) unfinished: bool,
 }
 
-/// Whether there is any mark of ours.
+/// Whether the file contains any of our marks.
 pub(super) fn is_marked(bytes: &[u8]) -> bool {
     pieces(bytes).iter().any(|piece| !matches!(piece, Piece::Theirs(_)))
 }
 
-/// Puts `text` in the place of the region that is there, or at the end. A second region goes.
-pub(super) fn put(file: Option<&[u8]>, text: &str) -> Put {
+/// Replaces the region with `text`, or appends one. Removes additional regions.
+pub(super) fn insert(file: Option<&[u8]>, text: &str) -> InsertedRegion {
     let Some(file) = file else {
-        return Put { bytes: region(text, Eol::Lf, Some(Note::Created)), unfinished: false };
+        return InsertedRegion { bytes: region(text, Eol::Lf, Some(Note::Created)), unfinished: false };
     };
     let pieces = pieces(file);
     let mut bytes = Vec::new();
@@ -107,11 +105,11 @@ pub(super) fn put(file: Option<&[u8]>, text: &str) -> Put {
         }
         bytes.extend(region(text, eol, joined.then_some(Note::Joined(eol))));
     }
-    Put { bytes, unfinished: is_unfinished(&pieces) }
+    InsertedRegion { bytes, unfinished: is_unfinished(&pieces) }
 }
 
-/// Takes every region and every mark out.
-pub(super) fn take(file: &[u8]) -> Taken {
+/// Removes every region and every mark.
+pub(super) fn remove(file: &[u8]) -> RemovedRegion {
     let pieces = pieces(file);
     let mut bytes = Vec::new();
     let mut created = false;
@@ -120,7 +118,7 @@ pub(super) fn take(file: &[u8]) -> Taken {
             Piece::Theirs(text) => bytes.extend_from_slice(text),
             Piece::Region { note: Some(Note::Created), .. } => created = true,
             Piece::Region { note: Some(Note::Joined(eol)), .. } => {
-                // With something below it, the line needs its end.
+                // If the user added text below the region, the line break stays.
                 let last = pieces[at + 1..].iter().all(|piece| !matches!(piece, Piece::Theirs(_)));
                 if last && bytes.ends_with(eol.as_str().as_bytes()) {
                     bytes.truncate(bytes.len() - eol.as_str().len());
@@ -130,7 +128,7 @@ pub(super) fn take(file: &[u8]) -> Taken {
         }
     }
     let bytes = if created && bytes.is_empty() { None } else { Some(bytes) };
-    Taken { bytes, unfinished: is_unfinished(&pieces) }
+    RemovedRegion { bytes, unfinished: is_unfinished(&pieces) }
 }
 
 fn is_unfinished(pieces: &[Piece<'_>]) -> bool {
@@ -140,14 +138,14 @@ fn is_unfinished(pieces: &[Piece<'_>]) -> bool {
 fn region(text: &str, eol: Eol, note: Option<Note>) -> Vec<u8> {
     let mut lines = vec![START.to_owned()];
     lines.extend(note.map(|note| note.line().to_owned()));
-    // A mark in somebody's spec would end the region early.
+    // A mark inside a spec would end the region early.
     let safe = |line: &str| if line.starts_with(MARK) { format!(" {line}") } else { line.to_owned() };
     lines.extend(text.trim_end().lines().map(safe));
     lines.push(END.to_owned());
     lines.iter().flat_map(|line| [line.as_str(), eol.as_str()]).collect::<String>().into_bytes()
 }
 
-/// A file taken apart.
+/// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece<'a> {
     Theirs(&'a [u8]),
@@ -155,7 +153,7 @@ enum Piece<'a> {
         eol: Eol,
         note: Option<Note>,
     },
-    /// One line with a mark that has no partner.
+    /// A start or end mark without its counterpart.
     Lone {
         opens: bool,
     },
@@ -165,7 +163,7 @@ fn pieces(file: &[u8]) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = file;
     while !rest.is_empty() {
-        // Not only at the top: what stood above may be gone.
+        // It may be in the middle, if text above it was deleted.
         if let Some(after) = rest.strip_prefix(BYTE_ORDER_MARK) {
             pieces.push(Piece::Theirs(BYTE_ORDER_MARK));
             rest = after;
@@ -189,7 +187,7 @@ fn pieces(file: &[u8]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// How many bytes the region at the beginning has, if it ends before another one begins.
+/// The length of the region that `bytes` starts with, if it ends before another one starts.
 fn region_length(bytes: &[u8]) -> Option<usize> {
     let mut length = first_line(bytes).len();
     while length < bytes.len() {
@@ -210,7 +208,7 @@ fn note_of(bytes: &[u8]) -> Option<Note> {
     Note::ALL.into_iter().find(|note| note.line().as_bytes() == line)
 }
 
-/// The first line with its end.
+/// The first line, including its line break.
 fn first_line(bytes: &[u8]) -> &[u8] {
     bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap_or(bytes)
 }

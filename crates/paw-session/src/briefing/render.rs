@@ -1,20 +1,20 @@
-//! The text of a briefing. Pure.
+//! Renders the text of a briefing. Pure.
 
-use super::{Assignment, Briefing, Member, Role, Team};
-use crate::skills::{self, Values};
+use super::{BriefedAgent, Briefing, BriefingInput, BriefingRole, Team};
+use crate::skills::{self, SkillValues};
 use crate::specs::SpecEntry;
 
-/// What one agent is told, in the order in which it needs it.
-pub fn render(assignment: &Assignment<'_>) -> Briefing {
+/// The instructions of one agent, in the order in which it needs them.
+pub fn render(assignment: &BriefingInput<'_>) -> Briefing {
     let team = assignment.team;
     let mut parts = vec![assigned(assignment)];
     match assignment.role {
-        Role::Agent(me) => {
+        BriefingRole::Agent(me) => {
             parts.extend(me.spec.as_ref().map(spec));
             parts.extend(me.spec.as_ref().and_then(ownership));
             parts.extend(others(team, me));
         }
-        Role::Supervisor { .. } => {
+        BriefingRole::Supervisor { .. } => {
             parts.push(watched(team));
             parts.extend(governance(team));
         }
@@ -30,7 +30,7 @@ pub fn render(assignment: &Assignment<'_>) -> Briefing {
         Some(Err(warning)) => warnings.push(warning),
         None => {}
     }
-    if matches!(assignment.role, Role::Agent(_)) {
+    if matches!(assignment.role, BriefingRole::Agent(_)) {
         parts.push(RULES.trim().to_owned());
     }
     parts.push(boot(assignment));
@@ -40,15 +40,15 @@ pub fn render(assignment: &Assignment<'_>) -> Briefing {
 const RULES: &str = "
 ## Inter-Agent Rules
 
-- Work in this directory and on this branch only. Do not switch branches, and do not touch another agent's worktree.
-- Commit each part that stands on its own. Never amend, rebase or push what others may have taken, never push with force.
-- Change a file that belongs to another agent only after its owner agreed.
-- Leave this briefing and git's settings alone; nothing of it is committed.
+- Work only in this directory and on this branch. Do not switch branches. Do not touch another agent's worktree.
+- Commit each self-contained change. Never amend, rebase or push commits that other agents may already use. Never force-push.
+- Change a file that another agent owns only after that agent has agreed.
+- Do not edit or commit this briefing, and do not change git's configuration.
 ";
 
-fn values<'a>(assignment: &Assignment<'a>) -> Values<'a> {
+fn values<'a>(assignment: &BriefingInput<'a>) -> SkillValues<'a> {
     let team = assignment.team;
-    Values {
+    SkillValues {
         agent: assignment.role.agent(),
         project: &team.project,
         broker_url: team.broker_url.as_deref(),
@@ -56,14 +56,14 @@ fn values<'a>(assignment: &Assignment<'a>) -> Values<'a> {
     }
 }
 
-fn assigned(assignment: &Assignment<'_>) -> String {
+fn assigned(assignment: &BriefingInput<'_>) -> String {
     let (what, cli, task) = match assignment.role {
-        Role::Agent(me) => {
-            let task = "\n\nNo spec was given to you: your task comes from the person at the keyboard.";
+        BriefingRole::Agent(me) => {
+            let task = "\n\nYou have no spec. Wait for the user to give you a task.";
             let branch = format!("**Branch:** {}", code(me.branch.as_str()));
             (branch, me.cli.as_str(), if me.spec.is_none() { task } else { "" })
         }
-        Role::Supervisor { cli } => ("**Role:** supervisor".to_owned(), cli, ""),
+        BriefingRole::Supervisor { cli } => ("**Role:** supervisor".to_owned(), cli, ""),
     };
     let (project, agent) = (&assignment.team.project, assignment.role.agent());
     format!(
@@ -82,18 +82,19 @@ fn ownership(spec: &SpecEntry) -> Option<String> {
     }
     let files: Vec<String> = spec.owned_files.iter().map(|file| format!("- {}", code(file))).collect();
     Some(format!(
-        "### File Ownership\n\nThese files are yours. Whatever else you have to change, say so before you do.\n\n{}",
+        "### File Ownership\n\nYou own these files. Before you change any other file, announce it.\n\n{}",
         files.join("\n")
     ))
 }
 
-fn others(team: &Team, me: &Member) -> Option<String> {
+fn others(team: &Team, me: &BriefedAgent) -> Option<String> {
     let mut lines: Vec<String> =
         team.members.iter().filter(|member| member.agent != me.agent).map(member_line).collect();
     if team.supervised {
-        lines.push(format!("- {}: watches, answers questions, checks commits", code("supervisor")));
+        lines
+            .push(format!("- {}: watches the agents, answers questions, checks commits", code("supervisor")));
     }
-    (!lines.is_empty()).then(|| format!("### Who else works here\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("### Other agents\n\n{}", lines.join("\n")))
 }
 
 fn watched(team: &Team) -> String {
@@ -101,7 +102,7 @@ fn watched(team: &Team) -> String {
     format!("### The agents\n\n{}", lines.join("\n"))
 }
 
-fn member_line(member: &Member) -> String {
+fn member_line(member: &BriefedAgent) -> String {
     let mut parts = vec![format!(
         "- {} on {} ({})",
         code(member.agent.as_str()),
@@ -135,48 +136,47 @@ fn governance(team: &Team) -> Option<String> {
     lines.extend(config.docs.iter().map(|path| format!("- docs: {}", path.display())));
     (!lines.is_empty()).then(|| {
         format!(
-            "## Governance documents\n\nHold every diff against these, as part of the spec audit; what they miss is tagged \
+            "## Governance documents\n\nCheck every diff against these documents as part of the spec audit. Tag violations \
              `[doc audit]`.\n\n{}",
             lines.join("\n")
         )
     })
 }
 
-/// Where to read on. Anything but a plain address could be read as words to the agent.
+/// A link to the guide. Anything but a plain URL could be read as an instruction to the agent.
 fn documentation(url: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_graphic() && !"<>`\"'()[]{}|\\^".contains(c);
     let rest = ["https://", "http://"].iter().find_map(|scheme| url.strip_prefix(scheme));
     match rest {
         Some(rest) if !rest.is_empty() && url.len() <= 300 && url.chars().all(is_plain) => Ok(format!(
-            "### Documentation\n\n`git paw help` lists the chapters of git-paw's guide and shows each of them; it is also at \
-             <{url}>."
+            "### Documentation\n\n`git paw help` lists and shows the chapters of git-paw's guide. The guide is also at <{url}>."
         )),
         _ => Err(format!(
-            "docs_base_url is left out of the briefings: {:?} is not the address of a web page",
+            "docs_base_url is not a URL: {:?}; the briefings do not contain it",
             url.chars().take(80).collect::<String>()
         )),
     }
 }
 
-/// The first steps, and what must not be forgotten however long the conversation gets.
-fn boot(assignment: &Assignment<'_>) -> String {
+/// The first steps, and rules that hold for the whole conversation.
+fn boot(assignment: &BriefingInput<'_>) -> String {
     let steps: &[&str] = match (assignment.role, assignment.team.broker_url.is_some()) {
-        (Role::Agent(_), true) => &[
+        (BriefingRole::Agent(_), true) => &[
             "Register: `git paw say status working --message \"booting\"`",
-            "Read what is there for you: `git paw inbox --json`",
-            "Done means committed. A commit is announced for you; say it yourself only when there was nothing to commit: `git paw say status done --message \"no change needed\"`",
-            "Blocked: `git paw say blocked \"the new schema\" --from feat-db`, with what you need and from whom.",
-            "A question: `git paw say question \"may I rename Token?\"`. Wait for the answer; do not guess.",
-            "Text that is pasted into this pane is meant for you as a whole: read all of it before you act.",
+            "Read your inbox: `git paw inbox --json`",
+            "Your task is done when everything is committed. Commits are announced automatically. Only if there was nothing to commit, report it yourself: `git paw say status done --message \"no change needed\"`",
+            "When you are blocked, say what you need and from which agent: `git paw say blocked \"the new schema\" --from feat-db`",
+            "When you have a question, ask it and wait for the answer; do not guess: `git paw say question \"may I rename Token?\"`",
+            "Text pasted into this pane is one instruction for you. Read all of it before you act.",
         ],
-        (Role::Supervisor { .. }, true) => &[
+        (BriefingRole::Supervisor { .. }, true) => &[
             "Register: `git paw say status working --phase baseline --message \"supervisor online\"`",
-            "Read what is there for you: `git paw inbox --json`",
-            "Then watch, as described above, until the person ends the session.",
+            "Read your inbox: `git paw inbox --json`",
+            "Repeat the supervision loop described above until the user ends the session.",
         ],
         (_, false) => &[
-            "This session has no messages between agents: commit early and in small parts, so that others see your work.",
-            "Text that is pasted into this pane is meant for you as a whole: read all of it before you act.",
+            "Agents in this session cannot send messages. Commit early and often, so that others can see your work.",
+            "Text pasted into this pane is one instruction for you. Read all of it before you act.",
         ],
     };
     let steps: Vec<String> =
@@ -184,7 +184,7 @@ fn boot(assignment: &Assignment<'_>) -> String {
     format!("## BOOT INSTRUCTIONS - DO NOT REMOVE\n\n{}", steps.join("\n"))
 }
 
-/// As code, whatever is in it.
+/// Inline code, even if the text contains a backtick.
 fn code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }

@@ -1,4 +1,4 @@
-//! A broker for the session that is about to start: a port that is free, and who may speak on it.
+//! Prepares the broker of a new session: reserves a port and creates the agents' tokens.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -21,11 +21,11 @@ use paw_host::git::Repo;
 
 use super::LaunchError;
 
-/// How long a broker may take to end, and how often it is asked.
+/// How long an old broker may take to exit, and how often it is probed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The tokens of a session's panes. They are in the panes' environment and nowhere else.
+/// The tokens of a session's panes. They exist only in the panes' environment.
 #[derive(Default)]
 pub struct PaneTokens(BTreeMap<AgentId, String>);
 
@@ -41,7 +41,7 @@ impl PaneTokens {
     }
 }
 
-/// A port that nobody else can take until the session's own process is about to.
+/// A bound port, held until the session's process is about to bind it.
 #[derive(Debug)]
 pub struct BrokerReservation {
     dir: PawDir,
@@ -50,7 +50,7 @@ pub struct BrokerReservation {
 }
 
 impl BrokerReservation {
-    /// Takes the wished port or the next free one. Nothing is written yet.
+    /// Binds the configured port or the next free one. Writes nothing to disk.
     pub fn reserve(repo: &Repo, config: &BrokerConfig) -> Result<Self, LaunchError> {
         let dir = PawDir::of(&repo.common_dir);
         require_no_broker(&dir, repo)?;
@@ -63,7 +63,7 @@ impl BrokerReservation {
         self.port
     }
 
-    /// Makes the session the current one of the repository's log, and a token for each of its agents.
+    /// Makes this the current session of the repository's log and creates a token for each agent.
     pub fn mint(&self, receipt: &Receipt, now: Timestamp) -> Result<PaneTokens, LaunchError> {
         files::create_private_dir(self.dir.path())?;
         let log = log::open(&self.dir.log())?;
@@ -80,7 +80,7 @@ impl BrokerReservation {
     }
 }
 
-/// Makes the tokens of a session worthless.
+/// Revokes the tokens of a session.
 pub(super) fn revoke(repo: &Repo, receipt: &Receipt) -> Result<(), LaunchError> {
     let dir = PawDir::of(&repo.common_dir);
     let Some(log) = log::find(&dir.log())? else { return Ok(()) };
@@ -97,8 +97,8 @@ fn token_owners(receipt: &Receipt) -> Vec<AgentId> {
     receipt.agent_ids().into_iter().chain(supervisor).collect()
 }
 
-/// Two brokers of one repository would each have half of its messages. The one of a session whose tmux has just died
-/// may still be writing down what it has.
+/// Two brokers of one repository would each store half of its messages. The broker of a session whose tmux server just died
+/// may still be saving its messages, so it gets some time to exit.
 fn require_no_broker(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
     let watch = Stopwatch::start();
     loop {

@@ -1,4 +1,4 @@
-//! Why a session did not start. What had been made was taken back.
+//! Why a session did not start. Completed steps have been undone.
 
 use paw_broker::broker::BrokerStartError;
 use paw_broker::hooks::HookError;
@@ -17,7 +17,7 @@ use crate::receipts::ReceiptsError;
 pub enum LaunchError {
     #[error("another `git paw start` is running in this repository")]
     Busy,
-    #[error("a broker of this repository is running already at {url}")]
+    #[error("this repository's broker is already running at {url}")]
     BrokerRuns { url: String, pid: u32 },
     #[error("{}", refusals(.0))]
     Worktrees(Vec<(BranchName, PawError)>),
@@ -53,9 +53,8 @@ impl Diagnostic for LaunchError {
         let report = |code| ErrorReport::new(code, self);
         match self {
             Self::Busy => report(FailedPrecondition).hint("wait for it, or end it with Ctrl+C"),
-            Self::BrokerRuns { pid, .. } => report(FailedPrecondition).hint(format!(
-                "end it first (git paw serve runs in a terminal of its own, or process {pid})"
-            )),
+            Self::BrokerRuns { pid, .. } => report(FailedPrecondition)
+                .hint(format!("stop it first: end 'git paw serve' in its terminal, or process {pid}")),
             Self::Worktrees(refused) => {
                 report(Internal).with_hints(refused.iter().flat_map(|(_, error)| error.report().hints))
             }

@@ -1,24 +1,24 @@
-//! Making new worktrees ready before an agent gets them.
+//! PaneBuilder new worktrees ready before an agent gets them.
 
 use std::sync::Mutex;
 use std::thread;
 
 use paw_core::Diagnostic as _;
-use paw_worktree::{Created, Preparation, WorktreeCreation, Worktrees};
+use paw_worktree::{CreatedWorktree, Preparation, WorktreeCreation, Worktrees};
 
-use super::Progress;
-use crate::plan::Plan;
+use super::LaunchProgress;
+use crate::plan::SessionPlan;
 
-/// Setups that run at the same time.
-const SIDE_BY_SIDE: usize = 4;
+/// How many setups run at the same time.
+const PARALLEL_SETUPS: usize = 4;
 
-/// Prepares what was just made, several at a time. A setup that fails is said; the agent may be able to repair it.
+/// Runs the setup of every new worktree. A failed setup is only reported, because the agent may be able to fix it.
 pub(crate) fn prepare(
     worktrees: &Worktrees,
-    plan: &Plan,
+    plan: &SessionPlan,
     made: &[WorktreeCreation],
     preparation: &Preparation,
-    on_progress: &(dyn Fn(Progress) + Sync),
+    on_progress: &(dyn Fn(LaunchProgress) + Sync),
 ) -> Vec<String> {
     if preparation.copy.is_empty() && preparation.setup.is_empty() {
         return Vec::new();
@@ -28,12 +28,12 @@ pub(crate) fn prepare(
     let notes = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
     thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE {
+        for _ in 0..PARALLEL_SETUPS {
             scope.spawn(|| {
                 while let Some((made, agent)) = next() {
                     let branch = agent.branch.to_string();
                     let on_line = |line: &str| {
-                        on_progress(Progress::Setup { branch: branch.clone(), line: line.to_owned() });
+                        on_progress(LaunchProgress::Setup { branch: branch.clone(), line: line.to_owned() });
                     };
                     let found = prepare_one(worktrees, plan, made, preparation, on_line);
                     let found = found.into_iter().map(|note| format!("{branch}: {note}"));
@@ -47,7 +47,7 @@ pub(crate) fn prepare(
 
 fn prepare_one(
     worktrees: &Worktrees,
-    plan: &Plan,
+    plan: &SessionPlan,
     made: &WorktreeCreation,
     preparation: &Preparation,
     on_line: impl FnMut(&str),
@@ -57,7 +57,7 @@ fn prepare_one(
         Ok(None) => return Vec::new(),
         Err(error) => return vec![error.report().to_string()],
     };
-    let created = Created { worktree: row, repo: plan.repo.clone(), notes: Vec::new() };
+    let created = CreatedWorktree { worktree: row, repo: plan.repo.clone(), notes: Vec::new() };
     match worktrees.prepare(&created, preparation, on_line) {
         Ok(prepared) => {
             let setup = prepared.setup.problem().map(|problem| problem.to_string());

@@ -1,4 +1,4 @@
-//! One agent more, while the others go on.
+//! Adds an agent to a running session.
 
 use paw_broker::SessionId;
 use paw_broker::hooks::{self, HookSetup};
@@ -9,104 +9,104 @@ use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStat
 use paw_host::tmux::{Batch, TmuxCommand};
 use paw_worktree::WorktreeCreation;
 
-use super::window::Seen;
+use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::cli_hooks;
 use crate::delivery;
-use crate::launch::undo::{Step, Undo};
-use crate::launch::{self, Briefs, Doors, Progress, Wishes, setup};
-use crate::layout::{Layout, Top};
+use crate::launch::rollback::{Rollback, RollbackStep};
+use crate::launch::{self, BriefingContext, LaunchOptions, LaunchProgress, LaunchServices, setup};
+use crate::layout::{Layout, TopRow};
 use crate::logs;
-use crate::panes::{self, Conversation, Making};
-use crate::plan::Plan;
+use crate::panes::{self, ConversationMode, PaneBuilder};
+use crate::plan::SessionPlan;
 use crate::specs;
 
-/// An agent that has joined a session.
+/// An agent that was added to a session.
 #[derive(Debug)]
-pub struct Added {
+pub struct AddedAgent {
     pub agent: AgentReceipt,
     pub id: AgentId,
-    /// What the user should know.
+    /// Notes to show to the user.
     pub notes: Vec<String>,
 }
 
 impl Session {
-    /// Makes the one agent of a plan a part of this session: worktree, briefing, hooks, identity, pane; all of it or
-    /// nothing. What it is to do is handed over as soon as its CLI listens; in a paused session, after the pause.
+    /// Adds the plan's agent to this session: worktree, briefing, hooks, identity and pane. If a step fails, undoes the
+    /// steps before it. The boot prompt is delivered when the CLI is ready; in a paused session, after the pause.
     pub fn add_agent(
         &self,
-        doors: Doors<'_>,
-        plan: &Plan,
-        wishes: Wishes<'_>,
-        on_progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Added, LifecycleError> {
-        let (status, seen) = self.state()?;
-        let Some(seen) = seen.filter(|_| status != SessionStatus::Stopped) else {
+        services: LaunchServices<'_>,
+        plan: &SessionPlan,
+        options: LaunchOptions<'_>,
+        on_progress: &(dyn Fn(LaunchProgress) + Sync),
+    ) -> Result<AddedAgent, LifecycleError> {
+        let (status, window) = self.state()?;
+        let Some(window) = window.filter(|_| status != SessionStatus::Stopped) else {
             return Err(LifecycleError::NotRunning { session: self.receipt.session_name.clone(), status });
         };
-        let mut undo = Undo::new(doors, &self.repo);
-        let added = self.join(doors, plan, wishes, on_progress, &seen, &mut undo);
+        let mut rollback = Rollback::new(services, &self.repo);
+        let added = self.build_agent(services, plan, options, on_progress, &window, &mut rollback);
         if added.is_err() {
-            undo.roll_back();
+            rollback.run();
         }
         added
     }
 
-    /// What can be told to be wrong before anything is made.
+    /// Checks whether an agent on this branch can be added, before anything is created.
     pub fn require_room_for(&self, branch: &BranchName) -> Result<(), LifecycleError> {
         if self.receipt.find_agent(branch).is_some() {
-            return Err(LifecycleError::AlreadyThere(branch.clone()));
+            return Err(LifecycleError::AgentExists(branch.clone()));
         }
-        let top = Top::of(self.receipt.mode, self.receipt.has_broker());
+        let top = TopRow::of(self.receipt.mode, self.receipt.has_broker());
         let room = Layout::new(top, self.receipt.worktrees.len() + 1);
         room.map(drop).map_err(|error| LifecycleError::Launch(error.into()))
     }
 
-    fn join(
+    fn build_agent(
         &self,
-        doors: Doors<'_>,
-        plan: &Plan,
-        wishes: Wishes<'_>,
-        on_progress: &(dyn Fn(Progress) + Sync),
-        seen: &Seen,
-        undo: &mut Undo<'_>,
-    ) -> Result<Added, LifecycleError> {
-        let made = launch::make_worktrees(doors, plan, on_progress, undo)?;
+        services: LaunchServices<'_>,
+        plan: &SessionPlan,
+        options: LaunchOptions<'_>,
+        on_progress: &(dyn Fn(LaunchProgress) + Sync),
+        window: &TmuxWindow,
+        rollback: &mut Rollback<'_>,
+    ) -> Result<AddedAgent, LifecycleError> {
+        let made = launch::make_worktrees(services, plan, on_progress, rollback)?;
         let mut notes: Vec<String> = made.iter().flat_map(|one| one.notes.iter().cloned()).collect();
-        notes.extend(setup::prepare(doors.worktrees, plan, &made, wishes.preparation, on_progress));
-        let (mut receipt, id) = self.with_agent(plan, &made, wishes)?;
-        notes.extend(self.brief_newcomer(plan, wishes, &mut receipt)?);
+        notes.extend(setup::prepare(services.worktrees, plan, &made, options.preparation, on_progress));
+        let (mut receipt, id) = self.with_agent(plan, &made, options)?;
+        notes.extend(self.brief_new_agent(plan, options, &mut receipt)?);
         let Some(agent) = receipt.worktrees.last().cloned() else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());
         };
         if receipt.has_broker() {
-            undo.add(Step::Hooks(vec![agent.worktree_path.clone()]));
+            rollback.add(RollbackStep::Hooks(vec![agent.worktree_path.clone()]));
             hooks::install(&HookSetup {
                 worktree: agent.worktree_path.clone(),
                 agent: id.clone(),
                 guard: plan.guard.then(|| agent.branch.clone()),
-                program: doors.program.to_path_buf(),
+                program: services.program.to_path_buf(),
             })?;
-            notes.extend(cli_hooks::install(&self.repo, &agent, &id, doors.program));
+            notes.extend(cli_hooks::install(&self.repo, &agent, &id, services.program));
         }
         let now = receipt.session_name.clone();
-        undo.add(Step::ReceiptBefore { before: Box::new(self.receipt.clone()), now });
+        rollback.add(RollbackStep::ReceiptBefore { before: Box::new(self.receipt.clone()), now });
         self.change(|receipt| receipt.worktrees.push(agent.clone()))?;
-        notes.extend(self.open_pane(doors, &receipt, &agent, &id, seen)?);
-        self.arrange();
-        Ok(Added { agent, id, notes })
+        notes.extend(self.open_pane(services, &receipt, &agent, &id, window)?);
+        self.rearrange_panes();
+        Ok(AddedAgent { agent, id, notes })
     }
 
-    /// The receipt with the new agent in it, and the agent's id, which nobody else has.
+    /// The receipt with the new agent, and the agent's unique id.
     fn with_agent(
         &self,
-        plan: &Plan,
+        plan: &SessionPlan,
         made: &[WorktreeCreation],
-        wishes: Wishes<'_>,
+        options: LaunchOptions<'_>,
     ) -> Result<(Receipt, AgentId), LifecycleError> {
         let mut receipt = self.receipt.clone();
         let taken = receipt.agent_ids();
-        let (Some(mut agent), Some(made)) = (plan.receipt(wishes.now).worktrees.pop(), made.first()) else {
+        let (Some(mut agent), Some(made)) = (plan.receipt(options.now).worktrees.pop(), made.first()) else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());
         };
         let id = AgentId::for_branch(&agent.branch, |id| taken.contains(id));
@@ -117,22 +117,26 @@ impl Session {
         Ok((receipt, id))
     }
 
-    /// Everybody learns of the new one; only the new one is spoken to.
-    fn brief_newcomer(
+    /// Updates every agent's briefing, but sends a boot prompt only to the new agent.
+    fn brief_new_agent(
         &self,
-        plan: &Plan,
-        wishes: Wishes<'_>,
+        plan: &SessionPlan,
+        options: LaunchOptions<'_>,
         receipt: &mut Receipt,
     ) -> Result<Vec<String>, LifecycleError> {
-        let others = specs::find_assigned(&self.receipt, &self.repo.root, wishes.config);
+        let others = specs::find_assigned(&self.receipt, &self.repo.root, options.config);
         let spec = |branch: &BranchName| {
             let new = plan.agents.iter().find(|agent| agent.branch == *branch);
             let other = || others.iter().find(|spec| spec.branch == *branch).cloned();
             new.map_or_else(other, |agent| agent.spec.clone())
         };
-        let briefs =
-            Briefs { repo: &self.repo, config: wishes.config, config_dir: wishes.config_dir, spec: &spec };
-        let mut briefed = briefs.install(receipt)?;
+        let briefings = BriefingContext {
+            repo: &self.repo,
+            config: options.config,
+            config_dir: options.config_dir,
+            spec: &spec,
+        };
+        let mut briefed = briefings.install(receipt)?;
         if let Some(agent) = receipt.worktrees.last_mut() {
             agent.boot_prompt = briefed.agents.pop().flatten();
             agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
@@ -140,35 +144,39 @@ impl Session {
         Ok(briefed.warnings)
     }
 
-    /// Makes the pane behind the last one, which is where the last agent belongs. Returns what was odd.
+    /// Creates the new agent's pane after the last one. Returns warnings.
     fn open_pane(
         &self,
-        doors: Doors<'_>,
+        services: LaunchServices<'_>,
         receipt: &Receipt,
         agent: &AgentReceipt,
         id: &AgentId,
-        seen: &Seen,
+        window: &TmuxWindow,
     ) -> Result<Vec<String>, LifecycleError> {
-        let Some(last) = seen.panes.iter().rfind(|pane| pane.mark.is_some()) else {
-            return Err(PawError::TmuxError("no pane of the session is left".to_owned()).into());
+        let Some(last) = window.panes.iter().rfind(|pane| pane.mark.is_some()) else {
+            return Err(PawError::TmuxError("the session has no panes".to_owned()).into());
         };
         let token = if receipt.has_broker() { Some(self.mint(id)?) } else { None };
         let token = |_: &AgentId| token.clone();
-        let making =
-            Making { program: doors.program, token: &token, conversation: Conversation::New, fresh: &[] };
-        let mut pane = making.agent(receipt, agent, id);
-        let notes = logs::make_way(receipt, [&mut pane.log])?;
-        let target = last.next_place();
+        let builder = PaneBuilder {
+            program: services.program,
+            token: &token,
+            conversation: ConversationMode::New,
+            fresh: &[],
+        };
+        let mut pane = builder.agent(receipt, agent, id);
+        let notes = logs::prepare_paths(receipt, [&mut pane.log])?;
+        let target = last.next_target();
         let mut batch = Batch::default();
         let mut push = |command| batch.push(command);
-        // The last pane may be too small to be split; the rows are put in order afterwards.
+        // The last pane may be too small to split. The layout is restored afterwards.
         push(TmuxCommand::new("select-layout").args(["-t", &last.id, "tiled"]));
         push(panes::split(&last.id, &pane));
         push(panes::mark(&target, &pane.mark));
         push(panes::title(&target, &pane.title));
         panes::type_and_log(&target, &pane, &mut push);
         if self.receipt.status == SessionStatus::Active
-            && let Some(deliver) = delivery::in_background(receipt, doors.receipts, doors.program)
+            && let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program)
         {
             push(deliver);
         }
@@ -176,7 +184,7 @@ impl Session {
         Ok(notes)
     }
 
-    /// A token for the new agent alone; those of the others stay good.
+    /// Creates the new agent's token. The other agents' tokens stay valid.
     fn mint(&self, agent: &AgentId) -> Result<String, LifecycleError> {
         let dir = PawDir::of(&self.repo.common_dir);
         let log = log::open(&dir.log())?;

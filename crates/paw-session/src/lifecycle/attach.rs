@@ -1,11 +1,11 @@
-//! Going back to a session that runs.
+//! Attaches the user's terminal to a running session.
 
 use paw_core::SessionStatus;
 
 use super::{LifecycleError, Session};
 
 impl Session {
-    /// Puts the user's terminal into the session. One that is paused or stopped has to be brought back first.
+    /// Attaches the terminal. Fails for a paused or stopped session, which `git paw start` resumes.
     pub fn attach(&self) -> Result<(), LifecycleError> {
         self.require_active()?;
         Ok(self.tmux.attach(&self.receipt.session_name)?)

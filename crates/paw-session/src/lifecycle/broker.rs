@@ -1,4 +1,4 @@
-//! The session's own process, window from outside: whether it answers, and its end.
+//! Checks and ends the session's process, which runs the broker.
 
 use paw_broker::client::{self, PortOwner};
 use paw_broker::endpoint::Endpoint;
@@ -6,7 +6,7 @@ use paw_core::paths::PawDir;
 use paw_host::git::Repo;
 use paw_host::process;
 
-/// Where the broker of a repository answers; nothing when none does.
+/// The URL of the repository's broker, if it answers.
 pub(super) fn find_answering(repo: &Repo) -> Option<String> {
     let endpoint = load(repo)?;
     match client::probe(endpoint.address()?) {
@@ -17,8 +17,8 @@ pub(super) fn find_answering(repo: &Repo) -> Option<String> {
     }
 }
 
-/// Asks the session's own process to end while it still has a terminal, and waits until it has written down what it
-/// knows. A broker that somebody runs by hand is left alone.
+/// Ends the session's process while it still has a terminal, and waits until it has saved its state. A broker started with
+/// `git paw serve` keeps running.
 pub(super) fn end(repo: &Repo) {
     let Some(endpoint) = load(repo) else { return };
     let is_it = |process: &process::ProcessInfo| {
@@ -26,7 +26,7 @@ pub(super) fn end(repo: &Repo) {
     };
     let own: Vec<_> = process::processes_in(&repo.root).into_iter().filter(is_it).collect();
     for process in process::terminate(&own) {
-        tracing::warn!(target: "paw::session", "the broker (process {}) does not end", process.pid);
+        tracing::warn!(target: "paw::session", "the broker (process {}) did not exit", process.pid);
     }
 }
 

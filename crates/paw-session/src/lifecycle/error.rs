@@ -1,4 +1,4 @@
-//! Why a session was not changed as asked.
+//! Why a command on a session failed.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,9 @@ pub enum LifecycleError {
     NotRunning { session: SessionName, status: SessionStatus },
     #[error("no agent works on '{branch}' in session '{session}'")]
     UnknownBranch { branch: String, session: SessionName, known: Vec<BranchName> },
-    #[error("an agent works on '{0}' already")]
-    AlreadyThere(BranchName),
-    #[error("the supervisor is no agent that can be removed")]
+    #[error("an agent is already working on '{0}'")]
+    AgentExists(BranchName),
+    #[error("the supervisor cannot be removed")]
     Supervisor,
     #[error("'{0}' is the last agent of the session")]
     LastAgent(BranchName),
@@ -59,15 +59,17 @@ impl Diagnostic for LifecycleError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
-            Self::NotRunning { .. } => report.hint("git paw start brings it back"),
-            Self::UnknownBranch { known, .. } => report.hint(format!("there are: {}", names(known))),
-            Self::AlreadyThere(_) => report.hint("git paw status shows all agents"),
-            Self::Supervisor => report.hint("git paw stop ends the session"),
+            Self::NotRunning { .. } => report.hint("run 'git paw start' to resume it"),
+            Self::UnknownBranch { known, .. } => {
+                report.hint(format!("branches with agents: {}", names(known)))
+            }
+            Self::AgentExists(_) => report.hint("run 'git paw status' to list all agents"),
+            Self::Supervisor => report.hint("run 'git paw stop' to end the session"),
             Self::LastAgent(_) => {
-                report.hint("git paw stop ends the session, git paw purge removes everything of it")
+                report.hint("run 'git paw stop' to end the session, or 'git paw purge' to remove it")
             }
             Self::Dirty { .. } => {
-                report.hint("commit them, or use --force (they are kept: git paw undo) or --keep-worktree")
+                report.hint("commit them, or use --force ('git paw undo' restores them) or --keep-worktree")
             }
             Self::Receipts(error) => error.report(),
             Self::Tmux(error) => error.report(),

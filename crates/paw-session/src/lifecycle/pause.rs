@@ -1,4 +1,4 @@
-//! Pausing: nobody looks, the broker is down, the agents go on.
+//! Pauses a session: detaches terminals and ends the broker; the agents keep running.
 
 use paw_core::SessionStatus;
 use paw_host::tmux::{TmuxCommand, TmuxError, session_target};
@@ -6,36 +6,36 @@ use paw_host::tmux::{TmuxCommand, TmuxError, session_target};
 use super::{LifecycleError, Session, broker};
 use crate::conversations;
 
-/// What a pause has done.
+/// The result of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paused {
+pub enum PauseResult {
     Now,
-    /// It was paused before.
+    /// It was already paused.
     Already,
-    /// There is nothing running that could be paused.
+    /// The session is not running.
     NotRunning,
 }
 
 impl Session {
-    /// Ends the dashboard with its broker and sends every terminal away. The dashboard's pane stays where it is, with
-    /// a shell in it, so that no other pane moves.
-    pub fn pause(&self) -> Result<Paused, LifecycleError> {
+    /// Ends the dashboard and its broker, and detaches every terminal. The dashboard's pane stays, with a shell in it, so
+    /// that no other pane moves.
+    pub fn pause(&self) -> Result<PauseResult, LifecycleError> {
         match self.state()?.0 {
             SessionStatus::Active => {}
-            SessionStatus::Paused => return Ok(Paused::Already),
-            SessionStatus::Stopped => return Ok(Paused::NotRunning),
+            SessionStatus::Paused => return Ok(PauseResult::Already),
+            SessionStatus::Stopped => return Ok(PauseResult::NotRunning),
         }
         broker::end(&self.repo);
         let target = session_target(&self.receipt.session_name);
         match self.tmux.run(&TmuxCommand::new("detach-client").args(["-s", &target])) {
-            // Nobody was attached.
+            // tmux fails if no client is attached.
             Ok(_) | Err(TmuxError::Failed { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         self.change(|receipt| {
-            conversations::keep(&self.repo.common_dir, receipt);
+            conversations::record(&self.repo.common_dir, receipt);
             receipt.status = SessionStatus::Paused;
         })?;
-        Ok(Paused::Now)
+        Ok(PauseResult::Now)
     }
 }

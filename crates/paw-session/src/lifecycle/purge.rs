@@ -1,7 +1,7 @@
-//! Purging: the session ends and everything of it goes, except work.
+//! Purges a session: ends it and removes everything except work.
 //!
-//! Changes that a worktree alone holds are stored first. Branches go only if the session made them and they lead to
-//! nothing that another branch does not.
+//! Uncommitted changes are stored first. A branch is deleted only if the session created it and all of its commits are on
+//! another branch.
 
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ use super::{LifecycleError, Session};
 use crate::cli_hooks;
 use crate::receipts::Receipts;
 
-/// What is going on, as it happens.
+/// Progress of a purge, reported while it runs.
 #[derive(Debug)]
 pub enum PurgeProgress<'a> {
     Removing(&'a Path),
@@ -35,12 +35,12 @@ pub enum PurgeProgress<'a> {
         took: Duration,
         removed: &'a RemovedWorktree,
     },
-    /// The worktree stays, with everything in it.
+    /// The worktree was not removed.
     Kept {
         path: &'a Path,
         problem: String,
     },
-    /// The directory was gone already.
+    /// The directory was already missing.
     Gone(&'a Path),
     BranchDeleted(&'a BranchName),
     BranchKept {
@@ -50,15 +50,15 @@ pub enum PurgeProgress<'a> {
     Warning(String),
 }
 
-/// What is left of a session after a purge.
+/// The result of a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PurgeResult {
-    /// Worktrees that could not be removed. While there are some, the receipt stays as well.
+    /// Worktrees that could not be removed. If there are any, the receipt is kept, too.
     pub kept: Vec<PathBuf>,
 }
 
 impl Session {
-    /// Ends the session and removes what it has made. With `force` uncommitted work does not hold a worktree back.
+    /// Ends the session and removes what it created. `force` also removes worktrees with uncommitted changes.
     pub fn purge(
         &self,
         worktrees: &Worktrees,
@@ -67,7 +67,7 @@ impl Session {
         report: &mut dyn FnMut(PurgeProgress<'_>),
     ) -> Result<PurgeResult, LifecycleError> {
         let window = self.find_window()?;
-        let inside = window.as_ref().is_some_and(|window| window.holds(own_pane));
+        let inside = window.as_ref().is_some_and(|window| window.contains(own_pane));
         if let Some(window) = &window {
             self.end_panes(window, own_pane)?;
         }
@@ -82,7 +82,7 @@ impl Session {
                 kept.push(agent.clone());
             }
         }
-        self.clear_traces(report);
+        self.remove_session_files(report);
         let paths = kept.iter().map(|agent| agent.worktree_path.clone()).collect();
         if kept.is_empty() {
             self.receipts.delete(&self.receipt.session_name, &self.receipts.lock()?)?;
@@ -98,7 +98,7 @@ impl Session {
         Ok(PurgeResult { kept: paths })
     }
 
-    /// Removes one worktree, whoever still works in it. Says whether it is gone.
+    /// Removes one worktree and ends the processes in it. Returns whether the worktree was removed.
     fn remove_agent_worktree(
         &self,
         worktrees: &Worktrees,
@@ -121,7 +121,7 @@ impl Session {
         let watch = Stopwatch::start();
         process::terminate(&process::processes_in(path));
         if self.moved_from.is_some() {
-            forget_elsewhere(worktrees, path);
+            forget_moved(worktrees, path);
         }
         if let Err(error) = self.remove_briefing(path) {
             report(PurgeProgress::Warning(error.to_string()));
@@ -147,9 +147,9 @@ impl Session {
         if !agent.branch_created || !git.has_ref(&branch.full_ref())? {
             return Ok(());
         }
-        // Asked only now: of two branches that lead to the same commit, one has to stay.
+        // Checked after each deletion: of two branches with the same commit, one must stay.
         if holds_own_commits(&git, branch)? {
-            report(PurgeProgress::BranchKept { branch, why: "it has commits of its own" });
+            report(PurgeProgress::BranchKept { branch, why: "it has commits that no other branch has" });
         } else if git.delete_branch(branch).is_ok() {
             report(PurgeProgress::BranchDeleted(branch));
         } else {
@@ -158,8 +158,8 @@ impl Session {
         Ok(())
     }
 
-    /// Everything else: hooks, briefing, messages and the audit trail. What cannot be cleared is said, and the rest goes on.
-    fn clear_traces(&self, report: &mut dyn FnMut(PurgeProgress<'_>)) {
+    /// Removes hooks, briefing, messages and the audit trail. Reports failures and continues.
+    fn remove_session_files(&self, report: &mut dyn FnMut(PurgeProgress<'_>)) {
         let mut warn = |problem: Option<String>| {
             if let Some(problem) = problem {
                 report(PurgeProgress::Warning(problem));
@@ -183,7 +183,7 @@ impl Session {
         Ok(())
     }
 
-    /// Only a file of ours in this repository is deleted, whatever the receipt says.
+    /// Deletes only a file in this repository's `.git-paw` directory, even if the receipt names another one.
     fn clear_audit_trail(&self) -> Result<(), LifecycleError> {
         let ours = CheckoutDir::of(&self.repo.root);
         let recorded = self.receipt.broker_log_path.clone();
@@ -198,8 +198,13 @@ impl Session {
     }
 }
 
-/// Makes git and the registry forget a worktree whose directory somebody else has deleted.
-fn forget(worktrees: &Worktrees, session: &Session, path: &Path, report: &mut dyn FnMut(PurgeProgress<'_>)) -> bool {
+/// Removes a worktree whose directory is missing from git and the registry.
+fn forget(
+    worktrees: &Worktrees,
+    session: &Session,
+    path: &Path,
+    report: &mut dyn FnMut(PurgeProgress<'_>),
+) -> bool {
     let rows = worktrees.list(Some(&session.repo.root)).map(|listing| listing.worktrees);
     let row = rows.map(|rows| rows.into_iter().find(|row| row.path == path));
     let forgotten = match row {
@@ -216,9 +221,9 @@ fn forget(worktrees: &Worktrees, session: &Session, path: &Path, report: &mut dy
     }
 }
 
-/// Drops what the registry says of a worktree whose repository is not there any more, so that it can be taken for
-/// this one's. The directory is left as it is.
-fn forget_elsewhere(worktrees: &Worktrees, path: &Path) {
+/// Drops the registry row of a worktree whose repository has moved, so that the worktree can be removed as this
+/// repository's. The directory is left alone.
+fn forget_moved(worktrees: &Worktrees, path: &Path) {
     let rows = worktrees.list(None).map(|listing| listing.worktrees).unwrap_or_default();
     for row in rows.iter().filter(|row| row.path == path && !row.common_dir.exists()) {
         let options = RemoveOptions { force: true, ..RemoveOptions::default() };
@@ -228,7 +233,7 @@ fn forget_elsewhere(worktrees: &Worktrees, path: &Path) {
     }
 }
 
-/// The sessions, of whichever repository, that cannot be brought back.
+/// The sessions of all repositories that cannot be resumed.
 pub fn find_stale(receipts: &Receipts) -> Result<Vec<Receipt>, LifecycleError> {
     let mut stale = Vec::new();
     for receipt in receipts.all()?.receipts {
@@ -245,7 +250,7 @@ pub fn find_stale(receipts: &Receipts) -> Result<Vec<Receipt>, LifecycleError> {
     Ok(stale)
 }
 
-/// Whether a receipt leads nowhere any more: its repository is gone, or all of its worktrees are, and nothing runs.
+/// Whether a receipt is stale: nothing is running, and its repository or all of its worktrees are missing.
 fn is_stale(receipt: &Receipt, exists: impl Fn(&Path) -> bool, is_alive: bool) -> bool {
     let has_worktree = || receipt.worktrees.iter().any(|agent| exists(&agent.worktree_path));
     !is_alive && (!exists(&receipt.repo_path) || !has_worktree())

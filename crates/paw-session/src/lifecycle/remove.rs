@@ -1,4 +1,4 @@
-//! One agent less, while the others go on.
+//! Removes an agent from a session.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,26 +18,26 @@ use super::{LifecycleError, Session};
 use crate::panes::SUPERVISOR;
 use crate::{briefing, cli_hooks};
 
-/// How much goes.
+/// What to remove with the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemoveAgentOptions<'a> {
     pub keep_worktree: bool,
-    /// Also with uncommitted changes, which are stored first.
+    /// Remove a worktree with uncommitted changes, too; they are stored first.
     pub force: bool,
-    /// The pane this process runs in: when it is the agent's, it ends last.
+    /// The pane this process runs in. If it is the agent's pane, it is closed last.
     pub own_pane: Option<&'a str>,
 }
 
-/// What was done.
+/// The result of a removal.
 #[derive(Debug)]
 pub struct RemovedAgent {
     pub agent: AgentReceipt,
-    /// Nothing when the worktree was to be kept, or was gone already.
+    /// `None` if the worktree was kept or was already missing.
     pub worktree: Option<RemovedWorktree>,
 }
 
 impl Session {
-    /// Ends the agent of a branch: its pane, its processes, its worktree. The branch stays.
+    /// Removes the agent of a branch: its pane, processes and worktree. The branch stays.
     pub fn remove_agent(
         &self,
         worktrees: &Worktrees,
@@ -49,12 +49,13 @@ impl Session {
             return Err(LifecycleError::LastAgent(agent.branch));
         }
         let path = &agent.worktree_path;
-        let goes = !options.keep_worktree && path.exists();
-        if goes && !options.force {
+        let removes_worktree = !options.keep_worktree && path.exists();
+        if removes_worktree && !options.force {
             require_clean(path)?;
         }
         let window = self.find_window()?;
-        let pane = window.as_ref().and_then(|window| window.find(id.as_str())).map(|pane| pane.id.as_str());
+        let pane =
+            window.as_ref().and_then(|window| window.find_pane(id.as_str())).map(|pane| pane.id.as_str());
         let own = pane.filter(|pane| options.own_pane == Some(*pane));
         if let Some(pane) = pane.filter(|_| own.is_none()) {
             self.kill_pane(pane)?;
@@ -62,7 +63,7 @@ impl Session {
         hooks::uninstall(&self.repo.common_dir, path)?;
         cli_hooks::remove(&self.repo, &agent);
         self.revoke(&id)?;
-        let worktree = if goes {
+        let worktree = if removes_worktree {
             process::terminate(&process::processes_in(path));
             let force = self.remove_briefing(path)? || options.force;
             Some(worktrees.remove_worktree(&self.repo.root, path, force)?)
@@ -71,7 +72,7 @@ impl Session {
         };
         self.change(|receipt| receipt.worktrees.retain(|one| one.branch != agent.branch))?;
         if let Some(own) = own {
-            // Out of the way first, so that the others can be arranged while we still live.
+            // Moved to its own window first, so that the other panes can be arranged before this process ends.
             let _ = self.tmux.run(&TmuxCommand::new("break-pane").args(["-d", "-s", own]));
         }
         if window.is_some() {
@@ -120,7 +121,7 @@ impl Session {
         }
     }
 
-    /// Makes the agent's token worthless.
+    /// Revokes the agent's token.
     fn revoke(&self, agent: &AgentId) -> Result<(), LifecycleError> {
         let dir = PawDir::of(&self.repo.common_dir);
         if let Some(log) = log::find(&dir.log())? {

@@ -1,9 +1,9 @@
-//! The session of a repository: its receipt, and the services to what it describes.
+//! The session of a repository, found by its receipt.
 
 use std::path::{Path, PathBuf};
 
 use paw_core::{Receipt, SessionStatus};
-use paw_host::git::{Repo, find_linked_admin_dir, find_admin_dir};
+use paw_host::git::{Repo, find_admin_dir, find_linked_admin_dir};
 use paw_host::tmux::{Tmux, TmuxError};
 
 use super::LifecycleError;
@@ -17,7 +17,7 @@ pub struct Session {
     pub receipt: Receipt,
     pub receipts: Receipts,
     pub tmux: Tmux,
-    /// Where the repository was when the session was started, if it is somewhere else now.
+    /// The old path of the repository, if it has moved since the session was started.
     pub moved_from: Option<PathBuf>,
 }
 
@@ -27,7 +27,7 @@ impl Session {
         Self { repo, receipt, receipts: receipts.clone(), tmux, moved_from }
     }
 
-    /// The session of this repository, also when the repository has moved since.
+    /// The session of this repository, even if the repository has moved.
     pub fn find(repo: &Repo, receipts: &Receipts) -> Result<Option<Self>, LifecycleError> {
         let session = |receipt: Receipt, moved_from| Self::new(repo.clone(), receipt, receipts, moved_from);
         if let Some(receipt) = receipts.find_for_repo(&repo.root)? {
@@ -40,14 +40,15 @@ impl Session {
         }))
     }
 
-    /// The same session as it is by now, for whoever has waited for an answer or a lock. Nothing if it is gone.
+    /// The current state of the same session, for callers that have waited for an answer or a lock. `None` if it was
+    /// purged.
     pub fn reload(&self) -> Result<Option<Self>, LifecycleError> {
         let found = Self::find(&self.repo, &self.receipts)?;
         Ok(found.filter(|found| found.receipt.session_id() == self.receipt.session_id()))
     }
 
-    /// The session of the repository around a directory, found by looking at files alone. Nothing means only that git has
-    /// to be asked, which takes longer than everything else.
+    /// The session of the repository that contains a directory, found without running git, which is slow. `None` only means
+    /// that the caller has to run git.
     pub fn find_without_git(dir: &Path, receipts: &Receipts) -> Result<Option<Self>, LifecycleError> {
         match guess_repo(dir) {
             Some(repo) => {
@@ -58,7 +59,7 @@ impl Session {
         }
     }
 
-    /// What tmux shows of it; nothing when it does not run. Without tmux nothing runs.
+    /// The session's tmux window, or `None` if the session is not running or tmux is not installed.
     pub fn find_window(&self) -> Result<Option<TmuxWindow>, LifecycleError> {
         match TmuxWindow::find(&self.tmux, &self.receipt) {
             Err(TmuxError::NotInstalled) => Ok(None),
@@ -66,13 +67,13 @@ impl Session {
         }
     }
 
-    /// What the session really is, and what tmux shows of it.
+    /// The actual status of the session, and its tmux window.
     pub fn state(&self) -> Result<(SessionStatus, Option<TmuxWindow>), LifecycleError> {
         let window = self.find_window()?;
         Ok((self.receipt.effective_status(|_| window.is_some()), window))
     }
 
-    /// Writes the receipt as it is to be from now on.
+    /// Updates the receipt on disk.
     pub(super) fn change(&self, change: impl FnOnce(&mut Receipt)) -> Result<(), LifecycleError> {
         self.receipts.update(&self.receipt.session_name, &self.receipts.lock()?, |receipt| {
             receipt.repo_path.clone_from(&self.receipt.repo_path);
@@ -82,7 +83,7 @@ impl Session {
     }
 }
 
-/// The usual shapes of a repository: a `.git` directory in its checkout, and worktrees that are linked to it.
+/// Recognizes a checkout with a `.git` directory, and worktrees linked to it.
 fn guess_repo(dir: &Path) -> Option<Repo> {
     let worktree = dir.ancestors().find(|dir| dir.join(".git").exists())?;
     let git = worktree.join(".git");
@@ -96,7 +97,7 @@ fn guess_repo(dir: &Path) -> Option<Repo> {
     Some(Repo { root, worktree: Some(worktree.to_path_buf()), common_dir, bare: false })
 }
 
-/// A receipt whose repository is gone from where it was, and whose worktrees belong to this one.
+/// The receipt of a repository that has moved here: its old path is missing and its worktrees belong to this repository.
 fn find_moved(listing: &ReceiptListing, repo: &Repo) -> Option<Receipt> {
     let belongs = |worktree: &Path| {
         let admin = find_linked_admin_dir(worktree);

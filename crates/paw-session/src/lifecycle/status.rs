@@ -1,4 +1,4 @@
-//! The state of a session, as a view: the receipt compared with tmux, the disk and the broker.
+//! The state of a session as a view: its receipt compared with tmux, the disk and the broker.
 
 use std::fs;
 use std::panic::resume_unwind;
@@ -20,7 +20,7 @@ use super::{LifecycleError, Session, broker};
 use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
-/// The agents of a session, by name alone.
+/// The agents of a session, without their state.
 pub fn members(receipt: &Receipt) -> SessionMembers {
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
     agents.map(|(agent, id)| (id, SessionMember::new(agent.branch.clone(), agent.cli.clone()))).collect()
@@ -34,7 +34,7 @@ impl Session {
         Ok(view)
     }
 
-    /// Adds what its messages tell, but not the messages themselves. A log that cannot be read does not hide the rest.
+    /// Adds the state that its messages contain. If the log cannot be read, the rest of the view is still shown.
     pub fn add_messages(&self, view: &mut SessionView) {
         let session = SessionId::new(&self.receipt.session_id());
         if let Err(error) = messages::load(&self.repo.common_dir, Some(&session), view) {
@@ -42,24 +42,25 @@ impl Session {
         }
     }
 
-    /// The receipt compared with tmux, the disk and the broker. No git is run.
+    /// Compares the receipt with tmux, the disk and the broker, without running git.
     pub fn snapshot(&self) -> Result<SessionSnapshot, LifecycleError> {
         let receipt = &self.receipt;
-        // The worktrees and the broker are checked while tmux answers.
+        // Checks the worktrees and the broker while waiting for tmux.
         let (state, worktrees, answering) = thread::scope(|scope| {
-            let beside = scope.spawn(|| {
+            let others = scope.spawn(|| {
                 let state = |agent: &AgentReceipt| worktree_state(&agent.worktree_path, &agent.branch);
                 let worktrees: Vec<_> = receipt.worktrees.iter().map(state).collect();
                 let asked = receipt.has_broker().then(|| broker::find_answering(&self.repo));
                 (worktrees, asked.flatten())
             });
             let state = self.state();
-            let (worktrees, answering) = beside.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let (worktrees, answering) = others.join().unwrap_or_else(|panic| resume_unwind(panic));
             (state, worktrees, answering)
         });
         let (status, window) = state?;
-        let pane =
-            |mark: &str| window.as_ref().and_then(|window| window.find(mark)).map(|pane| pane.id.clone());
+        let pane = |mark: &str| {
+            window.as_ref().and_then(|window| window.find_pane(mark)).map(|pane| pane.id.clone())
+        };
         let broker = receipt.has_broker().then(|| BrokerView {
             running: answering.is_some(),
             port: answering.as_deref().and_then(port).or(receipt.broker_port),
@@ -116,7 +117,7 @@ fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery 
 }
 
 fn cli_state(window: Option<&TmuxWindow>, mark: &str) -> CliState {
-    match window.and_then(|window| window.find(mark)) {
+    match window.and_then(|window| window.find_pane(mark)) {
         None => CliState::Absent,
         Some(pane) if !pane.is_idle() => CliState::Running,
         Some(pane) if !pane.dead && window.is_some_and(|window| is_starting(window, clock::now())) => {
@@ -126,14 +127,14 @@ fn cli_state(window: Option<&TmuxWindow>, mark: &str) -> CliState {
     }
 }
 
-/// A login shell with all its files takes seconds on a busy machine.
+/// A login shell can take seconds to start on a busy machine.
 const STARTUP_GRACE: SignedDuration = SignedDuration::from_secs(10);
 
 fn is_starting(window: &TmuxWindow, now: Timestamp) -> bool {
     window.created.is_some_and(|created| now.duration_since(created) < STARTUP_GRACE)
 }
 
-/// Read from git's own files: asking git itself takes longer than everything else together.
+/// Reads git's files directly, because running git takes longer than all other checks together.
 fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
     if !path.exists() {
         return WorktreeState::Missing;
@@ -144,7 +145,7 @@ fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
         return WorktreeState::NotAWorktree;
     };
     match head.trim_end().strip_prefix("ref: refs/heads/") {
-        // A repository that keeps its refs in tables does not say it there.
+        // With the reftable format, HEAD does not contain the branch.
         Some(name) if name == branch.as_str() || name == ".invalid" => WorktreeState::Present,
         Some(other) => WorktreeState::OtherBranch(other.to_owned()),
         None => WorktreeState::Detached,
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_in_a_session_of_a_few_seconds_has_not_come_to_its_cli_yet() {
+    fn cli_counts_as_starting_in_the_first_ten_seconds_of_a_session() {
         let born = Timestamp::from_second(100).unwrap();
         let window = TmuxWindow { created: Some(born), ..TmuxWindow::default() };
         assert!(is_starting(&window, born) && is_starting(&window, Timestamp::from_second(109).unwrap()));

@@ -1,25 +1,25 @@
-//! Stopping: every process of the session ends; worktrees and the receipt stay.
+//! Stops a session: ends all of its processes and keeps the worktrees and the receipt.
 
 use paw_core::SessionStatus;
 use paw_host::tmux::{Batch, TmuxCommand};
 
-use super::window::Seen;
+use super::window::TmuxWindow;
 use super::{LifecycleError, Session, broker};
 use crate::briefing;
 use crate::conversations;
 
 impl Session {
-    /// Ends the session. `own_pane` is the pane this process runs in: when it is one of the session's, it ends last.
-    /// Returns warnings for the user.
+    /// Stops the session. `own_pane` is the pane this process runs in; if it belongs to the session, it is closed last.
+    /// Returns warnings.
     pub fn stop(&self, own_pane: Option<&str>) -> Result<Vec<String>, LifecycleError> {
-        let seen = self.look()?;
-        let inside = seen.as_ref().is_some_and(|seen| seen.holds(own_pane));
-        if let Some(seen) = &seen {
-            self.end_panes(seen, own_pane)?;
+        let window = self.find_window()?;
+        let inside = window.as_ref().is_some_and(|window| window.contains(own_pane));
+        if let Some(window) = &window {
+            self.end_panes(window, own_pane)?;
         }
         let warnings = self.strip_briefing()?;
         self.change(|receipt| {
-            conversations::keep(&self.repo.common_dir, receipt);
+            conversations::record(&self.repo.common_dir, receipt);
             receipt.status = SessionStatus::Stopped;
         })?;
         if inside {
@@ -28,11 +28,15 @@ impl Session {
         Ok(warnings)
     }
 
-    /// Ends the broker, then everything in the panes. From inside, the own pane is left for later.
-    pub(super) fn end_panes(&self, seen: &Seen, own_pane: Option<&str>) -> Result<(), LifecycleError> {
+    /// Ends the broker, then closes all panes except `own_pane`.
+    pub(super) fn end_panes(
+        &self,
+        window: &TmuxWindow,
+        own_pane: Option<&str>,
+    ) -> Result<(), LifecycleError> {
         broker::end(&self.repo);
-        if seen.holds(own_pane) {
-            let others = seen.panes.iter().filter(|pane| Some(pane.id.as_str()) != own_pane);
+        if window.contains(own_pane) {
+            let others = window.panes.iter().filter(|pane| Some(pane.id.as_str()) != own_pane);
             let batch: Batch =
                 others.map(|pane| TmuxCommand::new("kill-pane").args(["-t", &pane.id])).collect();
             self.tmux.run_batch(&batch)?;
@@ -42,7 +46,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes our part out of the main checkout's AGENTS.md and what lies beside it.
+    /// Removes our text from the briefing files of the main checkout.
     pub(super) fn strip_briefing(&self) -> Result<Vec<String>, LifecycleError> {
         Ok(briefing::remove(&self.repo, &self.repo.root)?.warnings)
     }

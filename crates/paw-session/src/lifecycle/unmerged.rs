@@ -1,20 +1,20 @@
-//! Which of a session's branches hold commits that the default branch does not have.
+//! Finds branches of a session with commits that are not on the default branch.
 
 use paw_core::BranchName;
 use paw_host::git::Git;
 
 use super::{LifecycleError, Session};
 
-/// A branch with work that exists nowhere else.
+/// A branch with unmerged commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmerged {
+pub struct UnmergedBranch {
     pub branch: BranchName,
     pub commits: u64,
 }
 
 impl Session {
-    /// In the order of the agents. A branch that is gone holds nothing.
-    pub fn find_unmerged(&self) -> Result<Vec<Unmerged>, LifecycleError> {
+    /// The unmerged branches, in the order of the agents. Skips branches that no longer exist.
+    pub fn find_unmerged(&self) -> Result<Vec<UnmergedBranch>, LifecycleError> {
         let git = self.repo.git();
         let Some(main) = git.find_default_branch()? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -28,13 +28,16 @@ impl Session {
                 continue;
             }
             let count = git.line(["rev-list", "--count", &tip, &format!("^{into}"), "--"])?;
-            found.push(Unmerged { branch: agent.branch.clone(), commits: count.parse().unwrap_or_default() });
+            found.push(UnmergedBranch {
+                branch: agent.branch.clone(),
+                commits: count.parse().unwrap_or_default(),
+            });
         }
         Ok(found)
     }
 }
 
-/// Whether a branch is the only one that leads to some commit.
+/// Whether a branch has commits that no other branch has.
 pub(super) fn holds_own_commits(git: &Git, branch: &BranchName) -> Result<bool, LifecycleError> {
     let others = format!("--exclude={branch}");
     let args =

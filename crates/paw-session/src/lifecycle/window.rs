@@ -7,19 +7,18 @@ use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
 
 use crate::panes::{MARK, SESSION_MARK};
 
-/// A pane of a session.
+/// A pane of a session's tmux window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowPane {
     pub id: String,
     /// LogOwner pane it is; nothing for one that the user has opened.
     pub mark: Option<String>,
     pub dead: bool,
-    /// The program in front.
+    /// The foreground program.
     pub command: String,
-    /// The first program of the pane.
+    /// The process that tmux started in the pane.
     pid: Option<u32>,
-    /// Where it is, for tmux: its session, window and number.
-    place: PaneIndex,
+    index: PaneIndex,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,30 +29,30 @@ struct PaneIndex {
 }
 
 impl WindowPane {
-    /// Where a pane will be that is split off this one.
+    /// The tmux target of a pane that is split off this one.
     pub fn next_target(&self) -> String {
-        let PaneIndex { session, window, number } = &self.place;
+        let PaneIndex { session, window, number } = &self.index;
         format!("{session}{window}.{}", number + 1)
     }
 
-    /// Whether nothing but a shell is left in it.
+    /// Whether only a shell is running in it.
     pub fn is_idle(&self) -> bool {
         let is_shell = paw_agent::deliver::is_shell(&self.command);
         self.dead || (is_shell && self.pid.and_then(process::find_foreground_script).is_none())
     }
 }
 
-/// A session that runs.
+/// The panes of a running session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TmuxWindow {
-    /// In the order of tmux.
+    /// In tmux's order.
     pub panes: Vec<WindowPane>,
-    /// Since when tmux has it.
+    /// When the tmux session was created.
     pub created: Option<Timestamp>,
 }
 
 impl TmuxWindow {
-    /// Looks at exactly this session. Nothing when tmux has none of the name, or one that somebody else has made.
+    /// The window of exactly this session. `None` if tmux has no such session, or if another program created it.
     pub fn find(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
             "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
@@ -62,25 +61,25 @@ impl TmuxWindow {
         let list = TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format]);
         let listing = match tmux.run(&list) {
             Ok(listing) => listing,
-            // No such session, or no server at all.
+            // The session or the tmux server does not exist.
             Err(TmuxError::Failed { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         Ok(parse(&listing, receipt))
     }
 
-    pub fn find(&self, mark: &str) -> Option<&WindowPane> {
+    pub fn find_pane(&self, mark: &str) -> Option<&WindowPane> {
         self.panes.iter().find(|pane| pane.mark.as_deref() == Some(mark))
     }
 
-    /// Whether this process runs in one of the panes, and would end with the session.
-    pub fn holds(&self, own_pane: Option<&str>) -> bool {
+    /// Whether `own_pane` is one of the panes, so that this process would end with the session.
+    pub fn contains(&self, own_pane: Option<&str>) -> bool {
         own_pane.is_some_and(|own| self.panes.iter().any(|pane| pane.id == own))
     }
 }
 
 fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
-    // A program may call itself anything, so it comes last.
+    // The program comes last because its name may contain a tab.
     let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(9, '\t').collect()).collect();
     let panes = rows.iter().filter_map(|row| match row.as_slice() {
         [id, window, number, dead, pid, _, _, mark, command] if id.starts_with('%') => Some(WindowPane {
@@ -89,7 +88,7 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
             dead: *dead == "1",
             command: (*command).to_owned(),
             pid: pid.parse().ok(),
-            place: PaneIndex {
+            index: PaneIndex {
                 session: session_target(&receipt.session_name),
                 window: window.parse().ok()?,
                 number: number.parse().ok()?,
@@ -102,7 +101,7 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
         |column: usize| rows.first().and_then(|row| row.get(column)).copied().unwrap_or_default();
     let created = of_session(5).parse().ok().and_then(|second| Timestamp::from_second(second).ok());
     let session = of_session(6);
-    // Sessions of before do not say which one they are.
+    // Sessions of receipt format 0 have no mark.
     let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
     (ours && !panes.is_empty()).then_some(TmuxWindow { panes, created })
 }
@@ -120,23 +119,23 @@ mod tests {
     }
 
     #[test]
-    fn panes_are_found_by_whose_they_are() {
+    fn window_finds_panes_by_their_mark() {
         let receipt = receipt();
         let id = receipt.session_id();
         let listing = format!(
             "%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
         );
         let window = parse(&listing, &receipt).unwrap();
-        assert_eq!(window.find("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
+        assert_eq!(window.find_pane("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
         assert_eq!(window.panes[1].next_target(), "=paw-app:0.2");
-        assert_eq!(window.find("nobody"), None);
+        assert_eq!(window.find_pane("unknown"), None);
         assert_eq!(window.created, Timestamp::from_second(7).ok());
         assert!(!window.panes[0].is_idle() && window.panes[1].is_idle() && window.panes[2].is_idle());
-        assert!(window.holds(Some("%9")) && !window.holds(Some("%3")) && !window.holds(None));
+        assert!(window.contains(Some("%9")) && !window.contains(Some("%3")) && !window.contains(None));
     }
 
     #[test]
-    fn a_session_that_only_has_the_name_is_not_ours() {
+    fn window_of_another_session_with_the_same_name_is_ignored() {
         assert_eq!(parse("%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
         assert_eq!(parse("%1\t0\t0\t0\t\t7\t\t\tbash\n", &receipt()), None);
         let old = Receipt { format: 0, ..receipt() };
@@ -145,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_tmux_could_say_makes_it_panic(listing in "[%0-9\ta-z\n]{0,60}") {
+        fn parsing_a_tmux_listing_never_panics(listing in "[%0-9\ta-z\n]{0,60}") {
             let _ = parse(&listing, &receipt());
         }
     }

@@ -1,4 +1,4 @@
-//! The name of a log: its branch with `/` as `--`, so that the branch can be read off it again.
+//! File names of logs: the branch with `/` as `--`, so that the branch can be recovered from the name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::fmt;
 use paw_core::BranchName;
 use sha2::{Digest as _, Sha256};
 
-/// Longer names are cut, because file systems take no more than 255 bytes; what is cut off is replaced by a hash.
+/// Longer names are truncated and get a hash, because file systems limit names to 255 bytes.
 const LONGEST: usize = 200;
-/// No branch can contain it, so nothing that begins with it is one.
+/// A branch cannot contain this character.
 const NO_BRANCH: char = '~';
 const SUPERVISOR: &str = "~supervisor";
 const EXTENSION: &str = ".log";
 
-/// Whose output a log holds.
+/// LogOwner output a log holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
+pub enum LogOwner {
     Agent(BranchName),
     Supervisor,
-    /// A file whose name does not say: it was cut, or somebody else put it there.
+    /// A file owner name does not say: it was cut, or somebody else put it there.
     Unknown(String),
 }
 
-impl Whose {
+impl LogOwner {
     pub fn file_name(&self) -> String {
         format!("{}{EXTENSION}", self.stem())
     }
@@ -35,7 +35,7 @@ impl Whose {
         }
     }
 
-    /// From the name of a file, unless it is no log.
+    /// The owner of the log with this file name. `None` if it is not a log.
     pub fn of_file_name(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(EXTENSION).filter(|stem| !stem.is_empty())?;
         if stem == SUPERVISOR {
@@ -49,7 +49,7 @@ impl Whose {
     }
 }
 
-impl fmt::Display for Whose {
+impl fmt::Display for LogOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(branch) => branch.fmt(f),
@@ -59,7 +59,7 @@ impl fmt::Display for Whose {
     }
 }
 
-/// A dash that could be taken for a part of `--` is written as `%2D`.
+/// Writes a dash as `%2D` if it could be read as part of `--`.
 fn encode(branch: &str) -> String {
     let near = |c: Option<char>| matches!(c, Some('-' | '/'));
     let mut name = String::with_capacity(branch.len() + 8);
@@ -113,49 +113,52 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_becomes_two_dashes() {
-        assert_eq!(Whose::Agent(branch("feat/add-auth")).file_name(), "feat--add-auth.log");
+    fn log_file_name_writes_a_slash_as_two_dashes() {
+        assert_eq!(LogOwner::Agent(branch("feat/add-auth")).file_name(), "feat--add-auth.log");
     }
 
     #[test]
-    fn dashes_of_the_branch_itself_stay_told_apart() {
+    fn log_file_names_of_branches_with_dashes_are_unique() {
         for name in ["a--b", "a/b", "a-/b", "a/-b", "a---b", "100%", "a%2Db", "supervisor", "ünï/日本"] {
-            let whose = Whose::Agent(branch(name));
-            assert_eq!(Whose::of_file_name(&whose.file_name()), Some(whose), "{name}");
+            let owner = LogOwner::Agent(branch(name));
+            assert_eq!(LogOwner::of_file_name(&owner.file_name()), Some(owner), "{name}");
         }
         assert_ne!(encode("a--b"), encode("a/b"));
-        assert_ne!(Whose::Agent(branch("supervisor")).file_name(), Whose::Supervisor.file_name());
+        assert_ne!(LogOwner::Agent(branch("supervisor")).file_name(), LogOwner::Supervisor.file_name());
     }
 
     #[test]
-    fn a_long_branch_gets_a_name_that_a_file_can_have_and_no_other_branch_gets() {
+    fn log_file_name_of_a_long_branch_is_short_and_unique() {
         let long = "x/".repeat(300) + "é";
         let (one, other) = (branch(&format!("{long}a")), branch(&format!("{long}b")));
         assert!(encode(one.as_str()).len() + EXTENSION.len() < 255);
         assert_ne!(encode(one.as_str()), encode(other.as_str()));
-        assert!(matches!(Whose::of_file_name(&Whose::Agent(one).file_name()), Some(Whose::Unknown(_))));
+        assert!(matches!(
+            LogOwner::of_file_name(&LogOwner::Agent(one).file_name()),
+            Some(LogOwner::Unknown(_))
+        ));
     }
 
     #[test]
-    fn files_of_others_are_no_branch() {
-        assert_eq!(Whose::of_file_name("notes.txt"), None);
-        assert_eq!(Whose::of_file_name(".log"), None);
-        assert_eq!(Whose::of_file_name("a%zz.log"), Some(Whose::Unknown("a%zz".into())));
+    fn other_file_names_have_no_branch() {
+        assert_eq!(LogOwner::of_file_name("notes.txt"), None);
+        assert_eq!(LogOwner::of_file_name(".log"), None);
+        assert_eq!(LogOwner::of_file_name("a%zz.log"), Some(LogOwner::Unknown("a%zz".into())));
     }
 
     proptest! {
         #[test]
-        fn every_branch_is_read_off_its_file_again(name in "[-a-c/%.é;$'\" ]{1,40}") {
+        fn branch_is_recovered_from_its_log_file_name(name in "[-a-c/%.é;$'\" ]{1,40}") {
             if let Ok(branch) = BranchName::new(name) {
-                let whose = Whose::Agent(branch);
-                prop_assert!(!whose.file_name().contains('/'));
-                prop_assert_eq!(Whose::of_file_name(&whose.file_name()), Some(whose));
+                let owner = LogOwner::Agent(branch);
+                prop_assert!(!owner.file_name().contains('/'));
+                prop_assert_eq!(LogOwner::of_file_name(&owner.file_name()), Some(owner));
             }
         }
 
         #[test]
-        fn any_file_name_is_read_without_a_panic(name in "\\PC{0,40}(\\.log)?") {
-            let _ = Whose::of_file_name(&name);
+        fn parsing_a_log_file_name_never_panics(name in "\\PC{0,40}(\\.log)?") {
+            let _ = LogOwner::of_file_name(&name);
         }
     }
 }

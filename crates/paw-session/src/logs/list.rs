@@ -1,4 +1,4 @@
-//! Which logs there are, and which one somebody means.
+//! Lists logs and finds one by name.
 
 use std::fs;
 use std::io;
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{LogsError, Whose};
+use super::{LogOwner, LogsError};
 
-/// One pane's output.
+/// The log of one pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    pub whose: Whose,
+pub struct PaneLog {
+    pub owner: LogOwner,
     pub path: PathBuf,
     pub bytes: u64,
     pub modified: Timestamp,
 }
 
-/// The logs of one session, by name.
+/// The logs of one session, sorted by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLogs {
     pub session: String,
-    pub logs: Vec<Log>,
+    pub logs: Vec<PaneLog>,
 }
 
 impl SessionLogs {
-    /// When something was last written to one of them.
+    /// The time of the last write to any of them.
     pub fn modified(&self) -> Option<Timestamp> {
         self.logs.iter().map(|log| log.modified).max()
     }
@@ -34,34 +34,35 @@ impl SessionLogs {
         self.logs.iter().map(|log| log.bytes).sum()
     }
 
-    /// By its branch, by the name of its file, or by that name without `.log`; in this order.
-    pub fn find(&self, wanted: &str) -> Option<&Log> {
-        let named = |name: fn(&Whose) -> String| self.logs.iter().find(|log| name(&log.whose) == wanted);
-        let branch = |log: &&Log| matches!(&log.whose, Whose::Agent(branch) if branch.as_str() == wanted);
-        // A name that was cut can still be computed from the whole branch.
+    /// Finds a log by its branch, its file name, or its file name without `.log`, in this order.
+    pub fn find(&self, wanted: &str) -> Option<&PaneLog> {
+        let named = |name: fn(&LogOwner) -> String| self.logs.iter().find(|log| name(&log.owner) == wanted);
+        let branch =
+            |log: &&PaneLog| matches!(&log.owner, LogOwner::Agent(branch) if branch.as_str() == wanted);
+        // A truncated name is found by truncating the wanted branch.
         let computed = || {
-            let whose = Whose::Agent(wanted.parse().ok()?);
-            self.logs.iter().find(|log| log.whose.stem() == whose.stem())
+            let owner = LogOwner::Agent(wanted.parse().ok()?);
+            self.logs.iter().find(|log| log.owner.stem() == owner.stem())
         };
         self.logs
             .iter()
             .find(branch)
             .or_else(|| named(ToString::to_string))
-            .or_else(|| named(Whose::file_name))
-            .or_else(|| named(|whose| whose.stem().into_owned()))
+            .or_else(|| named(LogOwner::file_name))
+            .or_else(|| named(|owner| owner.stem().into_owned()))
             .or_else(computed)
     }
 }
 
-/// All logs of a repository, the session that wrote last first.
+/// All logs of a repository, the most recently written session first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Logs {
+pub struct RepoLogs {
     pub dir: PathBuf,
     pub sessions: Vec<SessionLogs>,
 }
 
-impl Logs {
-    /// Everything below the directory. One that does not exist has none; links are not followed.
+impl RepoLogs {
+    /// Lists the directory, without following links. A missing directory has no logs.
     pub fn load(dir: &Path) -> Result<Self, LogsError> {
         let mut sessions = Vec::new();
         for path in entries(dir)? {
@@ -69,7 +70,7 @@ impl Logs {
                 && fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir())
             {
                 let mut logs: Vec<_> = entries(&path)?.into_iter().filter_map(log).collect();
-                logs.sort_by(|one, other| one.whose.cmp(&other.whose));
+                logs.sort_by(|one, other| one.owner.cmp(&other.owner));
                 sessions.push(SessionLogs { session, logs });
             }
         }
@@ -80,7 +81,7 @@ impl Logs {
         Ok(Self { dir: dir.to_path_buf(), sessions })
     }
 
-    /// The session of that name, or the one that wrote last.
+    /// The session of that name, or the most recently written one.
     pub fn require_session(&self, wanted: Option<&str>) -> Result<&SessionLogs, LogsError> {
         let Some(newest) = self.sessions.first() else { return Err(LogsError::None(self.dir.clone())) };
         let Some(wanted) = wanted else { return Ok(newest) };
@@ -90,12 +91,12 @@ impl Logs {
         })
     }
 
-    pub fn require(&self, wanted: &str, session: Option<&str>) -> Result<&Log, LogsError> {
+    pub fn require(&self, wanted: &str, session: Option<&str>) -> Result<&PaneLog, LogsError> {
         let session = self.require_session(session)?;
         session.find(wanted).ok_or_else(|| LogsError::NoLog {
             wanted: wanted.to_owned(),
             session: session.session.clone(),
-            known: session.logs.iter().map(|log| log.whose.to_string()).collect::<Vec<_>>().join(", "),
+            known: session.logs.iter().map(|log| log.owner.to_string()).collect::<Vec<_>>().join(", "),
         })
     }
 }
@@ -113,14 +114,14 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>, LogsError> {
     }
 }
 
-/// A name that is not UTF-8 is none of ours.
+/// git paw writes only UTF-8 names, so others are ignored.
 fn name_of(path: &Path) -> Option<String> {
     path.file_name()?.to_str().map(str::to_owned)
 }
 
-fn log(path: PathBuf) -> Option<Log> {
-    let whose = Whose::of_file_name(&name_of(&path)?)?;
+fn log(path: PathBuf) -> Option<PaneLog> {
+    let owner = LogOwner::of_file_name(&name_of(&path)?)?;
     let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok())?;
-    Some(Log { whose, path, bytes: metadata.len(), modified })
+    Some(PaneLog { owner, path, bytes: metadata.len(), modified })
 }

@@ -1,4 +1,4 @@
-//! The way to a log, before anything is written to it.
+//! Creates the directories of logs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use paw_core::Receipt;
 use paw_host::files::{self, FileError};
 
-/// Makes the directories of a session's logs. A log that a link would lead elsewhere is not kept, because the repository could
-/// have laid the link. Returns what the user should know.
+/// Creates the directories of a session's logs. A log whose path contains a link is not written, because the repository could
+/// contain that link. Returns warnings.
 pub fn prepare_paths<'a>(
     receipt: &Receipt,
     logs: impl IntoIterator<Item = &'a mut Option<PathBuf>>,
 ) -> Result<Vec<String>, FileError> {
     let Some(dir) = &receipt.log_dir else { return Ok(Vec::new()) };
-    // A directory elsewhere was the user's own wish, and so are the links on the way to it.
+    // Only the user can configure a directory outside of the repository, so links in its path are trusted.
     let root = if dir.starts_with(&receipt.repo_path) { &receipt.repo_path } else { dir };
     let mut notes = BTreeSet::new();
     for log in logs {
@@ -22,7 +22,7 @@ pub fn prepare_paths<'a>(
             Ok(()) => path.parent().map_or(Ok(()), files::create_dir)?,
             Err(link) => {
                 notes.insert(format!(
-                    "what a pane prints is not logged: {link} (remove it, or set log_dir in your own configuration)"
+                    "pane output is not logged: {link} (remove it, or set log_dir in your own configuration)"
                 ));
                 *log = None;
             }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_a_link_is_not_kept_and_the_others_are() {
+    fn log_that_is_a_link_is_not_written() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join("logs");
         fs::create_dir_all(dir.join("paw-app")).unwrap();
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_the_way_is_said_once_and_nothing_is_made_behind_it() {
+    fn link_in_the_log_path_causes_one_warning_and_no_directories() {
         let place = tempfile::tempdir().unwrap();
         let (repo, target) = (place.path().join("repo"), place.path().join("target"));
         fs::create_dir_all(&repo).unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_a_directory_of_the_users_own_choice_are_followed() {
+    fn links_to_a_log_dir_outside_of_the_repository_are_followed() {
         let place = tempfile::tempdir().unwrap();
         let (repo, target) = (place.path().join("repo"), place.path().join("target"));
         fs::create_dir_all(&target).unwrap();

@@ -1,4 +1,4 @@
-//! Which logs go: those nobody has written to for long, then the oldest until the rest is small enough.
+//! Deletes logs that are too old, then the oldest ones until the total size is within the limit.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use paw_core::SessionName;
 
-use super::{Log, Logs, LogsError};
+use super::{LogsError, PaneLog, RepoLogs};
 
-/// How much is kept; nothing means without limit.
+/// How much is kept. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct LogLimits {
     pub bytes: Option<u64>,
     pub age: Option<SignedDuration>,
 }
 
-impl Limits {
-    /// As configured: zero means without limit.
+impl LogLimits {
+    /// The configured limits, where zero means no limit.
     pub fn configured(megabytes: u64, days: u32) -> Self {
         let days = i64::from(days);
         Self {
@@ -27,34 +27,34 @@ impl Limits {
     }
 }
 
-/// What was deleted.
+/// The deleted logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedLogs {
     pub files: Vec<PathBuf>,
     pub bytes: u64,
-    /// What could not be deleted, and why not.
+    /// Files that could not be deleted, with the reason.
     pub problems: Vec<String>,
 }
 
-/// Deletes what the limits do not allow. Sessions that live are left alone, and so is everything when the directory
-/// is not inside the repository: its configuration must not decide what else is deleted.
+/// Deletes logs above the limits, except those of running sessions. Does nothing if the directory is not inside the
+/// repository, because the repository's configuration must not delete other files.
 pub fn prune(
     repo_root: &Path,
     dir: &Path,
-    limits: Limits,
+    limits: LogLimits,
     now: Timestamp,
-    living: &[SessionName],
-) -> Result<Pruned, LogsError> {
+    running: &[SessionName],
+) -> Result<PrunedLogs, LogsError> {
     let inside = matches!(
         (repo_root.canonicalize(), dir.canonicalize()),
         (Ok(root), Ok(dir)) if dir.starts_with(&root) && dir != root
     );
     if !inside {
-        return Ok(Pruned::default());
+        return Ok(PrunedLogs::default());
     }
-    let mut pruned = Pruned::default();
+    let mut pruned = PrunedLogs::default();
     let mut emptied = BTreeSet::new();
-    for log in too_many(&Logs::load(dir)?, limits, now, living) {
+    for log in select_for_pruning(&RepoLogs::load(dir)?, limits, now, running) {
         match fs::remove_file(&log.path) {
             Ok(()) => {
                 emptied.extend(log.path.parent().map(Path::to_path_buf));
@@ -65,21 +65,26 @@ pub fn prune(
         }
     }
     for dir in emptied {
-        // One that still holds something stays.
+        // Fails unless the directory is empty.
         let _ = fs::remove_dir(dir);
     }
     Ok(pruned)
 }
 
-/// The logs that go, oldest first.
-pub fn too_many(logs: &Logs, limits: Limits, now: Timestamp, living: &[SessionName]) -> Vec<Log> {
-    let lives = |session: &str| living.iter().any(|name| name.as_str() == session);
+/// The logs to delete, oldest first.
+pub fn select_for_pruning(
+    logs: &RepoLogs,
+    limits: LogLimits,
+    now: Timestamp,
+    running: &[SessionName],
+) -> Vec<PaneLog> {
+    let is_running = |session: &str| running.iter().any(|name| name.as_str() == session);
     let total: u64 = logs.sessions.iter().map(super::SessionLogs::bytes).sum();
-    let dead = logs.sessions.iter().filter(|session| !lives(&session.session));
-    let mut dead: Vec<_> = dead.flat_map(|session| &session.logs).collect();
-    dead.sort_by(|one, other| (one.modified, &one.path).cmp(&(other.modified, &other.path)));
+    let ended = logs.sessions.iter().filter(|session| !is_running(&session.session));
+    let mut ended: Vec<_> = ended.flat_map(|session| &session.logs).collect();
+    ended.sort_by(|one, other| (one.modified, &one.path).cmp(&(other.modified, &other.path)));
     let mut left = total;
-    let goes = |log: &&&Log| {
+    let goes = |log: &&&PaneLog| {
         let old = limits.age.is_some_and(|age| now.duration_since(log.modified) > age);
         let goes = old || limits.bytes.is_some_and(|most| left > most);
         if goes {
@@ -87,5 +92,5 @@ pub fn too_many(logs: &Logs, limits: Limits, now: Timestamp, living: &[SessionNa
         }
         goes
     };
-    dead.iter().filter(goes).map(|log| (*log).clone()).collect()
+    ended.iter().filter(goes).map(|log| (*log).clone()).collect()
 }

@@ -1,64 +1,64 @@
-//! A terminal's stream as lines of text: escape sequences taken out, and what they did to the line done.
+//! Converts terminal output to lines of text: removes escape sequences and applies their effect on the line.
 //!
-//! Works a piece at a time in bounded memory, wherever the pieces are cut. What moves within a line (backspace,
-//! carriage return, cursor left and right, erasing) is followed, so overprinted progress reads as it looked last and
-//! words that were set apart by a movement stay apart. What moves to another line begins a new one.
+//! Processes chunks of any size in bounded memory. Movements within a line (backspace, carriage return, cursor left and
+//! right, erasing) are applied, so an overwritten progress bar shows its last state and words separated by a movement stay
+//! separate. A movement to another line starts a new line.
 
 mod line;
 mod pen;
 
-use line::Line;
+use line::TerminalLine;
 use paw_core::text::is_unsafe;
-pub use pen::Keep;
+pub use pen::KeptEscapes;
 
-/// Parameters of a control sequence that are looked at; the rest of a longer one is only skipped.
+/// The longest parameter string of a control sequence that is parsed; the rest is skipped.
 const PARAMETERS: usize = 256;
-/// A string sequence that is longer has lost its end: a stream must not be able to hide its own rest.
+/// A longer string sequence counts as ended, so that a missing terminator does not hide the rest of the output.
 const LONGEST_STRING: usize = 1 << 20;
-/// How often one repetition is believed.
+/// The highest repeat count that is applied.
 const REPETITIONS: usize = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParserState {
     Ground,
     Escape,
-    /// A two-byte escape with bytes in between: character sets and the like.
+    /// An escape with intermediate bytes, such as a character set.
     Intermediate,
     Control,
-    /// Text for the terminal itself: a title, a clipboard, an image.
+    /// A string for the terminal, such as a title, the clipboard or an image.
     Text {
         bell_ends: bool,
         length: usize,
     },
-    /// An escape inside such a text: its end, or the beginning of something else.
+    /// An escape inside such a string: its terminator, or the start of another sequence.
     TextEscape,
 }
 
-/// The filter. Feed it with [`Strip::push`], and call [`Strip::finish`] at the end.
+/// Converts a stream. Feed it with [`EscapeStripper::push`], and call [`EscapeStripper::finish`] at the end.
 #[derive(Debug)]
-pub struct Strip {
-    keep: Keep,
-    state: State,
+pub struct EscapeStripper {
+    keep: KeptEscapes,
+    state: ParserState,
     parameters: String,
-    /// The beginning of a character whose rest has not come yet.
+    /// The beginning of a character owner rest has not come yet.
     pending: Vec<u8>,
-    line: Line,
+    line: TerminalLine,
     last: Option<char>,
 }
 
-impl Strip {
-    pub fn new(keep: Keep) -> Self {
+impl EscapeStripper {
+    pub fn new(keep: KeptEscapes) -> Self {
         Self {
             keep,
-            state: State::Ground,
+            state: ParserState::Ground,
             parameters: String::new(),
             pending: Vec::new(),
-            line: Line::default(),
+            line: TerminalLine::default(),
             last: None,
         }
     }
 
-    /// Takes the next bytes and appends to `out` what is certain by now.
+    /// Processes the next bytes and appends finished lines to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut joined = std::mem::take(&mut self.pending);
         joined.extend_from_slice(bytes);
@@ -79,12 +79,12 @@ impl Strip {
         }
     }
 
-    /// The stream has ended, perhaps in the middle of something.
+    /// Appends the rest of an unfinished line.
     pub fn finish(&mut self, out: &mut String) {
         if !std::mem::take(&mut self.pending).is_empty() {
             self.step(char::REPLACEMENT_CHARACTER, out);
         }
-        self.state = State::Ground;
+        self.state = ParserState::Ground;
         self.line.end(out);
     }
 
@@ -96,24 +96,24 @@ impl Strip {
 
     fn step(&mut self, c: char, out: &mut String) {
         match self.state {
-            State::Ground => self.ground(c, out),
-            State::Escape => self.escape(c, out),
-            State::Intermediate => match c {
+            ParserState::Ground => self.ground(c, out),
+            ParserState::Escape => self.escape(c, out),
+            ParserState::Intermediate => match c {
                 ' '..='/' => {}
-                '0'..='~' => self.state = State::Ground,
-                c => self.broken_off(c, out),
+                '0'..='~' => self.state = ParserState::Ground,
+                c => self.interrupt(c, out),
             },
-            State::Control => self.control(c, out),
-            State::Text { bell_ends, length } => match c {
-                '\u{1b}' => self.state = State::TextEscape,
-                '\u{9c}' | '\u{18}' | '\u{1a}' => self.state = State::Ground,
-                '\u{7}' if bell_ends => self.state = State::Ground,
-                _ if length >= LONGEST_STRING => self.state = State::Ground,
-                _ => self.state = State::Text { bell_ends, length: length + 1 },
+            ParserState::Control => self.control(c, out),
+            ParserState::Text { bell_ends, length } => match c {
+                '\u{1b}' => self.state = ParserState::TextEscape,
+                '\u{9c}' | '\u{18}' | '\u{1a}' => self.state = ParserState::Ground,
+                '\u{7}' if bell_ends => self.state = ParserState::Ground,
+                _ if length >= LONGEST_STRING => self.state = ParserState::Ground,
+                _ => self.state = ParserState::Text { bell_ends, length: length + 1 },
             },
-            State::TextEscape if c == '\\' => self.state = State::Ground,
-            State::TextEscape => {
-                self.state = State::Escape;
+            ParserState::TextEscape if c == '\\' => self.state = ParserState::Ground,
+            ParserState::TextEscape => {
+                self.state = ParserState::Escape;
                 self.escape(c, out);
             }
         }
@@ -121,7 +121,7 @@ impl Strip {
 
     fn ground(&mut self, c: char, out: &mut String) {
         match c {
-            '\u{1b}' => self.state = State::Escape,
+            '\u{1b}' => self.state = ParserState::Escape,
             '\u{9b}' => self.begin_control(),
             '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => self.begin_text(false),
             '\u{9d}' => self.begin_text(true),
@@ -129,7 +129,7 @@ impl Strip {
             '\r' => self.line.move_to(0),
             '\u{8}' => self.line.back(1),
             '\t' => self.line.tab(),
-            // Without a cell of its own on a terminal, and not to be printed when the log is replayed.
+            // Invisible on a terminal, and unsafe to print when the log is replayed.
             c if is_unsafe(c) => {}
             c => {
                 self.last = Some(c);
@@ -143,13 +143,13 @@ impl Strip {
             '[' => self.begin_control(),
             ']' | 'k' => self.begin_text(true),
             'P' | 'X' | '^' | '_' => self.begin_text(false),
-            ' '..='/' => self.state = State::Intermediate,
+            ' '..='/' => self.state = ParserState::Intermediate,
             'D' | 'E' | 'M' | 'c' => {
-                self.state = State::Ground;
+                self.state = ParserState::Ground;
                 self.line.leave(0, out);
             }
-            '0'..='~' => self.state = State::Ground,
-            c => self.broken_off(c, out),
+            '0'..='~' => self.state = ParserState::Ground,
+            c => self.interrupt(c, out),
         }
     }
 
@@ -158,22 +158,22 @@ impl Strip {
             ' '..='?' if self.parameters.len() < PARAMETERS => self.parameters.push(c),
             ' '..='?' => {}
             '@'..='~' => {
-                self.state = State::Ground;
+                self.state = ParserState::Ground;
                 let parameters = std::mem::take(&mut self.parameters);
-                self.obey(c, &parameters, out);
+                self.apply(c, &parameters, out);
             }
-            c => self.broken_off(c, out),
+            c => self.interrupt(c, out),
         }
     }
 
-    /// A terminal does what a control character says even inside a sequence; anything else ends the sequence.
-    fn broken_off(&mut self, c: char, out: &mut String) {
+    /// Terminals execute control characters inside a sequence; any other character ends the sequence.
+    fn interrupt(&mut self, c: char, out: &mut String) {
         match c {
-            '\u{18}' | '\u{1a}' => self.state = State::Ground,
+            '\u{18}' | '\u{1a}' => self.state = ParserState::Ground,
             '\u{7f}' => {}
             '\0'..'\u{20}' if c != '\u{1b}' => self.ground(c, out),
             c => {
-                self.state = State::Ground;
+                self.state = ParserState::Ground;
                 self.ground(c, out);
             }
         }
@@ -181,15 +181,15 @@ impl Strip {
 
     fn begin_control(&mut self) {
         self.parameters.clear();
-        self.state = State::Control;
+        self.state = ParserState::Control;
     }
 
     fn begin_text(&mut self, bell_ends: bool) {
-        self.state = State::Text { bell_ends, length: 0 };
+        self.state = ParserState::Text { bell_ends, length: 0 };
     }
 
-    fn obey(&mut self, verb: char, parameters: &str, out: &mut String) {
-        // Anything but numbers belongs to a sequence of somebody's own, which moves nothing.
+    fn apply(&mut self, verb: char, parameters: &str, out: &mut String) {
+        // Other parameters belong to private sequences, which do not move the cursor.
         if !parameters.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')) {
             return;
         }
@@ -217,7 +217,7 @@ impl Strip {
             'H' | 'f' => self.line.leave(number(1).unwrap_or(1).max(1) - 1, out),
             'E' | 'F' | 'r' => self.line.leave(0, out),
             'A' | 'B' | 'd' | 'e' | 'L' | 'M' | 'S' | 'T' => self.line.leave_here(out),
-            'm' if self.keep == Keep::Colour => self.line.pen.change(parameters),
+            'm' if self.keep == KeptEscapes::Colour => self.line.pen.change(parameters),
             _ => {}
         }
     }

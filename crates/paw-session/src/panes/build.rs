@@ -2,13 +2,13 @@
 
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
-use super::{SESSION_MARK, STATE, Window, mark, plain, split, title, type_and_log};
-use crate::layout::{HEIGHT, Layout, Row, WIDTH};
+use super::{SESSION_MARK, STATE, SessionWindow, mark, plain, split, title, type_and_log};
+use crate::layout::{HEIGHT, Layout, LayoutRow, WIDTH};
 
 /// Holds the window until its options are set; then the panes come, each with its own environment, and it goes.
 const PLACEHOLDER: &str = "cat";
 
-impl Window {
+impl SessionWindow {
     /// All of it, as one batch.
     pub fn batch(&self) -> Batch {
         let mut batch = Batch::default();
@@ -142,6 +142,6 @@ fn percent(part: u16, whole: u16) -> u16 {
     ((100 * part + whole / 2) / whole).clamp(1, 99)
 }
 
-fn count(row: &Row) -> u16 {
+fn count(row: &LayoutRow) -> u16 {
     u16::try_from(row.widths.len()).unwrap_or(WIDTH)
 }

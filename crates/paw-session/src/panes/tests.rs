@@ -2,11 +2,11 @@ use paw_core::BranchName;
 
 use super::*;
 
-fn window(receipt: &Receipt, conversation: Conversation) -> Result<Window, TooManyAgents> {
+fn window(receipt: &Receipt, conversation: ConversationMode) -> Result<SessionWindow, TooManyAgents> {
     let token = |agent: &AgentId| Some(format!("token-of-{agent}"));
-    Window::of(
+    SessionWindow::of(
         receipt,
-        Making { program: Path::new("/usr/bin/git-paw"), token: &token, conversation, fresh: &[] },
+        PaneBuilder { program: Path::new("/usr/bin/git-paw"), token: &token, conversation, fresh: &[] },
     )
 }
 
@@ -41,7 +41,7 @@ fn supervised(agents: usize) -> Receipt {
 }
 
 fn commands(receipt: &Receipt) -> Vec<String> {
-    let window = window(receipt, Conversation::New).unwrap();
+    let window = window(receipt, ConversationMode::New).unwrap();
     window.batch().commands().iter().map(ToString::to_string).collect()
 }
 
@@ -216,7 +216,7 @@ fn names_that_tmux_or_a_shell_would_obey_stay_names() {
     receipt.log_dir = Some("/l#(x)%H".into());
     receipt.worktrees[0].branch = BranchName::new("a#(touch)$(b);'c").unwrap();
     receipt.worktrees[0].worktree_path = "/w #(x) 'y'".into();
-    let window = window(&receipt, Conversation::New).unwrap();
+    let window = window(&receipt, ConversationMode::New).unwrap();
     let batch = window.batch();
     let word = |name: &str, flag: &str| {
         let command =
@@ -236,12 +236,12 @@ fn names_that_tmux_or_a_shell_would_obey_stay_names() {
 fn a_directory_that_would_press_keys_is_not_typed() {
     let mut receipt = receipt(1);
     receipt.worktrees[0].worktree_path = "/w\t/x".into();
-    assert_eq!(window(&receipt, Conversation::New).unwrap().panes[0].line(), "cli1");
+    assert_eq!(window(&receipt, ConversationMode::New).unwrap().panes[0].line(), "cli1");
 }
 
 #[test]
 fn too_many_supervised_agents_make_no_window() {
-    assert!(window(&supervised(26), Conversation::New).is_err());
+    assert!(window(&supervised(26), ConversationMode::New).is_err());
 }
 
 #[test]
@@ -251,14 +251,14 @@ fn a_resumed_session_takes_up_each_clis_own_conversation() {
     receipt.worktrees[0].command = Some("claude --auto".into());
     receipt.worktrees[0].conversation = Some("c-7".into());
     receipt.worktrees[1].cli = "own-agent".into();
-    let window = window(&receipt, Conversation::Resumed).unwrap();
+    let window = window(&receipt, ConversationMode::Resumed).unwrap();
     let lines: Vec<_> = window.panes.iter().map(|pane| pane.command.as_str()).collect();
     assert_eq!(
         lines,
         [
-            "claude --safe --continue || /usr/bin/git-paw __anew supervisor",
+            "claude --safe --continue || /usr/bin/git-paw __restart-agent supervisor",
             "/usr/bin/git-paw __dashboard",
-            "claude --auto --resume=c-7 || /usr/bin/git-paw __anew feat-1",
+            "claude --auto --resume=c-7 || /usr/bin/git-paw __restart-agent feat-1",
             "own-agent",
         ]
     );
@@ -273,13 +273,13 @@ fn an_agent_whose_conversation_is_empty_begins_anew_beside_others_that_go_on() {
     }
     let token = |_: &_| None;
     let fresh = [receipt.agent_ids()[1].clone()];
-    let making = Making {
+    let builder = PaneBuilder {
         program: Path::new("/p"),
         token: &token,
-        conversation: Conversation::Resumed,
+        conversation: ConversationMode::Resumed,
         fresh: &fresh,
     };
-    let window = Window::of(&receipt, making).unwrap();
+    let window = SessionWindow::of(&receipt, builder).unwrap();
     let lines: Vec<_> = window.panes.iter().skip(2).map(|pane| pane.command.as_str()).collect();
-    assert_eq!(lines, ["claude --continue || /p __anew feat-1", "claude"]);
+    assert_eq!(lines, ["claude --continue || /p __restart-agent feat-1", "claude"]);
 }

@@ -1,4 +1,4 @@
-//! Why a session cannot be started, said before anything was touched.
+//! Why a session cannot start, detected before anything changed.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,24 @@ use crate::layout::TooManyAgents;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     #[error("nothing to start: no branch was chosen")]
-    NobodyToStart,
+    NoAgents,
     #[error(transparent)]
     TooMany(#[from] TooManyAgents),
     #[error("{0}")]
     UnknownCli(String),
-    #[error("branch '{0}' was named twice: an agent needs a branch of its own")]
+    #[error("branch '{0}' was given twice: every agent needs its own branch")]
     BranchTwice(BranchName),
     #[error(
-        "branch '{wanted}' cannot exist beside branch '{other}': git keeps one as a directory of the other"
+        "branch '{wanted}' conflicts with branch '{other}': git cannot store a branch as both a file and a directory"
     )]
-    BranchInTheWay { wanted: BranchName, other: BranchName },
-    #[error("cannot start an agent on '{branch}': it is checked out in your own checkout {}", path.display())]
+    BranchConflict { wanted: BranchName, other: BranchName },
+    #[error("cannot start an agent on '{branch}': it is checked out in your main checkout {}", path.display())]
     OwnCheckout { branch: BranchName, path: PathBuf },
     #[error("cannot start an agent on '{branch}': it is checked out at {}", path.display())]
     CheckedOutElsewhere { branch: BranchName, path: PathBuf },
     #[error("branches '{one}' and '{other}' would share the directory {}", dir.display())]
     SameDirectory { one: BranchName, other: BranchName, dir: PathBuf },
-    #[error("cannot make a worktree for '{branch}': {} exists and is something else", dir.display())]
+    #[error("cannot create a worktree for '{branch}': {} exists and is not its worktree", dir.display())]
     DirectoryTaken { branch: BranchName, dir: PathBuf },
 }
 
@@ -37,15 +37,15 @@ impl Diagnostic for PlanError {
         match self {
             Self::TooMany(error) => error.report(),
             Self::UnknownCli(name) => PawError::CliNotFound(name.clone()).report(),
-            Self::NobodyToStart => report(InvalidArgument).hint("git paw start --branches feat/a,feat/b"),
-            Self::BranchTwice(_) | Self::BranchInTheWay { .. } => report(InvalidArgument),
+            Self::NoAgents => report(InvalidArgument).hint("git paw start --branches feat/a,feat/b"),
+            Self::BranchTwice(_) | Self::BranchConflict { .. } => report(InvalidArgument),
             Self::OwnCheckout { .. } => report(InvalidArgument)
-                .hint("name another branch, or switch the checkout to another one first"),
+                .hint("use another branch, or switch the main checkout to another branch"),
             Self::CheckedOutElsewhere { .. } => {
-                report(InvalidArgument).hint("git paw worktree remove, or name another branch")
+                report(InvalidArgument).hint("use another branch, or run 'git paw worktree remove'")
             }
-            Self::SameDirectory { .. } => report(Internal).hint("rename one of them"),
-            Self::DirectoryTaken { .. } => report(Internal).hint("move it away"),
+            Self::SameDirectory { .. } => report(Internal).hint("rename one of the branches"),
+            Self::DirectoryTaken { .. } => report(Internal).hint("move or remove the directory"),
         }
     }
 }

@@ -14,7 +14,7 @@ struct Place {
     config: PawConfig,
     clis: Vec<CliInfo>,
     hooks: HookEnvironment,
-    worktrees: Vec<Worktree>,
+    worktrees: Vec<GitWorktree>,
     branches: Vec<BranchName>,
     existing: Vec<PathBuf>,
     taken: Vec<&'static str>,
@@ -27,7 +27,7 @@ impl Place {
             display_name: name.to_owned(),
             source: CliSource::Detected,
             path: format!("/usr/bin/{name}").into(),
-            named_by: None,
+            launcher: None,
         };
         let root = PathBuf::from("/code/app");
         let repo = Repo {
@@ -48,8 +48,8 @@ impl Place {
         }
     }
 
-    fn plan(&self, request: &StartRequest) -> Result<Plan, PlanError> {
-        let site = Site {
+    fn plan(&self, request: &StartRequest) -> Result<SessionPlan, PlanError> {
+        let context = PlanContext {
             repo: &self.repo,
             config: &self.config,
             clis: &self.clis,
@@ -59,7 +59,7 @@ impl Place {
         };
         plan(
             request,
-            &site,
+            &context,
             |name| self.taken.contains(&name.as_str()),
             |path| self.existing.iter().any(|existing| existing == path),
         )
@@ -70,8 +70,8 @@ impl Place {
     }
 }
 
-fn listed(path: &str, name: &str) -> Worktree {
-    Worktree {
+fn listed(path: &str, name: &str) -> GitWorktree {
+    GitWorktree {
         path: path.into(),
         head: Head::Branch(branch(name)),
         commit: Some("1".into()),
@@ -81,7 +81,7 @@ fn listed(path: &str, name: &str) -> Worktree {
 }
 
 fn bare(branches: &[&str]) -> StartRequest {
-    let wanted = |name: &&str| Wanted { branch: branch(name), cli: "claude".into(), spec: None };
+    let wanted = |name: &&str| AgentRequest { branch: branch(name), cli: "claude".into(), spec: None };
     StartRequest {
         agents: branches.iter().map(wanted).collect(),
         supervisor: None,
@@ -111,7 +111,7 @@ fn an_unattended_plan_has_a_broker_and_the_approval_level_of_a_supervised_one() 
     let mut place = Place::new();
     let supervisor = SupervisorConfig { agent_approval: Approval::FullAuto, ..SupervisorConfig::default() };
     place.config.supervisor = Some(supervisor);
-    let command = |plan: &Plan| plan.agents[0].command.clone();
+    let command = |plan: &SessionPlan| plan.agents[0].command.clone();
     let bare = bare(&["feat/a"]);
     assert_eq!(command(&place.plan(&bare).unwrap()), "claude");
     let plan = place.plan(&StartRequest { unattended: true, ..bare }).unwrap();
@@ -202,18 +202,18 @@ fn a_cli_that_was_not_found_is_named() {
 #[test]
 fn the_branch_of_the_users_own_checkout_is_refused_by_name() {
     let error = Place::new().refusal(&["feat/a", "main"]);
-    assert!(error.contains("'main'") && error.contains("your own checkout /code/app"), "{error}");
+    assert!(error.contains("'main'") && error.contains("your main checkout /code/app"), "{error}");
 }
 
 #[test]
 fn two_agents_on_one_branch_are_refused() {
-    assert!(Place::new().refusal(&["feat/a", "feat/b", "feat/a"]).contains("'feat/a' was named twice"));
+    assert!(Place::new().refusal(&["feat/a", "feat/b", "feat/a"]).contains("'feat/a' was given twice"));
 }
 
 #[test]
 fn branches_that_git_cannot_hold_side_by_side_are_refused() {
     let mut place = Place::new();
-    assert!(place.refusal(&["feat", "feat/a"]).contains("cannot exist beside"));
+    assert!(place.refusal(&["feat", "feat/a"]).contains("conflicts with"));
     place.branches.push(branch("fix/x"));
     assert!(place.refusal(&["fix"]).contains("'fix/x'"));
     assert!(place.plan(&bare(&["fix/x", "fix/xy"])).is_ok());

@@ -1,31 +1,34 @@
 use super::*;
 
 #[test]
-fn our_own_texts_are_skills_and_short() {
+fn built_in_skills_are_valid_and_shorter_than_120_lines() {
     for (name, text) in BUILT_IN {
-        let (skill, odd) = parse(name, text, Origin::BuiltIn).unwrap();
+        let (skill, odd) = parse(name, text, SkillOrigin::BuiltIn).unwrap();
         assert_eq!((skill.name.as_str(), odd), (name, None));
-        assert!(text.lines().count() < 120, "{name} is read at every start");
+        assert!(text.lines().count() < 120, "every agent reads {name} when it starts");
     }
 }
 
 #[test]
-fn a_text_without_name_or_description_is_no_skill() {
+fn skill_requires_a_name_and_a_description() {
     for text in
         ["", "# Title\n", "---\nname: x\n---\nbody", "---\ndescription: x\n---\nbody", "---\nname: [\n---\n"]
     {
-        assert!(parse("x", text, Origin::BuiltIn).is_err(), "{text:?}");
+        assert!(parse("x", text, SkillOrigin::BuiltIn).is_err(), "{text:?}");
     }
 }
 
 #[test]
-fn a_skill_that_calls_itself_something_else_is_told() {
-    let (skill, odd) = parse("x", "---\nname: y\ndescription: d\n---\nbody", Origin::BuiltIn).unwrap();
-    assert_eq!((skill.body.as_str(), odd.as_deref()), ("body", Some("it calls itself 'y', not 'x'")));
+fn skill_with_another_name_in_its_front_matter_causes_a_warning() {
+    let (skill, odd) = parse("x", "---\nname: y\ndescription: d\n---\nbody", SkillOrigin::BuiltIn).unwrap();
+    assert_eq!(
+        (skill.body.as_str(), odd.as_deref()),
+        ("body", Some("its front matter has the name 'y', expected 'x'"))
+    );
 }
 
 #[test]
-fn a_name_that_is_a_path_is_no_skill() {
+fn loading_an_unknown_or_invalid_skill_name_fails() {
     for name in ["", "..", "a/b", "Coordination", "nonexistent"] {
         let error = load(name, Path::new("/nowhere"), Path::new("/nowhere")).unwrap_err();
         assert!(matches!(error, SkillError::UnknownSkill { .. }), "{name}");

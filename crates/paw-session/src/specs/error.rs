@@ -28,7 +28,7 @@ pub enum SpecError {
         "git cannot keep the branches {outer} ({outer_spec}) and {inner} ({inner_spec}) beside each other: \
          rename one of them"
     )]
-    InTheWay { outer: String, outer_spec: String, inner: String, inner_spec: String },
+    BranchConflict { outer: String, outer_spec: String, inner: String, inner_spec: String },
 }
 
 impl Diagnostic for SpecError {
@@ -42,7 +42,7 @@ impl Diagnostic for SpecError {
             Self::Outside { .. }
             | Self::Unreadable { .. }
             | Self::SameBranch { .. }
-            | Self::InTheWay { .. } => report,
+            | Self::BranchConflict { .. } => report,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use paw_core::{BranchName, text};
 
 use super::{SpecEntry, SpecError, SpecFormat};
-use crate::document::{self, front_matter};
+use crate::untrusted_text::{self, front_matter};
 
 /// A prompt larger than this was not written for anybody to read.
 const LARGEST_PROMPT: usize = 1024 * 1024;
@@ -22,13 +22,13 @@ pub(super) struct Folder {
 
 /// A directory or a file that may be a spec.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Item {
+pub(super) struct SpecFile {
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
 /// A spec that was read but not yet checked.
-pub(super) struct Draft<'a> {
+pub(super) struct SpecDraft<'a> {
     pub(super) id: String,
     pub(super) unit: &'a str,
     pub(super) branch: String,
@@ -68,36 +68,36 @@ impl Folder {
     }
 
     /// The directories in the folder itself, by name.
-    pub(super) fn directories(&mut self) -> Result<Vec<Item>, SpecError> {
+    pub(super) fn directories(&mut self) -> Result<Vec<SpecFile>, SpecError> {
         self.items(Kind::Directory)
     }
 
     /// The `.md` files in the folder itself, by name without that ending.
-    pub(super) fn markdown_files(&mut self) -> Result<Vec<Item>, SpecError> {
+    pub(super) fn markdown_files(&mut self) -> Result<Vec<SpecFile>, SpecError> {
         let files = self.items(Kind::File)?;
-        let stem = |item: Item| {
+        let stem = |item: SpecFile| {
             let name = item.name.strip_suffix(".md").filter(|name| !name.is_empty())?.to_owned();
-            Some(Item { name, path: item.path })
+            Some(SpecFile { name, path: item.path })
         };
         Ok(files.into_iter().filter_map(stem).collect())
     }
 
     /// The directories in one of the folder's directories. There may be none.
-    pub(super) fn directories_in(&mut self, dir: &Path) -> Vec<Item> {
+    pub(super) fn directories_in(&mut self, dir: &Path) -> Vec<SpecFile> {
         self.parts(dir, Kind::Directory)
     }
 
     /// The files in one of the folder's directories. There may be none.
-    pub(super) fn files_in(&mut self, dir: &Path) -> Vec<Item> {
+    pub(super) fn files_in(&mut self, dir: &Path) -> Vec<SpecFile> {
         self.parts(dir, Kind::File)
     }
 
-    fn items(&mut self, kind: Kind) -> Result<Vec<Item>, SpecError> {
+    fn items(&mut self, kind: Kind) -> Result<Vec<SpecFile>, SpecError> {
         let root = self.root.clone();
         self.list(&root, kind).map_err(|source| SpecError::Unreadable { dir: root, source })
     }
 
-    fn parts(&mut self, dir: &Path, kind: Kind) -> Vec<Item> {
+    fn parts(&mut self, dir: &Path, kind: Kind) -> Vec<SpecFile> {
         let mut parts = self.list(dir, kind).unwrap_or_default();
         if parts.len() > MOST_PARTS {
             let name = dir.strip_prefix(&self.root).unwrap_or(dir).display().to_string();
@@ -107,7 +107,7 @@ impl Folder {
         parts
     }
 
-    fn list(&mut self, dir: &Path, kind: Kind) -> std::io::Result<Vec<Item>> {
+    fn list(&mut self, dir: &Path, kind: Kind) -> std::io::Result<Vec<SpecFile>> {
         let mut items = Vec::new();
         for entry in fs::read_dir(dir)? {
             let name = entry?.file_name();
@@ -125,7 +125,7 @@ impl Folder {
                 self.warn(name, "it leads out of the directory of the specs: passed over");
                 continue;
             }
-            items.push(Item { name: name.to_owned(), path: real });
+            items.push(SpecFile { name: name.to_owned(), path: real });
         }
         items.sort();
         Ok(items)
@@ -134,7 +134,7 @@ impl Folder {
     /// The text of a file, or nothing when there is none or when it cannot be taken, which is told.
     pub(super) fn read(&mut self, path: &Path) -> Option<String> {
         let name = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
-        match document::read(path, Some(&self.root)) {
+        match untrusted_text::read(path, Some(&self.root)) {
             Ok(Some(text)) => {
                 if text.damaged {
                     self.warn(&name, "it is not UTF-8: its odd bytes are replaced");
@@ -150,7 +150,7 @@ impl Folder {
     }
 
     /// Takes a text apart; broken front matter is told.
-    pub(super) fn split<'a>(&mut self, name: &str, text: &'a str) -> front_matter::Parts<'a> {
+    pub(super) fn split<'a>(&mut self, name: &str, text: &'a str) -> front_matter::SplitText<'a> {
         let parts = front_matter::split(text);
         if let Some(problem) = &parts.problem {
             self.warn(name, problem);
@@ -159,7 +159,7 @@ impl Folder {
     }
 
     /// The spec, if it can be one; if not, that is told.
-    pub(super) fn check(&mut self, draft: Draft<'_>) -> Option<SpecEntry> {
+    pub(super) fn check(&mut self, draft: SpecDraft<'_>) -> Option<SpecEntry> {
         let branch = match BranchName::new(draft.branch) {
             Ok(branch) => branch,
             Err(problem) => {

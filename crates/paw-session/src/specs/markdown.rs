@@ -2,7 +2,7 @@
 
 use paw_core::config::BranchPrefix;
 
-use super::folder::{Draft, Folder, Item};
+use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::owned_files;
 use super::{SpecEntry, SpecError};
 
@@ -11,14 +11,14 @@ pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<Spe
     Ok(files.iter().filter_map(|file| read(folder, file, prefix)).collect())
 }
 
-fn read(folder: &mut Folder, file: &Item, prefix: &BranchPrefix) -> Option<SpecEntry> {
+fn read(folder: &mut Folder, file: &SpecFile, prefix: &BranchPrefix) -> Option<SpecEntry> {
     let text = folder.read(&file.path)?;
     let parts = folder.split(&file.name, &text);
     if parts.matter.paw_status.as_deref() != Some("pending") {
         return None;
     }
     let id = parts.matter.paw_branch.unwrap_or_else(|| file.name.clone());
-    folder.check(Draft {
+    folder.check(SpecDraft {
         unit: &id,
         branch: format!("{prefix}{id}"),
         cli: parts.matter.paw_cli,

@@ -2,7 +2,7 @@
 
 use paw_core::config::BranchPrefix;
 
-use super::folder::{Draft, Folder, Item};
+use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::owned_files;
 use super::{SpecEntry, SpecError};
 
@@ -15,7 +15,7 @@ pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<Spe
     Ok(changes.filter_map(|change| read(folder, change, prefix)).collect())
 }
 
-fn read(folder: &mut Folder, change: &Item, prefix: &BranchPrefix) -> Option<SpecEntry> {
+fn read(folder: &mut Folder, change: &SpecFile, prefix: &BranchPrefix) -> Option<SpecEntry> {
     let Some(tasks) = folder.read(&change.path.join("tasks.md")) else {
         folder.warn(&change.name, "it has no tasks.md that can be read: passed over");
         return None;
@@ -27,7 +27,7 @@ fn read(folder: &mut Folder, change: &Item, prefix: &BranchPrefix) -> Option<Spe
             prompt.push(format!("## Spec: {}\n\n{}", capability.name, spec.trim()));
         }
     }
-    folder.check(Draft {
+    folder.check(SpecDraft {
         id: change.name.clone(),
         unit: &change.name,
         branch: format!("{prefix}{}", change.name),

@@ -26,12 +26,12 @@ pub fn resolve(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>
 }
 
 /// The specs of the units with these names, in their order.
-pub fn take_units(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
+pub fn select_units(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
     checked(entries.iter().filter(|entry| names.contains(&entry.unit)).collect())
 }
 
 /// Every spec.
-pub fn take_all(entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
+pub fn select_all(entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
     checked(entries.iter().collect())
 }
 
@@ -55,7 +55,7 @@ fn require_distinct(entries: &[&SpecEntry]) -> Result<(), SpecError> {
     for (inner, specs) in &branches {
         for (at, _) in inner.match_indices('/') {
             if let Some(above) = branches.get(&inner[..at]) {
-                return Err(SpecError::InTheWay {
+                return Err(SpecError::BranchConflict {
                     outer: inner[..at].to_owned(),
                     outer_spec: shown(above[0]),
                     inner: (*inner).to_owned(),
@@ -228,9 +228,9 @@ mod tests {
 
     #[test]
     fn units_and_all_are_taken_in_their_order() {
-        let all: Vec<String> = take_all(&features()).unwrap().into_iter().map(|entry| entry.id).collect();
+        let all: Vec<String> = select_all(&features()).unwrap().into_iter().map(|entry| entry.id).collect();
         assert_eq!(all.len(), 5);
-        let taken = take_units(&["004-error-handling".to_owned(), "003-user-list".to_owned()], &features());
+        let taken = select_units(&["004-error-handling".to_owned(), "003-user-list".to_owned()], &features());
         let taken: Vec<String> = taken.unwrap().into_iter().map(|entry| entry.id).collect();
         assert_eq!(taken, [&all[..3], &all[4..]].concat());
     }

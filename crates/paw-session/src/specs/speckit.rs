@@ -3,10 +3,10 @@
 
 mod tasks;
 
-use super::folder::{Draft, Folder, Item};
+use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::slug;
 use super::{SpecEntry, SpecError};
-use tasks::{Phase, Task};
+use tasks::{SpecKitPhase, SpecKitTask};
 
 /// Parts of the prompt are told apart by this.
 const BETWEEN: &str = "\n\n---\n\n";
@@ -16,7 +16,7 @@ pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {
     Ok(features.iter().flat_map(|feature| read(folder, feature)).collect())
 }
 
-fn read(folder: &mut Folder, feature: &Item) -> Vec<SpecEntry> {
+fn read(folder: &mut Folder, feature: &SpecFile) -> Vec<SpecEntry> {
     let Some(text) = folder.read(&feature.path.join("tasks.md")) else {
         folder.warn(&feature.name, "it has no tasks.md that can be read: passed over");
         return Vec::new();
@@ -31,8 +31,8 @@ fn read(folder: &mut Folder, feature: &Item) -> Vec<SpecEntry> {
     drafts.into_iter().filter_map(|draft| folder.check(draft)).collect()
 }
 
-fn drafts<'a>(feature: &'a Item, phase: &Phase, context: &str) -> Vec<Draft<'a>> {
-    let draft = |id: String, branch: String, tasks: &[&Task]| Draft {
+fn drafts<'a>(feature: &'a SpecFile, phase: &SpecKitPhase, context: &str) -> Vec<SpecDraft<'a>> {
+    let draft = |id: String, branch: String, tasks: &[&SpecKitTask]| SpecDraft {
         id,
         unit: &feature.name,
         branch,
@@ -41,8 +41,9 @@ fn drafts<'a>(feature: &'a Item, phase: &Phase, context: &str) -> Vec<Draft<'a>>
         owned_files: Vec::new(),
         path: &feature.path,
     };
-    let (parallel, shared): (Vec<&Task>, Vec<&Task>) = phase.open().partition(|task| task.parallel);
-    let mut drafts: Vec<Draft<'a>> = parallel
+    let (parallel, shared): (Vec<&SpecKitTask>, Vec<&SpecKitTask>) =
+        phase.open().partition(|task| task.parallel);
+    let mut drafts: Vec<SpecDraft<'a>> = parallel
         .into_iter()
         .map(|task| {
             let branch = format!("task/{}", slug(&format!("{}-{}", task.id, task.text)));
@@ -57,7 +58,7 @@ fn drafts<'a>(feature: &'a Item, phase: &Phase, context: &str) -> Vec<Draft<'a>>
 }
 
 /// What every agent on the feature is told, each part followed by the mark between parts.
-fn context(folder: &mut Folder, feature: &Item) -> String {
+fn context(folder: &mut Folder, feature: &SpecFile) -> String {
     let mut parts = Vec::new();
     for (title, file) in [("## Feature Context", "spec.md"), ("## Implementation Plan", "plan.md")] {
         if let Some(text) = folder.read(&feature.path.join(file)) {
@@ -76,7 +77,7 @@ fn context(folder: &mut Folder, feature: &Item) -> String {
     parts.into_iter().map(|part| part + BETWEEN).collect()
 }
 
-fn your_task(feature: &Item, phase: &Phase, tasks: &[&Task]) -> String {
+fn your_task(feature: &SpecFile, phase: &SpecKitPhase, tasks: &[&SpecKitTask]) -> String {
     let tasks: Vec<String> = tasks.iter().map(|task| format!("- {} {}", task.id, task.text)).collect();
     // Agents side by side would all change neighbouring lines of the one list.
     format!(

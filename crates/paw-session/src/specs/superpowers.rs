@@ -1,6 +1,6 @@
 //! Superpowers: every plan with a `### Task` and an open check box.
 
-use super::folder::{Draft, Folder, Item};
+use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::{owned_files, slug};
 use super::{SpecEntry, SpecError};
 
@@ -9,13 +9,13 @@ pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {
     Ok(files.iter().filter_map(|file| read(folder, file)).collect())
 }
 
-fn read(folder: &mut Folder, file: &Item) -> Option<SpecEntry> {
+fn read(folder: &mut Folder, file: &SpecFile) -> Option<SpecEntry> {
     let text = folder.read(&file.path)?;
     let parts = folder.split(&file.name, &text);
     if !is_open_plan(parts.body) {
         return None;
     }
-    folder.check(Draft {
+    folder.check(SpecDraft {
         id: file.name.clone(),
         unit: &file.name,
         branch: format!("plan/{}", slug(&file.name)),

@@ -6,7 +6,7 @@ use super::{SpecEntry, SpecFormat};
 
 /// A row of the picker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct SpecUnit {
     pub name: String,
     /// What the row shows: the name and, where it becomes several worktrees, which.
     pub label: String,
@@ -14,12 +14,12 @@ pub struct Unit {
 }
 
 /// The rows for these specs, in the order in which they first appear.
-pub fn units(entries: &[SpecEntry]) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
+pub fn units(entries: &[SpecEntry]) -> Vec<SpecUnit> {
+    let mut units: Vec<SpecUnit> = Vec::new();
     for entry in entries {
         match units.iter_mut().find(|unit| unit.name == entry.unit) {
             Some(unit) => unit.entries.push(entry.clone()),
-            None => units.push(Unit {
+            None => units.push(SpecUnit {
                 name: entry.unit.clone(),
                 label: String::new(),
                 entries: vec![entry.clone()],

@@ -8,8 +8,8 @@ use std::thread;
 use paw_core::Diagnostic as _;
 use paw_core::paths::CheckoutDir;
 use paw_host::git::Repo;
-use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, Installed, START};
-use paw_session::skills::{self, Origin};
+use paw_session::briefing::{self, AGENTS_FILE, Briefing, BriefingError, END, InstalledBriefing, START};
+use paw_session::skills::{self, SkillOrigin};
 use paw_testkit::{Sandbox, TestRepo, git};
 
 struct Place {
@@ -32,11 +32,11 @@ impl Place {
         dir
     }
 
-    fn install(&self, dir: &Path) -> Installed {
+    fn install(&self, dir: &Path) -> InstalledBriefing {
         briefing::install(&self.repo, dir, &told("do it")).unwrap()
     }
 
-    fn remove(&self, dir: &Path) -> briefing::Removed {
+    fn remove(&self, dir: &Path) -> briefing::RemovedBriefing {
         briefing::remove(&self.repo, dir).unwrap()
     }
 
@@ -203,9 +203,9 @@ fn stop_strips_the_boot_block_injection() {
 fn stop_or_purge_on_agents_md_without_markers_is_a_no_op() {
     let place = Place::new();
     let file = place.main.root.join(AGENTS_FILE);
-    assert_eq!(place.remove(&place.main.root), briefing::Removed::default());
+    assert_eq!(place.remove(&place.main.root), briefing::RemovedBriefing::default());
     fs::write(&file, b"# Ours\r\n\xff").unwrap();
-    assert_eq!(place.remove(&place.main.root), briefing::Removed::default());
+    assert_eq!(place.remove(&place.main.root), briefing::RemovedBriefing::default());
     assert_eq!(fs::read(&file).unwrap(), b"# Ours\r\n\xff");
 }
 
@@ -233,7 +233,7 @@ fn nothing_is_written_through_links() {
     symlink(&target, other.join(CheckoutDir::BRIEFING)).unwrap();
     symlink("README.md", other.join(AGENTS_FILE)).unwrap();
     let error = briefing::install(&place.repo, &other, &told("x")).unwrap_err();
-    assert!(matches!(error, BriefingError::InTheWay(_)));
+    assert!(matches!(error, BriefingError::NotAPlainFile(_)));
 
     let third = place.worktree("c");
     symlink(target.parent().unwrap(), third.join(".git-paw")).unwrap();
@@ -300,13 +300,13 @@ fn a_skill_of_the_repository_beats_the_user_s_and_that_beats_the_built_in_one() 
     let place = Place::new();
     let config = place.sandbox.home().join(".config/git-paw");
     let load = || skills::load(skills::COORDINATION, &place.main.root, &config).unwrap();
-    assert_eq!(load().skill.origin, Origin::BuiltIn);
+    assert_eq!(load().skill.origin, SkillOrigin::BuiltIn);
     let user = place.sandbox.write("home/.config/git-paw/agent-skills/coordination/SKILL.md", OWN);
-    assert_eq!(load().skill.origin, Origin::User(user));
+    assert_eq!(load().skill.origin, SkillOrigin::User(user));
     place.main.write(".agents/skills/coordination/SKILL.md", OWN);
     let found = load();
     let own = place.main.root.join(".agents/skills/coordination/SKILL.md");
-    assert_eq!((found.skill.origin, found.skill.body.as_str()), (Origin::Repository(own), "Our way.\n"));
+    assert_eq!((found.skill.origin, found.skill.body.as_str()), (SkillOrigin::Repository(own), "Our way.\n"));
 }
 
 #[test]
@@ -317,13 +317,13 @@ fn a_skill_that_is_none_is_passed_over_with_a_reason() {
     for text in ["no front matter\n", "---\nname: [\n---\n", &"x".repeat(300 * 1024)] {
         place.main.write(".agents/skills/supervisor/SKILL.md", text);
         let found = load();
-        assert_eq!((found.skill.origin, found.warnings.len()), (Origin::BuiltIn, 1));
+        assert_eq!((found.skill.origin, found.warnings.len()), (SkillOrigin::BuiltIn, 1));
     }
     let secret = place.sandbox.write("secret.md", OWN);
     let file = place.main.root.join(".agents/skills/supervisor/SKILL.md");
     fs::remove_file(&file).unwrap();
     symlink(&secret, &file).unwrap();
     let found = load();
-    assert_eq!(found.skill.origin, Origin::BuiltIn);
-    assert!(found.warnings[0].contains("leads out of its directory"), "{:?}", found.warnings);
+    assert_eq!(found.skill.origin, SkillOrigin::BuiltIn);
+    assert!(found.warnings[0].contains("is a link out of its directory"), "{:?}", found.warnings);
 }

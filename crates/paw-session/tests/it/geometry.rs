@@ -4,8 +4,8 @@ use std::path::Path;
 
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionMode, SessionName, SupervisorReceipt};
 use paw_host::tmux::{Tmux, TmuxCommand, session_target};
-use paw_session::layout::{Layout, Top};
-use paw_session::panes::{Conversation, Making, Window};
+use paw_session::layout::{Layout, TopRow};
+use paw_session::panes::{ConversationMode, PaneBuilder, SessionWindow};
 use paw_testkit::wait_until;
 
 use crate::world::use_plain_shells;
@@ -39,7 +39,7 @@ impl Drop for Server {
     }
 }
 
-fn receipt(top: Top, agents: usize) -> Receipt {
+fn receipt(top: TopRow, agents: usize) -> Receipt {
     let name = SessionName::new("paw-app").unwrap();
     let mut receipt = Receipt::new(name, "/".into(), "app", "2025-01-15T10:30:00Z".parse().unwrap());
     receipt.worktrees = (1..=agents)
@@ -50,10 +50,10 @@ fn receipt(top: Top, agents: usize) -> Receipt {
             agent
         })
         .collect();
-    if top != Top::Nothing {
+    if top != TopRow::Nothing {
         receipt.broker_port = Some(9119);
     }
-    if top == Top::SupervisorAndDashboard {
+    if top == TopRow::SupervisorAndDashboard {
         receipt.mode = SessionMode::Supervisor;
         let (cli, command) = ("claude".to_owned(), "true".to_owned());
         receipt.supervisor = Some(SupervisorReceipt { cli, command, ..SupervisorReceipt::default() });
@@ -63,13 +63,13 @@ fn receipt(top: Top, agents: usize) -> Receipt {
 
 fn build(server: &Server, receipt: &Receipt) {
     let token = |agent: &AgentId| Some(format!("t-{agent}"));
-    let making = Making {
+    let builder = PaneBuilder {
         program: Path::new("/bin/true"),
         token: &token,
-        conversation: Conversation::New,
+        conversation: ConversationMode::New,
         fresh: &[],
     };
-    let window = Window::of(receipt, making).unwrap();
+    let window = SessionWindow::of(receipt, builder).unwrap();
     server.0.run_batch(&window.batch()).unwrap();
 }
 
@@ -90,7 +90,7 @@ fn expected(layout: &Layout) -> Vec<String> {
     lines
 }
 
-fn every_window_has_its_exact_geometry(server: &Server, top: Top) {
+fn every_window_has_its_exact_geometry(server: &Server, top: TopRow) {
     for agents in 1..=25 {
         let receipt = receipt(top, agents);
         build(server, &receipt);
@@ -107,25 +107,25 @@ fn every_window_has_its_exact_geometry(server: &Server, top: Top) {
 #[test]
 fn one_to_25_supervised_agents_have_the_planned_geometry() {
     let server = Server::new("supervised");
-    every_window_has_its_exact_geometry(&server, Top::SupervisorAndDashboard);
+    every_window_has_its_exact_geometry(&server, TopRow::SupervisorAndDashboard);
 }
 
 #[test]
 fn one_to_25_agents_below_a_dashboard_have_the_planned_geometry() {
     let server = Server::new("dashboard").with_base_indices(1, 1);
-    every_window_has_its_exact_geometry(&server, Top::Dashboard);
+    every_window_has_its_exact_geometry(&server, TopRow::Dashboard);
 }
 
 #[test]
 fn one_to_25_agents_alone_have_the_planned_geometry() {
     let server = Server::new("alone").with_base_indices(5, 2);
-    every_window_has_its_exact_geometry(&server, Top::Nothing);
+    every_window_has_its_exact_geometry(&server, TopRow::Nothing);
 }
 
 #[test]
 fn five_panes_with_different_clis_have_their_titles_and_marks_in_order() {
     let server = Server::new("five").with_base_indices(1, 1);
-    let receipt = receipt(Top::Nothing, 5);
+    let receipt = receipt(TopRow::Nothing, 5);
     build(&server, &receipt);
     let target = session_target(&receipt.session_name);
     let shown = server.ask(&["list-panes", "-t", &target, "-F", "#{pane_title} #{@paw_agent}"]);
@@ -138,7 +138,7 @@ fn five_panes_with_different_clis_have_their_titles_and_marks_in_order() {
 #[test]
 fn every_pane_has_its_own_identity_and_a_later_pane_has_none() {
     let server = Server::new("identity");
-    let receipt = receipt(Top::SupervisorAndDashboard, 3);
+    let receipt = receipt(TopRow::SupervisorAndDashboard, 3);
     build(&server, &receipt);
     let target = session_target(&receipt.session_name);
     server.ask(&["split-window", "-t", &format!("{target}0.4"), "sh"]);
@@ -162,7 +162,7 @@ fn names_full_of_orders_to_tmux_and_the_shell_are_only_names() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("it's #(touch pwned) %H $(touch pwned)");
     std::fs::create_dir(&place).unwrap();
-    let mut receipt = receipt(Top::Nothing, 1);
+    let mut receipt = receipt(TopRow::Nothing, 1);
     receipt.log_dir = Some(place.join("logs"));
     std::fs::create_dir_all(place.join("logs/paw-app")).unwrap();
     let branch = "a#(touch${IFS}pwned)$(b)';\"c%H";

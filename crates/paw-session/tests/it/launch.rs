@@ -71,7 +71,7 @@ fn an_earlier_worktree_is_taken_over_and_its_branch_is_not_ours_to_delete() {
 fn assert_untouched(world: &World, before: &[String], config: &str) {
     assert_eq!(world.beside_the_repository(), before);
     assert!(world.receipts.all().unwrap().receipts.is_empty());
-    assert!(world.living().names().iter().all(|name| name.as_str() != "paw-app"));
+    assert!(world.running().names().iter().all(|name| name.as_str() != "paw-app"));
     assert_eq!(fs::read_to_string(world.repo().common_dir.join("config")).unwrap(), config);
     let exclude = fs::read_to_string(world.repo().common_dir.join("info/exclude")).unwrap_or_default();
     assert!(!exclude.contains("git-paw"), "{exclude}");

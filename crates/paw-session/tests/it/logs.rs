@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use paw_core::{Diagnostic as _, SessionName};
-use paw_session::logs::{self, Keep, Limits, Logs, LogsError, Strip, Whose, prune};
+use paw_session::logs::{self, EscapeStripper, KeptEscapes, LogLimits, LogOwner, LogsError, RepoLogs, prune};
 use paw_testkit::{Sandbox, wait_until};
 
 fn strip(bytes: &[u8]) -> String {
     let mut text = String::new();
-    let mut strip = Strip::new(Keep::Nothing);
+    let mut strip = EscapeStripper::new(KeptEscapes::None);
     strip.push(bytes, &mut text);
     strip.finish(&mut text);
     text
@@ -101,20 +101,20 @@ impl World {
     }
 
     fn found(&self, wanted: &str, session: Option<&str>) -> Result<String, LogsError> {
-        let logs = Logs::load(&self.dir).unwrap();
+        let logs = RepoLogs::load(&self.dir).unwrap();
         let log = logs.require(wanted, session)?;
         let mut text = Vec::new();
-        assert!(logs::copy(&log.path, Keep::Nothing, &mut text)?);
+        assert!(logs::copy(&log.path, KeptEscapes::None, &mut text)?);
         Ok(String::from_utf8(text).unwrap())
     }
 
     fn left(&self) -> Vec<String> {
-        let logs = Logs::load(&self.dir).unwrap();
+        let logs = RepoLogs::load(&self.dir).unwrap();
         let all = logs.sessions.iter().flat_map(|session| &session.logs);
         all.map(|log| log.path.strip_prefix(&self.dir).unwrap().display().to_string()).collect()
     }
 
-    fn prune(&self, limits: Limits, living: &[&str]) -> usize {
+    fn prune(&self, limits: LogLimits, living: &[&str]) -> usize {
         let living: Vec<_> = living.iter().map(|name| SessionName::new(*name).unwrap()).collect();
         let root = self.sandbox.root().join("app");
         let now = Timestamp::try_from(SystemTime::now()).unwrap();
@@ -145,7 +145,7 @@ fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
     );
     let error = world.found("feat/add-auth", Some("other")).unwrap_err().report().to_string();
     assert!(error.contains("'other'") && error.contains("paw-app-2"), "{error}");
-    let error = Logs::load(&world.dir.join("none")).unwrap().require("x", None).unwrap_err();
+    let error = RepoLogs::load(&world.dir.join("none")).unwrap().require("x", None).unwrap_err();
     let error = error.report().to_string();
     assert!(error.contains("[logging]"), "{error}");
 }
@@ -154,7 +154,7 @@ fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
 fn a_long_branch_is_found_although_its_file_cannot_carry_its_name() {
     let world = World::new();
     let branch = "x/".repeat(200) + "end";
-    let file = Whose::Agent(branch.parse().unwrap()).file_name();
+    let file = LogOwner::Agent(branch.parse().unwrap()).file_name();
     world.write("paw-app-2", &file, "long", 0);
     assert_eq!(world.found(&branch, None).unwrap(), "long");
 }
@@ -167,23 +167,23 @@ fn links_are_no_logs() {
     std::os::unix::fs::symlink(outside.parent().unwrap(), world.dir.join("paw-linked")).unwrap();
     assert!(world.found("linked", None).is_err());
     assert!(world.found("secret", Some("paw-linked")).is_err());
-    world.prune(Limits { bytes: Some(0), age: None }, &[]);
+    world.prune(LogLimits { bytes: Some(0), age: None }, &[]);
     assert!(outside.exists());
 }
 
 #[test]
 fn old_logs_go_and_so_does_the_directory_they_leave_empty() {
     let world = World::new();
-    assert_eq!(world.prune(Limits::configured(0, 14), &[]), 1);
+    assert_eq!(world.prune(LogLimits::configured(0, 14), &[]), 1);
     assert_eq!(world.left().len(), 3);
     assert!(!world.dir.join("paw-app").exists());
-    assert_eq!(world.prune(Limits::configured(0, 14), &[]), 0);
+    assert_eq!(world.prune(LogLimits::configured(0, 14), &[]), 0);
 }
 
 #[test]
 fn the_oldest_logs_go_until_the_rest_is_small_enough() {
     let world = World::new();
-    assert_eq!(world.prune(Limits { bytes: Some(10), age: None }, &[]), 2);
+    assert_eq!(world.prune(LogLimits { bytes: Some(10), age: None }, &[]), 2);
     assert_eq!(world.left(), ["paw-app-2/feat-add-auth.log", "paw-app-2/~supervisor.log"]);
     assert!(world.dir.join("paw-app-2/notes.txt").exists());
 }
@@ -191,14 +191,14 @@ fn the_oldest_logs_go_until_the_rest_is_small_enough() {
 #[test]
 fn a_session_that_lives_keeps_its_logs() {
     let world = World::new();
-    assert_eq!(world.prune(Limits { bytes: Some(0), age: None }, &["paw-app-2"]), 1);
+    assert_eq!(world.prune(LogLimits { bytes: Some(0), age: None }, &["paw-app-2"]), 1);
     assert_eq!(world.left().len(), 3);
 }
 
 #[test]
 fn without_limits_everything_stays() {
     let world = World::new();
-    assert_eq!(world.prune(Limits::configured(0, 0), &[]), 0);
+    assert_eq!(world.prune(LogLimits::configured(0, 0), &[]), 0);
     assert_eq!(world.left().len(), 4);
 }
 
@@ -208,9 +208,9 @@ fn a_repository_cannot_have_logs_deleted_that_are_elsewhere() {
     let elsewhere = world.sandbox.write("home/mail/inbox.log", "precious");
     let root = world.sandbox.root().join("app");
     std::os::unix::fs::symlink(world.sandbox.home(), root.join("logs")).unwrap();
-    let everything = Limits { bytes: Some(0), age: None };
+    let everything = LogLimits { bytes: Some(0), age: None };
     for dir in ["../home", "logs", "."] {
-        let dir = logs::directory(&root, Path::new(dir));
+        let dir = logs::log_dir(&root, Path::new(dir));
         let pruned = prune::prune(&root, &dir, everything, Timestamp::UNIX_EPOCH, &[]).unwrap();
         assert_eq!(pruned.files, Vec::<PathBuf>::new());
     }
@@ -223,7 +223,7 @@ fn a_log_of_many_megabytes_is_read_in_pieces_and_whole() {
     let line = "\x1b[32mcompiling\x1b[0m something\r\n";
     let path = world.write("paw-app-2", "big.log", &line.repeat(200_000), 0);
     let mut text = Vec::new();
-    assert!(logs::copy(&path, Keep::Nothing, &mut text).unwrap());
+    assert!(logs::copy(&path, KeptEscapes::None, &mut text).unwrap());
     assert_eq!(text, "compiling something\n".repeat(200_000).into_bytes());
 }
 
@@ -240,5 +240,5 @@ fn a_reader_who_goes_away_is_no_error() {
     }
     let world = World::new();
     let path = world.write("paw-app-2", "x.log", "text", 0);
-    assert!(!logs::copy(&path, Keep::Nothing, &mut Gone).unwrap());
+    assert!(!logs::copy(&path, KeptEscapes::None, &mut Gone).unwrap());
 }

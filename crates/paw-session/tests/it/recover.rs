@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::hooks::notes::{Note, Notes};
+use paw_agent::hooks::notes::{HookNote, HookNotes};
 use paw_core::{Receipt, SessionMode, SessionStatus};
 use paw_host::tmux::TmuxCommand;
 use paw_session::recover;
@@ -24,8 +24,8 @@ fn after_tmux_kill_server_everything_is_built_again_from_the_receipt() {
     world.wait_for(&started.session_name, "feat-b", "agent in");
     fs::write(started.worktrees[0].worktree_path.join("mine.txt"), "work").unwrap();
     world.tmux.run(&TmuxCommand::new("kill-server")).unwrap();
-    wait_until("the server is gone", || world.living().names().is_empty().then_some(()));
-    assert_eq!(world.living().status(&started), SessionStatus::Stopped);
+    wait_until("the server is gone", || world.running().names().is_empty().then_some(()));
+    assert_eq!(world.running().status(&started), SessionStatus::Stopped);
     use_plain_shells(&world.tmux);
     let found = world.receipts.find_for_repo(&world.repo.root).unwrap().unwrap();
 
@@ -83,7 +83,7 @@ fn a_worktree_that_was_deleted_by_hand_is_made_again() {
     world.tmux.kill_session(&started.session_name).unwrap();
     fs::remove_dir_all(&started.worktrees[1].worktree_path).unwrap();
     let recovered = world.recover(&started).unwrap();
-    assert_eq!(recovered.notes, ["the worktree of feat/b was gone and was made again"]);
+    assert_eq!(recovered.notes, ["created the missing worktree of feat/b again"]);
     assert!(recovered.receipt.worktrees[1].worktree_path.join("README.md").exists());
     assert!(recovered.receipt.worktrees[1].branch_created, "the session made the branch, once");
 }
@@ -99,7 +99,7 @@ fn a_worktree_that_cannot_be_made_again_leaves_the_receipt_as_it_was() {
     assert!(error.contains("feat/b"), "{error}");
     assert_eq!(world.receipts.load(&started.session_name).unwrap(), Some(started.clone()));
     assert!(started.worktrees[0].worktree_path.is_dir());
-    assert!(!world.living().has_name(&started.session_name));
+    assert!(!world.running().has_name(&started.session_name));
 }
 
 #[test]
@@ -108,15 +108,15 @@ fn a_recovery_that_is_taken_back_keeps_what_conversations_the_agents_were_in() {
     let mut stopped = world.start(&["feat/a"], false);
     world.tmux.kill_session(&stopped.session_name).unwrap();
     let record = json!({"hook_event_name": "UserPromptSubmit", "session_id": "c-1"});
-    let note = Note::new(now(), "claude", &record);
-    Notes::of(&world.repo.root.join(".git")).append(&stopped.agent_ids()[0], &note).unwrap();
+    let note = HookNote::new(now(), "claude", &record);
+    HookNotes::of(&world.repo.root.join(".git")).append(&stopped.agent_ids()[0], &note).unwrap();
     let logs = world.root().join("logs");
     fs::write(&logs, "in the way").unwrap();
     stopped.log_dir = Some(logs);
     world.receipts.save(&stopped, &world.receipts.lock().unwrap()).unwrap();
 
     assert!(world.recover(&stopped).is_err());
-    assert!(!world.living().has_name(&stopped.session_name));
+    assert!(!world.running().has_name(&stopped.session_name));
     let kept = world.receipts.load(&stopped.session_name).unwrap().unwrap();
     assert_eq!(kept.worktrees[0].conversation.as_deref(), Some("c-1"));
 }
@@ -127,12 +127,12 @@ fn a_name_that_somebody_else_has_by_now_is_left_to_them() {
     let started = world.start(&["feat/a"], true);
     world.tmux.kill_session(&started.session_name).unwrap();
     world.tmux.run(&TmuxCommand::new("new-session").args(["-d", "-s", "paw-app"])).unwrap();
-    assert_eq!(world.living().status(&started), SessionStatus::Stopped, "that one is not ours");
+    assert_eq!(world.running().status(&started), SessionStatus::Stopped, "that one is not ours");
     let recovered = world.recover(&started).unwrap().receipt;
     assert_eq!(recovered.session_name.as_str(), "paw-app-2");
     assert_eq!(recovered.session_id(), started.session_id(), "its messages are still its own");
     assert_eq!(world.receipts.load(&started.session_name).unwrap(), None);
-    assert!(world.living().has_name(&started.session_name));
+    assert!(world.running().has_name(&started.session_name));
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn after_a_pause_only_the_dashboard_is_started_again() {
     world.tmux.run(&TmuxCommand::new("send-keys").args(["-t", dashboard, "C-c", "clear", "Enter"])).unwrap();
     started.status = SessionStatus::Paused;
     world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
-    assert_eq!(world.living().status(&started), SessionStatus::Paused);
+    assert_eq!(world.running().status(&started), SessionStatus::Paused);
     let resumed = recover::resume(world.doors(), &started).unwrap();
     assert_eq!(resumed.status, SessionStatus::Active);
     assert_eq!(world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap(), before);

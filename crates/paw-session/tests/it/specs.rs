@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 use paw_core::config::{BranchPrefix, SpecsConfig};
 use paw_core::{ErrorCode, PawError};
-use paw_session::specs::{self, Scan, SpecEntry, SpecError, SpecFormat};
+use paw_session::specs::{self, SpecEntry, SpecError, SpecFormat, SpecScan};
 use paw_testkit::{Sandbox, TestRepo};
 
 struct Place {
@@ -25,12 +25,12 @@ impl Place {
         Self { _sandbox: sandbox, repo }
     }
 
-    fn try_scan(&self, format: Option<SpecFormat>, dir: Option<&str>) -> Result<Scan, SpecError> {
+    fn try_scan(&self, format: Option<SpecFormat>, dir: Option<&str>) -> Result<SpecScan, SpecError> {
         let config = dir.map(|dir| SpecsConfig { dir: Some(dir.into()), ..SpecsConfig::default() });
         specs::scan(&self.repo.root, config.as_ref(), format, &BranchPrefix::from("spec/"))
     }
 
-    fn scan(&self, format: SpecFormat) -> Scan {
+    fn scan(&self, format: SpecFormat) -> SpecScan {
         self.try_scan(Some(format), None).unwrap()
     }
 
@@ -44,7 +44,7 @@ fn row(entry: &SpecEntry) -> (&str, &str, &str) {
     (entry.id.as_str(), entry.unit.as_str(), entry.branch.as_str())
 }
 
-fn rows(scan: &Scan) -> Vec<(&str, &str, &str)> {
+fn rows(scan: &SpecScan) -> Vec<(&str, &str, &str)> {
     scan.entries.iter().map(row).collect()
 }
 
@@ -94,7 +94,7 @@ fn pending_markdown_files_become_specs() {
         (Some("gemini"), "Build it.")
     );
     assert_eq!(scan.warnings.len(), 1, "{:?}", scan.warnings);
-    assert!(scan.warnings[0].contains("spec 'e': its front matter cannot be read"), "{:?}", scan.warnings);
+    assert!(scan.warnings[0].contains("spec 'e': cannot parse its front matter"), "{:?}", scan.warnings);
 }
 
 const TASKS: &str = "# Tasks: user list\n\n## Phase 1: Setup\n\n- [x] T001 Make the project\n\n## Phase 2: Core\n\n\
@@ -186,7 +186,7 @@ fn two_specs_that_give_one_branch_are_an_error_before_anything_happens() {
         ("specs/other.md", "---\npaw_status: pending\n---\n"),
     ]);
     let scan = place.scan(SpecFormat::Markdown);
-    for chosen in [specs::take_all(&scan.entries), specs::resolve(&["same".to_owned()], &scan.entries)] {
+    for chosen in [specs::select_all(&scan.entries), specs::resolve(&["same".to_owned()], &scan.entries)] {
         let error = chosen.unwrap_err().to_string();
         assert!(
             error.contains("spec/same") && error.contains("a.md") && error.contains("same.md"),
@@ -314,6 +314,6 @@ fn one_feature_of_two_with_the_same_task_can_still_be_started() {
     let place =
         Place::new(&[(".specify/specs/001-a/tasks.md", tasks), (".specify/specs/002-b/tasks.md", tasks)]);
     let scan = place.try_scan(None, None).unwrap();
-    assert!(matches!(specs::take_all(&scan.entries), Err(SpecError::SameBranch { .. })));
+    assert!(matches!(specs::select_all(&scan.entries), Err(SpecError::SameBranch { .. })));
     assert_eq!(specs::resolve(&["001".to_owned()], &scan.entries).unwrap().len(), 1);
 }

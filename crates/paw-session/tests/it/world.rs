@@ -11,9 +11,11 @@ use paw_core::{BranchName, PawError, Receipt, SessionName};
 use paw_host::git::Repo;
 use paw_host::tmux::{Tmux, TmuxCommand};
 use paw_session::Receipts;
-use paw_session::launch::{self, Briefs, Doors, LaunchError, Launched, Wishes};
-use paw_session::plan::{self, Plan, Site, StartRequest, Wanted};
-use paw_session::recover::{self, Circumstances, Living};
+use paw_session::launch::{
+    self, BriefingContext, LaunchError, LaunchOptions, LaunchServices, LaunchedSession,
+};
+use paw_session::plan::{self, AgentRequest, PlanContext, SessionPlan, StartRequest};
+use paw_session::recover::{self, RecoveryContext, RunningSessions};
 use paw_testkit::{TestRepo, wait_until};
 use paw_worktree::{Preparation, Worktrees};
 use tempfile::TempDir;
@@ -63,8 +65,8 @@ impl World {
         self.dir.path().canonicalize().unwrap()
     }
 
-    pub(crate) fn doors(&self) -> Doors<'_> {
-        Doors {
+    pub(crate) fn doors(&self) -> LaunchServices<'_> {
+        LaunchServices {
             worktrees: &self.worktrees,
             receipts: &self.receipts,
             tmux: &self.tmux,
@@ -77,13 +79,13 @@ impl World {
     }
 
     /// A plan of agents that all run the program `agent`.
-    pub(crate) fn plan(&self, branches: &[&str], supervised: bool) -> Result<Plan, PawError> {
+    pub(crate) fn plan(&self, branches: &[&str], supervised: bool) -> Result<SessionPlan, PawError> {
         let cli = CliInfo {
             binary_name: "agent".into(),
             display_name: "Agent".into(),
             source: CliSource::Custom,
             path: self.root().join("agent"),
-            named_by: None,
+            launcher: None,
         };
         let mut config = self.config.clone();
         let own = paw_core::config::CliConfig {
@@ -96,7 +98,7 @@ impl World {
         config.clis.insert("agent".into(), own);
         let repo = self.repo();
         let git = repo.git();
-        let site = Site {
+        let site = PlanContext {
             repo: &repo,
             config: &config,
             clis: &[cli],
@@ -104,30 +106,34 @@ impl World {
             worktrees: &git.worktrees()?,
             branches: &git.local_branches()?,
         };
-        let wanted = |name: &&str| Wanted { branch: branch(name), cli: "agent".into(), spec: None };
+        let wanted = |name: &&str| AgentRequest { branch: branch(name), cli: "agent".into(), spec: None };
         let request = StartRequest {
             agents: branches.iter().map(wanted).collect(),
             supervisor: supervised.then(|| "agent".to_owned()),
             unattended: false,
             rebase: true,
         };
-        let living = Living::load(self.doors()).unwrap();
+        let running = RunningSessions::load(self.doors()).unwrap();
         let listing = self.receipts.all()?;
-        let taken = |name: &SessionName| living.has_name(name) || listing.has_name(name);
+        let taken = |name: &SessionName| running.has_name(name) || listing.has_name(name);
         Ok(plan::plan(&request, &site, taken, Path::exists)?)
     }
 
-    pub(crate) fn launch(&self, plan: &Plan) -> Result<Launched, LaunchError> {
+    pub(crate) fn launch(&self, plan: &SessionPlan) -> Result<LaunchedSession, LaunchError> {
         self.launch_with(plan, &Preparation::default())
     }
 
     pub(crate) fn launch_with(
         &self,
-        plan: &Plan,
+        plan: &SessionPlan,
         preparation: &Preparation,
-    ) -> Result<Launched, LaunchError> {
-        let wishes =
-            Wishes { config: &self.config, config_dir: &self.root().join("config"), preparation, now: now() };
+    ) -> Result<LaunchedSession, LaunchError> {
+        let wishes = LaunchOptions {
+            config: &self.config,
+            config_dir: &self.root().join("config"),
+            preparation,
+            now: now(),
+        };
         launch::launch(self.doors(), plan, wishes, &|_| {})
     }
 
@@ -136,20 +142,21 @@ impl World {
         self.launch(&self.plan(branches, supervised).unwrap()).unwrap().receipt
     }
 
-    pub(crate) fn living(&self) -> Living {
-        Living::load(self.doors()).unwrap()
+    pub(crate) fn running(&self) -> RunningSessions {
+        RunningSessions::load(self.doors()).unwrap()
     }
 
-    pub(crate) fn recover(&self, receipt: &Receipt) -> Result<Launched, LaunchError> {
+    pub(crate) fn recover(&self, receipt: &Receipt) -> Result<LaunchedSession, LaunchError> {
         let (repo, config_dir) = (self.repo(), self.root().join("config"));
-        let briefs = Briefs { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
-        let around = Circumstances {
+        let briefings =
+            BriefingContext { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
+        let around = RecoveryContext {
             repo: &repo,
-            briefs,
+            briefings,
             broker: &self.config.broker,
             placement: self.config.worktree_placement(),
             guard: false,
-            living: &self.living(),
+            running: &self.running(),
             now: now(),
         };
         recover::recover(self.doors(), receipt, around)

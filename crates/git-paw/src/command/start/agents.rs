@@ -1,18 +1,18 @@
-//! Who is started: what flags, presets, specs and the person at the terminal say.
+//! Chooses the agents to start, from flags, presets, specs and prompts.
 
 use paw_agent::detect::CliInfo;
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, ErrorCode, PawError};
 use paw_host::git::Repo;
-use paw_session::plan::Wanted;
+use paw_session::plan::AgentRequest;
 use paw_session::specs::{self, SpecEntry};
 
 use super::StartArgs;
 use crate::context::Context;
 use crate::prompt::Prompter;
-use crate::prompt::select::{Choice, run_selection};
+use crate::prompt::select::{SelectionInput, run_selection};
 
-/// Whether a supervisor was asked for: by a flag, by the configuration, else by whoever can be asked.
+/// Whether to start a supervisor: set by a flag, else by the configuration, else asked on the terminal.
 pub(super) fn wants_supervisor(
     args: &StartArgs,
     config: &PawConfig,
@@ -27,9 +27,9 @@ pub(super) fn wants_supervisor(
     }
 }
 
-/// What there is to choose from, and what was said already.
+/// What to choose from, and the choices already made.
 #[derive(Debug)]
-pub(super) struct Asking<'a> {
+pub(super) struct AgentSelection<'a> {
     pub(super) args: &'a StartArgs,
     pub(super) repo: &'a Repo,
     pub(super) config: &'a PawConfig,
@@ -39,14 +39,14 @@ pub(super) struct Asking<'a> {
     pub(super) own: Option<&'a BranchName>,
 }
 
-impl Asking<'_> {
-    /// The agents, and the CLI of the supervisor if there shall be one.
+impl AgentSelection<'_> {
+    /// The agents, and the supervisor's CLI if there is one.
     pub(super) fn gather(
         &self,
         supervised: bool,
         prompter: &impl Prompter,
         context: &Context,
-    ) -> Result<(Vec<Wanted>, Option<String>), PawError> {
+    ) -> Result<(Vec<AgentRequest>, Option<String>), PawError> {
         let supervisor = if supervised { Some(self.supervisor_cli(prompter)?) } else { None };
         let named = !self.args.branches.is_empty() || self.args.preset.is_some();
         if self.args.wants_specs() {
@@ -57,7 +57,7 @@ impl Asking<'_> {
             let found = self.scan(context).map(|scan| scan.entries).unwrap_or_default();
             if !found.is_empty() {
                 self.warn_about_uncommitted(&found, context)?;
-                let specs = specs::take_all(&found)?;
+                let specs = specs::select_all(&found)?;
                 return Ok((self.for_specs(specs, supervisor.as_deref(), prompter)?, supervisor));
             }
         }
@@ -70,8 +70,8 @@ impl Asking<'_> {
         match known {
             Some(name) => Ok(name),
             None if prompter.is_interactive() => prompter.select_cli(self.clis, None),
-            None => Err(PawError::ConfigError("no CLI for the supervisor".to_owned())
-                .hint("set cli under [supervisor], or default_cli, or use --cli")),
+            None => Err(PawError::ConfigError("no CLI is set for the supervisor".to_owned())
+                .hint("use --cli, or set 'cli' under [supervisor] or 'default_cli' in the configuration")),
         }
     }
 
@@ -79,7 +79,7 @@ impl Asking<'_> {
         &self,
         supervisor: Option<&str>,
         prompter: &impl Prompter,
-    ) -> Result<Vec<Wanted>, PawError> {
+    ) -> Result<Vec<AgentRequest>, PawError> {
         let preset = match &self.args.preset {
             Some(name) => Some(self.config.get_preset(name).ok_or_else(|| no_preset(name, self.config))?),
             None => None,
@@ -87,13 +87,13 @@ impl Asking<'_> {
         let named = preset.map_or(&self.args.branches, |preset| &preset.branches);
         let named: Vec<_> =
             named.iter().map(|name| BranchName::new(name.trim())).collect::<Result<_, _>>()?;
-        let usual = || {
+        let fallback = || {
             let default = self.config.default_cli.as_deref();
-            let nobody = !prompter.is_interactive() || supervisor.is_some();
-            default.or(supervisor).filter(|_| nobody)
+            let skip_prompt = !prompter.is_interactive() || supervisor.is_some();
+            default.or(supervisor).filter(|_| skip_prompt)
         };
-        let cli = self.args.cli.as_deref().or(preset.map(|preset| preset.cli.as_str())).or_else(usual);
-        let choice = Choice {
+        let cli = self.args.cli.as_deref().or(preset.map(|preset| preset.cli.as_str())).or_else(fallback);
+        let choice = SelectionInput {
             branches: self.branches,
             own: self.own,
             clis: self.clis,
@@ -102,7 +102,7 @@ impl Asking<'_> {
             default_cli: self.config.default_cli.as_deref(),
         };
         let mapped = run_selection(prompter, &choice)?;
-        Ok(mapped.into_iter().map(|(branch, cli)| Wanted { branch, cli, spec: None }).collect())
+        Ok(mapped.into_iter().map(|(branch, cli)| AgentRequest { branch, cli, spec: None }).collect())
     }
 
     fn specs(&self, prompter: &impl Prompter, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
@@ -124,13 +124,13 @@ impl Asking<'_> {
         let chosen = match &self.args.specs {
             Some(names) if names.is_empty() => prompter.select_specs(&scan.entries)?,
             Some(names) => specs::resolve(names, &scan.entries)?,
-            None => specs::take_all(&scan.entries)?,
+            None => specs::select_all(&scan.entries)?,
         };
         self.warn_about_uncommitted(&chosen, context)?;
         Ok(chosen)
     }
 
-    fn scan(&self, context: &Context) -> Result<specs::Scan, PawError> {
+    fn scan(&self, context: &Context) -> Result<specs::SpecScan, PawError> {
         let prefix = self.config.branch_prefix();
         let scan = specs::scan(&self.repo.root, self.config.specs.as_ref(), self.args.specs_format, &prefix)?;
         for warning in &scan.warnings {
@@ -146,7 +146,7 @@ impl Asking<'_> {
         let uncommitted = specs::find_uncommitted(&self.repo.root, specs)?;
         if !uncommitted.is_empty() {
             context.output.warn(&format!(
-                "not committed, so a new worktree does not have it: {} (--force silences this)",
+                "new worktrees will not contain uncommitted specs: {} (use --force to hide this warning)",
                 uncommitted.join(", ")
             ));
         }
@@ -158,7 +158,7 @@ impl Asking<'_> {
         specs: Vec<SpecEntry>,
         supervisor: Option<&str>,
         prompter: &impl Prompter,
-    ) -> Result<Vec<Wanted>, PawError> {
+    ) -> Result<Vec<AgentRequest>, PawError> {
         let flag = self.args.cli.clone();
         let usual = self.config.default_spec_cli.clone();
         let mut asked: Option<String> = None;
@@ -173,20 +173,20 @@ impl Asking<'_> {
                     asked.insert(cli).clone()
                 }
             };
-            wanted.push(Wanted { branch: spec.branch.clone(), cli, spec: Some(spec) });
+            wanted.push(AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec) });
         }
         Ok(wanted)
     }
 
-    /// For every spec that names none.
+    /// The CLI for specs without one.
     fn one_cli(&self, supervisor: Option<&str>, prompter: &impl Prompter) -> Result<String, PawError> {
         let default = self.config.default_cli.as_deref();
         if supervisor.is_none() && prompter.is_interactive() {
             return prompter.select_cli(self.clis, default);
         }
         default.or(supervisor).map(str::to_owned).ok_or_else(|| {
-            PawError::ConfigError("no CLI for the specs that name none".to_owned())
-                .hint("--cli NAME, or set default_spec_cli")
+            PawError::ConfigError("no CLI is set for specs without one".to_owned())
+                .hint("use --cli, or set 'default_spec_cli' in the configuration")
         })
     }
 }
@@ -196,7 +196,7 @@ fn no_preset(name: &str, config: &PawConfig) -> PawError {
     let hint = if known.is_empty() {
         "add a [presets.<name>] section to .git-paw/config.toml".to_owned()
     } else {
-        format!("there are: {}", known.join(", "))
+        format!("available presets: {}", known.join(", "))
     };
     PawError::ConfigError(format!("preset '{name}' not found")).hint(hint)
 }

@@ -1,25 +1,24 @@
-//! A session that is there already: attached to, resumed, or built again.
+//! Brings back an existing session: attaches to it, resumes it, or rebuilds it.
 
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode, SessionStatus, SupervisorReceipt};
 use paw_host::clock;
 use paw_host::locks::WorktreesLock;
-use paw_session::launch::{Briefs, Doors};
+use paw_session::launch::{BriefingContext, LaunchServices};
 use paw_session::lifecycle::Session;
-use paw_session::recover::{self, Circumstances, Living};
+use paw_session::recover::{self, RecoveryContext, RunningSessions};
 use paw_session::specs;
 
-use super::Surroundings;
-use super::show::State;
+use super::StartContext;
+use super::show::StartOutcome;
 use crate::approval;
 use crate::context::Context;
 
-/// The receipt of a session whose repository may have been moved since: then everything that knows its old place is
-/// told the new one.
-pub(super) fn come_along(session: Session, context: &Context) -> Result<Receipt, PawError> {
+/// The receipt of a session. If its repository has moved, the paths in git and in the receipt are updated.
+pub(super) fn follow_moved_repo(session: Session, context: &Context) -> Result<Receipt, PawError> {
     let Session { repo, receipt, receipts, moved_from, .. } = session;
     let Some(before) = moved_from else { return Ok(receipt) };
-    context.output.note(&format!("this repository was at {}: its session comes along", before.display()));
+    context.output.note(&format!("this repository was at {}: updating the paths of its session", before.display()));
     repo.git().repair_worktrees(&WorktreesLock::wait(&repo.common_dir)?)?;
     let moved = |receipt: &mut Receipt| {
         receipt.repo_path.clone_from(&repo.root);
@@ -36,41 +35,41 @@ pub(super) fn come_along(session: Session, context: &Context) -> Result<Receipt,
     })
 }
 
-/// Brings a session to life, whatever it needs for that.
-pub(super) fn take_up(
-    doors: Doors<'_>,
+/// Attaches to, resumes or rebuilds a session.
+pub(super) fn bring_back(
+    doors: LaunchServices<'_>,
     receipt: Receipt,
-    site: &Surroundings,
-    living: &Living,
+    site: &StartContext,
+    living: &RunningSessions,
     context: &Context,
-) -> Result<(Receipt, State), PawError> {
+) -> Result<(Receipt, StartOutcome), PawError> {
     match living.status(&receipt) {
-        SessionStatus::Active => Ok((receipt, State::Running)),
-        SessionStatus::Paused => Ok((recover::resume(doors, &receipt)?, State::Resumed)),
+        SessionStatus::Active => Ok((receipt, StartOutcome::Running)),
+        SessionStatus::Paused => Ok((recover::resume(doors, &receipt)?, StartOutcome::Resumed)),
         SessionStatus::Stopped => {
-            Ok((build_again(doors, receipt, site, living, context)?, State::BuiltAgain))
+            Ok((rebuild(doors, receipt, site, living, context)?, StartOutcome::Rebuilt))
         }
     }
 }
 
-fn build_again(
-    doors: Doors<'_>,
+fn rebuild(
+    doors: LaunchServices<'_>,
     receipt: Receipt,
-    site: &Surroundings,
-    living: &Living,
+    site: &StartContext,
+    living: &RunningSessions,
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     let specs = specs::find_assigned(&receipt, &site.repo.root, config);
     let spec = |branch: &BranchName| specs.iter().find(|spec| spec.branch == *branch).cloned();
     let supervisor = config.supervisor.clone().unwrap_or_default();
-    let around = Circumstances {
+    let around = RecoveryContext {
         repo: &site.repo,
         broker: &config.broker,
         placement: config.worktree_placement(),
         guard: receipt.is_looked_after() && supervisor.strict_branch_guard,
-        briefs: Briefs { repo: &site.repo, config, config_dir: context.dirs.config_dir(), spec: &spec },
-        living,
+        briefs: BriefingContext { repo: &site.repo, config, config_dir: context.dirs.config_dir(), spec: &spec },
+        running: living,
         now: clock::now(),
     };
     let recovered = recover::recover(doors, &with_supervisor(receipt, config), around)?;
@@ -80,7 +79,7 @@ fn build_again(
     Ok(recovered.receipt)
 }
 
-/// Receipts of other versions do not say which CLI supervised.
+/// Receipts of other versions lack the supervisor's CLI.
 fn with_supervisor(mut receipt: Receipt, config: &PawConfig) -> Receipt {
     if receipt.mode == SessionMode::Supervisor && receipt.supervisor.is_none() {
         let configured = config.supervisor.as_ref().and_then(|supervisor| supervisor.cli.clone());

@@ -47,7 +47,7 @@ fn a_dry_run_says_what_would_become_of_the_session_that_is_there() {
     for (command, said) in [
         (None, "is running: a start would attach to it"),
         (Some("pause"), "is paused: a start would resume it"),
-        (Some("stop"), "is stopped: a start would build it again"),
+        (Some("stop"), "is stopped: a start would rebuild it"),
     ] {
         if let Some(command) = command {
             assert_eq!(world.paw(&[command]).code, 0);
@@ -56,7 +56,7 @@ fn a_dry_run_says_what_would_become_of_the_session_that_is_there() {
         assert!(ran.stdout.contains(&format!("session 'paw-app' {said}.\n  feat/a → agent\n")), "{ran}");
     }
     let ran = world.start(&["--dry-run", "--cli", "agent", "--branches", "feat/b"]);
-    assert!(ran.stderr.contains("there is a session already, 'paw-app': flags are for a new one"), "{ran}");
+    assert!(ran.stderr.contains("session 'paw-app' already exists: flags for a new session are ignored"), "{ran}");
     assert_eq!(world.worktrees(), ["app-feat-a"]);
 }
 
@@ -116,7 +116,7 @@ fn the_users_own_branch_is_refused_by_name() {
     let world = World::new();
     let ran = world.paw(&["start", "--branches", "feat/a,main"]);
     assert!(
-        ran.stderr.contains("cannot start an agent on 'main': it is checked out in your own checkout"),
+        ran.stderr.contains("cannot start an agent on 'main': it is checked out in your main checkout"),
         "{ran}"
     );
     world.assert_nothing_started();

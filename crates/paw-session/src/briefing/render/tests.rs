@@ -2,7 +2,7 @@ use paw_core::config::{GovernanceConfig, SupervisorConfig};
 use paw_core::{AgentId, BranchName};
 
 use super::*;
-use crate::skills::{Origin, Skill};
+use crate::skills::{Skill, SkillOrigin};
 use crate::specs::SpecFormat;
 
 pub(in crate::briefing) fn skill() -> Skill {
@@ -10,7 +10,7 @@ pub(in crate::briefing) fn skill() -> Skill {
         name: "coordination".to_owned(),
         description: "How to work together".to_owned(),
         body: "## Skill\n\nYou are {{BRANCH_ID}}; test with {{TEST_COMMAND}}, lint with {{LINT_COMMAND}}. {{ODD}}\n".to_owned(),
-        origin: Origin::BuiltIn,
+        origin: SkillOrigin::BuiltIn,
     }
 }
 
@@ -26,7 +26,7 @@ pub(in crate::briefing) fn example() -> Team {
         path: "/r/specs/add-auth".into(),
         kind: SpecFormat::Openspec,
     };
-    let member = |name: &str, cli: &str, spec| Member {
+    let member = |name: &str, cli: &str, spec| BriefedAgent {
         agent: AgentId::slug(&branch(name)),
         branch: branch(name),
         cli: cli.to_owned(),
@@ -47,14 +47,14 @@ pub(in crate::briefing) fn example() -> Team {
     }
 }
 
-fn text(team: &Team, role: Role<'_>) -> String {
-    render(&Assignment { team, role, skill: &skill() }).text
+fn text(team: &Team, role: BriefingRole<'_>) -> String {
+    render(&BriefingInput { team, role, skill: &skill() }).text
 }
 
 #[test]
-fn an_agent_is_told_everything_in_one_text() {
+fn agent_briefing_contains_assignment_spec_skill_rules_and_boot_steps() {
     let team = example();
-    insta::assert_snapshot!(text(&team, Role::Agent(&team.members[0])), @r#"
+    insta::assert_snapshot!(text(&team, BriefingRole::Agent(&team.members[0])), @r#"
     ## git-paw Session Assignment
 
     - **Project:** app
@@ -70,15 +70,15 @@ fn an_agent_is_told_everything_in_one_text() {
 
     ### File Ownership
 
-    These files are yours. Whatever else you have to change, say so before you do.
+    You own these files. Before you change any other file, announce it.
 
     - `src/auth.rs`
     - `` src/odd`name ``
 
-    ### Who else works here
+    ### Other agents
 
     - `fix-db` on `fix/db` (codex)
-    - `supervisor`: watches, answers questions, checks commits
+    - `supervisor`: watches the agents, answers questions, checks commits
 
     ## Skill
 
@@ -86,26 +86,26 @@ fn an_agent_is_told_everything_in_one_text() {
 
     ## Inter-Agent Rules
 
-    - Work in this directory and on this branch only. Do not switch branches, and do not touch another agent's worktree.
-    - Commit each part that stands on its own. Never amend, rebase or push what others may have taken, never push with force.
-    - Change a file that belongs to another agent only after its owner agreed.
-    - Leave this briefing and git's settings alone; nothing of it is committed.
+    - Work only in this directory and on this branch. Do not switch branches. Do not touch another agent's worktree.
+    - Commit each self-contained change. Never amend, rebase or push commits that other agents may already use. Never force-push.
+    - Change a file that another agent owns only after that agent has agreed.
+    - Do not edit or commit this briefing, and do not change git's configuration.
 
     ## BOOT INSTRUCTIONS - DO NOT REMOVE
 
     1. Register: `git paw say status working --message "booting"`
-    2. Read what is there for you: `git paw inbox --json`
-    3. Done means committed. A commit is announced for you; say it yourself only when there was nothing to commit: `git paw say status done --message "no change needed"`
-    4. Blocked: `git paw say blocked "the new schema" --from feat-db`, with what you need and from whom.
-    5. A question: `git paw say question "may I rename Token?"`. Wait for the answer; do not guess.
-    6. Text that is pasted into this pane is meant for you as a whole: read all of it before you act.
+    2. Read your inbox: `git paw inbox --json`
+    3. Your task is done when everything is committed. Commits are announced automatically. Only if there was nothing to commit, report it yourself: `git paw say status done --message "no change needed"`
+    4. When you are blocked, say what you need and from which agent: `git paw say blocked "the new schema" --from feat-db`
+    5. When you have a question, ask it and wait for the answer; do not guess: `git paw say question "may I rename Token?"`
+    6. Text pasted into this pane is one instruction for you. Read all of it before you act.
     "#);
 }
 
 #[test]
-fn the_supervisor_is_told_whom_it_watches_and_what_work_is_held_against() {
+fn supervisor_briefing_lists_agents_and_governance_documents() {
     let team = example();
-    insta::assert_snapshot!(text(&team, Role::Supervisor { cli: "claude" }), @r#"
+    insta::assert_snapshot!(text(&team, BriefingRole::Supervisor { cli: "claude" }), @r#"
     ## git-paw Session Assignment
 
     - **Project:** app
@@ -120,7 +120,7 @@ fn the_supervisor_is_told_whom_it_watches_and_what_work_is_held_against() {
 
     ## Governance documents
 
-    Hold every diff against these, as part of the spec audit; what they miss is tagged `[doc audit]`.
+    Check every diff against these documents as part of the spec audit. Tag violations `[doc audit]`.
 
     - adr: docs/adr
     - docs: docs/style.md
@@ -132,26 +132,26 @@ fn the_supervisor_is_told_whom_it_watches_and_what_work_is_held_against() {
     ## BOOT INSTRUCTIONS - DO NOT REMOVE
 
     1. Register: `git paw say status working --phase baseline --message "supervisor online"`
-    2. Read what is there for you: `git paw inbox --json`
-    3. Then watch, as described above, until the person ends the session.
+    2. Read your inbox: `git paw inbox --json`
+    3. Repeat the supervision loop described above until the user ends the session.
     "#);
 }
 
 #[test]
-fn an_agent_without_a_spec_is_told_to_wait_for_its_task() {
+fn briefing_without_a_spec_says_that_the_user_gives_the_task() {
     let team = example();
-    let text = text(&team, Role::Agent(&team.members[1]));
-    assert!(text.contains("No spec was given to you"), "{text}");
+    let text = text(&team, BriefingRole::Agent(&team.members[1]));
+    assert!(text.contains("You have no spec"), "{text}");
     assert!(!text.contains("### Spec") && !text.contains("### File Ownership"), "{text}");
     assert!(text.contains("owns `src/auth.rs`, `` src/odd`name ``"), "{text}");
 }
 
 #[test]
-fn without_a_broker_nobody_is_told_to_send_messages() {
+fn briefing_without_a_broker_does_not_mention_messages() {
     let mut team = example();
     team.broker_url = None;
     team.supervised = false;
-    for role in [Role::Agent(&team.members[0]), Role::Supervisor { cli: "claude" }] {
+    for role in [BriefingRole::Agent(&team.members[0]), BriefingRole::Supervisor { cli: "claude" }] {
         let text = text(&team, role);
         assert!(!text.contains("git paw") && !text.contains("## Skill"), "{text}");
         assert!(text.contains("## BOOT INSTRUCTIONS - DO NOT REMOVE"), "{text}");
@@ -159,31 +159,29 @@ fn without_a_broker_nobody_is_told_to_send_messages() {
 }
 
 #[test]
-fn somebody_alone_is_not_told_of_others() {
+fn briefing_of_a_single_agent_lists_no_other_agents() {
     let mut team = example();
     team.supervised = false;
     team.members.truncate(1);
-    assert!(!text(&team, Role::Agent(&team.members[0])).contains("Who else works here"));
+    assert!(!text(&team, BriefingRole::Agent(&team.members[0])).contains("Other agents"));
 }
 
 #[test]
-fn placeholders_that_nobody_fills_are_warned_about() {
+fn briefing_warns_about_unknown_placeholders() {
     let team = example();
     let skill = skill();
-    let briefing = render(&Assignment { team: &team, role: Role::Agent(&team.members[0]), skill: &skill });
-    assert_eq!(
-        briefing.warnings,
-        ["skill 'coordination': nothing is known as {{ODD}}, so it stays as it is"]
-    );
+    let briefing =
+        render(&BriefingInput { team: &team, role: BriefingRole::Agent(&team.members[0]), skill: &skill });
+    assert_eq!(briefing.warnings, ["skill 'coordination': unknown placeholder {{ODD}}"]);
 }
 
 #[test]
-fn a_guide_on_the_web_is_named_and_words_that_are_no_address_are_not() {
+fn briefing_links_to_the_guide_only_if_docs_base_url_is_a_plain_url() {
     let mut team = example();
-    assert!(!text(&team, Role::Agent(&team.members[0])).contains("### Documentation"));
+    assert!(!text(&team, BriefingRole::Agent(&team.members[0])).contains("### Documentation"));
     team.docs_url = Some("https://docs.example/paw".to_owned());
-    for role in [Role::Agent(&team.members[0]), Role::Supervisor { cli: "claude" }] {
-        assert!(text(&team, role).contains("it is also at <https://docs.example/paw>."));
+    for role in [BriefingRole::Agent(&team.members[0]), BriefingRole::Supervisor { cli: "claude" }] {
+        assert!(text(&team, role).contains("The guide is also at <https://docs.example/paw>."));
     }
     for odd in [
         "docs.example",
@@ -194,11 +192,11 @@ fn a_guide_on_the_web_is_named_and_words_that_are_no_address_are_not() {
         "",
     ] {
         team.docs_url = Some(odd.to_owned());
-        let role = Role::Agent(&team.members[0]);
-        let briefing = render(&Assignment { team: &team, role, skill: &skill() });
+        let role = BriefingRole::Agent(&team.members[0]);
+        let briefing = render(&BriefingInput { team: &team, role, skill: &skill() });
         assert!(!briefing.text.contains("### Documentation"), "{odd}");
         assert!(
-            briefing.warnings.iter().any(|warning| warning.starts_with("docs_base_url is left out")),
+            briefing.warnings.iter().any(|warning| warning.starts_with("docs_base_url is not a URL")),
             "{odd}"
         );
     }

@@ -1,22 +1,22 @@
-//! One line of a terminal, as far as a cursor moves in it.
+//! One line of a terminal, and the cursor in it.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::pen::Pen;
 
-/// No movement leads further right, unless something was printed there.
+/// The cursor does not move further right than this, unless the line is longer.
 const WIDEST: usize = 1000;
-/// A longer line is handed over in pieces; what was handed over cannot be changed any more.
+/// A longer line is flushed in parts. A flushed part cannot be overwritten.
 const LONGEST: usize = 4096;
-/// More marks than this on one letter are dropped.
+/// The most bytes of combining marks per letter; the rest is dropped.
 const MARKS: usize = 8 * 4;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Cell {
-    /// Nothing was printed there; a blank if something follows.
+    /// Not printed to. Becomes a space if a letter follows.
     #[default]
     Gap,
-    /// The right half of the letter before.
+    /// The right half of a wide letter.
     Tail,
     Letter {
         c: char,
@@ -26,15 +26,15 @@ enum Cell {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct TerminalLine {
     cells: Vec<Cell>,
     column: usize,
     pub(super) pen: Pen,
-    /// The pen that was in use where the last piece of this line was handed over.
-    handed_over: Pen,
+    /// The pen at the end of the flushed part.
+    flushed_pen: Pen,
 }
 
-impl Line {
+impl TerminalLine {
     pub(super) fn put(&mut self, c: char, out: &mut String) {
         let width = c.width().unwrap_or(0);
         if width == 0 {
@@ -42,21 +42,21 @@ impl Line {
             return;
         }
         if self.column + width > LONGEST.max(WIDEST) {
-            self.hand_over(out);
+            self.flush(out);
             self.column = 0;
         }
         let end = self.column + width;
         if self.cells.len() < end {
             self.cells.resize(end, Cell::Gap);
         }
-        self.part(self.column);
-        self.part(end);
+        self.split_wide_letter(self.column);
+        self.split_wide_letter(end);
         self.cells[self.column] = Cell::Letter { c, marks: String::new(), pen: self.pen.clone() };
         self.cells[self.column + 1..end].fill(Cell::Tail);
         self.column = end;
     }
 
-    /// A mark belongs to the letter before the cursor; without one there is nothing to put it on.
+    /// Adds a combining mark to the letter before the cursor, if there is one.
     fn mark(&mut self, c: char) {
         let before = self.cells.get_mut(..self.column).unwrap_or_default();
         let letter = before.iter_mut().rev().find(|cell| **cell != Cell::Tail);
@@ -67,8 +67,8 @@ impl Line {
         }
     }
 
-    /// A wide letter that is cut in two at this column is none any more.
-    fn part(&mut self, column: usize) {
+    /// Erases a wide letter whose right half is at this column.
+    fn split_wide_letter(&mut self, column: usize) {
         if self.cells.get(column) == Some(&Cell::Tail) {
             self.cells[column] = Cell::Gap;
             if let Some(letter) = column.checked_sub(1) {
@@ -94,13 +94,13 @@ impl Line {
     }
 
     pub(super) fn erase_after(&mut self) {
-        self.part(self.column);
+        self.split_wide_letter(self.column);
         self.cells.truncate(self.column);
     }
 
     pub(super) fn erase_before(&mut self) {
         let end = (self.column + 1).min(self.cells.len());
-        self.part(end);
+        self.split_wide_letter(end);
         self.cells[..end].fill(Cell::Gap);
     }
 
@@ -111,8 +111,8 @@ impl Line {
     pub(super) fn blank(&mut self, count: usize) {
         let end = self.column.saturating_add(count).min(self.cells.len());
         if self.column < end {
-            self.part(self.column);
-            self.part(end);
+            self.split_wide_letter(self.column);
+            self.split_wide_letter(end);
             self.cells[self.column..end].fill(Cell::Gap);
         }
     }
@@ -120,28 +120,28 @@ impl Line {
     pub(super) fn delete(&mut self, count: usize) {
         let end = self.column.saturating_add(count).min(self.cells.len());
         if self.column < end {
-            self.part(self.column);
-            self.part(end);
+            self.split_wide_letter(self.column);
+            self.split_wide_letter(end);
             self.cells.drain(self.column..end);
         }
     }
 
     pub(super) fn insert(&mut self, count: usize) {
         if self.column < self.cells.len() {
-            self.part(self.column);
+            self.split_wide_letter(self.column);
             let gaps = std::iter::repeat_n(Cell::Gap, count.min(WIDEST));
             self.cells.splice(self.column..self.column, gaps);
             self.cells.truncate(LONGEST);
         }
     }
 
-    /// A line break that the program has printed.
+    /// Ends the line with a line break.
     pub(super) fn feed(&mut self, out: &mut String) {
         self.end(out);
         out.push('\n');
     }
 
-    /// The cursor goes to another line: what this one shows is final, as far as we can tell.
+    /// Moves the cursor to another line, which makes this one final.
     pub(super) fn leave(&mut self, column: usize, out: &mut String) {
         if self.cells.iter().any(|cell| *cell != Cell::Gap) {
             self.feed(out);
@@ -154,27 +154,27 @@ impl Line {
         self.leave(self.column, out);
     }
 
-    /// What is left of the line, without a line break.
+    /// Flushes the rest of the line without a line break.
     pub(super) fn end(&mut self, out: &mut String) {
         let shown = self.cells.iter().rposition(|cell| *cell != Cell::Gap).map_or(0, |last| last + 1);
         self.cells.truncate(shown);
-        self.hand_over(out);
-        if !self.handed_over.is_plain() {
-            self.handed_over.switch(&Pen::default(), out);
-            self.handed_over = Pen::default();
+        self.flush(out);
+        if !self.flushed_pen.is_plain() {
+            self.flushed_pen.switch(&Pen::default(), out);
+            self.flushed_pen = Pen::default();
         }
         self.column = 0;
     }
 
-    fn hand_over(&mut self, out: &mut String) {
+    fn flush(&mut self, out: &mut String) {
         for cell in self.cells.drain(..) {
             let (text, marks, pen) = match &cell {
                 Cell::Tail => continue,
                 Cell::Gap => (' ', "", &Pen::default()),
                 Cell::Letter { c, marks, pen } => (*c, marks.as_str(), pen),
             };
-            self.handed_over.switch(pen, out);
-            self.handed_over = pen.clone();
+            self.flushed_pen.switch(pen, out);
+            self.flushed_pen = pen.clone();
             out.push(text);
             out.push_str(marks);
         }

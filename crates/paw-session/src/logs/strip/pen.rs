@@ -1,19 +1,19 @@
-//! The colours a stream writes in.
+//! The colour and style of terminal output.
 
 use std::sync::Arc;
 
-/// More than this is no colour but an attack on somebody's memory.
+/// Longer parameters are ignored, to limit memory.
 const LONGEST: usize = 100;
 
-/// What of the escape sequences survives.
+/// Which escape sequences are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Keep {
+pub enum KeptEscapes {
     #[default]
-    Nothing,
+    None,
     Colour,
 }
 
-/// What was set since the last reset, as the parameters that set it; nothing is the terminal's own colour.
+/// The parameters set since the last reset. `None` is the terminal's default style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Pen(Option<Arc<str>>);
 
@@ -35,7 +35,7 @@ impl Pen {
         self.0.is_none()
     }
 
-    /// From one pen to another.
+    /// Writes the escape sequences that change this pen to another.
     pub(super) fn switch(&self, to: &Self, out: &mut String) {
         if self == to {
             return;
@@ -49,7 +49,7 @@ impl Pen {
     }
 }
 
-/// The parameters behind the last reset among them. A zero inside of a colour (`38;5;0`) is none.
+/// The parameters after the last reset. A zero inside a colour (`38;5;0`) is not a reset.
 fn after_reset(parameters: &str) -> &str {
     let mut rest = parameters;
     let mut start = parameters;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_add_up_until_they_are_reset() {
+    fn pen_parameters_accumulate_until_a_reset() {
         assert_eq!(pen(&["1", "31"]).as_deref(), Some("1;31"));
         assert_eq!(pen(&["1", "0"]), None);
         assert_eq!(pen(&["1", ""]), None);
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_inside_a_colour_is_no_reset() {
+    fn zero_inside_a_colour_does_not_reset_the_pen() {
         assert_eq!(pen(&["1", "38;5;0"]).as_deref(), Some("1;38;5;0"));
         assert_eq!(pen(&["48;2;0;0;0;1"]).as_deref(), Some("48;2;0;0;0;1"));
         assert_eq!(pen(&["38:5:0"]).as_deref(), Some("38:5:0"));
     }
 
     #[test]
-    fn a_pen_does_not_grow_without_end() {
+    fn pen_length_is_limited() {
         let many: Vec<_> = std::iter::repeat_n("31;1", 1000).collect();
         assert!(pen(&many).is_some_and(|text| text.len() < LONGEST));
         assert_eq!(pen(&[&"1;".repeat(200)]), None);

@@ -3,19 +3,19 @@ use proptest::prelude::*;
 use super::*;
 
 fn strip(bytes: impl AsRef<[u8]>) -> String {
-    strip_keeping(Keep::Nothing, bytes)
+    strip_keeping(KeptEscapes::None, bytes)
 }
 
-fn strip_keeping(keep: Keep, bytes: impl AsRef<[u8]>) -> String {
+fn strip_keeping(keep: KeptEscapes, bytes: impl AsRef<[u8]>) -> String {
     let mut out = String::new();
-    let mut strip = Strip::new(keep);
+    let mut strip = EscapeStripper::new(keep);
     strip.push(bytes.as_ref(), &mut out);
     strip.finish(&mut out);
     out
 }
 
 #[test]
-fn every_kind_of_escape_sequence_is_taken_out() {
+fn stripper_removes_every_kind_of_escape_sequence() {
     for (sequence, kind) in [
         ("\x1b[1;31m", "colour"),
         ("\x1b[38:2::1:2:3m", "colour with colons"),
@@ -47,13 +47,13 @@ fn every_kind_of_escape_sequence_is_taken_out() {
 }
 
 #[test]
-fn hidden_characters_of_a_log_are_left_out() {
+fn stripper_removes_hidden_characters() {
     assert_eq!(strip("a\u{202e}b\u{200b}c"), "abc");
     assert_eq!(strip("\u{1f469}\u{200d}\u{1f467}"), "\u{1f469}\u{1f467}");
 }
 
 #[test]
-fn plain_text_passes_as_it_is() {
+fn stripper_keeps_plain_text() {
     let text = "ünï 日本 e\u{301} 👩👧 \u{a0}\n\n  indented\nlast without an end";
     assert_eq!(strip(text), text);
     let long = format!("{}\n", "x".repeat(100_000));
@@ -61,7 +61,7 @@ fn plain_text_passes_as_it_is() {
 }
 
 #[test]
-fn what_is_printed_over_a_line_is_what_is_read() {
+fn stripper_applies_overwriting_and_erasing() {
     assert_eq!(strip("10%\r20%\r100%\n"), "100%\n");
     assert_eq!(strip("progress 99%\rdone\x1b[K\n"), "done\n");
     assert_eq!(strip("lont\x08g\n"), "long\n");
@@ -74,7 +74,7 @@ fn what_is_printed_over_a_line_is_what_is_read() {
 }
 
 #[test]
-fn words_that_were_set_apart_by_a_movement_stay_apart() {
+fn stripper_keeps_words_separated_by_cursor_movement_separate() {
     assert_eq!(strip("Do\x1b[1Cyou\x1b[1Cwant\n"), "Do you want\n");
     assert_eq!(strip("name\x1b[10Gvalue\n"), "name     value\n");
     assert_eq!(strip("a\tb\n"), "a       b\n");
@@ -85,7 +85,7 @@ fn words_that_were_set_apart_by_a_movement_stay_apart() {
 }
 
 #[test]
-fn wide_letters_take_two_columns() {
+fn stripper_counts_two_columns_for_wide_letters() {
     assert_eq!(strip("日本\x1b[5Gx\n"), "日本x\n");
     assert_eq!(strip("日本\r\x1b[Cx\n"), " x本\n");
     assert_eq!(strip("日本\rab\n"), "ab本\n");
@@ -93,7 +93,7 @@ fn wide_letters_take_two_columns() {
 }
 
 #[test]
-fn a_sequence_that_is_broken_off_does_not_hide_what_follows() {
+fn stripper_keeps_the_text_after_an_interrupted_sequence() {
     assert_eq!(strip("a\x1b[12\x18b"), "ab");
     assert_eq!(strip("a\x1b[1\nqb"), "a\nb");
     assert_eq!(strip("a\x1b[1;日b"), "a日b");
@@ -105,25 +105,25 @@ fn a_sequence_that_is_broken_off_does_not_hide_what_follows() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_marked() {
+fn stripper_replaces_invalid_utf8() {
     assert_eq!(strip(b"a\xffb\xe6\x97"), "a\u{fffd}b\u{fffd}");
     assert_eq!(strip(b"a\x9b31mb"), "a\u{fffd}31mb");
 }
 
 #[test]
-fn colour_can_be_kept_and_nothing_else_is() {
+fn stripper_can_keep_colours_only() {
     let text = "\x1b]0;t\x07\x1b[1mbold\x1b[31mred\x1b[0m plain\x1b[?25l\n\x1b[32mgreen\nstill\n";
     assert_eq!(
-        strip_keeping(Keep::Colour, text),
+        strip_keeping(KeptEscapes::Colour, text),
         "\x1b[0m\x1b[1mbold\x1b[0m\x1b[1;31mred\x1b[0m plain\n\
          \x1b[0m\x1b[32mgreen\x1b[0m\n\x1b[0m\x1b[32mstill\x1b[0m\n"
     );
 }
 
 #[test]
-fn a_line_that_never_ends_does_not_fill_the_memory() {
+fn stripper_limits_memory_for_an_endless_line() {
     let mut out = String::new();
-    let mut strip = Strip::new(Keep::Nothing);
+    let mut strip = EscapeStripper::new(KeptEscapes::None);
     for _ in 0..1000 {
         strip.push(&[b'x'; 1000], &mut out);
         strip.push(b"\x1b[9999999999C\x1b[999C\x1b[999@\r", &mut out);
@@ -132,7 +132,7 @@ fn a_line_that_never_ends_does_not_fill_the_memory() {
     assert!(out.len() < 10_000, "{}", out.len());
 }
 
-/// Bytes as programs and strangers write them: text, beginnings of sequences, and anything.
+/// Text, parts of escape sequences, and random bytes.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         "[a-z 日é\u{301}]{0,12}".prop_map(String::into_bytes),
@@ -146,14 +146,14 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn nothing_that_a_terminal_would_obey_is_left(bytes in stream()) {
+    fn stripped_text_contains_no_control_characters(bytes in stream()) {
         let text = strip(&bytes);
         prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     }
 
     #[test]
-    fn with_colour_kept_only_colour_is_left(bytes in stream()) {
-        let text = strip_keeping(Keep::Colour, &bytes);
+    fn stripped_text_with_colours_contains_only_colour_sequences(bytes in stream()) {
+        let text = strip_keeping(KeptEscapes::Colour, &bytes);
         for sequence in text.split('\x1b').skip(1) {
             let parameters = sequence.strip_prefix('[').and_then(|rest| rest.split_once('m'));
             let good = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';' | b':'));
@@ -164,9 +164,9 @@ proptest! {
     }
 
     #[test]
-    fn it_does_not_matter_where_the_pieces_are_cut(bytes in stream(), cuts in prop::collection::vec(0..200_usize, 0..6)) {
+    fn stripped_text_does_not_depend_on_chunk_boundaries(bytes in stream(), cuts in prop::collection::vec(0..200_usize, 0..6)) {
         let mut out = String::new();
-        let mut strip_pieces = Strip::new(Keep::Nothing);
+        let mut strip_pieces = EscapeStripper::new(KeptEscapes::None);
         let mut rest = bytes.as_slice();
         for cut in cuts {
             let (piece, more) = rest.split_at(cut.min(rest.len()));
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_stripped_is_not_changed_again(bytes in stream()) {
+    fn stripping_twice_changes_nothing(bytes in stream()) {
         let once = strip(&bytes);
         prop_assert_eq!(strip(&once), once.clone());
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 /// The tasks below one `## Phase N` heading; those above all of them are phase 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Phase {
+pub(super) struct SpecKitPhase {
     pub(super) number: u32,
     /// What follows the number in the heading, which may be nothing.
     pub(super) heading: String,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<SpecKitTask>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct SpecKitTask {
     /// `T009`
     pub(super) id: String,
     pub(super) text: String,
@@ -21,8 +21,8 @@ pub(super) struct Task {
     pub(super) done: bool,
 }
 
-impl Phase {
-    pub(super) fn open(&self) -> impl Iterator<Item = &Task> {
+impl SpecKitPhase {
+    pub(super) fn open(&self) -> impl Iterator<Item = &SpecKitTask> {
         self.tasks.iter().filter(|task| !task.done)
     }
 
@@ -40,13 +40,13 @@ impl Phase {
 }
 
 /// The phase to work on: the lowest number that has an open task.
-pub(super) fn current(phases: &[Phase]) -> Option<&Phase> {
+pub(super) fn current(phases: &[SpecKitPhase]) -> Option<&SpecKitPhase> {
     phases.iter().find(|phase| phase.open().next().is_some())
 }
 
 /// Every phase that has tasks, by number. What is shown in a code block is an example.
-pub(super) fn parse(text: &str) -> Vec<Phase> {
-    let mut phases: BTreeMap<u32, Phase> = BTreeMap::new();
+pub(super) fn parse(text: &str) -> Vec<SpecKitPhase> {
+    let mut phases: BTreeMap<u32, SpecKitPhase> = BTreeMap::new();
     let (mut number, mut fence) = (0, None);
     for line in text.lines() {
         let marker = ["```", "~~~"].into_iter().find(|marker| line.trim_start().starts_with(marker));
@@ -57,9 +57,13 @@ pub(super) fn parse(text: &str) -> Vec<Phase> {
             (None, None) => {
                 if let Some((found, heading)) = heading(line) {
                     number = found;
-                    phases.entry(number).or_insert_with(|| Phase { number, heading, tasks: Vec::new() });
+                    phases.entry(number).or_insert_with(|| SpecKitPhase {
+                        number,
+                        heading,
+                        tasks: Vec::new(),
+                    });
                 } else if let Some(task) = task(line) {
-                    let none = || Phase { number, heading: String::new(), tasks: Vec::new() };
+                    let none = || SpecKitPhase { number, heading: String::new(), tasks: Vec::new() };
                     phases.entry(number).or_insert_with(none).tasks.push(task);
                 }
             }
@@ -82,7 +86,7 @@ fn heading(line: &str) -> Option<(u32, String)> {
 }
 
 /// `- [ ] T009 [P] Create the model`
-fn task(line: &str) -> Option<Task> {
+fn task(line: &str) -> Option<SpecKitTask> {
     let line = line.trim();
     let rest = line.strip_prefix("- [").or_else(|| line.strip_prefix("* ["))?;
     let (done, rest) = match rest.strip_prefix(' ') {
@@ -99,7 +103,7 @@ fn task(line: &str) -> Option<Task> {
         Some(text) => (true, text.trim()),
         None => (false, text),
     };
-    Some(Task { id: id.to_owned(), text: text.to_owned(), parallel, done })
+    Some(SpecKitTask { id: id.to_owned(), text: text.to_owned(), parallel, done })
 }
 
 /// `T`, digits, and perhaps a letter of one that was put in between later.
@@ -116,7 +120,7 @@ mod tests {
     use super::*;
 
     fn numbers(text: &str) -> Vec<(u32, String, Vec<String>)> {
-        let ids = |phase: &Phase| phase.tasks.iter().map(|task| task.id.clone()).collect();
+        let ids = |phase: &SpecKitPhase| phase.tasks.iter().map(|task| task.id.clone()).collect();
         parse(text).iter().map(|phase| (phase.number, phase.heading.clone(), ids(phase))).collect()
     }
 

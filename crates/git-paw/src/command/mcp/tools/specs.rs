@@ -1,14 +1,14 @@
-//! Specs: what agents are to do.
+//! Lists and shows specs.
 
 use paw_core::PawError;
-use paw_session::specs::{self, Scan, SpecEntry};
+use paw_session::specs::{self, SpecScan, SpecEntry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::sets::ToolSet::Specs;
+use super::super::tool_sets::ToolSet::Specs;
 use super::super::tool::{Effect, Tool};
-use super::Nothing;
+use super::NoArguments;
 use crate::context::Context;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -17,14 +17,14 @@ pub(super) fn tools() -> Vec<Tool> {
             Specs,
             "spec_list",
             Effect::Reads,
-            "The specs of this repository that are to be worked on, and what was passed over.",
-            |_: Nothing, context| list(context),
+            "List the pending specs of this repository, and those that were skipped.",
+            |_: NoArguments, context| list(context),
         ),
         Tool::new(
             Specs,
             "spec_show",
             Effect::Reads,
-            "What an agent is told to do for a spec. A feature with several parts answers all of them.",
+            "Return the prompt of a spec. For a feature with several parts, returns all of them.",
             |args: OneSpec, context| show(&args.id, context),
         ),
     ]
@@ -33,11 +33,11 @@ pub(super) fn tools() -> Vec<Tool> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OneSpec {
-    /// Its id, as spec_list has it
+    /// The id from spec_list
     id: String,
 }
 
-fn scan(context: &Context) -> Result<Scan, PawError> {
+fn scan(context: &Context) -> Result<SpecScan, PawError> {
     let repo = context.require_repo()?;
     let config = context.load_config()?.resolve()?;
     Ok(specs::scan(&repo.root, config.specs.as_ref(), None, &config.branch_prefix())?)

@@ -1,25 +1,25 @@
-//! Putting panes back in their rows after one came or went, in a window of any size.
+//! Restores the rows of panes after one was added or removed, in a window of any size.
 
 use paw_host::tmux::{TmuxCommand, session_target};
 
 use super::{LifecycleError, Session};
-use crate::layout::{HEIGHT, Layout, Top};
+use crate::layout::{HEIGHT, Layout, TopRow};
 
 impl Session {
-    /// Arranges the panes as a start with as many agents would. A window that somebody has changed is left alone; one that
-    /// tmux does not arrange works all the same.
-    pub(super) fn arrange(&self) {
-        if let Err(error) = self.try_arrange() {
-            tracing::warn!(target: "paw::session", "the panes were not arranged: {error}");
+    /// Arranges the panes as a new session with as many agents. Leaves a window alone if the user has changed its panes.
+    /// Failures are only logged, because the session works without it.
+    pub(super) fn rearrange_panes(&self) {
+        if let Err(error) = self.try_rearrange_panes() {
+            tracing::warn!(target: "paw::session", "cannot arrange the panes: {error}");
         }
     }
 
-    fn try_arrange(&self) -> Result<(), LifecycleError> {
+    fn try_rearrange_panes(&self) -> Result<(), LifecycleError> {
         const FORMAT: &str = "#{window_width}\t#{window_height}";
         let Some(receipt) = self.receipts.load(&self.receipt.session_name)? else { return Ok(()) };
         let target = session_target(&receipt.session_name);
         let listing = self.tmux.run(&TmuxCommand::new("list-panes").args(["-t", &target, "-F", FORMAT]))?;
-        let top = Top::of(receipt.mode, receipt.has_broker());
+        let top = TopRow::of(receipt.mode, receipt.has_broker());
         let Ok(layout) = Layout::new(top, receipt.worktrees.len()) else { return Ok(()) };
         let size = listing.lines().next().and_then(|line| line.split_once('\t'));
         let size = size.and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
@@ -34,22 +34,22 @@ impl Session {
     }
 }
 
-/// Where a pane is, borders not included.
+/// Position and size of a pane, without borders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cell {
+struct PaneCell {
     x: u16,
     y: u16,
     width: u16,
     height: u16,
 }
 
-/// The cells of each row. Nothing when the window is too small for them.
-fn rows(layout: &Layout, width: u16, height: u16) -> Option<Vec<Vec<Cell>>> {
+/// The cells of each row, or `None` if the window is too small.
+fn rows(layout: &Layout, width: u16, height: u16) -> Option<Vec<Vec<PaneCell>>> {
     let (mut rows, mut lines, mut below) = (Vec::new(), 0, 0);
     for row in &layout.rows {
         lines += row.lines;
         let end = share(height, lines, HEIGHT);
-        // The first line of every share but the topmost is the border.
+        // Every row except the first starts with a border line.
         let y = if rows.is_empty() { 0 } else { below + 1 };
         let height = end.checked_sub(y).filter(|height| *height > 0)?;
         rows.push(columns(row.widths.len(), width, y, height)?);
@@ -58,7 +58,7 @@ fn rows(layout: &Layout, width: u16, height: u16) -> Option<Vec<Vec<Cell>>> {
     Some(rows)
 }
 
-fn columns(panes: usize, width: u16, y: u16, height: u16) -> Option<Vec<Cell>> {
+fn columns(panes: usize, width: u16, y: u16, height: u16) -> Option<Vec<PaneCell>> {
     let count = u16::try_from(panes).ok()?;
     let room = width.checked_sub(count.checked_sub(1)?)?;
     let (mut cells, mut x) = (Vec::new(), 0);
@@ -67,26 +67,26 @@ fn columns(panes: usize, width: u16, y: u16, height: u16) -> Option<Vec<Cell>> {
         if width == 0 {
             return None;
         }
-        cells.push(Cell { x, y, width, height });
+        cells.push(PaneCell { x, y, width, height });
         x += width + 1;
     }
     Some(cells)
 }
 
-/// What `part` of `whole` is of `total`.
+/// `total * part / whole`, without overflow.
 fn share(total: u16, part: u16, whole: u16) -> u16 {
     let share = u32::from(total) * u32::from(part) / u32::from(whole);
     u16::try_from(share).unwrap_or(total)
 }
 
-/// The layout as tmux writes one, with its checksum.
-fn layout_text(rows: &[Vec<Cell>], width: u16, height: u16) -> Option<String> {
-    let row = |cells: &Vec<Cell>| {
+/// The layout in tmux's format, with its checksum.
+fn layout_text(rows: &[Vec<PaneCell>], width: u16, height: u16) -> Option<String> {
+    let row = |cells: &Vec<PaneCell>| {
         let texts: Vec<_> = cells.iter().map(|cell| format!("{},0", place(*cell))).collect();
         match (texts.as_slice(), cells.first()) {
             ([only], _) => Some(only.clone()),
             (several, Some(first)) => {
-                Some(format!("{}{{{}}}", place(Cell { width, ..*first }), several.join(",")))
+                Some(format!("{}{{{}}}", place(PaneCell { width, ..*first }), several.join(",")))
             }
             (_, None) => None,
         }
@@ -100,7 +100,7 @@ fn layout_text(rows: &[Vec<Cell>], width: u16, height: u16) -> Option<String> {
     Some(format!("{:04x},{text}", checksum(&text)))
 }
 
-fn place(cell: Cell) -> String {
+fn place(cell: PaneCell) -> String {
     format!("{}x{},{},{}", cell.width, cell.height, cell.x, cell.y)
 }
 
@@ -115,29 +115,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layout_has_the_checksum_that_tmux_asks_for() {
-        // The example of tmux's own manual.
+    fn layout_checksum_matches_the_example_in_tmux_manual() {
         assert_eq!(checksum("159x48,0,0{79x48,0,0,79x48,80,0}"), 0xbb62);
     }
 
     #[test]
-    fn a_layout_reads_as_tmux_writes_it() {
+    fn layout_text_has_the_format_of_tmux() {
         let text = |top, agents, width, height| {
             let rows = rows(&Layout::new(top, agents).unwrap(), width, height).unwrap();
             layout_text(&rows, width, height).unwrap()[5..].to_owned()
         };
         assert_eq!(
-            text(Top::Dashboard, 2, 200, 50),
+            text(TopRow::Dashboard, 2, 200, 50),
             "200x50,0,0[200x30,0,0,0,200x19,0,31{99x19,0,31,0,100x19,100,31,0}]"
         );
-        assert_eq!(text(Top::Nothing, 2, 80, 24), "80x24,0,0{39x24,0,0,0,40x24,40,0,0}");
-        assert_eq!(text(Top::Nothing, 1, 80, 24), "80x24,0,0,0");
+        assert_eq!(text(TopRow::Nothing, 2, 80, 24), "80x24,0,0{39x24,0,0,0,40x24,40,0,0}");
+        assert_eq!(text(TopRow::Nothing, 1, 80, 24), "80x24,0,0,0");
     }
 
     proptest! {
         #[test]
-        fn rows_and_columns_fill_a_window_of_any_size_exactly(agents in 1..=25_usize, width: u16, height: u16) {
-            let layout = Layout::new(Top::SupervisorAndDashboard, agents).unwrap();
+        fn pane_cells_fill_a_window_of_any_size(agents in 1..=25_usize, width: u16, height: u16) {
+            let layout = Layout::new(TopRow::SupervisorAndDashboard, agents).unwrap();
             let Some(rows) = rows(&layout, width, height) else {
                 prop_assert!(width < 20 || height < 60);
                 return Ok(());

@@ -1,32 +1,32 @@
-//! A session's values in the place of a skill's `{{PLACEHOLDERS}}`. Pure: what comes in is never looked at again.
+//! Replaces a skill's `{{PLACEHOLDERS}}` with the session's values. Values are not searched for placeholders. Pure.
 
 use paw_core::AgentId;
 use paw_core::config::SupervisorConfig;
 
 use super::Skill;
 
-/// What a gate without a command reads.
+/// The text for a gate without a command.
 const UNSET: &str = "(not configured)";
-/// For the agent itself to fill.
-const LEFT_TO_THE_AGENT: &str = "CHANGE_ID";
+/// A placeholder that the agent itself replaces.
+const FILLED_BY_AGENT: &str = "CHANGE_ID";
 
-/// What a skill may ask for.
+/// The values of placeholders.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Values<'a> {
+pub struct SkillValues<'a> {
     pub agent: AgentId,
     pub project: &'a str,
     pub broker_url: Option<&'a str>,
     pub gates: &'a SupervisorConfig,
 }
 
-/// A skill's text with the values in it.
+/// A skill's text with its placeholders replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledSkill {
     pub text: String,
     pub warnings: Vec<String>,
 }
 
-pub fn fill(skill: &Skill, values: &Values<'_>) -> Filled {
+pub fn fill(skill: &Skill, values: &SkillValues<'_>) -> FilledSkill {
     let mut text = String::with_capacity(skill.body.len());
     let mut unknown: Vec<&str> = Vec::new();
     let mut rest = skill.body.as_str();
@@ -37,7 +37,7 @@ pub fn fill(skill: &Skill, values: &Values<'_>) -> Filled {
             let whole = &from[..name.len() + 4];
             let known = value(name, skill, values);
             text.push_str(known.unwrap_or(whole));
-            if known.is_none() && name != LEFT_TO_THE_AGENT && !unknown.contains(&name) {
+            if known.is_none() && name != FILLED_BY_AGENT && !unknown.contains(&name) {
                 unknown.push(name);
             }
             rest = &from[whole.len()..];
@@ -47,13 +47,11 @@ pub fn fill(skill: &Skill, values: &Values<'_>) -> Filled {
         }
     }
     text.push_str(rest);
-    let warn = |name: &&str| {
-        format!("skill '{}': nothing is known as {{{{{name}}}}}, so it stays as it is", skill.name)
-    };
-    Filled { text, warnings: unknown.iter().map(warn).collect() }
+    let warn = |name: &&str| format!("skill '{}': unknown placeholder {{{{{name}}}}}", skill.name);
+    FilledSkill { text, warnings: unknown.iter().map(warn).collect() }
 }
 
-/// The name between the braces at the beginning.
+/// The name of the placeholder that `text` starts with.
 fn placeholder(text: &str) -> Option<&str> {
     let name = text.strip_prefix("{{")?;
     let name = &name[..name.find("}}")?];
@@ -61,7 +59,7 @@ fn placeholder(text: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(legal)).then_some(name)
 }
 
-fn value<'a>(name: &str, skill: &'a Skill, values: &'a Values<'_>) -> Option<&'a str> {
+fn value<'a>(name: &str, skill: &'a Skill, values: &'a SkillValues<'_>) -> Option<&'a str> {
     let gates = values.gates;
     let gate = match name {
         "BRANCH_ID" => return Some(values.agent.as_str()),
@@ -86,15 +84,15 @@ fn value<'a>(name: &str, skill: &'a Skill, values: &'a Values<'_>) -> Option<&'a
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Origin;
+    use super::super::SkillOrigin;
     use super::*;
 
-    fn filled(body: &str) -> Filled {
+    fn filled(body: &str) -> FilledSkill {
         let skill = Skill {
             name: "coordination".to_owned(),
             description: "{{BRANCH_ID}}".to_owned(),
             body: body.to_owned(),
-            origin: Origin::BuiltIn,
+            origin: SkillOrigin::BuiltIn,
         };
         let gates = SupervisorConfig {
             test_command: Some("just test".to_owned()),
@@ -102,11 +100,11 @@ mod tests {
             ..SupervisorConfig::default()
         };
         let agent = AgentId::new("feat-a").unwrap();
-        fill(&skill, &Values { agent, project: "app", broker_url: Some("http://x"), gates: &gates })
+        fill(&skill, &SkillValues { agent, project: "app", broker_url: Some("http://x"), gates: &gates })
     }
 
     #[test]
-    fn every_known_placeholder_gets_its_value() {
+    fn skill_placeholders_are_replaced_with_their_values() {
         let all = "{{BRANCH_ID}} {{PROJECT_NAME}} {{GIT_PAW_BROKER_URL}} {{SKILL_NAME}} {{TEST_COMMAND}} {{LINT_COMMAND}} {{BUILD_COMMAND}} \
                    {{FMT_CHECK_COMMAND}} {{DOC_BUILD_COMMAND}} {{DOC_TOOL_COMMAND}} {{SPEC_VALIDATE_COMMAND}} {{SECURITY_AUDIT_COMMAND}}";
         let filled = filled(all);
@@ -121,29 +119,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_stays_and_is_warned_about_once() {
+    fn unknown_skill_placeholders_stay_and_cause_one_warning() {
         let filled = filled("{{CHANGE_ID}} {{NEW_THING}} {{NEW_THING}} {{lower}} {{ {{ }} {{{{BRANCH_ID}}}}");
         assert_eq!(filled.text, "{{CHANGE_ID}} {{NEW_THING}} {{NEW_THING}} {{lower}} {{ {{ }} {{feat-a}}");
-        assert_eq!(
-            filled.warnings,
-            ["skill 'coordination': nothing is known as {{NEW_THING}}, so it stays as it is"]
-        );
+        assert_eq!(filled.warnings, ["skill 'coordination': unknown placeholder {{NEW_THING}}"]);
     }
 
     #[test]
-    fn a_value_is_not_looked_through_for_placeholders() {
+    fn placeholders_inside_values_are_not_replaced() {
         assert_eq!(filled("{{SKILL_DESCRIPTION}}").text, "{{BRANCH_ID}}");
     }
 
     proptest! {
         #[test]
-        fn a_text_without_placeholders_is_not_changed(text in "[{}A-Za-zé \n]{0,60}") {
+        fn filling_a_text_without_placeholders_changes_nothing(text in "[{}A-Za-zé \n]{0,60}") {
             prop_assume!(!text.contains("{{"));
             prop_assert_eq!(filled(&text).text, text);
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "([{}]{1,3}|[A-Z_]{1,3}|BRANCH_ID|é){0,20}") {
+        fn filling_placeholders_never_panics(text in "([{}]{1,3}|[A-Z_]{1,3}|BRANCH_ID|é){0,20}") {
             filled(&text);
         }
     }

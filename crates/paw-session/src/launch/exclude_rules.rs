@@ -1,20 +1,21 @@
-//! Keeping what a session writes into its repository out of git.
+//! Rules in `info/exclude` that keep a session's files out of git.
 
 use paw_core::paths::CheckoutDir;
 use paw_host::files::FileError;
 use paw_host::git::Repo;
 use paw_host::locks::ExcludeLock;
 
-/// Adds rules to what all worktrees share, unless `git paw init` has made better ones. Returns whether it did.
-pub(super) fn hide(repo: &Repo, lock: &ExcludeLock) -> Result<bool, FileError> {
+/// Adds the rules, which all worktrees share, unless `git paw init` has written `.git-paw/.gitignore`. Returns whether it
+/// changed the file.
+pub(super) fn add(repo: &Repo, lock: &ExcludeLock) -> Result<bool, FileError> {
     if CheckoutDir::of(&repo.root).ignore_file().exists() {
         return Ok(false);
     }
     lock.add(&block(), &[&everything()])
 }
 
-/// Removes the rules again.
-pub(super) fn show(lock: &ExcludeLock) -> Result<(), FileError> {
+/// Removes the rules.
+pub(super) fn remove(lock: &ExcludeLock) -> Result<(), FileError> {
     lock.remove(&block()).map(drop)
 }
 
@@ -22,7 +23,7 @@ fn everything() -> String {
     format!("/{}/*", CheckoutDir::NAME)
 }
 
-/// Our directory, except what people share on purpose.
+/// Ignores `.git-paw` except for the files that projects commit.
 fn block() -> String {
     let (config, scripts) = (CheckoutDir::CONFIG, CheckoutDir::SCRIPTS);
     format!("# git-paw: what a session writes\n{}\n!/{config}\n!/{scripts}/\n", everything())

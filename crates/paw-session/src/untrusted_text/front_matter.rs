@@ -1,11 +1,11 @@
-//! The YAML between two `---` lines at the top of a text. Pure.
+//! Parses the YAML between two `---` lines at the top of a text. Pure.
 
 use serde::Deserialize;
 
-/// Larger front matter is none. YAML can be made to cost far more than it weighs.
+/// Larger front matter is not parsed, because small YAML can expand to a huge value.
 const LIMIT: usize = 16 * 1024;
 
-/// What we read from it. Whatever else it holds is not ours.
+/// The keys that git paw reads. All others are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct FrontMatter {
@@ -16,28 +16,28 @@ pub(crate) struct FrontMatter {
     pub(crate) description: Option<String>,
 }
 
-/// A text taken apart.
+/// A text split into front matter and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct SplitText<'a> {
     pub(crate) matter: FrontMatter,
-    /// What follows; the whole text when there is no front matter or when it cannot be read.
+    /// The text after the front matter, or the whole text if there is no valid front matter.
     pub(crate) body: &'a str,
-    /// Why there is front matter that was not read.
+    /// Why the front matter could not be parsed.
     pub(crate) problem: Option<String>,
 }
 
-/// Takes a text apart.
-pub(crate) fn split(text: &str) -> Parts<'_> {
-    let whole = |problem| Parts { matter: FrontMatter::default(), body: text, problem };
+/// Splits a text into front matter and body.
+pub(crate) fn split(text: &str) -> SplitText<'_> {
+    let whole = |problem| SplitText { matter: FrontMatter::default(), body: text, problem };
     let Some((first, rest)) = text.split_once('\n') else { return whole(None) };
     if !is_fence(first) {
         return whole(None);
     }
     let Some((yaml, body)) = until_fence(rest) else {
-        return whole(Some("its front matter has no end (a line of ---)".to_owned()));
+        return whole(Some("its front matter has no closing --- line".to_owned()));
     };
     match parse(yaml) {
-        Ok(matter) => Parts { matter, body, problem: None },
+        Ok(matter) => SplitText { matter, body, problem: None },
         Err(problem) => whole(Some(problem)),
     }
 }
@@ -46,7 +46,7 @@ fn is_fence(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
-/// The text before the closing fence and the one after it.
+/// The text before and after the closing fence.
 fn until_fence(text: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -70,7 +70,7 @@ fn parse(yaml: &str) -> Result<FrontMatter, String> {
         with_snippet: false,
     };
     let mut matter: FrontMatter = serde_saphyr::from_str_with_options(yaml, options)
-        .map_err(|error| format!("its front matter cannot be read: {error}"))?;
+        .map_err(|error| format!("cannot parse its front matter: {error}"))?;
     for value in [
         &mut matter.paw_status,
         &mut matter.paw_branch,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_keys_are_read_and_the_others_left_alone() {
+    fn front_matter_reads_known_keys_and_ignores_others() {
         let parts = split(
             "---\npaw_status: pending # now\npaw_branch: 'fix 1'\npaw_cli: no\nmetadata:\n  a: [1, 2]\n\
              description: >\n  two\n  lines\n---\n# Title\n",
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_front_matter_is_all_body() {
+    fn text_without_front_matter_is_all_body() {
         for text in ["", "---", "# Title\n---\n", "text\n---\na: b\n---\n", "--- a\nb\n---\n"] {
-            assert_eq!(split(text), Parts { matter: FrontMatter::default(), body: text, problem: None });
+            assert_eq!(split(text), SplitText { matter: FrontMatter::default(), body: text, problem: None });
         }
     }
 
     #[test]
-    fn empty_front_matter_and_empty_values_are_nothing() {
+    fn empty_front_matter_and_empty_values_are_ignored() {
         for text in ["---\n---\nbody", "---\n \n--- \nbody", "---\npaw_cli:\nname: ' '\n---\nbody"] {
             let parts = split(text);
             assert_eq!((parts.matter, parts.body), (FrontMatter::default(), "body"), "{:?}", parts.problem);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_front_matter_is_told_and_nothing_of_the_text_is_lost() {
+    fn invalid_front_matter_is_reported_and_stays_in_the_body() {
         for text in
             ["---\na: b\n", "---\na: [\n---\nbody", "---\njust words\n---\nbody", "---\na: b\na: c\n---\n"]
         {
@@ -130,27 +130,27 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_of_aliases_is_refused() {
+    fn front_matter_with_many_yaml_aliases_is_rejected() {
         let line = |n: u32| format!("a{}: &a{} [{}]\n", n + 1, n + 1, vec![format!("*a{n}"); 9].join(", "));
         let yaml: String = (0..9).map(line).collect();
         assert!(split(&format!("---\na0: &a0 [x, x]\n{yaml}---\n")).problem.is_some());
     }
 
     #[test]
-    fn front_matter_without_end_in_sight_is_not_searched_for() {
+    fn front_matter_above_the_size_limit_is_rejected() {
         let text = format!("---\n{}---\n", "# x\n".repeat(LIMIT));
         assert!(split(&text).problem.is_some());
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(---\n)?[-a: \\[\\]{}&*!|>'\"%@`\n#é]{0,60}(\n---\n)?[a-z\n]{0,9}") {
+        fn parsing_front_matter_never_panics(text in "(---\n)?[-a: \\[\\]{}&*!|>'\"%@`\n#é]{0,60}(\n---\n)?[a-z\n]{0,9}") {
             let parts = split(&text);
             prop_assert!(text.ends_with(parts.body));
         }
 
         #[test]
-        fn a_written_value_is_read_back(value in "[a-zA-Z0-9 /._-]{1,30}", body in "[ -~\n]{0,40}") {
+        fn front_matter_value_is_read_back(value in "[a-zA-Z0-9 /._-]{1,30}", body in "[ -~\n]{0,40}") {
             let text = format!("---\npaw_branch: \"{value}\"\n---\n{body}");
             let parts = split(&text);
             let trimmed = value.trim();

@@ -1,4 +1,4 @@
-//! Telling everybody in a session what they are there for: a file in each worktree, and first words that name it.
+//! The briefings of a session: a file in each worktree, and a boot prompt that names it.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -9,63 +9,64 @@ use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode};
 use paw_host::git::Repo;
 
-use crate::briefing::{self, Assignment, Installed, Member, Role, Team};
+use crate::briefing::{self, BriefedAgent, BriefingInput, BriefingRole, InstalledBriefing, Team};
 use crate::skills::{self, Skill};
 use crate::specs::SpecEntry;
 
-/// What briefings are made from, besides the receipt.
+/// What briefings are rendered from, in addition to the receipt.
 #[derive(Clone, Copy)]
-pub struct Briefs<'a> {
+pub struct BriefingContext<'a> {
     pub repo: &'a Repo,
-    /// Without what the repository wants to run and nobody has approved.
+    /// Without the repository's unapproved commands.
     pub config: &'a PawConfig,
-    /// The user's own directory of git-paw, where skills can be.
+    /// The user's git-paw configuration directory, which can contain skills.
     pub config_dir: &'a Path,
-    /// What the agent on a branch is to do.
+    /// The spec of the agent on a branch.
     pub spec: &'a dyn Fn(&BranchName) -> Option<SpecEntry>,
 }
 
-impl std::fmt::Debug for Briefs<'_> {
+impl std::fmt::Debug for BriefingContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Briefs").field("repo", &self.repo.root).finish_non_exhaustive()
+        f.debug_struct("BriefingContext").field("repo", &self.repo.root).finish_non_exhaustive()
     }
 }
 
-/// A prompt for each agent and one for the supervisor, where there is something to say; and what was odd.
+/// The boot prompt of each agent and of the supervisor, if it has one.
 #[derive(Debug, Default)]
-pub struct Briefed {
+pub struct InstalledBriefings {
     pub agents: Vec<Option<String>>,
     pub supervisor: Option<String>,
     pub warnings: Vec<String>,
 }
 
-impl Briefs<'_> {
+impl BriefingContext<'_> {
     /// Writes every briefing.
-    pub fn install(&self, receipt: &Receipt) -> Result<Briefed, PawError> {
+    pub fn install(&self, receipt: &Receipt) -> Result<InstalledBriefings, PawError> {
         let team = self.team(receipt);
-        let mut briefed = Briefed::default();
+        let mut briefed = InstalledBriefings::default();
         let coordination = self.skill(skills::COORDINATION, &mut briefed.warnings)?;
         let places: Vec<_> = team.members.iter().zip(&receipt.worktrees).collect();
-        let written = side_by_side(&places, |(member, agent)| {
-            // A spec that is gone by now is still in the briefing that was made from it.
+        let written = map_in_parallel(&places, |(member, agent)| {
+            // The spec was deleted; the existing briefing still contains it.
             if agent.spec.is_some() && member.spec.is_none() {
                 return Ok(None);
             }
-            let assignment = Assignment { team: &team, role: Role::Agent(member), skill: &coordination };
+            let assignment =
+                BriefingInput { team: &team, role: BriefingRole::Agent(member), skill: &coordination };
             let install = |briefing: &_| briefing::install(self.repo, &agent.worktree_path, briefing);
             write(&assignment, install).map(Some)
         });
         for (one, member) in written.into_iter().zip(&team.members) {
             let (prompt, warnings) = one?.unzip();
             briefed.warnings.extend(warnings.unwrap_or_default());
-            // Without a broker and without a spec there is nothing an agent could begin with.
-            let awaited = team.broker_url.is_some() || member.spec.is_some();
-            briefed.agents.push(prompt.filter(|_| awaited));
+            // Without a broker and a spec the agent has nothing to start with.
+            let has_work = team.broker_url.is_some() || member.spec.is_some();
+            briefed.agents.push(prompt.filter(|_| has_work));
         }
         if let Some(supervisor) = receipt.supervisor.as_ref().filter(|_| team.supervised) {
             let skill = self.skill(skills::SUPERVISOR, &mut briefed.warnings)?;
-            let role = Role::Supervisor { cli: &supervisor.cli };
-            let assignment = Assignment { team: &team, role, skill: &skill };
+            let role = BriefingRole::Supervisor { cli: &supervisor.cli };
+            let assignment = BriefingInput { team: &team, role, skill: &skill };
             let install = |briefing: &_| briefing::install_local(self.repo, &self.repo.root, briefing);
             let (prompt, warnings) = write(&assignment, install)?;
             briefed.warnings.extend(warnings);
@@ -75,7 +76,7 @@ impl Briefs<'_> {
     }
 
     fn team(&self, receipt: &Receipt) -> Team {
-        let members = receipt.worktrees.iter().zip(receipt.agent_ids()).map(|(agent, id)| Member {
+        let members = receipt.worktrees.iter().zip(receipt.agent_ids()).map(|(agent, id)| BriefedAgent {
             agent: id,
             branch: agent.branch.clone(),
             cli: agent.cli.clone(),
@@ -100,8 +101,8 @@ impl Briefs<'_> {
 }
 
 fn write(
-    assignment: &Assignment<'_>,
-    install: impl FnOnce(&briefing::Briefing) -> Result<Installed, briefing::BriefingError>,
+    assignment: &BriefingInput<'_>,
+    install: impl FnOnce(&briefing::Briefing) -> Result<InstalledBriefing, briefing::BriefingError>,
 ) -> Result<(String, Vec<String>), PawError> {
     let briefing = briefing::render(assignment);
     let installed = install(&briefing)?;
@@ -109,8 +110,8 @@ fn write(
     Ok((prompt, briefing.warnings.into_iter().chain(installed.warnings).collect()))
 }
 
-/// Does the same to each, several at a time, and answers in their order. Each asks git, which takes a while.
-fn side_by_side<T: Sync, A: Send>(things: &[T], act: impl Fn(&T) -> A + Sync) -> Vec<A> {
+/// Maps the items on up to 8 threads, because each one waits for git. Keeps the order.
+fn map_in_parallel<T: Sync, A: Send>(things: &[T], act: impl Fn(&T) -> A + Sync) -> Vec<A> {
     let workers = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, 8).min(things.len());
     let (next, answers) = (Mutex::new(things.iter().enumerate()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
