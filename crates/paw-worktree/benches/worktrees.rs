@@ -1,14 +1,14 @@
-//! Our worktrees beside git's own, in one run: `cargo bench -p paw-worktree`.
+//! Compares git paw with plain git: `cargo bench -p paw-worktree`.
 //!
-//! Both sides are whole processes: git itself, and this program started again to do the same through the library,
-//! registry included. They take turns; medians are compared. A budget that is missed is measured again before it counts.
+//! Both sides are processes: git itself, and this program again, which uses the library including the registry. They
+//! alternate, and the medians are compared. A missed budget is measured again before it counts.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::expect_used,
     clippy::panic,
-    reason = "a measurement prints its result, and stops when it cannot measure"
+    reason = "a benchmark prints its result, and may panic"
 )]
 
 use std::fs;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the second process does.
+/// The operation to measure, in the child process.
 fn act(what: &str, data: &Path, repo: &Path, rest: &[&str]) {
     let worktrees = Worktrees::open(data).expect("a registry");
     let request = |branch: &&str| CreateRequest { create_branch: true, ..CreateRequest::new(repo, *branch) };
@@ -59,13 +59,13 @@ fn act(what: &str, data: &Path, repo: &Path, rest: &[&str]) {
     }
 }
 
-struct Site {
+struct BenchRepo {
     dir: PathBuf,
     repo: PathBuf,
     round: usize,
 }
 
-impl Site {
+impl BenchRepo {
     fn new(dir: &Path, name: &str, files: usize) -> Self {
         let repo = dir.join(name);
         for n in 0..files {
@@ -73,15 +73,15 @@ impl Site {
             fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
             fs::write(file, format!("line {n}\n").repeat(5 + n % 150)).expect("a file");
         }
-        let site = Self { dir: dir.to_path_buf(), repo, round: 0 };
-        site.git(&["init", "--quiet", "--initial-branch=main"]);
-        // Nothing may tidy up in the background while we measure.
-        site.git(&["config", "gc.auto", "0"]);
-        site.git(&["config", "maintenance.auto", "false"]);
-        site.git(&["add", "."]);
-        site.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit", "--quiet", "--message", "files"]);
-        site.git(&["gc", "--quiet"]);
-        site
+        let bench = Self { dir: dir.to_path_buf(), repo, round: 0 };
+        bench.git(&["init", "--quiet", "--initial-branch=main"]);
+        // No background maintenance during the measurement.
+        bench.git(&["config", "gc.auto", "0"]);
+        bench.git(&["config", "maintenance.auto", "false"]);
+        bench.git(&["add", "."]);
+        bench.git(&["-c", "user.name=x", "-c", "user.email=x@x", "commit", "--quiet", "--message", "files"]);
+        bench.git(&["gc", "--quiet"]);
+        bench
     }
 
     fn git(&self, args: &[&str]) -> Duration {
@@ -112,18 +112,18 @@ impl Site {
         self.ours(if count == 1 { "create" } else { "create-many" }, &names)
     }
 
-    /// Nothing of one turn is there in the next. It is moved, not deleted: ext4 steps over each file that was just deleted
-    /// when it makes a new one, and that made turns ten times as slow, at random.
+    /// Clears the results of a turn. They are moved, not deleted, because creating files after many deletions is up to ten
+    /// times slower on ext4.
     fn clear(&self) {
         let away = self.dir.with_extension(format!("{}", self.round));
-        fs::create_dir(&away).expect("a place for what was made");
+        fs::create_dir(&away).expect("a directory for old results");
         for entry in fs::read_dir(&self.dir).expect("the directory").map(|entry| entry.expect("an entry")) {
             if entry.path() != self.repo && entry.path().is_dir() {
                 fs::rename(entry.path(), away.join(entry.file_name())).expect("room for the next turn");
             }
         }
         self.git(&["worktree", "prune"]);
-        // What was made is on the disk before anybody else is measured.
+        // Flush to disk before the next measurement.
         timed(&Command::new("sync"));
     }
 }
@@ -153,13 +153,13 @@ fn measure_all() -> ExitCode {
     let dir = paw_testkit::bench_dir();
     let root = dir.path().canonicalize().expect("its real path");
     let (large_dir, small_dir) = (root.join("large"), root.join("small"));
-    let mut large = Site::new(&large_dir, "repo", FILES);
-    let mut small = Site::new(&small_dir, "repo", 10);
+    let mut large = BenchRepo::new(&large_dir, "repo", FILES);
+    let mut small = BenchRepo::new(&small_dir, "repo", 10);
     let one = best(|| {
-        compare("one create, 10,000 files", 1.08, 9, &mut large, |site| site.add(1), |site| site.create(1))
+        compare("one create, 10,000 files", 1.08, 9, &mut large, |repo| repo.add(1), |repo| repo.create(1))
     });
     let many = best(|| {
-        compare("25 creates, 10,000 files", 0.8, 3, &mut large, |site| site.add(25), |site| site.create(25))
+        compare("25 creates, 10,000 files", 0.8, 3, &mut large, |repo| repo.add(25), |repo| repo.create(25))
     });
     small.create(100);
     let list = best(|| {
@@ -201,20 +201,20 @@ fn compare(
     what: &'static str,
     budget: f64,
     turns: usize,
-    site: &mut Site,
-    plain: impl Fn(&mut Site) -> Duration,
-    ours: impl Fn(&mut Site) -> Duration,
+    repo: &mut BenchRepo,
+    plain: impl Fn(&mut BenchRepo) -> Duration,
+    ours: impl Fn(&mut BenchRepo) -> Duration,
 ) -> Measured {
     let (mut of_git, mut of_ours) = (Vec::new(), Vec::new());
     for turn in 0..turns {
         for step in 0..2 {
-            // Whoever comes second finds what the first has left in caches and queues, so they change places.
+            // The second one finds the first one's data in caches and queues, so the order alternates.
             if (turn + step) % 2 == 0 {
-                of_git.push(plain(site));
+                of_git.push(plain(repo));
             } else {
-                of_ours.push(ours(site));
+                of_ours.push(ours(repo));
             }
-            site.clear();
+            repo.clear();
         }
     }
     Measured { what, git: median(of_git), ours: median(of_ours), budget }

@@ -107,8 +107,8 @@ mod tests {
         ];
         insta::assert_snapshot!(refusals.join("\n"), @r"
         INVALID_ARGUMENT: Invalid branch name: 'feature/bad..name' contains '..'
-        INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
-        INVALID_ARGUMENT: ManagedWorktree name cannot contain path separators
+        INVALID_ARGUMENT: Worktree name cannot contain path separators
+        INVALID_ARGUMENT: Worktree name cannot contain path separators
         INVALID_ARGUMENT: Invalid worktree name: '..' is a relative path component
         INVALID_ARGUMENT: Invalid worktree name: ' ' is empty
         INVALID_ARGUMENT: Invalid worktree name: '-rf' starts with '-'

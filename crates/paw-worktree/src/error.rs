@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn many_changed_files_are_counted_and_some_are_named() {
+    fn dirty_error_names_some_files_and_counts_the_rest() {
         let files = (0..8).map(|n| PathBuf::from(format!("f{n}"))).collect();
         let text = WorktreeError::Dirty { files }.to_string();
         assert_eq!(text, "Worktree has uncommitted changes: f0, f1, f2, f3, f4 and 3 more");

@@ -1,4 +1,4 @@
-//! The id of a worktree and of a conversation: sortable by when it was made.
+//! Ids of worktrees and conversations, sortable by creation time.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ macro_rules! sortable_id {
         impl $name {
             pub const PREFIX: &'static str = $prefix;
 
-            /// A new one, which sorts after every older one.
+            /// Generates an id that sorts after every older id.
             pub fn generate() -> Self {
                 Self(format!("{}{}", Self::PREFIX, uuid::Uuid::now_v7().simple()))
             }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_sort_by_when_they_were_made() {
+    fn ids_sort_by_creation_time() {
         let ids: Vec<_> = (0..100).map(|_| WorktreeId::generate()).collect();
         assert!(ids.is_sorted() && ids[0] != ids[1] && ids[0].as_str().starts_with("wt_"), "{ids:?}");
     }

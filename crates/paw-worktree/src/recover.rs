@@ -93,7 +93,7 @@ impl Worktrees {
             branch: None,
             reason: "interrupted removal finished",
             include_ignored: false,
-            branch_goes_too: false,
+            delete_branch: false,
         })?;
         let kept = kept.map(|rescue| {
             format!("; its work is stored, restore it with: git paw undo restore {}", rescue.id)

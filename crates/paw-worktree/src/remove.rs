@@ -127,7 +127,7 @@ impl Worktrees {
             branch: branch.as_ref(),
             reason: "worktree removed",
             include_ignored: options.include_ignored,
-            branch_goes_too: branch_to_delete.is_some(),
+            delete_branch: branch_to_delete.is_some(),
         })?;
         let ignored_left_behind = match (&rescue, ignored) {
             (Some(rescue), _) => rescue.ignored_left_behind.clone(),

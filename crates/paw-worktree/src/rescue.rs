@@ -64,7 +64,7 @@ pub struct RescueRequest<'a> {
     pub reason: &'a str,
     pub include_ignored: bool,
     /// The branch is deleted too, so its commits may be lost as well.
-    pub branch_goes_too: bool,
+    pub delete_branch: bool,
 }
 
 /// The source of a rescue.

@@ -63,11 +63,11 @@ impl Worktrees {
         repo_root: &Path,
         wanted: &[SessionWorktree],
     ) -> Result<Vec<Result<WorktreeCreation, PawError>>, PawError> {
-        self.create_worktrees_watched(repo_root, wanted, &|| {})
+        self.create_worktrees_with_progress(repo_root, wanted, &|| {})
     }
 
     /// Like [`Worktrees::create_worktrees`]; calls `on_made` after each worktree that was created or failed.
-    pub fn create_worktrees_watched(
+    pub fn create_worktrees_with_progress(
         &self,
         repo_root: &Path,
         wanted: &[SessionWorktree],

@@ -45,7 +45,7 @@ impl Patterns {
         is_match(&self.all, path, is_dir)
     }
 
-    /// Whether a path inside a directory that is ignored as a whole is selected; `wanted` says if the directory is.
+    /// Whether a path inside a directory that is ignored as a whole is selected; `wanted` is whether the directory is.
     pub(super) fn select_below(&self, wanted: bool, path: &Path, is_dir: bool) -> bool {
         // Without negated patterns, everything in a selected directory is selected.
         let certain = wanted && self.all.num_whitelists() == 0;

@@ -21,7 +21,7 @@ CREATE TABLE worktrees (
 CREATE INDEX worktrees_by_repo ON worktrees (repo);
 CREATE INDEX worktrees_unfinished ON worktrees (status) WHERE status IN ('creating', 'removing');
 
--- A conversation outlives its worktree, closed, so that nobody can continue it somewhere else.
+-- A conversation stays, closed, after its worktree is deleted, so that it cannot continue elsewhere.
 CREATE TABLE conversations (
     id          TEXT PRIMARY KEY,
     worktree_id TEXT REFERENCES worktrees (id) ON DELETE SET NULL,

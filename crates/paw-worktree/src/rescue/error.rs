@@ -39,7 +39,7 @@ pub enum RescueError {
 }
 
 impl RescueError {
-    pub(super) fn when(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { action, path, source }
     }

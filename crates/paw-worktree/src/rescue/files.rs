@@ -48,7 +48,7 @@ pub(super) fn write(root: &Path, path: &Path, content: &Content<'_>) -> Result<(
         Content::Link { target: to } => symlink(std::ffi::OsStr::from_bytes(to), &target),
         Content::File { bytes, permissions } => write_new(&target, bytes, *permissions),
     };
-    made.map_err(RescueError::when("write", &target))
+    made.map_err(RescueError::io("write", &target))
 }
 
 /// Creates a file with restricted permissions from the start, so that a secret is never readable by others.
@@ -66,10 +66,10 @@ pub(super) fn create_dir(root: &Path, path: &Path) -> Result<(), RescueError> {
         dir.push(part);
         match fs::symlink_metadata(&dir) {
             Ok(metadata) if metadata.is_dir() => continue,
-            Ok(_) => fs::remove_file(&dir).map_err(RescueError::when("replace", &dir))?,
+            Ok(_) => fs::remove_file(&dir).map_err(RescueError::io("replace", &dir))?,
             Err(_) => {}
         }
-        fs::create_dir(&dir).map_err(RescueError::when("create", &dir))?;
+        fs::create_dir(&dir).map_err(RescueError::io("create", &dir))?;
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ pub(super) fn remove_existing(path: &Path) -> Result<(), RescueError> {
         }
         Err(error) => Err(error),
     };
-    removed.map_err(RescueError::when("replace", path))
+    removed.map_err(RescueError::io("replace", path))
 }
 
 /// Deletes a file, and parent directories that become empty.
@@ -140,14 +140,14 @@ pub(super) fn walk(root: &Path, start: &Path, skipped: &HashSet<PathBuf>) -> Res
     let mut pending = vec![start.to_path_buf()];
     while let Some(dir) = pending.pop() {
         let absolute = root.join(&dir);
-        let entries = fs::read_dir(&absolute).map_err(RescueError::when("read", &absolute))?;
+        let entries = fs::read_dir(&absolute).map_err(RescueError::io("read", &absolute))?;
         for entry in entries {
-            let entry = entry.map_err(RescueError::when("read", &absolute))?;
+            let entry = entry.map_err(RescueError::io("read", &absolute))?;
             let path = dir.join(entry.file_name());
             if skipped.contains(&path) {
                 continue;
             }
-            let kind = entry.file_type().map_err(RescueError::when("look at", &absolute))?;
+            let kind = entry.file_type().map_err(RescueError::io("look at", &absolute))?;
             if kind.is_dir() {
                 pending.push(path);
             } else if kind.is_file() || kind.is_symlink() {

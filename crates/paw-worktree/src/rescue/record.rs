@@ -48,7 +48,7 @@ pub fn store_record(
     branch: Option<&BranchName>,
     reason: &str,
 ) -> Result<Rescue, RescueError> {
-    let admin_dir = admin_dir.canonicalize().map_err(RescueError::when("find", admin_dir))?;
+    let admin_dir = admin_dir.canonicalize().map_err(RescueError::io("find", admin_dir))?;
     let source = SourceWorktree {
         git: repo.git(),
         worktree: PathBuf::new(),
@@ -102,7 +102,7 @@ pub fn restore_record(
     if stored.rescue.kind != RescueKind::Record {
         return Err(RescueError::NotARecord(stored.rescue.id));
     }
-    let worktree = worktree.canonicalize().map_err(RescueError::when("find", worktree))?;
+    let worktree = worktree.canonicalize().map_err(RescueError::io("find", worktree))?;
     let refused =
         |problem: &str| RescueError::CannotRelink { dir: worktree.clone(), problem: problem.to_owned() };
     if worktree.join(".git").is_dir() {
@@ -119,7 +119,7 @@ pub fn restore_record(
     let dot_git = worktree.join(".git");
     let link = [b"gitdir: ", admin_dir.as_os_str().as_bytes(), b"\n"].concat();
     write_atomic(&dot_git, &link, Access::Usual)
-        .map_err(|error| RescueError::when("write", &dot_git)(error.source))?;
+        .map_err(|error| RescueError::io("write", &dot_git)(error.source))?;
     let git = Git::at(&worktree);
     if let (true, None, Some(head)) = (stored.header.on_branch, branch.usable(), &stored.header.head) {
         git.plumb(None, ["update-ref", "--no-deref", "HEAD", head])?;
@@ -137,11 +137,11 @@ fn build_admin_dir(
     worktree: &Path,
 ) -> Result<TempDir, RescueError> {
     let paw_dir = PawDir::of(&repo.common_dir).path().to_path_buf();
-    fs::create_dir_all(&paw_dir).map_err(RescueError::when("create", &paw_dir))?;
+    fs::create_dir_all(&paw_dir).map_err(RescueError::io("create", &paw_dir))?;
     let prepared = tempfile::Builder::new()
         .prefix("relink-")
         .tempdir_in(&paw_dir)
-        .map_err(RescueError::when("create a directory in", &paw_dir))?;
+        .map_err(RescueError::io("create a directory in", &paw_dir))?;
     for item in items.iter().filter(|item| item.kind == ItemKind::AdminDirectory) {
         files::create_dir(prepared.path(), &item.path)?;
     }
@@ -162,7 +162,7 @@ fn build_admin_dir(
 /// Moves the admin directory into place atomically, under its old name if that is free.
 fn install_admin_dir(repo: &Repo, stored: &StoredRescue, prepared: TempDir) -> Result<PathBuf, RescueError> {
     let records = repo.common_dir.join("worktrees");
-    fs::create_dir_all(&records).map_err(RescueError::when("create", &records))?;
+    fs::create_dir_all(&records).map_err(RescueError::io("create", &records))?;
     let old = stored.header.admin_dir.as_ref().and_then(|PathText(dir)| dir.file_name());
     let name = old.map_or_else(|| OsString::from("worktree"), OsString::from);
     let mut number = 1_u32;
@@ -174,7 +174,7 @@ fn install_admin_dir(repo: &Repo, stored: &StoredRescue, prepared: TempDir) -> R
         let target = records.join(candidate);
         if fs::symlink_metadata(&target).is_err() {
             let prepared = prepared.keep();
-            fs::rename(&prepared, &target).map_err(RescueError::when("create", &target))?;
+            fs::rename(&prepared, &target).map_err(RescueError::io("create", &target))?;
             return Ok(target);
         }
         number += 1;

@@ -22,7 +22,7 @@ pub(super) fn restore(
     options: RestoreOptions<'_>,
 ) -> Result<RestoredRescue, RescueError> {
     let items = load_items(repo, &stored)?;
-    let dir = dir.canonicalize().map_err(RescueError::when("find", dir))?;
+    let dir = dir.canonicalize().map_err(RescueError::io("find", dir))?;
     let files = write_files(repo, &stored, &dir, &items, options)?;
     let branch = restore_branch(&repo.git(), &stored.header, None)?;
     Ok(RestoredRescue { rescue: stored.rescue, dir, branch, files })

@@ -51,7 +51,7 @@ fn populate(
     branch: &BranchOutcome,
     options: RestoreOptions<'_>,
 ) -> Result<Vec<PathBuf>, RescueError> {
-    let dir = &dir.canonicalize().map_err(RescueError::when("find", dir))?;
+    let dir = &dir.canonicalize().map_err(RescueError::io("find", dir))?;
     let git = Git::at(dir);
     let admin_dir = git_dir(dir).ok_or_else(|| RescueError::NoTarget(dir.clone()))?;
     if let Some(branch) = branch.usable().filter(|_| stored.header.on_branch || items.is_empty()) {
@@ -166,7 +166,7 @@ fn restore_work_files(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<V
             continue;
         }
         fs::set_permissions(&path, Permissions::from_mode(item.permissions()))
-            .map_err(RescueError::when("set permissions of", &path))?;
+            .map_err(RescueError::io("set permissions of", &path))?;
     }
     done.sort();
     Ok(done)
@@ -187,7 +187,7 @@ fn relink_modules(
     };
     for item in items.iter().filter(is_link) {
         let Some(checkout) = item.path.parent() else { continue };
-        let text = fs::read(dir.join(&item.path)).map_err(RescueError::when("read", &item.path))?;
+        let text = fs::read(dir.join(&item.path)).map_err(RescueError::io("read", &item.path))?;
         let Some(target) = text.strip_prefix(b"gitdir: ") else { continue };
         let target = resolve_lexically(&old_dir.join(checkout), &bytes_path(target.trim_ascii_end()));
         let Ok(module) = target.strip_prefix(old_admin) else { continue };
@@ -204,7 +204,7 @@ pub(super) fn link_module(checkout: &Path, module: &Path) -> Result<(), RescueEr
     let text = [b"gitdir: ", module.as_os_str().as_bytes(), b"\n"].concat();
     let dot_git = checkout.join(".git");
     write_atomic(&dot_git, &text, Access::Usual)
-        .map_err(|error| RescueError::when("write", &dot_git)(error.source))
+        .map_err(|error| RescueError::io("write", &dot_git)(error.source))
 }
 
 /// Resolves a path relative to a directory that no longer exists.

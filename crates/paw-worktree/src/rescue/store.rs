@@ -32,9 +32,9 @@ pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, Re
         None => None,
     };
     let uncommitted = find_uncommitted(&source, request.include_ignored)?;
-    let leaving = branch.as_ref().filter(|_| request.branch_goes_too);
+    let deleted_branch = branch.as_ref().filter(|_| request.delete_branch);
     if uncommitted.is_empty()
-        && !any_commit_becomes_unreachable(&source.git, head.as_deref(), tip.as_deref(), leaving)?
+        && !any_commit_becomes_unreachable(&source.git, head.as_deref(), tip.as_deref(), deleted_branch)?
     {
         return Ok(None);
     }
@@ -62,7 +62,7 @@ pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescu
 }
 
 pub(super) fn load_source(repo: &Repo, worktree: &Path) -> Result<SourceWorktree, RescueError> {
-    let worktree = worktree.canonicalize().map_err(RescueError::when("find", worktree))?;
+    let worktree = worktree.canonicalize().map_err(RescueError::io("find", worktree))?;
     let git = Git::at(&worktree);
     let admin_dir = git.plumb(None, ["rev-parse", "--absolute-git-dir"])?;
     let admin_dir = super::bytes_path(admin_dir.strip_suffix(b"\n").unwrap_or(&admin_dir));
@@ -79,11 +79,11 @@ fn any_commit_becomes_unreachable(
     git: &Git,
     head: Option<&str>,
     tip: Option<&str>,
-    leaving: Option<&BranchName>,
+    deleted_branch: Option<&BranchName>,
 ) -> Result<bool, GitError> {
-    let tip = tip.filter(|_| leaving.is_some());
+    let tip = tip.filter(|_| deleted_branch.is_some());
     for commit in head.into_iter().chain(tip.filter(|tip| Some(*tip) != head)) {
-        if becomes_unreachable(git, commit, leaving)? {
+        if becomes_unreachable(git, commit, deleted_branch)? {
             return Ok(true);
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn publish(
 ) -> Result<Rescue, RescueError> {
     let message = header
         .to_message()
-        .map_err(|error| RescueError::when("describe", Path::new("the rescue"))(error.into()))?;
+        .map_err(|error| RescueError::io("describe", Path::new("the rescue"))(error.into()))?;
     let mut distinct: Vec<String> = Vec::new();
     for parent in parents {
         if !distinct.contains(parent) {
@@ -135,7 +135,7 @@ pub(super) struct RescueBuilder<'a> {
 impl<'a> RescueBuilder<'a> {
     pub(super) fn new(source: &'a SourceWorktree) -> Result<Self, RescueError> {
         let dir = TempDir::with_prefix("git-paw-rescue-")
-            .map_err(RescueError::when("create a directory in", &std::env::temp_dir()))?;
+            .map_err(RescueError::io("create a directory in", &std::env::temp_dir()))?;
         Ok(Self { source, dir, items: Vec::new(), pending: Vec::new() })
     }
 
@@ -209,14 +209,14 @@ impl<'a> RescueBuilder<'a> {
             )
         };
         if original.exists() {
-            files::copy_with_time(&original, &kept).map_err(RescueError::when("copy", &original))?;
+            files::copy_with_time(&original, &kept).map_err(RescueError::io("copy", &original))?;
             let forgotten =
                 ["--no-split-index", "--no-untracked-cache", "--no-fsmonitor", "--clear-resolve-undo"];
             git(&[&["update-index"], &forgotten[..], &["--force-write-index"]].concat())?;
         } else {
             git(&["read-tree", "--empty"])?;
         }
-        files::copy_with_time(&kept, &scratch).map_err(RescueError::when("copy", &kept))?;
+        files::copy_with_time(&kept, &scratch).map_err(RescueError::io("copy", &kept))?;
         Ok(scratch)
     }
 
@@ -298,7 +298,7 @@ impl<'a> RescueBuilder<'a> {
     fn add_files(&mut self, kind: ItemKind, root: &Path, files: &[PathBuf]) -> Result<(), RescueError> {
         for file in files {
             let absolute = root.join(file);
-            let metadata = fs::symlink_metadata(&absolute).map_err(RescueError::when("read", &absolute))?;
+            let metadata = fs::symlink_metadata(&absolute).map_err(RescueError::io("read", &absolute))?;
             let content = if metadata.is_symlink() { self.link_as_file(&absolute)? } else { absolute };
             self.pending.push((self.items.len(), content));
             self.items.push(ManifestItem {
@@ -323,7 +323,7 @@ impl<'a> RescueBuilder<'a> {
 
     /// Writes the target of a symlink to a file, because git would follow the symlink.
     fn link_as_file(&self, link: &Path) -> Result<PathBuf, RescueError> {
-        let target = fs::read_link(link).map_err(RescueError::when("read", link))?;
+        let target = fs::read_link(link).map_err(RescueError::io("read", link))?;
         let mut name = tempfile::Builder::new();
         let file = name
             .prefix("link-")
@@ -332,7 +332,7 @@ impl<'a> RescueBuilder<'a> {
                 std::io::Write::write_all(&mut file, target.as_os_str().as_bytes())?;
                 file.into_temp_path().keep().map_err(Into::into)
             })
-            .map_err(RescueError::when("copy", link))?;
+            .map_err(RescueError::io("copy", link))?;
         Ok(file)
     }
 
@@ -360,7 +360,7 @@ impl<'a> RescueBuilder<'a> {
         let own = [("manifest", manifest::to_bytes(&self.items)), ("empty", Vec::new())];
         for (name, bytes) in &own {
             let path = self.path(name);
-            files::write_new(&path, bytes, 0o600).map_err(RescueError::when("write", &path))?;
+            files::write_new(&path, bytes, 0o600).map_err(RescueError::io("write", &path))?;
         }
         let oids = git.write_blobs(&own.each_ref().map(|(name, _)| self.path(name)))?;
         entries.extend(own.iter().zip(oids).map(|((name, _), oid)| TreeEntry {

@@ -234,7 +234,7 @@ fn find_file_type(path: &Path) -> Result<Option<fs::FileType>, RescueError> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
         }
-        Err(error) => Err(RescueError::when("look at", path)(error)),
+        Err(error) => Err(RescueError::io("look at", path)(error)),
     }
 }
 

@@ -11,21 +11,21 @@ pub fn is_merged(git: &Git, branch: &BranchName, into: &BranchName) -> Result<bo
     git.is_merged(&branch.full_ref(), &into.full_ref())
 }
 
-/// Whether deleting `leaving` makes commits of `tip` unreachable: no branch, tag or remote contains them, and they are
+/// Whether deleting `deleted_branch` makes commits of `tip` unreachable: no branch, tag or remote contains them, and they are
 /// not merged into the default branch.
 pub(super) fn becomes_unreachable(
     git: &Git,
     tip: &str,
-    leaving: Option<&BranchName>,
+    deleted_branch: Option<&BranchName>,
 ) -> Result<bool, GitError> {
-    let exclude = leaving.map(|branch| format!("--exclude={branch}"));
+    let exclude = deleted_branch.map(|branch| format!("--exclude={branch}"));
     let args = ["rev-list", "--max-count=1", tip, "--not"].map(str::to_owned);
     let others = ["--branches", "--tags", "--remotes"].map(str::to_owned);
     if git.line(args.into_iter().chain(exclude).chain(others))?.is_empty() {
         return Ok(false);
     }
     let Some(default) = git.find_default_branch()? else { return Ok(true) };
-    if leaving != Some(&default) && git.is_merged(tip, &default.full_ref())? {
+    if deleted_branch != Some(&default) && git.is_merged(tip, &default.full_ref())? {
         return Ok(false);
     }
     Ok(!git.is_merged(tip, &format!("refs/remotes/origin/{default}"))?)

@@ -1,10 +1,10 @@
-//! What other tests run in a process of its own: this test binary again, with one of these hidden tests.
+//! Ignored tests that other tests run in a separate process of this test binary.
 
 use std::path::PathBuf;
 
 use paw_worktree::{CreateRequest, RemoveOptions, Worktrees};
 
-/// What the test that runs this one has set.
+/// An environment variable that the parent test sets.
 fn text(name: &str) -> String {
     std::env::var(name).unwrap()
 }

@@ -1,10 +1,10 @@
-//! Ignored files brought along into a new worktree, with real repositories.
+//! Copying ignored files into a new worktree, with real repositories.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "tests may panic, and may use the file system directly"
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A repository that ignores these, and a worktree of its branch `x`.
+    /// A repository with this `.gitignore`, and a worktree of its branch `x`.
     fn new(ignored: &str) -> Self {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
@@ -53,7 +53,7 @@ impl Scene {
         copy_ignored(&owned(patterns), &self.repo.root, &self.to)
     }
 
-    fn arrived(&self, path: impl AsRef<Path>) -> Option<String> {
+    fn copied(&self, path: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.to.join(path)).ok()
     }
 }
@@ -67,7 +67,7 @@ fn skipped(report: &CopyReport) -> Vec<(&str, SkipReason)> {
 }
 
 #[test]
-fn ignored_files_and_directories_that_match_are_copied_and_nothing_else() {
+fn copy_takes_only_matching_ignored_files_and_directories() {
     let scene = Scene::new(".env\nnode_modules/\n*.log\n");
     for path in [".env", "web/.env", "node_modules/a/index.js", "web/node_modules/b/.bin/run", "build.log"] {
         scene.put(path, path);
@@ -77,30 +77,30 @@ fn ignored_files_and_directories_that_match_are_copied_and_nothing_else() {
     assert_eq!((report.files, &report.skipped[..]), (4, &[][..]));
     assert_eq!(report.bytes, 4 + 8 + 23 + 27);
     for path in [".env", "web/.env", "node_modules/a/index.js", "web/node_modules/b/.bin/run"] {
-        assert_eq!(scene.arrived(path).as_deref(), Some(path));
+        assert_eq!(scene.copied(path).as_deref(), Some(path));
     }
-    assert_eq!((scene.arrived("build.log"), scene.arrived("new.txt")), (None, None));
+    assert_eq!((scene.copied("build.log"), scene.copied("new.txt")), (None, None));
     assert_eq!(paw_testkit::git(&scene.to, ["status", "--porcelain"]), "");
 }
 
 #[test]
-fn files_below_an_ignored_directory_can_be_wanted_alone_or_left_out() {
+fn copy_selects_or_excludes_files_inside_an_ignored_directory() {
     let scene = Scene::new("node_modules/\ntarget/\n");
     for path in ["node_modules/.cache/a", "node_modules/x/.env", "node_modules/x/i.js", "target/debug/.env"] {
         scene.put(path, "x");
     }
     let report = scene.copy(&["node_modules/.cache", ".env"]).unwrap();
-    assert_eq!((report.files, scene.arrived("node_modules/.cache/a").is_some()), (1, true));
+    assert_eq!((report.files, scene.copied("node_modules/.cache/a").is_some()), (1, true));
     assert!(!scene.to.join("node_modules/x").exists() && !scene.to.join("target").exists());
     let report = scene.copy(&["**/.env"]).unwrap();
-    assert_eq!((report.files, scene.arrived("target/debug/.env").is_some()), (2, true));
+    assert_eq!((report.files, scene.copied("target/debug/.env").is_some()), (2, true));
     let report = scene.copy(&["node_modules", "!node_modules/x/"]).unwrap();
     assert_eq!((report.files, skipped(&report)), (0, vec![("node_modules/.cache/a", SkipReason::Exists)]));
     assert!(!scene.to.join("node_modules/x/i.js").exists());
 }
 
 #[test]
-fn a_tracked_or_new_file_in_an_ignored_directory_is_never_touched() {
+fn copy_never_touches_tracked_or_untracked_files() {
     let scene = Scene::new("build/\n*.log\n");
     scene.put("build/kept", "main");
     scene.repo.git(["add", "--force", "build/kept"]);
@@ -109,12 +109,12 @@ fn a_tracked_or_new_file_in_an_ignored_directory_is_never_touched() {
         scene.put(path, "x");
     }
     let report = scene.copy(&["build", "logs"]).unwrap();
-    assert_eq!((report.files, scene.arrived("build/kept"), scene.arrived("logs/a.txt")), (2, None, None));
-    assert!(scene.arrived("build/made").is_some() && scene.arrived("logs/a.log").is_some());
+    assert_eq!((report.files, scene.copied("build/kept"), scene.copied("logs/a.txt")), (2, None, None));
+    assert!(scene.copied("build/made").is_some() && scene.copied("logs/a.log").is_some());
 }
 
 #[test]
-fn modes_times_links_and_empty_directories_stay_what_they_are() {
+fn copy_preserves_modes_times_symlinks_and_empty_directories() {
     let scene = Scene::new("deps/\n");
     for path in ["deps/bin/tool", "deps/lib/a", "deps/closed/a"] {
         scene.put(path, path);
@@ -136,7 +136,7 @@ fn modes_times_links_and_empty_directories_stay_what_they_are() {
     assert_eq!((report.files, &report.skipped[..]), (6, &[][..]));
     let to = scene.to.join("deps");
     assert_eq!((mode(&to.join("bin/tool")), mode(&to.join("lib/a"))), (0o751, 0o400));
-    assert_eq!((mode(&to.join("closed")), scene.arrived("deps/closed/a").is_some()), (0o555, true));
+    assert_eq!((mode(&to.join("closed")), scene.copied("deps/closed/a").is_some()), (0o555, true));
     assert_eq!(fs::metadata(to.join("bin/tool")).unwrap().modified().unwrap(), old);
     assert!(to.join("empty").is_dir());
     for (link, target) in [("bin/lib", "../lib"), ("dangling", "nowhere"), ("absolute", "/etc")] {
@@ -148,7 +148,7 @@ fn modes_times_links_and_empty_directories_stay_what_they_are() {
 }
 
 #[test]
-fn a_directory_that_is_a_link_is_a_link_and_never_followed() {
+fn copy_does_not_follow_a_symlink_to_a_directory() {
     let scene = Scene::new("node_modules\n");
     scene.sandbox.write("elsewhere/secret", "x");
     symlink(scene.sandbox.root().join("elsewhere"), scene.from("node_modules")).unwrap();
@@ -158,7 +158,7 @@ fn a_directory_that_is_a_link_is_a_link_and_never_followed() {
 }
 
 #[test]
-fn what_the_worktree_has_is_not_overwritten_but_named() {
+fn copy_reports_existing_files_and_does_not_overwrite_them() {
     let scene = Scene::new(".env\ncache\n");
     scene.put(".env", "main");
     scene.put("cache/a", "main");
@@ -167,11 +167,11 @@ fn what_the_worktree_has_is_not_overwritten_but_named() {
     let report = scene.copy(&[".env", "cache"]).unwrap();
     let expected = [(".env", SkipReason::Exists), ("cache", SkipReason::InTheWay)];
     assert_eq!((report.files, skipped(&report)), (0, expected.to_vec()));
-    assert_eq!(scene.arrived(".env").as_deref(), Some("own"));
+    assert_eq!(scene.copied(".env").as_deref(), Some("own"));
 }
 
 #[test]
-fn nothing_is_written_through_a_link_of_the_branch() {
+fn copy_does_not_write_through_a_symlink_in_the_worktree() {
     let scene = Scene::new("cache/\n");
     let outside = scene.sandbox.root().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -183,7 +183,7 @@ fn nothing_is_written_through_a_link_of_the_branch() {
 }
 
 #[test]
-fn a_secret_that_the_branch_does_not_ignore_stays_where_it_is() {
+fn copy_skips_a_secret_that_the_branch_does_not_ignore() {
     let scene = Scene::new("README.md\n");
     scene.repo.commit_file(".gitignore", ".env\nkeys/\n", "ignored on main alone");
     scene.put(".env", "secret");
@@ -196,7 +196,7 @@ fn a_secret_that_the_branch_does_not_ignore_stays_where_it_is() {
 }
 
 #[test]
-fn our_own_files_other_checkouts_and_the_destination_are_left_out() {
+fn copy_skips_git_paw_files_other_checkouts_and_the_destination() {
     let scene = Scene::new(".git-paw/\ntrees/\n.env\n");
     scene.put(".git-paw/broker.log", "x");
     let inside = scene.repo.root.join("trees/y");
@@ -217,7 +217,7 @@ fn our_own_files_other_checkouts_and_the_destination_are_left_out() {
 }
 
 #[test]
-fn special_and_unreadable_files_are_named_and_the_rest_is_copied() {
+fn copy_reports_special_and_unreadable_files_and_copies_the_rest() {
     let scene = Scene::new("run/\n");
     scene.put("run/a", "x");
     let _socket = UnixListener::bind(scene.from("run/socket")).unwrap();
@@ -230,11 +230,11 @@ fn special_and_unreadable_files_are_named_and_the_rest_is_copied() {
         expected.insert(0, ("run/closed", SkipReason::Failed("Permission denied (os error 13)".to_owned())));
     }
     assert_eq!(skipped(&report), expected);
-    assert!(scene.arrived("run/a").is_some());
+    assert!(scene.copied("run/a").is_some());
 }
 
 #[test]
-fn names_that_would_trip_a_shell_or_git_arrive() {
+fn copy_handles_names_with_special_meaning_to_shell_or_git() {
     let scene = Scene::new("*.log\nout/\n");
     let names: [&[u8]; 9] = [
         b"new\nline.log",
@@ -253,12 +253,12 @@ fn names_that_would_trip_a_shell_or_git_arrive() {
     let report = scene.copy(&["*.log", "out"]).unwrap();
     assert_eq!((report.files, &report.skipped[..]), (9, &[][..]));
     for name in names {
-        assert_eq!(scene.arrived(OsStr::from_bytes(name)).as_deref(), Some("x"), "{}", name.escape_ascii());
+        assert_eq!(scene.copied(OsStr::from_bytes(name)).as_deref(), Some("x"), "{}", name.escape_ascii());
     }
 }
 
 #[test]
-fn no_patterns_ask_nobody() {
+fn copy_without_patterns_does_not_run_git() {
     let report = copy_ignored(&[], Path::new("/no/such/checkout"), Path::new("/no/such/worktree")).unwrap();
     assert_eq!(report, CopyReport::default());
     assert!(
@@ -268,9 +268,9 @@ fn no_patterns_ask_nobody() {
 
 const FULL: &str = "PAW_TEST_FULL_DISK";
 
-/// Runs again as a child in a mount namespace of its own, where a directory is a file system of one mebibyte.
+/// Runs itself as a child in a new mount namespace, where one directory is a file system of one mebibyte.
 #[test]
-fn a_full_disk_is_a_clear_error_and_leaves_no_half_file() {
+fn copy_to_a_full_disk_fails_without_partial_files() {
     if let Some(root) = std::env::var_os(FULL) {
         let (root, full) = (PathBuf::from(&root), PathBuf::from(&root).join("full"));
         let repo = TestRepo::init(root.join("app"));
@@ -295,7 +295,7 @@ fn a_full_disk_is_a_clear_error_and_leaves_no_half_file() {
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
         .arg(sandbox.root())
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "copy::a_full_disk_is_a_clear_error_and_leaves_no_half_file", "--nocapture"])
+        .args(["--exact", "copy::copy_to_a_full_disk_fails_without_partial_files", "--nocapture"])
         .env(FULL, sandbox.root())
         .capture();
     match output {
@@ -305,14 +305,14 @@ fn a_full_disk_is_a_clear_error_and_leaves_no_half_file() {
         Ok(output) if String::from_utf8_lossy(&output.stdout).contains("running 1 test") => {
             panic!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         }
-        _ => println!("not run: this system does not let us mount a small file system"),
+        _ => println!("skipped: cannot mount a small file system here"),
     }
 }
 
-/// What git says about paths, one question at a time.
+/// The expected selection, computed by asking git about one path at a time.
 struct Model<'a> {
     repo: &'a TestRepo,
-    /// Repositories that ignore exactly one kind of pattern: those with a slash, and all.
+    /// Repositories that ignore the patterns with a slash, and all patterns.
     reaching: &'a TestRepo,
     all: &'a TestRepo,
 }
@@ -326,7 +326,7 @@ impl Model<'_> {
         command.arg(path).capture().unwrap().exit == Exit::Code(0)
     }
 
-    /// Ignored, and wanted: by any pattern up to the outermost ignored directory, by one with a slash inside of it.
+    /// Ignored, and selected: by any pattern down to the outermost ignored directory, by a pattern with a slash below it.
     fn selects(&self, path: &str) -> bool {
         if !Self::ignored(self.repo, path, false) {
             return false;
@@ -358,7 +358,7 @@ fn files() -> impl Strategy<Value = BTreeSet<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn exactly_the_ignored_files_that_the_patterns_select_are_copied(
+    fn copy_selects_exactly_the_ignored_files_that_match_the_patterns(
         files in files(),
         tracked in proptest::collection::vec(any::<bool>(), 14),
         ignored in proptest::collection::vec(pattern(), 1..4),
@@ -367,10 +367,10 @@ proptest! {
         let scene = Scene::new(&ignored.join("\n"));
         let mut made = BTreeMap::new();
         for (path, tracked) in files.iter().zip(tracked) {
-            let place = scene.repo.root.join(path);
+            let absolute = scene.repo.root.join(path);
             // A name may be a file in one path and a directory in the next.
-            if fs::create_dir_all(place.parent().unwrap()).is_ok() && !place.exists() {
-                fs::write(&place, path).unwrap();
+            if fs::create_dir_all(absolute.parent().unwrap()).is_ok() && !absolute.exists() {
+                fs::write(&absolute, path).unwrap();
                 made.insert(path.clone(), tracked);
             }
         }
@@ -381,7 +381,7 @@ proptest! {
         let rules = |name: &str, lines: Vec<&str>| {
             let repo = scene.sandbox.repo(name);
             repo.write(".gitignore", &lines.join("\n"));
-            // Whether a rule is about directories only depends on what is there.
+            // Directory rules match only existing directories.
             for path in made.keys() {
                 repo.write(path, "");
             }

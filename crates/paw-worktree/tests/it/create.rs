@@ -1,4 +1,4 @@
-//! ManagedWorktree creation, scenario by scenario.
+//! Worktree creation: the scenarios of the specification, and more.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::world::{World, is_clean};
 
-fn told(error: &WorktreeError) -> (&'static str, String) {
+fn code_and_message(error: &WorktreeError) -> (&'static str, String) {
     (error.report().code.as_str(), error.report().message)
 }
 
@@ -20,7 +20,7 @@ fn successful_creation_for_existing_branch() {
     let world = World::new();
     let request = CreateRequest { name: Some("auth-work".into()), ..world.request("feature/auth") };
     let created = world.worktrees().create(&request, &mut |_| {}).unwrap();
-    let path = world.beside("project-auth-work");
+    let path = world.sibling("project-auth-work");
     let row = &created.worktree;
     assert_eq!((row.name.as_str(), &row.path, row.branch.as_str()), ("auth-work", &path, "feature/auth"));
     assert_eq!((row.status, row.created_branch), (WorktreeStatus::Active, false));
@@ -35,7 +35,7 @@ fn successful_creation_with_new_branch() {
     let world = World::new();
     let request = CreateRequest { create_branch: true, ..world.request("feature/new-thing") };
     let created = world.worktrees().create(&request, &mut |_| {}).unwrap();
-    assert_eq!(created.worktree.path, world.beside("project-new-thing"));
+    assert_eq!(created.worktree.path, world.sibling("project-new-thing"));
     assert!(created.worktree.created_branch);
     assert_eq!(world.repo.git(["rev-parse", "feature/new-thing"]), world.repo.git(["rev-parse", "main"]));
     assert_eq!(world.worktrees().list(None).unwrap().worktrees[0].branch.as_str(), "feature/new-thing");
@@ -48,7 +48,7 @@ fn fails_branch_already_checked_out() {
     let before = world.traces();
     let error = world.create("develop").unwrap_err();
     let message = format!("Branch 'develop' is already checked out at '{}'", world.repo.root.display());
-    assert_eq!(told(&error), ("ALREADY_EXISTS", message));
+    assert_eq!(code_and_message(&error), ("ALREADY_EXISTS", message));
     assert_eq!(world.traces(), before);
 }
 
@@ -60,7 +60,10 @@ fn fails_insufficient_disk_space() {
     let before = world.traces();
     let worktrees = world.worktrees().with_free_bytes(|_| Ok(50_000));
     let error = worktrees.create(&world.request("feature/auth"), &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("RESOURCE_EXHAUSTED", "Insufficient disk space to create worktree".into()));
+    assert_eq!(
+        code_and_message(&error),
+        ("RESOURCE_EXHAUSTED", "Insufficient disk space to create worktree".into())
+    );
     let blobs = 100_000 + 6;
     let required = blobs + blobs / 20 + 1024 * 1024;
     assert_eq!(error.report().details, json!({ "required_bytes": required, "available_bytes": 50_000 }));
@@ -68,7 +71,7 @@ fn fails_insufficient_disk_space() {
 }
 
 #[test]
-fn a_disk_with_just_enough_room_is_enough() {
+fn create_succeeds_with_just_enough_disk_space() {
     let world = World::new();
     let worktrees = world.worktrees().with_free_bytes(|_| Ok(6 + 1024 * 1024));
     worktrees.create(&world.request("feature/auth"), &mut |_| {}).unwrap();
@@ -77,12 +80,15 @@ fn a_disk_with_just_enough_room_is_enough() {
 #[test]
 fn fails_path_already_exists() {
     let world = World::new();
-    let path = world.beside("project-auth-work");
+    let path = world.sibling("project-auth-work");
     fs::create_dir(&path).unwrap();
     let before = world.traces();
     let request = CreateRequest { name: Some("auth-work".into()), ..world.request("feature/auth") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("ALREADY_EXISTS", format!("Path '{}' already exists", path.display())));
+    assert_eq!(
+        code_and_message(&error),
+        ("ALREADY_EXISTS", format!("Path '{}' already exists", path.display()))
+    );
     assert_eq!(world.traces(), before);
 }
 
@@ -91,17 +97,17 @@ fn fails_branch_does_not_exist() {
     let world = World::new();
     let before = world.traces();
     let error = world.create("feature/nonexistent").unwrap_err();
-    assert_eq!(told(&error), ("NOT_FOUND", "Branch 'feature/nonexistent' does not exist".into()));
+    assert_eq!(code_and_message(&error), ("NOT_FOUND", "Branch 'feature/nonexistent' does not exist".into()));
     assert_eq!(world.traces(), before);
 }
 
 #[test]
-fn a_branch_that_exists_only_on_a_remote_does_not_exist_here() {
+fn create_refuses_a_branch_that_exists_only_on_a_remote() {
     let world = World::new();
-    let clone = TestRepo::clone_of(&world.repo.root, world.beside("clone"));
+    let clone = TestRepo::clone_of(&world.repo.root, world.sibling("clone"));
     let error =
         world.worktrees().create(&CreateRequest::new(&clone.root, "feature/auth"), &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("NOT_FOUND", "Branch 'feature/auth' does not exist".into()));
+    assert_eq!(code_and_message(&error), ("NOT_FOUND", "Branch 'feature/auth' does not exist".into()));
 }
 
 #[test]
@@ -110,7 +116,7 @@ fn fails_invalid_branch_name() {
     let request = CreateRequest { create_branch: true, ..world.request("feature/bad..name") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
     let message = "Invalid branch name: 'feature/bad..name' contains '..'";
-    assert_eq!(told(&error), ("INVALID_ARGUMENT", message.into()));
+    assert_eq!(code_and_message(&error), ("INVALID_ARGUMENT", message.into()));
 }
 
 #[test]
@@ -118,13 +124,16 @@ fn fails_name_contains_path_separator() {
     let world = World::new();
     let request = CreateRequest { name: Some("foo/bar".into()), ..world.request("feature/auth") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("INVALID_ARGUMENT", "Worktree name cannot contain path separators".into()));
+    assert_eq!(
+        code_and_message(&error),
+        ("INVALID_ARGUMENT", "Worktree name cannot contain path separators".into())
+    );
 }
 
 #[test]
 fn atomicity_git_failure_rolls_back() {
     let world = World::new();
-    // A filter that must work and does not makes the checkout fail halfway.
+    // A required filter that fails makes the checkout fail halfway.
     world.repo.commit_file(".gitattributes", "*.bin filter=broken\n", "attributes");
     world.repo.commit_file("a.bin", "x", "binary");
     world.repo.git(["config", "filter.broken.smudge", "false"]);
@@ -132,11 +141,11 @@ fn atomicity_git_failure_rolls_back() {
     let before = world.traces();
     let request = CreateRequest {
         create_branch: true,
-        path: Some(world.beside("deep/er/tree")),
+        path: Some(world.sibling("deep/er/tree")),
         ..world.request("feature/new-thing")
     };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("INTERNAL", "Git worktree creation failed".into()));
+    assert_eq!(code_and_message(&error), ("INTERNAL", "Git worktree creation failed".into()));
     let stderr = error.report().details["stderr"].as_str().unwrap().to_owned();
     assert!(stderr.contains("smudge filter broken failed"), "{stderr}");
     assert_eq!(world.traces(), before);
@@ -144,33 +153,36 @@ fn atomicity_git_failure_rolls_back() {
 }
 
 #[test]
-fn a_failing_post_checkout_hook_leaves_nothing() {
+fn create_rolls_back_after_a_failing_post_checkout_hook() {
     let world = World::new();
     install_hook(&world.repo, "#!/bin/sh\necho no >&2\ntouch junk\nexit 3\n");
     let before = world.traces();
     let request = CreateRequest { create_branch: true, ..world.request("feature/new-thing") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-    assert_eq!(told(&error), ("INTERNAL", "Git worktree creation failed".into()));
+    assert_eq!(code_and_message(&error), ("INTERNAL", "Git worktree creation failed".into()));
     assert_eq!(error.report().details, json!({ "stderr": "no" }));
     assert_eq!(world.traces(), before);
 }
 
 #[test]
-fn a_branch_that_exists_already_cannot_be_created() {
+fn create_refuses_a_new_branch_that_exists_or_conflicts() {
     let world = World::new();
     for (name, message) in [
         ("feature/auth", "Branch 'feature/auth' already exists"),
         ("feature", "Branch 'feature' conflicts with the existing branch 'feature/auth'"),
-        ("feature/auth/deeper", "Branch 'feature/auth/deeper' conflicts with the existing branch 'feature/auth'"),
+        (
+            "feature/auth/deeper",
+            "Branch 'feature/auth/deeper' conflicts with the existing branch 'feature/auth'",
+        ),
     ] {
         let request = CreateRequest { create_branch: true, ..world.request(name) };
         let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
-        assert_eq!(told(&error), ("ALREADY_EXISTS", message.into()));
+        assert_eq!(code_and_message(&error), ("ALREADY_EXISTS", message.into()));
     }
 }
 
 #[test]
-fn the_repository_must_be_one() {
+fn create_refuses_a_path_that_is_not_a_repository() {
     let world = World::new();
     let refuse = |path: &Path| {
         let error = world.worktrees().create(&CreateRequest::new(path, "x"), &mut |_| {}).unwrap_err();
@@ -178,27 +190,27 @@ fn the_repository_must_be_one() {
     };
     assert_eq!(refuse(Path::new("")), ("INVALID_ARGUMENT", "Repository path is required".into()));
     let gone = ("NOT_FOUND", "Repository path '[SANDBOX]/gone' does not exist".into());
-    assert_eq!(refuse(&world.beside("gone")), gone);
+    assert_eq!(refuse(&world.sibling("gone")), gone);
     let other = ("INVALID_ARGUMENT", "'[SANDBOX]/home' is not a git repository".into());
-    assert_eq!(refuse(&world.beside("home")), other);
+    assert_eq!(refuse(&world.sibling("home")), other);
     world.repo.git(["init", "--quiet", "../empty"]);
-    let request = CreateRequest { create_branch: true, ..CreateRequest::new(world.beside("empty"), "x") };
+    let request = CreateRequest { create_branch: true, ..CreateRequest::new(world.sibling("empty"), "x") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
     assert_eq!(error.report().code.as_str(), "FAILED_PRECONDITION");
 }
 
 #[test]
-fn a_request_from_a_linked_worktree_or_through_a_link_means_the_main_repository() {
+fn create_from_a_linked_worktree_or_symlink_uses_the_main_repository() {
     let world = World::new();
     let first = world.create("feature/auth").unwrap().worktree;
-    let link = world.beside("link");
+    let link = world.sibling("link");
     std::os::unix::fs::symlink(&world.repo.root, &link).unwrap();
     let second = CreateRequest::new(&first.path, "develop");
     let second = world.worktrees().create(&second, &mut |_| {}).unwrap().worktree;
-    assert_eq!((second.path, &second.repo), (world.beside("project-develop"), &world.repo.root));
+    assert_eq!((second.path, &second.repo), (world.sibling("project-develop"), &world.repo.root));
     let third = CreateRequest { create_branch: true, ..CreateRequest::new(&link, "third") };
     let third = world.worktrees().create(&third, &mut |_| {}).unwrap().worktree;
-    assert_eq!((third.path, &third.repo), (world.beside("project-third"), &world.repo.root));
+    assert_eq!((third.path, &third.repo), (world.sibling("project-third"), &world.repo.root));
     for dir in [&world.repo.root, &link, &first.path] {
         let listing = world.worktrees().list(Some(dir)).unwrap();
         assert_eq!((listing.worktrees.len(), listing.unmanaged.len()), (3, 0), "{}", dir.display());
@@ -206,22 +218,22 @@ fn a_request_from_a_linked_worktree_or_through_a_link_means_the_main_repository(
 }
 
 #[test]
-fn a_relative_path_starts_at_the_repository() {
+fn relative_worktree_path_starts_at_the_repository() {
     let world = World::new();
     let request = CreateRequest { path: Some("../elsewhere/tree".into()), ..world.request("develop") };
     let created = world.worktrees().create(&request, &mut |_| {}).unwrap();
-    assert_eq!(created.worktree.path, world.beside("elsewhere/tree"));
+    assert_eq!(created.worktree.path, world.sibling("elsewhere/tree"));
 }
 
-/// Beside what `git worktree add` makes, nothing is different: index, configuration, HEAD, reflog, files of git's own.
+/// Compares with `git worktree add`: index, configuration, HEAD, reflog and git's admin files.
 #[test]
-fn what_is_made_is_what_git_would_have_made() {
+fn created_worktree_equals_one_created_by_git() {
     let world = World::new();
     world.repo.commit_file("dir/file", "text\n", "more");
     for branch in ["develop", "feature/auth"] {
         world.repo.git(["branch", "--force", branch, "main"]);
     }
-    let log = world.beside("hook.log");
+    let log = world.sibling("hook.log");
     let hook = format!(
         "#!/bin/sh\n{{ echo \"$@\"; basename \"$PWD\"; echo \"dir=${{GIT_DIR-unset}}\"; }} >> {}\n",
         log.display()
@@ -233,22 +245,22 @@ fn what_is_made_is_what_git_would_have_made() {
     world.create("develop").unwrap();
     assert_eq!(fs::read_to_string(&log).unwrap().replace("develop", "auth"), by_git);
 
-    let (theirs, ours) = (world.beside("project-auth"), world.beside("project-develop"));
-    for question in [
+    let (theirs, ours) = (world.sibling("project-auth"), world.sibling("project-develop"));
+    for args in [
         &["ls-files", "--stage", "--debug"][..],
         &["status", "--porcelain=v2", "--ignored"],
         &["config", "--list", "--local"],
         &["reflog", "show", "--format=%H %gs", "HEAD"],
         &["rev-parse", "HEAD", "ORIG_HEAD"],
     ] {
-        let answer = |dir: &Path| {
-            let said = git(dir, question);
-            let stable = said
+        let output = |dir: &Path| {
+            let text = git(dir, args);
+            let stable = text
                 .lines()
                 .filter(|line| !["ctime", "mtime", "dev:", "uid:"].iter().any(|no| line.contains(no)));
             stable.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(answer(&theirs), answer(&ours), "{question:?}");
+        assert_eq!(output(&theirs), output(&ours), "{args:?}");
     }
     let files = |name: &str| {
         let dir = world.repo.root.join(".git/worktrees").join(name);
@@ -260,7 +272,7 @@ fn what_is_made_is_what_git_would_have_made() {
 }
 
 #[test]
-fn hooks_elsewhere_are_found_as_git_finds_them() {
+fn post_checkout_hook_is_found_through_core_hooks_path() {
     let world = World::new();
     world.repo.commit_file("hooks/post-checkout", "#!/bin/sh\ntouch ran\n", "hook");
     let hook = world.repo.root.join("hooks/post-checkout");
@@ -273,7 +285,7 @@ fn hooks_elsewhere_are_found_as_git_finds_them() {
 }
 
 #[test]
-fn content_arrives_through_the_filters_of_the_repository() {
+fn checkout_applies_the_filters_of_the_repository() {
     let world = World::new();
     world.repo.git(["config", "filter.shout.clean", "tr A-Z a-z"]);
     world.repo.git(["config", "filter.shout.smudge", "tr a-z A-Z"]);
@@ -287,7 +299,7 @@ fn content_arrives_through_the_filters_of_the_repository() {
 }
 
 #[test]
-fn a_sparse_checkout_stays_sparse() {
+fn created_worktree_keeps_a_sparse_checkout() {
     let world = World::new();
     world.repo.commit_file("in/file", "x", "in");
     world.repo.commit_file("out/file", "x", "out");
@@ -300,7 +312,7 @@ fn a_sparse_checkout_stays_sparse() {
 }
 
 #[test]
-fn submodules_arrive_without_a_network_when_the_main_checkout_has_them() {
+fn submodules_are_copied_from_the_main_checkout_without_network() {
     let world = World::new();
     let inner = world.sandbox.repo("inner");
     let library = world.sandbox.repo("library");
@@ -319,7 +331,7 @@ fn submodules_arrive_without_a_network_when_the_main_checkout_has_them() {
     ]);
     world.repo.git(["submodule", "--quiet", "deinit", "--force", "unused"]);
     world.repo.git(["branch", "--force", "develop", "main"]);
-    // Wherever they came from is out of reach now.
+    // The remotes are unreachable now.
     for repo in [&inner, &library] {
         fs::rename(&repo.root, repo.root.with_extension("gone")).unwrap();
     }
@@ -334,13 +346,13 @@ fn submodules_arrive_without_a_network_when_the_main_checkout_has_them() {
 }
 
 #[test]
-fn a_bare_repository_has_worktrees_beside_it() {
+fn worktree_of_a_bare_repository_is_created_next_to_it() {
     let world = World::new();
     world.repo.git(["clone", "--quiet", "--bare", ".", "../app.git"]);
-    let request = CreateRequest::new(world.beside("app.git"), "develop");
+    let request = CreateRequest::new(world.sibling("app.git"), "develop");
     let created = world.worktrees().create(&request, &mut |_| {}).unwrap();
-    assert_eq!(created.worktree.path, world.beside("app-develop"));
-    let listing = world.worktrees().list(Some(&world.beside("app.git"))).unwrap();
+    assert_eq!(created.worktree.path, world.sibling("app-develop"));
+    let listing = world.worktrees().list(Some(&world.sibling("app.git"))).unwrap();
     assert_eq!((listing.worktrees.len(), listing.unmanaged.len()), (1, 0));
 }
 

@@ -1,4 +1,4 @@
-//! Names that real and hostile people choose, through real git.
+//! Hostile branch and worktree names, with real git.
 
 use paw_core::{BranchName, Diagnostic as _};
 use paw_worktree::{CreateRequest, RemoveOptions};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::world::{World, is_clean};
 
-/// Pieces that have meaning to shells, git or file systems somewhere.
+/// Text with special meaning to shells, git or file systems.
 fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z0-9]{1,4}",
@@ -49,14 +49,14 @@ fn hostile_text() -> impl Strategy<Value = String> {
 fn hostile_branch() -> impl Strategy<Value = String> {
     prop::collection::vec(hostile_text(), 1..3)
         .prop_map(|parts| parts.join("/"))
-        .prop_filter("git takes it", |name| BranchName::new(name.as_str()).is_ok())
+        .prop_filter("a valid branch name", |name| BranchName::new(name.as_str()).is_ok())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_branch_and_any_name_is_made_listed_and_removed_without_a_trace(
+    fn hostile_names_are_created_listed_and_removed_without_leftovers(
         branch in hostile_branch(),
         name in prop::option::of(hostile_text()),
     ) {

@@ -1,16 +1,16 @@
-//! What was said on the log while something ran.
+//! Captures log messages.
 
 use std::sync::{Arc, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-/// The warnings of this thread.
+/// The warnings that `act` logs on this thread.
 pub(crate) fn warnings(act: impl FnOnce()) -> Vec<String> {
-    let said = Arc::new(Mutex::new(Vec::new()));
-    tracing::subscriber::with_default(Listener(Arc::clone(&said)), act);
-    let said = said.lock().unwrap();
-    said.clone()
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    tracing::subscriber::with_default(Listener(Arc::clone(&messages)), act);
+    let messages = messages.lock().unwrap();
+    messages.clone()
 }
 
 struct Listener(Arc<Mutex<Vec<String>>>);

@@ -1,10 +1,10 @@
-//! Worktrees made, found, lost and removed by real git.
+//! Integration tests of worktrees, with real git.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that cannot set itself up has to stop, and what it writes need not survive a crash"
+    reason = "tests may panic, and their files need not survive a crash"
 )]
 
 mod child;

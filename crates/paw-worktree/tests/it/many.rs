@@ -1,4 +1,4 @@
-//! Many processes at once in one repository.
+//! Many concurrent processes in one repository.
 
 use std::thread;
 
@@ -9,13 +9,13 @@ use crate::world::{World, is_clean};
 
 const PROCESSES: usize = 25;
 
-/// The suite tries a few rounds; `PAW_TEST_ROUNDS=20` tries harder.
+/// Two rounds by default; set `PAW_TEST_ROUNDS=20` for more.
 fn rounds() -> usize {
     std::env::var("PAW_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2)
 }
 
 #[test]
-fn twenty_five_processes_create_at_once_and_nothing_is_lost_or_left() {
+fn concurrent_creates_and_removes_lose_nothing_and_leave_nothing() {
     for round in 0..rounds() {
         let world = World::new();
         for n in 0..40 {
@@ -28,8 +28,8 @@ fn twenty_five_processes_create_at_once_and_nothing_is_lost_or_left() {
                 let world = &world;
                 scope.spawn(move || {
                     let output = world.child("create", &[("PAW_TEST_BRANCH", &format!("agent/{n}"))]);
-                    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                    assert!(output.exit.success(), "round {round}, process {n}: {said}");
+                    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+                    assert!(output.exit.success(), "round {round}, process {n}: {stderr}");
                 });
             }
         });
@@ -44,8 +44,8 @@ fn twenty_five_processes_create_at_once_and_nothing_is_lost_or_left() {
                 let world = &world;
                 scope.spawn(move || {
                     let output = world.child("remove", &[("PAW_TEST_NAME", &n.to_string())]);
-                    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                    assert!(output.exit.success(), "round {round}, process {n}: {said}");
+                    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+                    assert!(output.exit.success(), "round {round}, process {n}: {stderr}");
                 });
             }
         });
@@ -57,7 +57,7 @@ fn twenty_five_processes_create_at_once_and_nothing_is_lost_or_left() {
 }
 
 #[test]
-fn of_many_processes_that_want_the_same_branch_exactly_one_gets_it() {
+fn concurrent_creates_of_one_branch_succeed_exactly_once() {
     let world = World::new();
     let made: usize = thread::scope(|scope| {
         let children: Vec<_> = (0..8)

@@ -1,4 +1,4 @@
-//! Removing, switching and adopting.
+//! Removing, switching, adopting and pruning worktrees.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -28,7 +28,7 @@ fn remove(
 }
 
 #[test]
-fn a_clean_worktree_is_removed_and_its_branch_kept() {
+fn remove_deletes_a_clean_worktree_and_keeps_its_branch() {
     let world = World::new();
     let before = world.traces();
     let request = CreateRequest { path: Some("../deep/er/tree".into()), ..world.request("feature/auth") };
@@ -39,7 +39,7 @@ fn a_clean_worktree_is_removed_and_its_branch_kept() {
 }
 
 #[test]
-fn a_dirty_worktree_is_kept_without_force_and_rescued_with_it() {
+fn remove_keeps_a_dirty_worktree_and_rescues_it_with_force() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     fs::write(row.path.join("new file"), "work").unwrap();
@@ -59,7 +59,7 @@ fn a_dirty_worktree_is_kept_without_force_and_rescued_with_it() {
 }
 
 #[test]
-fn an_unmerged_branch_that_is_deleted_is_rescued_first() {
+fn remove_rescues_an_unmerged_branch_before_deleting_it() {
     let world = World::new();
     let request = CreateRequest { create_branch: true, ..world.request("topic") };
     let row = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
@@ -76,7 +76,7 @@ fn an_unmerged_branch_that_is_deleted_is_rescued_first() {
 }
 
 #[test]
-fn a_merged_branch_is_deleted_and_the_default_branch_never() {
+fn remove_deletes_a_merged_branch_but_never_the_default_branch() {
     let world = World::new();
     let both = RemoveOptions { delete_branch: true, ..RemoveOptions::default() };
     let row = world.create("feature/auth").unwrap().worktree;
@@ -92,7 +92,7 @@ fn a_merged_branch_is_deleted_and_the_default_branch_never() {
 }
 
 #[test]
-fn only_the_branch_that_a_worktree_was_made_for_is_deleted_with_it() {
+fn remove_deletes_only_the_branch_the_worktree_was_created_for() {
     let both = RemoveOptions { delete_branch: true, ..RemoveOptions::default() };
     for (checkout, problem) in [
         (&["-b", "other"][..], "its worktree had 'other' checked out, which was kept too"),
@@ -112,7 +112,7 @@ fn only_the_branch_that_a_worktree_was_made_for_is_deleted_with_it() {
 }
 
 #[test]
-fn ignored_files_that_go_are_named_even_when_nothing_else_has_to_be_kept() {
+fn remove_reports_deleted_ignored_files_even_without_a_rescue() {
     let world = World::new();
     fs::write(world.repo.root.join(".git/info/exclude"), "/.env\n").unwrap();
     for options in [RemoveOptions::default(), FORCE] {
@@ -124,7 +124,7 @@ fn ignored_files_that_go_are_named_even_when_nothing_else_has_to_be_kept() {
 }
 
 #[test]
-fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
+fn remove_names_the_file_it_cannot_delete() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let stuck = row.path.join("stuck");
@@ -132,7 +132,7 @@ fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
     fs::write(stuck.join("file"), "x").unwrap();
     fs::set_permissions(&stuck, fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(stuck.join("probe"), "x").is_ok() {
-        // No permission stops this user.
+        // Root ignores permissions.
         remove(&world, &row, FORCE).unwrap();
         assert!(!row.path.exists());
         return;
@@ -148,7 +148,7 @@ fn a_removal_that_cannot_delete_every_file_says_so_and_which() {
 }
 
 #[test]
-fn a_locked_worktree_is_removed_only_by_force() {
+fn remove_deletes_a_locked_worktree_only_with_force() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     world.repo.git(["worktree", "lock", row.path.to_str().unwrap()]);
@@ -162,12 +162,12 @@ fn a_locked_worktree_is_removed_only_by_force() {
 }
 
 #[test]
-fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
+fn remove_names_running_processes_and_ends_them_with_force() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let dir = row.path.clone();
     let sleeper = std::thread::spawn(move || Command::new("sleep").arg("600").dir(dir).capture().unwrap());
-    wait_until("the process lives in the worktree", || {
+    wait_until("the process runs in the worktree", || {
         (!process::processes_in(&row.path).is_empty()).then_some(())
     });
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
@@ -182,7 +182,7 @@ fn processes_that_live_in_a_worktree_are_named_and_ended_by_force() {
 }
 
 #[test]
-fn a_tmux_server_that_was_started_in_a_worktree_outlives_it() {
+fn remove_does_not_end_a_tmux_server_started_in_the_worktree() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let root = world.sandbox.root();
@@ -198,44 +198,53 @@ fn a_tmux_server_that_was_started_in_a_worktree_outlives_it() {
 }
 
 #[test]
-fn whoever_only_passes_through_does_not_stop_a_removal() {
+fn remove_waits_for_a_short_lived_process() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let dir = row.path.clone();
-    let passing = std::thread::spawn(move || Command::new("sleep").arg("0.2").dir(dir).capture().unwrap());
-    wait_until("somebody is in the worktree", || {
-        (passing.is_finished() || !process::processes_in(&row.path).is_empty()).then_some(())
+    let short_lived =
+        std::thread::spawn(move || Command::new("sleep").arg("0.2").dir(dir).capture().unwrap());
+    wait_until("the process runs in the worktree", || {
+        (short_lived.is_finished() || !process::processes_in(&row.path).is_empty()).then_some(())
     });
     remove(&world, &row, RemoveOptions::default()).unwrap();
-    assert!(!row.path.exists() && passing.join().unwrap().exit.success());
+    assert!(!row.path.exists() && short_lived.join().unwrap().exit.success());
 }
 
 #[test]
-fn conversations_block_a_removal_while_a_turn_runs_and_are_closed_by_it() {
+fn remove_refuses_during_a_turn_and_closes_conversations_with_force() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let worktrees = world.worktrees();
     let now = clock::now();
-    let talk = worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
+    let conversation = worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
     worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
-    assert!(worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap());
-    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
-    assert_eq!(error.report().details, serde_json::json!({ "conversations": [talk.id] }));
-    assert_eq!(remove(&world, &row, FORCE).unwrap().sessions_closed, 2);
-    let talk = worktrees.registry().require_conversation(talk.id.as_str()).unwrap();
-    assert_eq!((talk.status, talk.worktree), (ConversationStatus::Closed, None));
     assert!(
-        !worktrees.registry().set_conversation_status(&talk.id, ConversationStatus::Active, now).unwrap()
+        worktrees
+            .registry()
+            .set_conversation_status(&conversation.id, ConversationStatus::Active, now)
+            .unwrap()
+    );
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert_eq!(error.report().details, serde_json::json!({ "conversations": [conversation.id] }));
+    assert_eq!(remove(&world, &row, FORCE).unwrap().sessions_closed, 2);
+    let conversation = worktrees.registry().require_conversation(conversation.id.as_str()).unwrap();
+    assert_eq!((conversation.status, conversation.worktree), (ConversationStatus::Closed, None));
+    assert!(
+        !worktrees
+            .registry()
+            .set_conversation_status(&conversation.id, ConversationStatus::Active, now)
+            .unwrap()
     );
 }
 
 #[test]
-fn a_worktree_with_submodules_is_removed_when_it_is_clean_and_kept_when_a_submodule_is_not() {
+fn remove_keeps_a_worktree_with_a_dirty_submodule() {
     let world = World::new();
     let library = world.sandbox.repo("library");
     world.repo.add_submodule(&library.root, "lib");
     world.repo.git(["branch", "--force", "develop", "main"]);
-    // Configuration that hides a dirty submodule must not make it safe to delete.
+    // Configuration that hides a dirty submodule must not hide it from the removal.
     world.repo.git(["config", "submodule.lib.ignore", "all"]);
     let row = world.create("develop").unwrap().worktree;
     fs::write(row.path.join("lib/scratch"), "x").unwrap();
@@ -247,7 +256,7 @@ fn a_worktree_with_submodules_is_removed_when_it_is_clean_and_kept_when_a_submod
 }
 
 #[test]
-fn a_worktree_inside_another_is_not_deleted_with_it() {
+fn remove_refuses_a_worktree_that_contains_another() {
     let world = World::new();
     let outer = world.create("feature/auth").unwrap().worktree;
     fs::write(world.repo.root.join(".git/info/exclude"), "/.worktrees/\n").unwrap();
@@ -267,7 +276,7 @@ fn a_worktree_inside_another_is_not_deleted_with_it() {
     assert!(!outer.path.exists());
 }
 
-/// A worktree with the clone of another repository in a directory that is ignored.
+/// A worktree with a clone of another repository in an ignored directory.
 struct WithClone {
     world: World,
     row: ManagedWorktree,
@@ -276,19 +285,19 @@ struct WithClone {
 }
 
 impl WithClone {
-    fn at(place: &str) -> Self {
+    fn at(path: &str) -> Self {
         let world = World::new();
         let row = world.create("feature/auth").unwrap().worktree;
         fs::write(world.repo.root.join(".git/info/exclude"), "/deps/\n").unwrap();
         let library = world.sandbox.repo("library");
-        let clone = row.path.join(place);
+        let clone = row.path.join(path);
         world.repo.git(["clone", "--quiet", library.root.to_str().unwrap(), clone.to_str().unwrap()]);
         Self { world, row, library, clone }
     }
 }
 
 #[test]
-fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
+fn remove_rescues_a_repository_in_an_ignored_directory() {
     let WithClone { world, row, clone, .. } = WithClone::at("deps/deep/library");
     fs::create_dir_all(row.path.join("deps/package")).unwrap();
     fs::write(row.path.join("deps/package/.git"), "gitdir: ../nowhere\n").unwrap();
@@ -297,7 +306,7 @@ fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert_eq!(error.report().details, serde_json::json!({ "files": ["deps/deep/library"] }));
     let rescue = remove(&world, &row, FORCE).unwrap().rescue.unwrap();
-    let back = world.beside("back");
+    let back = world.sibling("back");
     let repo = paw_host::git::Repo::discover(&world.repo.root).unwrap();
     let into = RestoreInto::NewWorktree(&back);
     rescue::restore(&repo, &rescue.id, into, RestoreOptions::default()).unwrap();
@@ -305,14 +314,14 @@ fn a_repository_in_an_ignored_directory_is_as_safe_as_any_other_work() {
 }
 
 #[test]
-fn a_clone_in_an_ignored_directory_that_nobody_has_touched_does_not_stop_a_removal() {
+fn remove_ignores_an_unmodified_clone_in_an_ignored_directory() {
     let WithClone { world, row, .. } = WithClone::at("deps/library");
     assert_eq!(remove(&world, &row, RemoveOptions::default()).unwrap().rescue, None);
     assert!(!row.path.exists());
 }
 
 #[test]
-fn settings_of_a_repository_in_an_ignored_directory_run_nothing() {
+fn remove_does_not_run_filters_of_a_repository_in_an_ignored_directory() {
     let WithClone { world, row, library, clone } = WithClone::at("deps/library");
     let ran = world.sandbox.root().join("ran");
     git(&clone, ["config", "filter.evil.clean", &format!("touch '{}'; cat", ran.display())]);
@@ -321,11 +330,11 @@ fn settings_of_a_repository_in_an_ignored_directory_run_nothing() {
     let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
     assert_eq!(error.report().details, serde_json::json!({ "files": ["deps/library"] }));
     assert!(remove(&world, &row, FORCE).unwrap().rescue.is_some());
-    assert!(!ran.exists(), "the removal has run what an agent may have written");
+    assert!(!ran.exists(), "the removal ran a program that an agent configured");
 }
 
 #[test]
-fn switching_remembers_the_worktree_before() {
+fn switch_returns_the_previous_worktree() {
     let world = World::new();
     let auth = world.create("feature/auth").unwrap().worktree;
     let develop = world.create("develop").unwrap().worktree;
@@ -336,15 +345,15 @@ fn switching_remembers_the_worktree_before() {
     assert_eq!(second.previous_worktree_id, Some(auth.id.clone()));
     remove(&world, &develop, RemoveOptions::default()).unwrap();
     assert_eq!(worktrees.switch("auth", None).unwrap().previous_worktree_id, None);
-    let error = worktrees.switch("nobody", None).unwrap_err();
+    let error = worktrees.switch("missing", None).unwrap_err();
     assert_eq!(
         (error.report().code.as_str(), error.report().message.as_str()),
-        ("NOT_FOUND", "Worktree 'nobody' does not exist")
+        ("NOT_FOUND", "Worktree 'missing' does not exist")
     );
 }
 
 #[test]
-fn a_name_that_several_have_is_refused_with_their_ids() {
+fn switch_refuses_an_ambiguous_name_with_the_ids() {
     let world = World::new();
     let other = world.sandbox.repo("other");
     other.git(["branch", "auth"]);
@@ -358,7 +367,7 @@ fn a_name_that_several_have_is_refused_with_their_ids() {
 }
 
 #[test]
-fn a_name_does_not_reach_into_another_repository_when_something_is_removed() {
+fn remove_by_name_never_matches_another_repository() {
     let world = World::new();
     let other = world.sandbox.repo("other");
     other.git(["branch", "auth"]);
@@ -377,9 +386,9 @@ fn a_name_does_not_reach_into_another_repository_when_something_is_removed() {
 }
 
 #[test]
-fn worktrees_of_plain_git_are_shown_and_can_be_adopted() {
+fn unmanaged_worktrees_are_listed_and_can_be_adopted() {
     let world = World::new();
-    let path = world.beside("project-theirs");
+    let path = world.sibling("project-theirs");
     world.repo.git(["worktree", "add", "--quiet", "-b", "theirs", path.to_str().unwrap()]);
     let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
     let found = &listing.unmanaged[0];
@@ -395,7 +404,7 @@ fn worktrees_of_plain_git_are_shown_and_can_be_adopted() {
 }
 
 #[test]
-fn pruning_forgets_what_is_gone_and_nothing_else() {
+fn prune_removes_only_stale_worktrees() {
     let world = World::new();
     let gone = world.create("feature/auth").unwrap().worktree;
     let stays = world.create("develop").unwrap().worktree;
@@ -406,7 +415,7 @@ fn pruning_forgets_what_is_gone_and_nothing_else() {
 }
 
 #[test]
-fn a_locked_worktree_that_is_gone_is_kept_and_does_not_stop_the_pruning_of_others() {
+fn prune_keeps_a_locked_worktree_and_removes_the_others() {
     let world = World::new();
     let locked = world.create("feature/auth").unwrap().worktree;
     let gone = world.create("develop").unwrap().worktree;
@@ -421,7 +430,7 @@ fn a_locked_worktree_that_is_gone_is_kept_and_does_not_stop_the_pruning_of_other
 }
 
 #[test]
-fn a_repository_that_cannot_be_read_does_not_hide_the_others() {
+fn list_shows_other_repositories_if_one_is_unreadable() {
     let world = World::new();
     let other = world.sandbox.repo("other");
     other.git(["branch", "topic"]);
@@ -430,13 +439,13 @@ fn a_repository_that_cannot_be_read_does_not_hide_the_others() {
     let there = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
     fs::write(other.root.join(".git/HEAD"), "no longer a repository").unwrap();
     let mut rows = Vec::new();
-    let said = warnings(|| rows = world.worktrees().list(None).unwrap().worktrees);
+    let logged = warnings(|| rows = world.worktrees().list(None).unwrap().worktrees);
     assert_eq!(rows.into_iter().map(|row| row.id).collect::<Vec<_>>(), [here.id, there.id]);
-    assert!(said.len() == 1 && said[0].contains(&other.root.display().to_string()), "{said:?}");
+    assert!(logged.len() == 1 && logged[0].contains(&other.root.display().to_string()), "{logged:?}");
 }
 
 #[test]
-fn the_list_shows_the_branch_that_is_checked_out_now() {
+fn list_shows_the_currently_checked_out_branch() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     git(&row.path, ["checkout", "--quiet", "-b", "renamed"]);

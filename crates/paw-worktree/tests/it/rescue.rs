@@ -1,5 +1,5 @@
-//! Whatever a removal would destroy is stored first and comes back as it was.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up has to stop")]
+//! Storing and restoring rescues.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may panic")]
 
 mod commits;
 mod crash;
@@ -23,7 +23,7 @@ use paw_worktree::rescue::{
     Rescue, RescueRequest, RestoreInto, RestoreOptions, RestoredRescue, restore, store_if_needed,
 };
 
-/// A repository with a worktree on `feat/x`, and the place where it comes back.
+/// A repository with a worktree on `feat/x`.
 struct Scene {
     sandbox: Sandbox,
     main: TestRepo,
@@ -65,7 +65,7 @@ impl Scene {
             branch: None,
             reason: "worktree removed",
             include_ignored: false,
-            branch_goes_too: false,
+            delete_branch: false,
         }
     }
 
@@ -94,15 +94,15 @@ impl Scene {
         restore(&self.repo, &rescue.id, RestoreInto::NewWorktree(&back), RestoreOptions::default()).unwrap()
     }
 
-    /// Stores, removes, restores, and compares everything git and the disk say.
+    /// Stores, removes and restores the worktree, and compares its git status and files.
     fn survives(&self) -> RestoredRescue {
-        let before = Seen::of(&self.worktree);
+        let before = WorktreeSnapshot::of(&self.worktree);
         let rescue = self.store();
-        assert_eq!(Seen::of(&self.worktree), before, "storing changed the worktree");
+        assert_eq!(WorktreeSnapshot::of(&self.worktree), before, "storing changed the worktree");
         self.remove();
         git(&self.main.root, ["gc", "--quiet", "--prune=now"]);
         let restored = self.restore(&rescue);
-        let after = Seen::of(&self.back());
+        let after = WorktreeSnapshot::of(&self.back());
         assert_eq!(after.status, before.status);
         assert_eq!(after.files, before.files);
         git(&self.main.root, ["fsck", "--strict", "--no-dangling"]);
@@ -110,14 +110,14 @@ impl Scene {
     }
 }
 
-/// A worktree as git and the disk see it.
+/// The git status and the files of a worktree.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct WorktreeSnapshot {
     status: Vec<String>,
     files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
 }
 
-impl Seen {
+impl WorktreeSnapshot {
     fn of(dir: &Path) -> Self {
         let status = Git::at(dir).run(["status", "--porcelain=v2", "-z", "--untracked-files=all"]).unwrap();
         let status = String::from_utf8_lossy(&status).split('\0').map(str::to_owned).collect();
@@ -146,7 +146,7 @@ fn collect(root: &Path, below: &Path, files: &mut BTreeMap<PathBuf, (u32, Vec<u8
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test's own file need not survive a crash")]
+#[expect(clippy::disallowed_methods, reason = "test files need not survive a crash")]
 fn write(dir: &Path, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = dir.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

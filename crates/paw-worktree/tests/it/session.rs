@@ -30,7 +30,7 @@ fn message(error: &PawError) -> String {
     error.report().message
 }
 
-/// A branch `feat/example` at the first commit, and main `commits` further.
+/// A branch `feat/example` at the first commit, with main `commits` ahead of it.
 fn behind(world: &World, commits: usize) {
     world.repo.git(["branch", "feat/example"]);
     for n in 0..commits {
@@ -43,7 +43,7 @@ fn worktree_created_at_correct_path() {
     let world = World::new();
     world.repo.git(["branch", "feature/test"]);
     let made = create(&world, &wanted("feature/test")).unwrap();
-    assert_eq!(made.path, world.beside("project-feature-test"));
+    assert_eq!(made.path, world.sibling("project-feature-test"));
     assert!(!made.branch_created && !made.resumed);
     assert!(made.path.join("README.md").exists());
     let rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
@@ -75,9 +75,9 @@ fn resume_of_an_existing_worktree_returns_success_without_re_running_git_worktre
 }
 
 #[test]
-fn resume_takes_in_a_worktree_that_plain_git_made() {
+fn resume_adopts_a_worktree_created_by_plain_git() {
     let world = World::new();
-    let path = world.beside("project-feature-auth");
+    let path = world.sibling("project-feature-auth");
     world.repo.git(["worktree", "add", "--quiet", path.to_str().unwrap(), "feature/auth"]);
     let made = create(&world, &wanted("feature/auth")).unwrap();
     assert!(made.resumed && made.path == path);
@@ -88,7 +88,7 @@ fn resume_takes_in_a_worktree_that_plain_git_made() {
 fn path_exists_but_is_not_a_git_worktree() {
     let world = World::new();
     world.repo.git(["branch", "feature/test"]);
-    fs::create_dir(world.beside("project-feature-test")).unwrap();
+    fs::create_dir(world.sibling("project-feature-test")).unwrap();
     let error = create(&world, &wanted("feature/test")).unwrap_err();
     assert!(message(&error).contains("already exists"), "{error}");
 }
@@ -110,11 +110,11 @@ fn rebase_on_resume_happy_path_advances_branch_onto_current_main() {
     assert!(!made.branch_created);
     assert_eq!(tip(&world.repo.root, "feat/example"), tip(&world.repo.root, "main"));
     assert!(made.path.join("main-2").exists() && is_clean(&made.path));
-    assert_eq!(made.notes, Vec::<String>::new(), "nothing was rewritten, so nothing is kept");
+    assert_eq!(made.notes, Vec::<String>::new(), "nothing was rewritten, so no rescue is stored");
 }
 
 #[test]
-fn a_surviving_worktree_is_rebased_where_it_is() {
+fn resume_rebases_the_surviving_worktree_in_place() {
     let world = World::new();
     let first = create(&world, &wanted("feat/example")).unwrap();
     fs::write(first.path.join("own"), "x").unwrap();
@@ -128,11 +128,15 @@ fn a_surviving_worktree_is_rebased_where_it_is() {
     let reference = again.notes[0].rsplit(' ').next().unwrap().to_owned();
     assert!(reference.starts_with("refs/paw/rescue/"), "{:?}", again.notes);
     world.repo.git(["merge-base", "--is-ancestor", &old, &reference]);
-    assert_eq!(world.repo.git(["symbolic-ref", "HEAD"]), "refs/heads/main", "the user's own checkout stays");
+    assert_eq!(
+        world.repo.git(["symbolic-ref", "HEAD"]),
+        "refs/heads/main",
+        "the user's checkout is unchanged"
+    );
 }
 
 #[test]
-fn a_resumed_worktree_with_uncommitted_work_is_not_rebased_and_says_so() {
+fn resume_does_not_rebase_a_worktree_with_uncommitted_changes() {
     let world = World::new();
     let first = create(&world, &wanted("feat/example")).unwrap();
     let old = tip(&first.path, "HEAD");
@@ -204,17 +208,17 @@ fn new_branch_creation_skips_rebase_regardless_of_flag() {
     world.repo.git(["checkout", "--quiet", "develop"]);
     let made = create(&world, &rebased("feat/new")).unwrap();
     assert!(made.branch_created);
-    assert_eq!(tip(&made.path, "HEAD"), head, "made from what is checked out");
+    assert_eq!(tip(&made.path, "HEAD"), head, "created at the checked out commit");
 }
 
 #[test]
-fn a_branch_that_exists_only_on_a_remote_is_tracked() {
+fn session_worktree_tracks_a_branch_that_exists_only_on_a_remote() {
     let world = World::new();
     world.repo.git(["checkout", "--quiet", "feature/auth"]);
     let remote_tip = world.repo.commit_file("auth", "x", "auth");
     world.repo.git(["checkout", "--quiet", "main"]);
     world.repo.commit_file("main-file", "x", "main moves on");
-    let clone = TestRepo::clone_of(&world.repo.root, world.beside("clone"));
+    let clone = TestRepo::clone_of(&world.repo.root, world.sibling("clone"));
     let made = world.worktrees().create_worktree(&clone.root, &rebased("feature/auth")).unwrap();
     assert!(made.branch_created);
     assert_eq!(tip(&made.path, "HEAD"), remote_tip);
@@ -222,7 +226,7 @@ fn a_branch_that_exists_only_on_a_remote_is_tracked() {
 }
 
 #[test]
-fn child_placement_puts_worktrees_inside_the_repository_unseen() {
+fn child_placement_excludes_worktrees_inside_the_repository() {
     let world = World::new();
     let child = SessionWorktree { placement: WorktreePlacement::Child, ..wanted("feature/auth") };
     let made = create(&world, &child).unwrap();
@@ -232,7 +236,7 @@ fn child_placement_puts_worktrees_inside_the_repository_unseen() {
 }
 
 #[test]
-fn child_placement_waits_until_no_other_program_edits_the_exclude_file() {
+fn child_placement_waits_for_the_exclude_file_lock() {
     let world = World::new();
     let child = SessionWorktree { placement: WorktreePlacement::Child, ..wanted("feature/auth") };
     let exclude = world.repo.root.join(".git/info/exclude");
@@ -242,16 +246,16 @@ fn child_placement_waits_until_no_other_program_edits_the_exclude_file() {
 }
 
 #[test]
-fn several_at_once_are_made_or_refused_each_by_itself() {
+fn create_worktrees_succeed_or_fail_individually() {
     let world = World::new();
     let names = ["a", "main", "feature/auth", "b/c", "a"];
     let wanted: Vec<_> = names.iter().map(|name| wanted(name)).collect();
     let made = world.worktrees().create_worktrees(&world.repo.root, &wanted).unwrap();
     let paths: Vec<Option<PathBuf>> = made.into_iter().map(|made| made.ok().map(|made| made.path)).collect();
-    let beside = |name: &str| Some(world.beside(name));
+    let sibling = |name: &str| Some(world.sibling(name));
     assert_eq!(
         paths,
-        [beside("project-a"), None, beside("project-feature-auth"), beside("project-b-c"), None]
+        [sibling("project-a"), None, sibling("project-feature-auth"), sibling("project-b-c"), None]
     );
     for path in paths.into_iter().flatten() {
         assert!(is_clean(&path) && path.join("README.md").exists());
@@ -270,8 +274,8 @@ fn worktree_fully_cleaned_up_after_removal() {
 #[test]
 fn dirty_worktree_is_force_removed_and_kept_without_force() {
     let world = World::new();
-    // One that is not in the registry, as an older session may have left it.
-    let path = world.beside("project-feature-auth");
+    // A worktree that is not in the registry, as an older session may have left it.
+    let path = world.sibling("project-feature-auth");
     world.repo.git(["worktree", "add", "--quiet", path.to_str().unwrap(), "feature/auth"]);
     fs::write(path.join("README.md"), "changed").unwrap();
     fs::write(path.join("untracked"), "x").unwrap();

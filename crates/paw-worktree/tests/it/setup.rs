@@ -1,12 +1,12 @@
-//! Setup commands and scripts, in real worktrees, with the environment of a sandbox.
+//! Setup commands and scripts in real worktrees.
 //!
-//! What a step sees depends on the environment of this very process, so each test runs itself again as a child
-//! inside the sandbox ([`scene`]).
+//! The environment of a step depends on the environment of this process, so each test runs itself again as a child
+//! process in a sandbox ([`scene`]).
 #![allow(
     clippy::disallowed_methods,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "tests may panic, and may use the file system directly"
 )]
 
 use std::fs;
@@ -27,7 +27,7 @@ use paw_worktree::setup::{self, SetupOutcome, SetupPlan, SetupStatus, SetupTrust
 
 const INSIDE: &str = "PAW_TEST_SCENE";
 
-/// Runs `act` in a process of its own that sees a sandbox: its home, its PATH and these variables.
+/// Runs `act` in a child process with the sandbox's HOME and PATH, and these variables.
 fn scene(test: &str, variables: &[(&str, &str)], act: impl FnOnce(&Scene)) {
     if let Some(root) = std::env::var_os(INSIDE) {
         return act(&Scene::new(PathBuf::from(root)));
@@ -36,9 +36,9 @@ fn scene(test: &str, variables: &[(&str, &str)], act: impl FnOnce(&Scene)) {
     let mut child = sandbox.command(std::env::current_exe().unwrap());
     child.args(["--exact", &format!("setup::{test}"), "--nocapture"]).env(INSIDE, sandbox.root());
     let output = child.envs(variables.iter().copied()).output().unwrap();
-    let said =
+    let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 /// A repository called `project` and a worktree of its branch `feature/auth`.
@@ -74,7 +74,7 @@ impl Scene {
         path
     }
 
-    /// A stand-in for npm that notes where and how it was called, and then does what `rest` says.
+    /// A fake npm that records its directory and arguments, and then runs `rest`.
     fn npm(&self, rest: &str) {
         self.program("bin/npm", &format!("#!/bin/sh\necho \"$PWD: npm $*\" >>\"$HOME/calls\"\n{rest}\n"));
     }
@@ -95,14 +95,14 @@ impl Scene {
         Repo::discover(&self.repo.root).unwrap()
     }
 
-    /// The plan as it follows from the files on disk and the stored approvals.
+    /// The plan from the files on disk and the stored approvals.
     fn plan(&self) -> SetupPlan {
         let layers = load_layers(Some(&self.repo.root), None).unwrap();
         let plan = setup::plan(&layers.resolve().unwrap(), &layers.repo, &self.repo.root);
         plan.checked(&store(), &self.repository()).unwrap()
     }
 
-    /// Makes the worktree, runs the plan in it, and returns what was printed as well.
+    /// Creates the worktree, runs the plan in it, and returns the outcome and the output.
     fn create(&self, plan: &SetupPlan) -> (SetupOutcome, Vec<String>) {
         self.repo.git(["worktree", "add", "--quiet", self.worktree.to_str().unwrap(), "feature/auth"]);
         self.run(plan)
@@ -190,17 +190,17 @@ fn setup_script_fails_worktree_still_created() {
 #[test]
 fn setup_script_times_out() {
     scene("setup_script_times_out", &[], |scene| {
-        // A grandchild that left the process group, the session and its parent, and does not listen.
+        // A grandchild that has left the process group and the session, and ignores SIGTERM.
         scene.npm("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 600' &\nsleep 600");
         scene.user_config(&format!("{}setup_timeout_secs = 1\n", commands(&["npm install"])));
         let mut lines = Vec::new();
         let log = logged(|| {
-            let (result, said) = scene.create(&scene.plan());
+            let (result, output) = scene.create(&scene.plan());
             assert_eq!(
                 result,
                 outcome(SetupStatus::Timeout, "Setup command 'npm install' timed out after 1s")
             );
-            lines = said;
+            lines = output;
         });
         assert!(log.contains("WARN") && log.contains("timed out after 1s"), "{log}");
         let [pid] = &lines[..] else { panic!("{lines:?}") };
@@ -249,36 +249,31 @@ fn setup_script_environment() {
         assert_eq!(value("WORKTREE_BRANCH"), Some("feature/auth"));
         assert!(!lines.join("\n").contains("secret"), "{lines:?}");
         let known = ["PATH", "HOME", "LANG", "SHELL", "TERM", "TMPDIR", "WORKTREE_PATH", "WORKTREE_BRANCH"];
-        // What the shell itself adds, and the mark by which a tree of processes is found when its time is over.
+        // Added by the shell, and the variable that identifies the process tree on timeout.
         let added = ["PWD", "OLDPWD", "SHLVL", "_", "GIT_PAW_PROCESS_TREE"];
         let names = lines.iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
-        let strange: Vec<_> = names.filter(|name| !known.contains(name) && !added.contains(name)).collect();
-        assert_eq!(strange, [""; 0]);
+        let unexpected: Vec<_> =
+            names.filter(|name| !known.contains(name) && !added.contains(name)).collect();
+        assert_eq!(unexpected, [""; 0]);
     });
 }
 
 #[test]
-fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_waits_again() {
-    scene(
-        "what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_waits_again",
-        &[],
-        |scene| {
-            scene.npm("");
-            scene.repo_config(&commands(&["npm install"]));
-            scene.program("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
-            let (outcome, lines) = scene.create(&scene.plan());
-            assert_eq!(
-                (outcome.status, lines, scene.calls()),
-                (SetupStatus::Untrusted, vec![], String::new())
-            );
-            insta::assert_snapshot!(outcome.problem().unwrap(), @"
+fn repository_setup_needs_approval_and_any_change_needs_a_new_one() {
+    scene("repository_setup_needs_approval_and_any_change_needs_a_new_one", &[], |scene| {
+        scene.npm("");
+        scene.repo_config(&commands(&["npm install"]));
+        scene.program("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
+        let (outcome, lines) = scene.create(&scene.plan());
+        assert_eq!((outcome.status, lines, scene.calls()), (SetupStatus::Untrusted, vec![], String::new()));
+        insta::assert_snapshot!(outcome.problem().unwrap(), @"
             setup untrusted: not run, because not approved: npm install, .git-paw/worktree-setup.sh
             hint: review it and approve it with 'git paw trust', or pass --trust
             ");
 
-            let plan = scene.plan();
-            let SetupTrust::NeedsApproval(subject) = plan.trust() else { panic!("{plan:?}") };
-            insta::assert_snapshot!(subject.details().join("\n"), @"
+        let plan = scene.plan();
+        let SetupTrust::NeedsApproval(subject) = plan.trust() else { panic!("{plan:?}") };
+        insta::assert_snapshot!(subject.details().join("\n"), @"
             setup command: npm install
             setup script: .git-paw/worktree-setup.sh
             which is run: by its own interpreter
@@ -286,24 +281,23 @@ fn what_the_repository_wants_to_run_waits_for_approval_and_one_changed_byte_wait
               | #!/bin/sh
               | echo script
             ");
-            let user = Approver::from_env().unwrap();
-            store().approve(&user, &scene.repository(), subject).unwrap();
-            assert_eq!(scene.plan().trust(), SetupTrust::Trusted);
-            assert_eq!(scene.run(&scene.plan()), (SUCCESS, vec!["script".to_owned()]));
+        let user = Approver::from_env().unwrap();
+        store().approve(&user, &scene.repository(), subject).unwrap();
+        assert_eq!(scene.plan().trust(), SetupTrust::Trusted);
+        assert_eq!(scene.run(&scene.plan()), (SUCCESS, vec!["script".to_owned()]));
 
-            scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho scripT\n");
-            assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
-            scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
-            assert_eq!(scene.plan().trust(), SetupTrust::Trusted, "what was approved before still is");
-            scene.repo_config(&commands(&["npm install "]));
-            assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
-        },
-    );
+        scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho scripT\n");
+        assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
+        scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/sh\necho script\n");
+        assert_eq!(scene.plan().trust(), SetupTrust::Trusted, "the earlier approval is still valid");
+        scene.repo_config(&commands(&["npm install "]));
+        assert_eq!(scene.run(&scene.plan()).0.status, SetupStatus::Untrusted);
+    });
 }
 
 #[test]
-fn an_approval_does_not_hold_when_the_script_is_run_another_way() {
-    scene("an_approval_does_not_hold_when_the_script_is_run_another_way", &[], |scene| {
+fn approval_is_void_if_the_script_runs_with_another_interpreter() {
+    scene("approval_is_void_if_the_script_runs_with_another_interpreter", &[], |scene| {
         let script = scene.put("project/.git-paw/worktree-setup.sh", "#!/bin/cat\n");
         let approved = scene.plan().subject().unwrap().fingerprint();
         fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -312,8 +306,8 @@ fn an_approval_does_not_hold_when_the_script_is_run_another_way() {
 }
 
 #[test]
-fn commands_of_the_user_run_and_the_script_of_the_repository_waits() {
-    scene("commands_of_the_user_run_and_the_script_of_the_repository_waits", &[], |scene| {
+fn user_commands_run_before_an_unapproved_repository_script_stops_setup() {
+    scene("user_commands_run_before_an_unapproved_repository_script_stops_setup", &[], |scene| {
         scene.user_config(&commands(&["echo mine"]));
         scene.put("project/.git-paw/worktree-setup.sh", "echo theirs\n");
         let (outcome, lines) = scene.create(&scene.plan());
@@ -325,15 +319,15 @@ fn commands_of_the_user_run_and_the_script_of_the_repository_waits() {
 }
 
 #[test]
-fn an_agent_cannot_approve_a_setup() {
-    scene("an_agent_cannot_approve_a_setup", &[("GIT_PAW_AGENT_ID", "feat-x")], |_| {
+fn agent_cannot_approve_a_setup() {
+    scene("agent_cannot_approve_a_setup", &[("GIT_PAW_AGENT_ID", "feat-x")], |_| {
         assert!(matches!(Approver::from_env(), Err(TrustError::InsideAgentPane)));
     });
 }
 
 #[test]
-fn the_main_checkouts_script_runs_and_never_the_branchs() {
-    scene("the_main_checkouts_script_runs_and_never_the_branchs", &[], |scene| {
+fn setup_runs_the_script_of_the_main_checkout_and_never_of_the_branch() {
+    scene("setup_runs_the_script_of_the_main_checkout_and_never_of_the_branch", &[], |scene| {
         scene.repo.git(["checkout", "--quiet", "feature/auth"]);
         scene.repo.commit_file(".git-paw/worktree-setup.sh", "echo branch\n", "a script of the branch");
         scene.repo.git(["checkout", "--quiet", "main"]);
@@ -345,8 +339,8 @@ fn the_main_checkouts_script_runs_and_never_the_branchs() {
 }
 
 #[test]
-fn our_own_script_comes_before_the_other() {
-    scene("our_own_script_comes_before_the_other", &[], |scene| {
+fn git_paw_setup_script_takes_precedence_over_betcode() {
+    scene("git_paw_setup_script_takes_precedence_over_betcode", &[], |scene| {
         scene.put("project/.betcode/worktree-setup.sh", "echo other\n");
         scene.put("project/.git-paw/worktree-setup.sh", "echo own\n");
         assert_eq!(scene.plan().names().collect::<Vec<_>>(), [".git-paw/worktree-setup.sh"]);
@@ -355,8 +349,8 @@ fn our_own_script_comes_before_the_other() {
 }
 
 #[test]
-fn a_script_runs_by_its_own_interpreter_when_it_is_executable_and_by_sh_otherwise() {
-    scene("a_script_runs_by_its_own_interpreter_when_it_is_executable_and_by_sh_otherwise", &[], |scene| {
+fn setup_script_runs_with_its_interpreter_if_executable_and_with_sh_otherwise() {
+    scene("setup_script_runs_with_its_interpreter_if_executable_and_with_sh_otherwise", &[], |scene| {
         let path = "project/.git-paw/worktree-setup.sh";
         let cat = "#!/bin/cat\necho hello\n";
         scene.put(path, cat);
@@ -374,8 +368,8 @@ fn a_script_runs_by_its_own_interpreter_when_it_is_executable_and_by_sh_otherwis
 }
 
 #[test]
-fn a_script_that_is_no_file_of_the_repository_is_refused_by_name() {
-    scene("a_script_that_is_no_file_of_the_repository_is_refused_by_name", &[], |scene| {
+fn setup_refuses_a_script_that_is_not_a_file_of_the_repository() {
+    scene("setup_refuses_a_script_that_is_not_a_file_of_the_repository", &[], |scene| {
         let path = scene.repo.root.join(".git-paw/worktree-setup.sh");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let outside = scene.put("outside.sh", "echo outside\n");
@@ -411,8 +405,8 @@ fn a_script_that_is_no_file_of_the_repository_is_refused_by_name() {
 }
 
 #[test]
-fn a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved() {
-    scene("a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved", &[], |scene| {
+fn setup_refuses_a_script_that_changes_during_the_run() {
+    scene("setup_refuses_a_script_that_changes_during_the_run", &[], |scene| {
         let script = scene.put("project/.git-paw/worktree-setup.sh", "echo approved\n");
         scene.repo_config(&commands(&[&format!("echo 'echo other' >{}", script.display())]));
         let (outcome, lines) = scene.create(&scene.plan().approved());
@@ -425,8 +419,8 @@ fn a_script_that_changes_while_setup_runs_is_not_the_one_that_was_approved() {
 }
 
 #[test]
-fn missing_programs_signals_and_odd_commands_end_with_a_sentence() {
-    scene("missing_programs_signals_and_odd_commands_end_with_a_sentence", &[], |scene| {
+fn setup_describes_missing_programs_signals_and_odd_commands() {
+    scene("setup_describes_missing_programs_signals_and_odd_commands", &[], |scene| {
         scene.create(&SetupPlan::default());
         let error = |command: &str| {
             scene.user_config(&commands(&[command]));
@@ -442,16 +436,16 @@ fn missing_programs_signals_and_odd_commands_end_with_a_sentence() {
 }
 
 #[test]
-fn output_is_fit_for_a_terminal_and_arrives_line_by_line() {
-    scene("output_is_fit_for_a_terminal_and_arrives_line_by_line", &[], |scene| {
+fn setup_output_is_sanitized_line_by_line() {
+    scene("setup_output_is_sanitized_line_by_line", &[], |scene| {
         scene.user_config(&commands(&[r"printf '10%%\r100%%\n\033[31mred\033[0m\n\377\n' >&2"]));
         assert_eq!(scene.create(&scene.plan()).1, ["100%", "red", "\u{fffd}"]);
     });
 }
 
 #[test]
-fn a_worktree_that_is_gone_is_a_failure_and_no_panic() {
-    scene("a_worktree_that_is_gone_is_a_failure_and_no_panic", &[], |scene| {
+fn setup_fails_if_the_worktree_does_not_exist() {
+    scene("setup_fails_if_the_worktree_does_not_exist", &[], |scene| {
         scene.user_config(&commands(&["true"]));
         let outcome = setup::run(&scene.plan(), Path::new("/no/such/worktree"), &scene.branch, |_| {});
         assert_eq!(outcome.status, SetupStatus::Failed);

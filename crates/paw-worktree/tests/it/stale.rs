@@ -1,4 +1,4 @@
-//! Directories that are deleted behind our back, and those that return.
+//! Worktree directories that are deleted externally, and directories that return.
 
 use std::fs;
 
@@ -29,11 +29,11 @@ fn directory_deleted_externally() {
     let world = World::new();
     let row = deleted(&world);
     let mut listed = None;
-    let said = warnings(|| listed = Some(only_row(&world)));
+    let logged = warnings(|| listed = Some(only_row(&world)));
     let listed = listed.unwrap();
     assert_eq!((listed.status, listed.message.as_deref()), (WorktreeStatus::Stale, Some(MISSING)));
-    assert_eq!(said, [format!("Worktree {} directory missing: {}", row.id, row.path.display())]);
-    assert_eq!(warnings(|| drop(only_row(&world))), Vec::<String>::new(), "said once per change");
+    assert_eq!(logged, [format!("Worktree {} directory missing: {}", row.id, row.path.display())]);
+    assert_eq!(warnings(|| drop(only_row(&world))), Vec::<String>::new(), "logged once per change");
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn startup_reconciliation_marks_stale() {
     let world = World::new();
     let row = deleted(&world);
     let mut rows = Vec::new();
-    let said = warnings(|| rows = world.worktrees().reconcile().unwrap());
+    let logged = warnings(|| rows = world.worktrees().reconcile().unwrap());
     assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Stale));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains(&row.path.display().to_string()));
+    assert_eq!(logged.len(), 1, "{logged:?}");
+    assert!(logged[0].contains(&row.path.display().to_string()));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn git_worktree_prune_on_stale_detection() {
 }
 
 #[test]
-fn what_only_the_record_of_a_missing_worktree_holds_is_kept_for_everybody() {
+fn list_rescues_the_records_of_all_missing_worktrees() {
     let world = World::new();
     let ours = world.create("feature/auth").unwrap().worktree.path;
-    let theirs = world.beside("theirs");
+    let theirs = world.sibling("theirs");
     world.repo.git(["worktree", "add", "--quiet", "-b", "theirs", theirs.to_str().unwrap()]);
     let mut staged = Vec::new();
     for dir in [&ours, &theirs] {
@@ -110,15 +110,15 @@ fn what_only_the_record_of_a_missing_worktree_holds_is_kept_for_everybody() {
 }
 
 #[test]
-fn a_locked_worktree_is_left_alone() {
+fn stale_locked_worktree_is_not_pruned() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let path = row.path.to_str().unwrap();
     world.repo.git(["worktree", "lock", "--reason", "on a disk", path]);
-    let away = world.beside("away");
+    let away = world.sibling("away");
     fs::rename(&row.path, &away).unwrap();
     assert_eq!(only_row(&world).status, WorktreeStatus::Stale);
-    assert!(world.repo.git(["worktree", "list"]).contains(path), "git still knows it");
+    assert!(world.repo.git(["worktree", "list"]).contains(path), "git still lists it");
     let error = world.worktrees().remove(&row.name, None, RemoveOptions::default()).unwrap_err();
     assert_eq!(error.report().message, "Worktree is locked: on a disk");
     fs::rename(&away, &row.path).unwrap();
@@ -131,14 +131,14 @@ fn a_locked_worktree_is_left_alone() {
 }
 
 #[test]
-fn a_directory_that_returns_is_linked_again_with_what_was_staged() {
+fn returned_directory_is_relinked_with_its_staged_changes() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     fs::write(row.path.join("staged"), "x").unwrap();
     git(&row.path, ["add", "staged"]);
     fs::write(row.path.join("loose"), "x").unwrap();
     let before = git(&row.path, ["status", "--porcelain"]);
-    let away = world.beside("away");
+    let away = world.sibling("away");
     fs::rename(&row.path, &away).unwrap();
     assert_eq!(only_row(&world).status, WorktreeStatus::Stale);
     fs::rename(&away, &row.path).unwrap();
@@ -149,7 +149,7 @@ fn a_directory_that_returns_is_linked_again_with_what_was_staged() {
 }
 
 #[test]
-fn a_directory_that_returns_as_something_else_is_broken_and_never_deleted() {
+fn foreign_directory_at_a_stale_path_is_broken_and_never_deleted() {
     let world = World::new();
     let row = deleted(&world);
     only_row(&world);
@@ -168,10 +168,10 @@ fn a_directory_that_returns_as_something_else_is_broken_and_never_deleted() {
 }
 
 #[test]
-fn a_worktree_that_git_has_moved_is_followed() {
+fn list_follows_a_worktree_moved_by_git() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
-    let moved = world.beside("moved");
+    let moved = world.sibling("moved");
     world.repo.git(["worktree", "move", row.path.to_str().unwrap(), moved.to_str().unwrap()]);
     let listing = world.worktrees().list(Some(&world.repo.root)).unwrap();
     assert_eq!((&listing.worktrees[0].path, listing.worktrees[0].status), (&moved, WorktreeStatus::Active));
@@ -179,7 +179,7 @@ fn a_worktree_that_git_has_moved_is_followed() {
 }
 
 #[test]
-fn the_branch_and_the_place_of_a_missing_worktree_are_free_again() {
+fn create_reuses_the_branch_and_path_of_a_stale_worktree() {
     let world = World::new();
     let old = deleted(&world);
     let new = world.create("feature/auth").unwrap().worktree;
@@ -188,13 +188,13 @@ fn the_branch_and_the_place_of_a_missing_worktree_are_free_again() {
 }
 
 #[test]
-fn what_only_the_record_of_a_missing_worktree_holds_is_kept_when_another_branch_takes_its_place() {
+fn create_rescues_the_record_of_a_stale_worktree_at_its_path() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     fs::write(row.path.join("staged"), "x").unwrap();
     git(&row.path, ["add", "staged"]);
     let tree = git(&row.path, ["write-tree"]);
-    fs::rename(&row.path, world.beside("away")).unwrap();
+    fs::rename(&row.path, world.sibling("away")).unwrap();
     let request = CreateRequest { create_branch: true, ..world.request("fix/auth") };
     let new = world.worktrees().create(&request, &mut |_| {}).unwrap().worktree;
     assert_eq!(new.path, row.path);
@@ -204,14 +204,14 @@ fn what_only_the_record_of_a_missing_worktree_holds_is_kept_when_another_branch_
 }
 
 #[test]
-fn the_place_of_a_locked_worktree_that_is_away_is_not_given_to_another() {
+fn create_refuses_the_path_of_a_missing_locked_worktree() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     fs::write(row.path.join("staged"), "x").unwrap();
     git(&row.path, ["add", "staged"]);
     let before = git(&row.path, ["status", "--porcelain"]);
     world.repo.git(["worktree", "lock", "--reason", "on a disk", row.path.to_str().unwrap()]);
-    let away = world.beside("away");
+    let away = world.sibling("away");
     fs::rename(&row.path, &away).unwrap();
     let request = CreateRequest { create_branch: true, ..world.request("fix/auth") };
     let error = world.worktrees().create(&request, &mut |_| {}).unwrap_err();
@@ -223,7 +223,7 @@ fn the_place_of_a_locked_worktree_that_is_away_is_not_given_to_another() {
 }
 
 #[test]
-fn a_repository_that_is_gone_leaves_rows_that_can_be_removed() {
+fn rows_of_a_missing_repository_can_be_removed() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
     let other = world.create("develop").unwrap().worktree;

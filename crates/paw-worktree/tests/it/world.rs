@@ -1,4 +1,4 @@
-//! A repository with the branches of the scenarios, and a registry of its own.
+//! A test repository with branches, and its own registry.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -34,7 +34,7 @@ impl World {
         Worktrees::open(&self.data_dir()).unwrap()
     }
 
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn sibling(&self, name: &str) -> PathBuf {
         self.sandbox.root().join(name)
     }
 
@@ -46,8 +46,8 @@ impl World {
         self.worktrees().create(&self.request(branch), &mut |_| {})
     }
 
-    /// Everything that a creation could leave behind: rows, git's worktrees, branches, and what is in the directory
-    /// that holds the repository.
+    /// Everything that a failed creation could leave behind: rows, git's worktrees, branches, configuration, and files next
+    /// to the repository.
     pub(crate) fn traces(&self) -> Traces {
         let names = |dir: &Path| {
             let mut names: Vec<_> = std::fs::read_dir(dir)
@@ -62,12 +62,12 @@ impl World {
             rows: self.worktrees().list(None).unwrap().worktrees.into_iter().map(|row| row.path).collect(),
             listed: self.repo.git(["worktree", "list", "--porcelain"]),
             branches: self.repo.git(["for-each-ref", "refs/heads"]),
-            beside: names(&self.sandbox.root()),
+            siblings: names(&self.sandbox.root()),
             config: self.repo.git(["config", "--local", "--list"]),
         }
     }
 
-    /// Runs one of the hidden tests of `child.rs` in a process of its own.
+    /// Runs one of the ignored tests of `child.rs` in a separate process.
     pub(crate) fn child(&self, test: &str, variables: &[(&str, &str)]) -> Output {
         let command = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &format!("child::{test}"), "--ignored", "--nocapture", "--test-threads=1"])
@@ -83,11 +83,11 @@ pub(crate) struct Traces {
     pub rows: Vec<PathBuf>,
     pub listed: String,
     pub branches: String,
-    pub beside: Vec<String>,
+    pub siblings: Vec<String>,
     pub config: String,
 }
 
-/// Nothing changed and nothing untracked.
+/// Whether the worktree has no changed and no untracked files.
 pub(crate) fn is_clean(worktree: &Path) -> bool {
     git(worktree, ["status", "--porcelain"]).is_empty()
 }
@@ -98,14 +98,14 @@ pub(crate) fn assert_waits_for<T: Send>(lock: &Path, work: impl FnOnce() -> T + 
     let (sender, finished) = mpsc::channel();
     thread::scope(|scope| {
         let working = scope.spawn(move || {
-            let answer = work();
+            let result = work();
             sender.send(()).unwrap();
-            answer
+            result
         });
         let early = finished.recv_timeout(Duration::from_millis(500));
         drop(held);
-        let answer = working.join().unwrap();
+        let result = working.join().unwrap();
         assert!(early.is_err(), "it did not wait for {}", lock.display());
-        answer
+        result
     })
 }

@@ -1,4 +1,4 @@
-//! Which commits count as lost, and how they come back.
+//! Rescuing and restoring commits.
 
 use paw_worktree::rescue::{BranchOutcome, is_merged, store_tip};
 
@@ -12,12 +12,12 @@ fn commit(scene: &Scene, path: &str, text: &str) -> String {
 }
 
 fn needs_rescue_with_branch(scene: &Scene) -> bool {
-    let request = RescueRequest { branch_goes_too: true, ..scene.request() };
+    let request = RescueRequest { delete_branch: true, ..scene.request() };
     store_if_needed(&request).unwrap().is_some()
 }
 
 #[test]
-fn commits_are_kept_by_the_branch_that_stays_and_lost_with_the_one_that_goes() {
+fn commits_need_a_rescue_only_if_their_branch_is_deleted() {
     let scene = Scene::new();
     commit(&scene, "new", "x");
     assert!(scene.nothing_to_store());
@@ -25,7 +25,7 @@ fn commits_are_kept_by_the_branch_that_stays_and_lost_with_the_one_that_goes() {
 }
 
 #[test]
-fn commits_that_another_branch_a_tag_or_a_remote_holds_are_not_lost() {
+fn commits_on_another_branch_tag_or_remote_need_no_rescue() {
     for keeper in ["refs/heads/other", "refs/tags/v1", "refs/remotes/origin/feat/x"] {
         let scene = Scene::new();
         commit(&scene, "new", "x");
@@ -35,7 +35,7 @@ fn commits_that_another_branch_a_tag_or_a_remote_holds_are_not_lost() {
 }
 
 #[test]
-fn a_branch_that_shares_a_prefix_keeps_nothing() {
+fn branch_with_a_common_name_prefix_does_not_protect_commits() {
     let scene = Scene::new();
     commit(&scene, "new", "x");
     scene.main.git(["branch", "feat/x2", "main"]);
@@ -43,12 +43,12 @@ fn a_branch_that_shares_a_prefix_keeps_nothing() {
 }
 
 #[test]
-fn a_branch_without_commits_of_its_own_is_not_lost() {
+fn branch_without_own_commits_needs_no_rescue() {
     assert!(!needs_rescue_with_branch(&Scene::new()));
 }
 
 #[test]
-fn a_squash_merged_branch_counts_as_merged() {
+fn squash_merged_branch_counts_as_merged() {
     let scene = Scene::new();
     commit(&scene, "new", "x\n");
     commit(&scene, "a.txt", "one\ntwo\nfour\n");
@@ -59,7 +59,7 @@ fn a_squash_merged_branch_counts_as_merged() {
 }
 
 #[test]
-fn a_squash_merged_branch_counts_as_merged_even_after_others_changed_the_same_lines() {
+fn squash_merged_branch_counts_as_merged_after_later_changes() {
     let scene = Scene::new();
     commit(&scene, "a.txt", "one\ntwo\nfour\n");
     commit(&scene, "a.txt", "one\ntwo\nfive\n");
@@ -70,7 +70,7 @@ fn a_squash_merged_branch_counts_as_merged_even_after_others_changed_the_same_li
 }
 
 #[test]
-fn a_rebase_merged_branch_counts_as_merged() {
+fn rebase_merged_branch_counts_as_merged() {
     let scene = Scene::new();
     let first = commit(&scene, "new", "x\n");
     let second = commit(&scene, "newer", "y\n");
@@ -81,7 +81,7 @@ fn a_rebase_merged_branch_counts_as_merged() {
 }
 
 #[test]
-fn a_half_merged_branch_and_one_whose_work_was_undone_are_not_merged() {
+fn partially_merged_or_reverted_branch_is_not_merged() {
     let scene = Scene::new();
     let first = commit(&scene, "new", "x\n");
     commit(&scene, "newer", "y\n");
@@ -96,7 +96,7 @@ fn a_half_merged_branch_and_one_whose_work_was_undone_are_not_merged() {
 }
 
 #[test]
-fn a_branch_squashed_on_the_remote_counts_as_merged_before_the_local_branch_follows() {
+fn branch_squashed_on_the_remote_counts_as_merged_before_a_pull() {
     let scene = Scene::new();
     commit(&scene, "new", "x\n");
     scene.main.git(["checkout", "--quiet", "--detach"]);
@@ -108,11 +108,10 @@ fn a_branch_squashed_on_the_remote_counts_as_merged_before_the_local_branch_foll
 }
 
 #[test]
-fn a_deleted_branch_is_there_again_after_a_restore() {
+fn restore_recreates_a_deleted_branch() {
     let scene = Scene::new();
     let tip = commit(&scene, "new", "x");
-    let rescue =
-        store_if_needed(&RescueRequest { branch_goes_too: true, ..scene.request() }).unwrap().unwrap();
+    let rescue = store_if_needed(&RescueRequest { delete_branch: true, ..scene.request() }).unwrap().unwrap();
     scene.remove();
     scene.main.git(["branch", "--quiet", "-D", "feat/x"]);
     scene.main.git(["gc", "--quiet", "--prune=now"]);
@@ -124,7 +123,7 @@ fn a_deleted_branch_is_there_again_after_a_restore() {
 }
 
 #[test]
-fn a_branch_that_moved_or_is_checked_out_elsewhere_is_left_alone_and_the_reason_is_said() {
+fn restore_leaves_a_moved_or_checked_out_branch_alone() {
     let scene = Scene::new();
     scene.write("a.txt", "changed\n");
     let rescue = scene.store();
@@ -142,7 +141,7 @@ fn a_branch_that_moved_or_is_checked_out_elsewhere_is_left_alone_and_the_reason_
 }
 
 #[test]
-fn an_old_tip_is_kept_through_a_rebase_and_comes_back() {
+fn restore_returns_the_old_tip_of_a_rebased_branch() {
     let scene = Scene::new();
     let tip = commit(&scene, "new", "x");
     let rescue = store_tip(&scene.repo, &branch("feat/x"), "before rebase").unwrap();
@@ -158,7 +157,7 @@ fn an_old_tip_is_kept_through_a_rebase_and_comes_back() {
 }
 
 #[test]
-fn commits_that_only_the_worktrees_reflog_remembers_are_kept_along() {
+fn rescue_keeps_commits_that_are_only_in_the_worktree_reflog() {
     let scene = Scene::new();
     scene.git(&["checkout", "--quiet", "--detach"]);
     let floating = commit(&scene, "new", "x");
@@ -171,13 +170,13 @@ fn commits_that_only_the_worktrees_reflog_remembers_are_kept_along() {
 }
 
 #[test]
-fn a_branch_that_goes_while_it_is_being_rebased_is_kept_beside_the_head() {
+fn rescue_keeps_branch_tip_and_head_during_a_rebase() {
     let scene = Scene::new();
     let tip = commit(&scene, "a.txt", "ours\n");
     scene.main.commit_file("a.txt", "theirs\n", "theirs");
     assert!(!Git::at(&scene.worktree).output(["rebase", "main"]).unwrap().exit.success());
     let feature = branch("feat/x");
-    let request = RescueRequest { branch: Some(&feature), branch_goes_too: true, ..scene.request() };
+    let request = RescueRequest { branch: Some(&feature), delete_branch: true, ..scene.request() };
     store_if_needed(&request).unwrap().unwrap();
     scene.remove();
     scene.main.git(["branch", "--quiet", "-D", "feat/x"]);

@@ -1,4 +1,4 @@
-//! A rescue is whole or absent, whenever its maker is killed.
+//! A process that is killed while storing leaves no rescue or a complete one.
 
 use paw_worktree::rescue::list;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const SCENE: &str = "PAW_TEST_RESCUE_SCENE";
 
-/// Run by the test below in a process of its own.
+/// Run by the test below in a separate process.
 #[test]
 #[ignore = "started by another test, which kills it"]
 fn child_that_stores() {
@@ -18,19 +18,19 @@ fn child_that_stores() {
         branch: None,
         reason: "killed midway",
         include_ignored: false,
-        branch_goes_too: false,
+        delete_branch: false,
     };
     store_if_needed(&request).unwrap();
 }
 
 #[test]
-fn killed_midway_there_is_no_rescue_or_a_whole_one() {
+fn killed_store_leaves_no_rescue_or_a_complete_one() {
     let mut scene = Scene::new();
     scene.write("a.txt", "changed\n");
     for number in 0..40 {
         scene.write(&format!("new/{number}"), number.to_string());
     }
-    let before = Seen::of(&scene.worktree);
+    let before = WorktreeSnapshot::of(&scene.worktree);
     let root = scene.sandbox.root();
     scene.sandbox.set(SCENE, root);
     let (mut killed, mut finished) = (0, 0);
@@ -48,14 +48,14 @@ fn killed_midway_there_is_no_rescue_or_a_whole_one() {
         while !watch.remaining(limit).is_zero() && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
-        // The git it had started may still go on; only then is the question fair.
+        // Child processes of git may still be running, which is part of the test.
         let _ = child.kill();
         child.wait().unwrap();
         match list(&scene.repo).unwrap().len() - known {
             0 => killed += 1,
             _ => finished += 1,
         }
-        assert_eq!(Seen::of(&scene.worktree), before);
+        assert_eq!(WorktreeSnapshot::of(&scene.worktree), before);
     }
     assert!(killed > 0, "{killed} {finished}");
     let whole = scene.store();
@@ -65,7 +65,7 @@ fn killed_midway_there_is_no_rescue_or_a_whole_one() {
     for (number, rescue) in rescues.iter().enumerate() {
         let back = scene.sandbox.root().join(format!("back-{number}"));
         restore(&scene.repo, &rescue.id, RestoreInto::NewWorktree(&back), RestoreOptions::default()).unwrap();
-        assert_eq!(Seen::of(&back).files, before.files);
+        assert_eq!(WorktreeSnapshot::of(&back).files, before.files);
     }
     assert!(rescues.contains(&whole));
 }

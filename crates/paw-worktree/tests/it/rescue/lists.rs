@@ -1,4 +1,4 @@
-//! Listing, showing, naming and forgetting.
+//! Listing, showing, finding and forgetting rescues.
 
 use paw_core::Diagnostic as _;
 use paw_worktree::rescue::{RescueError, RescuedFileKind, forget, list, require, show, store_tip};
@@ -6,7 +6,7 @@ use paw_worktree::rescue::{RescueError, RescuedFileKind, forget, list, require, 
 use super::*;
 
 #[test]
-fn rescues_are_listed_newest_first_with_what_people_need_to_know() {
+fn rescues_are_listed_newest_first_with_branch_and_worktree() {
     let scene = Scene::new();
     assert!(list(&scene.repo).unwrap().is_empty());
     scene.write("a.txt", "changed\n");
@@ -22,7 +22,7 @@ fn rescues_are_listed_newest_first_with_what_people_need_to_know() {
 }
 
 #[test]
-fn two_rescues_in_one_second_get_two_names_and_a_beginning_may_fit_both() {
+fn rescues_of_one_second_get_distinct_ids_and_a_common_prefix_is_ambiguous() {
     let scene = Scene::new();
     let of = || store_tip(&scene.repo, &branch("feat/x"), "again").unwrap();
     let ids = [of().id, of().id, of().id];
@@ -34,7 +34,7 @@ fn two_rescues_in_one_second_get_two_names_and_a_beginning_may_fit_both() {
 }
 
 #[test]
-fn a_rescue_is_forgotten_only_when_somebody_says_so() {
+fn forget_deletes_a_rescue() {
     let scene = Scene::new();
     let rescue = store_tip(&scene.repo, &branch("feat/x"), "x").unwrap();
     assert_eq!(forget(&scene.repo, &rescue.id).unwrap(), rescue);
@@ -42,14 +42,14 @@ fn a_rescue_is_forgotten_only_when_somebody_says_so() {
 }
 
 #[test]
-fn somebody_elses_ref_is_not_listed() {
+fn foreign_ref_is_not_listed_as_a_rescue() {
     let scene = Scene::new();
     scene.main.git(["update-ref", "refs/paw/rescue/foreign", "HEAD"]);
     assert!(list(&scene.repo).unwrap().is_empty());
 }
 
 #[test]
-fn show_tells_every_kind_of_work_apart() {
+fn show_lists_every_kind_of_work() {
     let scene = Scene::new();
     scene.write("committed", "1\n2\n");
     scene.git(&["add", "committed"]);
@@ -62,7 +62,7 @@ fn show_tells_every_kind_of_work_apart() {
     scene.write("debug.log", "log\n");
     fs::remove_file(scene.worktree.join(".gitignore")).unwrap();
     scene.git(&["config", "core.excludesFile", ""]);
-    let request = RescueRequest { branch_goes_too: true, ..scene.request() };
+    let request = RescueRequest { delete_branch: true, ..scene.request() };
     let rescue = store_if_needed(&request).unwrap().unwrap();
     scene.remove();
     scene.main.git(["branch", "--quiet", "-D", "feat/x"]);

@@ -1,11 +1,11 @@
-//! Repositories inside a worktree: submodules, and those somebody made or cloned there.
+//! Nested repositories: submodules, and other repositories inside a worktree.
 
 use paw_testkit::TestRepo;
 
 use super::*;
 
 #[test]
-fn a_repository_made_inside_the_worktree_survives_with_its_history_and_stash() {
+fn rescue_restores_a_nested_repository_with_history_and_stash() {
     let scene = Scene::new();
     let inner = TestRepo::init(scene.worktree.join("inner"));
     inner.commit_file("kept", "1", "second");
@@ -31,7 +31,7 @@ fn a_repository_made_inside_the_worktree_survives_with_its_history_and_stash() {
 }
 
 #[test]
-fn a_repository_without_a_commit_inside_the_worktree_survives() {
+fn rescue_restores_a_nested_repository_without_commits() {
     let scene = Scene::new();
     let inner = scene.worktree.join("inner");
     fs::create_dir(&inner).unwrap();
@@ -60,12 +60,12 @@ fn commit_in(dir: &Path, path: &str) -> String {
 }
 
 #[test]
-fn a_clean_submodule_needs_no_rescue() {
+fn clean_submodule_needs_no_rescue() {
     assert!(with_submodule().nothing_to_store());
 }
 
 #[test]
-fn commits_made_inside_a_submodule_survive() {
+fn rescue_restores_commits_in_a_submodule() {
     let scene = with_submodule();
     let commit = commit_in(&scene.worktree.join("lib"), "new");
     let rescue = scene.store();
@@ -79,7 +79,7 @@ fn commits_made_inside_a_submodule_survive() {
 }
 
 #[test]
-fn commits_inside_a_submodule_survive_even_when_the_worktree_looks_clean() {
+fn rescue_restores_submodule_commits_of_a_clean_worktree() {
     let scene = with_submodule();
     let commit = commit_in(&scene.worktree.join("lib"), "new");
     scene.git(&["commit", "--quiet", "--all", "--message", "move lib"]);
@@ -92,7 +92,7 @@ fn commits_inside_a_submodule_survive_even_when_the_worktree_looks_clean() {
 }
 
 #[test]
-fn a_commit_on_a_side_branch_of_a_submodule_survives() {
+fn rescue_restores_a_side_branch_of_a_submodule() {
     let scene = with_submodule();
     let lib = scene.worktree.join("lib");
     git(&lib, ["checkout", "--quiet", "-b", "side"]);
@@ -106,23 +106,23 @@ fn a_commit_on_a_side_branch_of_a_submodule_survives() {
 }
 
 #[test]
-fn uncommitted_work_inside_a_submodule_survives() {
+fn rescue_restores_uncommitted_work_in_a_submodule() {
     let scene = with_submodule();
     let lib = scene.worktree.join("lib");
     write(&lib, "README.md", "staged\n");
     git(&lib, ["add", "README.md"]);
     write(&lib, "README.md", "changed\n");
     write(&lib, "new", "untracked");
-    let (inside, outside) = (Seen::of(&lib), scene.git(&["status", "--porcelain=v2"]));
+    let (inside, outside) = (WorktreeSnapshot::of(&lib), scene.git(&["status", "--porcelain=v2"]));
     let rescue = scene.store();
     scene.remove();
     scene.restore(&rescue);
-    assert_eq!(Seen::of(&scene.back().join("lib")), inside);
+    assert_eq!(WorktreeSnapshot::of(&scene.back().join("lib")), inside);
     assert_eq!(git(&scene.back(), ["status", "--porcelain=v2"]), outside);
 }
 
 #[test]
-fn a_submodule_inside_a_submodule_survives() {
+fn rescue_restores_a_nested_submodule() {
     let scene = Scene::new();
     let allow = ["-c", "protocol.file.allow=always", "submodule"];
     let deep = scene.sandbox.repo("deep");

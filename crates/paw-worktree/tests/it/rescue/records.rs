@@ -1,4 +1,4 @@
-//! Worktrees whose directory went away and came back.
+//! Records of worktrees whose directory disappeared and returned.
 
 use paw_worktree::rescue::{
     BranchOutcome, RescueError, RescueKind, find_record, restore_record, store_record,
@@ -10,7 +10,7 @@ fn admin_dir(scene: &Scene) -> PathBuf {
     PathBuf::from(scene.git(&["rev-parse", "--absolute-git-dir"]))
 }
 
-/// The directory goes away, git forgets it, the directory returns.
+/// Moves the directory away, prunes it, runs `meanwhile`, and moves the directory back.
 fn gone_and_back(scene: &Scene, meanwhile: impl FnOnce()) -> Rescue {
     let admin = admin_dir(scene);
     let away = scene.sandbox.root().join("away");
@@ -25,30 +25,30 @@ fn gone_and_back(scene: &Scene, meanwhile: impl FnOnce()) -> Rescue {
 }
 
 #[test]
-fn a_directory_that_returns_is_linked_again_with_everything_staged() {
+fn record_relinks_a_returned_directory_with_its_staged_changes() {
     let scene = Scene::new();
     scene.write("a.txt", "staged\n");
     scene.git(&["add", "a.txt"]);
     scene.write("a.txt", "changed\n");
     scene.write("later", "x");
     scene.git(&["add", "-N", "later"]);
-    let (before, reflog) = (Seen::of(&scene.worktree), scene.git(&["reflog"]));
+    let (before, reflog) = (WorktreeSnapshot::of(&scene.worktree), scene.git(&["reflog"]));
     let rescue = gone_and_back(&scene, || {});
     assert_eq!(rescue.kind, RescueKind::Record);
     assert_eq!(find_record(&scene.repo, &scene.worktree).unwrap(), Some(rescue.clone()));
 
     let relinked = restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
     assert_eq!(relinked.branch, BranchOutcome::Kept { branch: branch("feat/x") });
-    assert_eq!(Seen::of(&scene.worktree), before);
+    assert_eq!(WorktreeSnapshot::of(&scene.worktree), before);
     assert_eq!(scene.git(&["reflog"]), reflog);
     let listed = scene.main.git(["worktree", "list", "--porcelain"]);
     assert!(listed.contains(&format!("worktree {}", scene.worktree.display())), "{listed}");
-    scene.git(&["commit", "--quiet", "--message", "goes on"]);
+    scene.git(&["commit", "--quiet", "--message", "continued"]);
     assert_eq!(scene.git(&["branch", "--show-current"]), "feat/x");
 }
 
 #[test]
-fn a_branch_deleted_meanwhile_is_there_again() {
+fn record_recreates_a_deleted_branch() {
     let scene = Scene::new();
     scene.write("new", "x");
     scene.git(&["add", "new"]);
@@ -60,7 +60,7 @@ fn a_branch_deleted_meanwhile_is_there_again() {
 }
 
 #[test]
-fn a_branch_checked_out_elsewhere_meanwhile_leaves_head_on_no_branch() {
+fn record_detaches_head_if_the_branch_is_checked_out_elsewhere() {
     let scene = Scene::new();
     let other = scene.sandbox.root().join("other");
     let rescue = gone_and_back(&scene, || {
@@ -73,7 +73,7 @@ fn a_branch_checked_out_elsewhere_meanwhile_leaves_head_on_no_branch() {
 }
 
 #[test]
-fn the_old_name_taken_meanwhile_is_no_obstacle() {
+fn record_uses_another_name_if_the_old_one_is_taken() {
     let scene = Scene::new();
     let name = admin_dir(&scene).file_name().unwrap().to_owned();
     let rescue = gone_and_back(&scene, || {
@@ -86,20 +86,20 @@ fn the_old_name_taken_meanwhile_is_no_obstacle() {
 }
 
 #[test]
-fn a_conflict_survives_in_a_record() {
+fn record_restores_a_conflict() {
     let scene = Scene::new();
     scene.write("a.txt", "ours\n");
     scene.git(&["commit", "--quiet", "--all", "--message", "ours"]);
     scene.main.commit_file("a.txt", "theirs\n", "theirs");
     assert!(!Git::at(&scene.worktree).output(["merge", "main"]).unwrap().exit.success());
-    let before = Seen::of(&scene.worktree);
+    let before = WorktreeSnapshot::of(&scene.worktree);
     let rescue = gone_and_back(&scene, || {});
     restore_record(&scene.repo, &rescue.id, &scene.worktree, &scene.lock()).unwrap();
-    assert_eq!(Seen::of(&scene.worktree), before);
+    assert_eq!(WorktreeSnapshot::of(&scene.worktree), before);
 }
 
 #[test]
-fn a_record_alone_can_be_restored_as_a_worktree() {
+fn record_can_be_restored_as_a_new_worktree() {
     let scene = Scene::new();
     scene.write("a.txt", "staged\n");
     scene.git(&["add", "a.txt"]);
@@ -113,7 +113,7 @@ fn a_record_alone_can_be_restored_as_a_worktree() {
 }
 
 #[test]
-fn what_git_knows_already_or_what_is_no_record_is_not_linked() {
+fn restore_record_refuses_a_linked_directory_or_another_kind_of_rescue() {
     let scene = Scene::new();
     scene.write("a.txt", "changed\n");
     let worktree_rescue = scene.store();
@@ -125,7 +125,7 @@ fn what_git_knows_already_or_what_is_no_record_is_not_linked() {
 }
 
 #[test]
-fn a_submodule_of_a_returned_directory_works_again() {
+fn record_relinks_submodules_of_a_returned_directory() {
     let scene = Scene::new();
     let library = scene.sandbox.repo("library");
     let allow = ["-c", "protocol.file.allow=always", "submodule"];

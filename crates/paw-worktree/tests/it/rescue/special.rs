@@ -1,4 +1,4 @@
-//! Each state a worktree can be in.
+//! Rescues of worktrees in every special state.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,12 +8,12 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 #[test]
-fn a_clean_worktree_whose_branch_stays_needs_no_rescue() {
+fn clean_worktree_with_a_kept_branch_needs_no_rescue() {
     assert!(Scene::new().nothing_to_store());
 }
 
 #[test]
-fn staged_unstaged_and_untracked_work_survives() {
+fn rescue_restores_staged_unstaged_and_untracked_work() {
     let scene = Scene::new();
     scene.write("a.txt", "one\nstaged\nthree\n");
     scene.git(&["add", "a.txt"]);
@@ -26,7 +26,7 @@ fn staged_unstaged_and_untracked_work_survives() {
 }
 
 #[test]
-fn storing_leaves_index_head_reflog_and_stash_as_they_were_to_the_byte() {
+fn storing_does_not_change_index_head_reflog_or_stash() {
     let scene = Scene::new();
     scene.write("a.txt", "stashed\n");
     scene.git(&["stash", "--quiet"]);
@@ -40,7 +40,7 @@ fn storing_leaves_index_head_reflog_and_stash_as_they_were_to_the_byte() {
         let logs = fs::read(scene.main.root.join(".git/logs/refs/stash")).unwrap();
         let times = fs::metadata(admin.join("index")).unwrap().modified().unwrap();
         let refs = scene.main.git(["for-each-ref", "refs/heads", "refs/stash", "refs/tags"]);
-        (files, logs, times, refs, scene.git(&["stash", "list"]), Seen::of(&scene.worktree))
+        (files, logs, times, refs, scene.git(&["stash", "list"]), WorktreeSnapshot::of(&scene.worktree))
     };
     let before = everything();
     scene.store();
@@ -48,7 +48,7 @@ fn storing_leaves_index_head_reflog_and_stash_as_they_were_to_the_byte() {
 }
 
 #[test]
-fn permissions_and_links_survive() {
+fn rescue_restores_permissions_and_symlinks() {
     let scene = Scene::new();
     scene.write("secret", "key");
     set_mode(&scene.worktree.join("secret"), 0o600);
@@ -63,7 +63,7 @@ fn permissions_and_links_survive() {
 }
 
 #[test]
-fn hostile_names_survive() {
+fn rescue_restores_hostile_file_names() {
     let scene = Scene::new();
     for name in [
         &b"new\nline"[..],
@@ -87,7 +87,7 @@ fn hostile_names_survive() {
 }
 
 #[test]
-fn deleted_files_stay_deleted_whether_staged_or_not() {
+fn rescue_restores_staged_and_unstaged_deletions() {
     let scene = Scene::new();
     fs::remove_file(scene.worktree.join("a.txt")).unwrap();
     scene.git(&["rm", "--quiet", "dir/b.txt"]);
@@ -95,14 +95,14 @@ fn deleted_files_stay_deleted_whether_staged_or_not() {
 }
 
 #[test]
-fn a_file_dropped_from_the_index_but_kept_on_disk_survives() {
+fn rescue_restores_a_file_removed_only_from_the_index() {
     let scene = Scene::new();
     scene.git(&["rm", "--quiet", "--cached", "a.txt"]);
     scene.survives();
 }
 
 #[test]
-fn a_file_that_became_a_directory_and_a_directory_that_became_a_file_survive() {
+fn rescue_restores_a_file_and_a_directory_that_swapped_types() {
     let scene = Scene::new();
     fs::remove_file(scene.worktree.join("a.txt")).unwrap();
     scene.write("a.txt/inside", "x");
@@ -112,7 +112,7 @@ fn a_file_that_became_a_directory_and_a_directory_that_became_a_file_survive() {
 }
 
 #[test]
-fn intent_to_add_survives() {
+fn rescue_restores_intent_to_add() {
     let scene = Scene::new();
     scene.write("later", "not yet");
     scene.git(&["add", "--intent-to-add", "later"]);
@@ -120,14 +120,14 @@ fn intent_to_add_survives() {
 }
 
 #[test]
-fn an_empty_index_survives() {
+fn rescue_restores_an_empty_index() {
     let scene = Scene::new();
     scene.git(&["rm", "--quiet", "--cached", "-r", "."]);
     scene.survives();
 }
 
 #[test]
-fn a_staged_change_that_was_undone_on_disk_survives() {
+fn rescue_restores_a_staged_change_that_was_reverted_on_disk() {
     let scene = Scene::new();
     scene.write("a.txt", "staged\n");
     scene.git(&["add", "a.txt"]);
@@ -149,7 +149,7 @@ fn conflict(scene: &Scene) {
 }
 
 #[test]
-fn a_conflict_survives_with_all_its_sides_and_the_merge_can_be_finished() {
+fn rescue_restores_a_conflict_and_the_merge_can_be_finished() {
     let scene = Scene::new();
     conflict(&scene);
     scene.write("extra", "untracked");
@@ -163,7 +163,7 @@ fn a_conflict_survives_with_all_its_sides_and_the_merge_can_be_finished() {
 }
 
 #[test]
-fn a_rebase_in_progress_survives_and_can_be_continued() {
+fn rescue_restores_a_rebase_that_can_be_continued() {
     let scene = Scene::new();
     diverge(&scene);
     assert!(!Git::at(&scene.worktree).output(["rebase", "main"]).unwrap().exit.success());
@@ -175,7 +175,7 @@ fn a_rebase_in_progress_survives_and_can_be_continued() {
 }
 
 #[test]
-fn a_repository_without_a_commit_is_stored_and_comes_back_unborn() {
+fn rescue_restores_an_unborn_branch() {
     let sandbox = Sandbox::new();
     let root = sandbox.root().join("empty");
     fs::create_dir(&root).unwrap();
@@ -190,21 +190,21 @@ fn a_repository_without_a_commit_is_stored_and_comes_back_unborn() {
         branch: None,
         reason: "reset",
         include_ignored: false,
-        branch_goes_too: false,
+        delete_branch: false,
     };
     let rescue = store_if_needed(&request).unwrap().unwrap();
     assert_eq!(rescue.head, None);
-    let before = Seen::of(&root);
+    let before = WorktreeSnapshot::of(&root);
     git(&root, ["symbolic-ref", "HEAD", "refs/heads/other"]);
     let back = sandbox.root().join("back");
     let restored =
         restore(&repo, &rescue.id, RestoreInto::NewWorktree(&back), RestoreOptions::default()).unwrap();
     assert_eq!(restored.branch.to_string(), "on branch 'main', which has no commit yet");
-    assert_eq!(Seen::of(&back), before);
+    assert_eq!(WorktreeSnapshot::of(&back), before);
 }
 
 #[test]
-fn an_orphan_branch_survives() {
+fn rescue_restores_an_orphan_branch() {
     let scene = Scene::new();
     scene.git(&["checkout", "--quiet", "--orphan", "fresh"]);
     scene.write("first", "x");
@@ -213,7 +213,7 @@ fn an_orphan_branch_survives() {
 }
 
 #[test]
-fn commits_on_a_detached_head_survive() {
+fn rescue_restores_commits_on_a_detached_head() {
     let scene = Scene::new();
     scene.git(&["checkout", "--quiet", "--detach"]);
     scene.write("a.txt", "on no branch\n");
@@ -225,7 +225,7 @@ fn commits_on_a_detached_head_survive() {
 }
 
 #[test]
-fn ignored_files_are_named_and_stored_only_when_asked_for() {
+fn rescue_lists_ignored_files_and_stores_them_only_on_request() {
     let scene = Scene::new();
     scene.write("a.txt", "changed\n");
     scene.write("debug.log", "log");
@@ -238,14 +238,14 @@ fn ignored_files_are_named_and_stored_only_when_asked_for() {
     let request = RescueRequest { include_ignored: true, ..scene.request() };
     let rescue = store_if_needed(&request).unwrap().unwrap();
     assert!(rescue.ignored_left_behind.is_empty());
-    let before = Seen::of(&scene.worktree);
+    let before = WorktreeSnapshot::of(&scene.worktree);
     scene.remove();
     scene.restore(&rescue);
-    assert_eq!(Seen::of(&scene.back()), before);
+    assert_eq!(WorktreeSnapshot::of(&scene.back()), before);
 }
 
 #[test]
-fn ignored_files_alone_need_no_rescue_unless_asked_for() {
+fn ignored_files_alone_need_a_rescue_only_on_request() {
     let scene = Scene::new();
     scene.write("debug.log", "log");
     assert!(scene.nothing_to_store());
@@ -255,7 +255,7 @@ fn ignored_files_alone_need_no_rescue_unless_asked_for() {
 }
 
 #[test]
-fn content_behind_filters_survives_byte_for_byte() {
+fn rescue_restores_filtered_content_byte_for_byte() {
     let scene = Scene::with(|main| {
         main.commit_file(".gitattributes", "*.txt text\n*.up filter=upper\n", "attributes");
         main.commit_file("lines.txt", "a\nb\n", "lines");
@@ -270,7 +270,7 @@ fn content_behind_filters_survives_byte_for_byte() {
 }
 
 #[test]
-fn a_filter_that_cannot_run_any_more_keeps_nothing_away() {
+fn restore_writes_files_unfiltered_if_a_filter_fails() {
     let scene = Scene::with(|main| {
         main.commit_file(".gitattributes", "*.big filter=gone\n", "attributes");
         main.commit_file("a.big", "pointer\n", "pointer");
@@ -291,7 +291,7 @@ fn a_filter_that_cannot_run_any_more_keeps_nothing_away() {
 }
 
 #[test]
-fn hooks_do_not_run_while_storing() {
+fn storing_does_not_run_hooks() {
     let scene = Scene::new();
     let ran = scene.sandbox.root().join("ran");
     for hook in ["post-index-change", "reference-transaction", "pre-commit", "post-checkout"] {
@@ -305,7 +305,7 @@ fn hooks_do_not_run_while_storing() {
 }
 
 #[test]
-fn a_sparse_checkout_stays_sparse() {
+fn rescue_restores_a_sparse_checkout() {
     let scene = Scene::new();
     scene.git(&["sparse-checkout", "set", "--cone", "kept"]);
     assert!(!scene.worktree.join("dir").exists());
@@ -317,7 +317,7 @@ fn a_sparse_checkout_stays_sparse() {
 }
 
 #[test]
-fn changes_in_files_git_was_told_not_to_look_at_survive() {
+fn rescue_restores_changes_in_assume_unchanged_and_skip_worktree_files() {
     let scene = Scene::new();
     scene.git(&["update-index", "--assume-unchanged", "a.txt"]);
     scene.git(&["update-index", "--skip-worktree", "dir/b.txt"]);
@@ -328,7 +328,7 @@ fn changes_in_files_git_was_told_not_to_look_at_survive() {
 }
 
 #[test]
-fn configuration_that_hides_changes_hides_none_from_us() {
+fn rescue_ignores_configuration_that_hides_changes() {
     let scene = Scene::new();
     scene.main.git(["config", "status.showUntrackedFiles", "no"]);
     scene.main.git(["config", "diff.ignoreSubmodules", "all"]);
@@ -339,7 +339,7 @@ fn configuration_that_hides_changes_hides_none_from_us() {
 }
 
 #[test]
-fn a_split_index_survives() {
+fn rescue_restores_a_split_index() {
     let scene = Scene::new();
     scene.main.git(["config", "core.splitIndex", "true"]);
     scene.write("new", "x");
@@ -350,7 +350,7 @@ fn a_split_index_survives() {
 }
 
 #[test]
-fn a_repository_with_long_object_names_works_too() {
+fn rescue_works_in_a_sha256_repository() {
     let sandbox = Sandbox::new();
     let root = sandbox.root().join("long");
     fs::create_dir(&root).unwrap();
@@ -366,13 +366,13 @@ fn a_repository_with_long_object_names_works_too() {
         branch: None,
         reason: "reset",
         include_ignored: false,
-        branch_goes_too: false,
+        delete_branch: false,
     };
     assert_eq!(store_if_needed(&request).unwrap().unwrap().commit.len(), 64);
 }
 
 #[test]
-fn the_rescue_is_a_commit_that_plain_git_can_show() {
+fn rescue_can_be_shown_by_plain_git() {
     let scene = Scene::new();
     scene.write("a.txt", "changed\n");
     scene.write("new", "untracked\n");
@@ -383,7 +383,7 @@ fn the_rescue_is_a_commit_that_plain_git_can_show() {
 }
 
 #[test]
-fn a_socket_in_the_worktree_does_not_stop_a_rescue() {
+fn rescue_skips_a_socket() {
     let scene = Scene::new();
     let _socket = std::os::unix::net::UnixListener::bind(scene.worktree.join("agent.sock")).unwrap();
     scene.write("a.txt", "changed\n");

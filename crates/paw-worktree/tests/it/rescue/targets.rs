@@ -1,4 +1,4 @@
-//! Restoring into a directory that is there, and restoring only a part.
+//! Restoring into an existing directory, and restoring single paths.
 
 use std::os::unix::fs::symlink;
 
@@ -33,7 +33,7 @@ fn rescued() -> (Scene, Rescue) {
 }
 
 #[test]
-fn everything_comes_back_into_another_worktree_staged_where_it_was_staged() {
+fn restore_into_another_worktree_keeps_staged_changes_staged() {
     let (scene, rescue) = rescued();
     into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
     assert_eq!(
@@ -43,32 +43,32 @@ fn everything_comes_back_into_another_worktree_staged_where_it_was_staged() {
 }
 
 #[test]
-fn one_path_or_directory_can_be_brought_back_alone() {
+fn restore_can_be_limited_to_paths() {
     let (scene, rescue) = rescued();
     let restored = into(&scene, &rescue, &scene.main.root, &["new", "README.md"], false).unwrap();
     assert_eq!(restored.files, ["README.md", "new/one", "new/two"].map(PathBuf::from));
     assert_eq!(scene.main.git(["status", "--porcelain"]), "?? new/");
-    let error = into(&scene, &rescue, &scene.main.root, &["nothing"], false).unwrap_err();
-    assert!(error.to_string().contains("does not contain nothing"), "{error}");
+    let error = into(&scene, &rescue, &scene.main.root, &["missing"], false).unwrap_err();
+    assert!(error.to_string().contains("does not contain missing"), "{error}");
 }
 
 #[test]
-fn changed_files_are_named_and_nothing_is_touched_without_force() {
+fn restore_refuses_to_overwrite_changed_files_without_force() {
     let (scene, rescue) = rescued();
     scene.main.write("dir/b.txt", "precious\n");
     scene.main.write("new/two", "precious too");
-    let before = Seen::of(&scene.main.root);
+    let before = WorktreeSnapshot::of(&scene.main.root);
     let error = into(&scene, &rescue, &scene.main.root, &[], false).unwrap_err();
     let text = error.report().to_string();
     assert!(text.contains("dir/b.txt, new/two") && text.contains("--force"), "{text}");
-    assert_eq!(Seen::of(&scene.main.root), before);
+    assert_eq!(WorktreeSnapshot::of(&scene.main.root), before);
 
     into(&scene, &rescue, &scene.main.root, &[], true).unwrap();
     assert_eq!(fs::read_to_string(scene.main.root.join("dir/b.txt")).unwrap(), "unstaged\n");
 }
 
 #[test]
-fn what_somebody_staged_in_the_target_is_not_overwritten() {
+fn restore_refuses_to_overwrite_staged_changes() {
     let (scene, rescue) = rescued();
     scene.main.write("a.txt", "mine\n");
     scene.main.git(["add", "a.txt"]);
@@ -77,16 +77,16 @@ fn what_somebody_staged_in_the_target_is_not_overwritten() {
 }
 
 #[test]
-fn restoring_twice_is_no_conflict() {
+fn restoring_twice_succeeds() {
     let (scene, rescue) = rescued();
     into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
-    let before = Seen::of(&scene.main.root);
+    let before = WorktreeSnapshot::of(&scene.main.root);
     into(&scene, &rescue, &scene.main.root, &[], false).unwrap();
-    assert_eq!(Seen::of(&scene.main.root), before);
+    assert_eq!(WorktreeSnapshot::of(&scene.main.root), before);
 }
 
 #[test]
-fn a_link_in_the_target_leads_nothing_outside() {
+fn restore_does_not_write_through_a_symlink_in_the_target() {
     let (scene, rescue) = rescued();
     let outside = scene.sandbox.root().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -97,7 +97,7 @@ fn a_link_in_the_target_leads_nothing_outside() {
 }
 
 #[test]
-fn files_can_be_put_into_a_directory_that_is_no_worktree() {
+fn restore_works_into_a_plain_directory() {
     let (scene, rescue) = rescued();
     let plain = scene.sandbox.root().join("plain");
     fs::create_dir(&plain).unwrap();
@@ -106,7 +106,7 @@ fn files_can_be_put_into_a_directory_that_is_no_worktree() {
 }
 
 #[test]
-fn a_part_can_be_restored_into_a_new_worktree() {
+fn restore_into_a_new_worktree_can_be_limited_to_paths() {
     let (scene, rescue) = rescued();
     let (back, paths) = (scene.back(), [PathBuf::from("new/one")]);
     let options = RestoreOptions { paths: &paths, force: false };
@@ -115,7 +115,7 @@ fn a_part_can_be_restored_into_a_new_worktree() {
 }
 
 #[test]
-fn a_new_worktree_is_not_made_over_something() {
+fn restore_refuses_an_existing_target_for_a_new_worktree() {
     let (scene, rescue) = rescued();
     write(&scene.back(), "file", "x");
     let error =
@@ -126,7 +126,7 @@ fn a_new_worktree_is_not_made_over_something() {
 }
 
 #[test]
-fn restore_waits_until_no_other_worktree_is_being_registered() {
+fn restore_waits_for_the_worktrees_lock() {
     let (scene, rescue) = rescued();
     let lock = scene.repo.common_dir.join("paw/worktrees.lock");
     assert_waits_for(&lock, || scene.restore(&rescue));
