@@ -1,4 +1,4 @@
-//! One headless turn of a CLI, for trying a real one: prints what it said and how it ended, as one JSON document.
+//! Runs one headless turn of a real CLI and prints its text and outcome as one JSON document.
 //!
 //! `headless-turn CLI PROGRAM WORKTREE MESSAGE [CONVERSATION]`
 
@@ -22,11 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let command = headless::command(cli::descriptor(cli), Path::new(program), Path::new(worktree), turn)
         .time_limit(LIMIT);
     let mut listener = headless::listener(cli::descriptor(cli));
-    let (mut said, mut tools, mut denied) = (String::new(), Vec::new(), Vec::new());
+    let (mut text_output, mut tools, mut denied) = (String::new(), Vec::new(), Vec::new());
     let exit = command.stream(|stream, line| {
         for event in listener.read_line(stream, line) {
             match event {
-                TurnEvent::Text(text) => said.push_str(&text),
+                TurnEvent::Text(text) => text_output.push_str(&text),
                 TurnEvent::ToolUse { name, .. } => tools.push(name),
                 TurnEvent::PermissionDenied { message, .. } => denied.push(message),
                 TurnEvent::ToolResult { .. } | TurnEvent::Error(_) | TurnEvent::Raw(_) => {}
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let done = listener.finish(exit);
     let document = json!({
         "ok": done.ok, "conversation": done.session, "problem": done.message,
-        "said": said, "tools": tools, "denied": denied,
+        "said": text_output, "tools": tools, "denied": denied,
     });
     writeln!(std::io::stdout(), "{document}")?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Bringing a prompt into a CLI: only when its input is ready, as one paste, and seen to have arrived.
+//! Deliver a prompt to a CLI: wait until its input is ready, paste the prompt, press Enter, and verify the result.
 //!
-//! Nothing is ever typed into a shell or into a start-up dialog. tmux itself checks, at the moment of the paste and again
-//! at that of the Enter, that the same program is still in front.
+//! Nothing is ever typed into a shell or a startup dialog. tmux checks at the moment of the paste, and again at the
+//! Enter, that the same program is still in the foreground.
 
 mod accepted;
 mod ready;
@@ -24,23 +24,22 @@ pub use snapshot::{PaneSnapshot, is_shell};
 use crate::cli::Cli;
 
 const MIN_POLL: Duration = Duration::from_millis(150);
-/// The longest time between two looks.
 const MAX_POLL: Duration = Duration::from_secs(1);
-/// Pastes and Enters that may go unanswered before we give up.
+/// Give up after this many pastes or Enters without a reaction.
 const ATTEMPTS: u32 = 3;
 
-/// How long each step may take.
+/// Timeouts and switches of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryOptions {
-    /// Until the input is ready.
+    /// How long to wait for the input to become ready.
     pub ready_timeout: Duration,
-    /// Until the CLI shows what was pasted, each time.
+    /// How long to wait, after each paste, for the CLI to show the text.
     pub echo_timeout: Duration,
-    /// Between the paste and the Enter. CLIs take an Enter that follows at once for a part of the paste.
+    /// Pause between paste and Enter. CLIs treat an Enter that follows immediately as part of the paste.
     pub submit_delay: Duration,
-    /// Until the CLI has taken the prompt, each time.
+    /// How long to wait, after each Enter, for the CLI to accept the prompt.
     pub accept_timeout: Duration,
-    /// Whether a CLI that says it has used up what it may is ready: for whoever knows that this is over.
+    /// Deliver even if the screen still shows a rate limit, because the caller knows that the limit has reset.
     pub ignore_rate_limit: bool,
 }
 
@@ -57,7 +56,7 @@ impl Default for DeliveryOptions {
 }
 
 impl DeliveryOptions {
-    /// With what the user says about this CLI.
+    /// Applies the user's configuration of this CLI.
     #[must_use]
     pub fn with_config(mut self, config: Option<&CliConfig>) -> Self {
         if let Some(delay) = config.and_then(|config| config.submit_delay_ms) {
@@ -67,14 +66,14 @@ impl DeliveryOptions {
     }
 }
 
-/// A prompt that the CLI has taken.
+/// How a delivered prompt was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
     pub pastes: u32,
     pub enters: u32,
 }
 
-/// A prompt that has not arrived, with the last rows that the pane showed.
+/// Why a prompt was not delivered, with the last rows of the pane.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
     #[error("the prompt is empty")]
@@ -83,7 +82,7 @@ pub enum DeliveryError {
     NotReady { obstacle: Obstacle, seen: String },
     #[error("the prompt was pasted, but the CLI does not show it{}", quoted(seen))]
     NotShown { seen: String },
-    #[error("the prompt is typed, but the CLI does not take it: press Enter in its pane{}", quoted(seen))]
+    #[error("the prompt is typed, but the CLI did not accept it: press Enter in its pane{}", quoted(seen))]
     NotAccepted { seen: String },
     #[error(transparent)]
     Tmux(#[from] TmuxError),
@@ -104,7 +103,7 @@ impl Diagnostic for DeliveryError {
     }
 }
 
-/// Types a prompt into the CLI of a pane, submits it, and makes sure that it was taken.
+/// Types a prompt into the CLI in a pane, submits it, and verifies that the CLI accepted it.
 pub fn deliver(
     tmux: &Tmux,
     pane_id: &str,
@@ -137,7 +136,7 @@ impl Delivery<'_> {
         judge(self.cli, look, settled, self.text, self.options.ignore_rate_limit)
     }
 
-    /// Waits for the input and pastes until the text is seen there. Returns how many pastes that took.
+    /// Waits for the input and pastes until the input shows the text. Returns the number of pastes.
     fn paste(&self) -> Result<u32, DeliveryError> {
         let mut pastes = 0;
         loop {
@@ -158,7 +157,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// The pane as it is when its input is ready, or nothing if the text stands there already.
+    /// Returns the pane once its input is ready, or `None` if the input already contains the text.
     fn wait_until_ready(&self) -> Result<Option<PaneSnapshot>, DeliveryError> {
         let mut obstacle = Obstacle::Unsettled;
         let mut readiness = Readiness::Ready;
@@ -167,7 +166,7 @@ impl Delivery<'_> {
             match &readiness {
                 Readiness::NotYet(found) => {
                     obstacle = found.clone();
-                    // It will not come back.
+                    // A dead pane does not recover.
                     *found == Obstacle::Dead
                 }
                 Readiness::Ready | Readiness::AlreadyTyped => true,
@@ -180,7 +179,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Presses Enter until the CLI has taken the text. Returns how often that was.
+    /// Presses Enter until the CLI accepts the text. Returns the number of Enters.
     fn enter(&self) -> Result<u32, DeliveryError> {
         let mut before = self.capture()?;
         for enters in 1..=ATTEMPTS {
@@ -201,13 +200,13 @@ impl Delivery<'_> {
         Err(DeliveryError::NotAccepted { seen: seen(&before) })
     }
 
-    /// Sends bytes if the program that was seen is still in front.
+    /// Sends bytes if the same program is still in the foreground.
     fn send(&self, seen: &PaneSnapshot, bytes: &[u8], paste: PasteMode) -> Result<bool, TmuxError> {
         self.tmux.paste_if(self.pane_id, &seen.condition(), bytes, paste)
     }
 
-    /// Looks until `enough`, which is told for how long the screen has been the same. On time-out the last look is the
-    /// error.
+    /// Polls the pane until `enough`, which gets the snapshot and how long the screen has been unchanged. On timeout the
+    /// last snapshot is the error.
     fn wait(
         &self,
         limit: Duration,
@@ -232,7 +231,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Whether the pasted text has come back: its last letters, or the note that stands for a long paste.
+    /// Whether the screen shows the pasted text: its last letters, or the placeholder for a long paste.
     fn is_shown(&self, before: &PaneSnapshot, now: &PaneSnapshot, settled: Duration) -> bool {
         let typed = now.read(self.cli).typed.unwrap_or_default();
         if is_text(&typed, self.text) || paste_placeholders(now) > paste_placeholders(before) {
@@ -243,13 +242,13 @@ impl Delivery<'_> {
         if !trace.is_empty() && count(now) > count(before) {
             return true;
         }
-        // A long text scrolls in its input, and what is seen of it may be any part.
+        // A long text scrolls inside the input, which may show any part of it.
         now.screen != before.screen && settled >= MIN_POLL * 3 && (trace.is_empty() || !typed.is_empty())
     }
 }
 
-/// The longer a screen has been the same, the rarer it is looked at, and nobody waits an eighth longer for that: 25 CLIs that
-/// start side by side need the machine for themselves.
+/// Polls a stable screen less often, which delays a delivery by at most an eighth: 25 CLIs that start at the same time
+/// need the CPU.
 fn poll_interval(settled: Duration) -> Duration {
     (settled / 8).clamp(MIN_POLL, MAX_POLL)
 }
@@ -268,16 +267,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_screen_that_stays_the_same_is_looked_at_ever_more_rarely_and_never_much_too_late() {
+    fn polling_slows_down_on_a_stable_screen() {
         let mut settled = Duration::ZERO;
-        let mut looks = 0;
+        let mut polls = 0;
         while settled < DeliveryOptions::default().ready_timeout {
-            let rest = poll_interval(settled);
-            assert!(rest >= MIN_POLL && rest <= MAX_POLL);
-            assert!(rest <= MIN_POLL.max(settled / 8), "{rest:?} after {settled:?}");
-            settled += rest;
-            looks += 1;
+            let interval = poll_interval(settled);
+            assert!(interval >= MIN_POLL && interval <= MAX_POLL);
+            assert!(interval <= MIN_POLL.max(settled / 8), "{interval:?} after {settled:?}");
+            settled += interval;
+            polls += 1;
         }
-        assert!(looks < 120, "{looks} looks at one pane");
+        assert!(polls < 120, "{polls} polls of one pane");
     }
 }

@@ -1,4 +1,4 @@
-//! Which AI CLIs this machine has: the known ones on PATH, and over them whatever the user has added.
+//! Finds the installed AI CLIs: known ones on PATH, and custom ones from the configuration.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,8 +20,8 @@ pub struct CliInfo {
     pub display_name: String,
     pub source: CliSource,
     pub path: PathBuf,
-    /// Our own program, where it has to start the CLI: a shell script has the shell's name while it runs, and would be
-    /// taken for a shell that waits.
+    /// Our own program, if it has to start the CLI: tmux reports a running shell script as a shell, which would look
+    /// like an idle shell.
     #[serde(skip)]
     pub launcher: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ impl fmt::Display for CliInfo {
     }
 }
 
-/// How we know of a CLI.
+/// Where a CLI comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CliSource {
@@ -53,7 +53,7 @@ impl fmt::Display for CliSource {
     }
 }
 
-/// A CLI of the user's own whose program is not there.
+/// A custom CLI whose program was not found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MissingCli {
     pub name: String,
@@ -66,14 +66,14 @@ impl fmt::Display for MissingCli {
     }
 }
 
-/// What was found, sorted by display name, and what was not.
+/// The CLIs that were found, sorted by display name, and the configured ones that were not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DetectedClis {
     pub clis: Vec<CliInfo>,
     pub missing: Vec<MissingCli>,
 }
 
-/// Known CLIs on `search_path` with the user's own laid over them: one name, one CLI.
+/// Known CLIs on `search_path`, plus custom ones, which replace known CLIs of the same name.
 pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> DetectedClis {
     let DetectedClis { clis: mut found, missing } = resolve_custom_clis(custom, search_path);
     let known = detect_known_clis(search_path);
@@ -123,7 +123,7 @@ pub fn resolve_command(command: &str, search_path: &OsStr) -> Option<PathBuf> {
     }
 }
 
-/// Ourselves for a shell script, unless it hands over to the program it is for.
+/// Our own program for a shell script, unless the script `exec`s its program.
 fn find_launcher(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
     let script = ScriptFile::read(path, search_path)?;
     let is_shell = script.interpreter_names().iter().any(|name| is_shell(&name.to_string_lossy()));
@@ -131,7 +131,7 @@ fn find_launcher(path: &Path, search_path: &OsStr) -> Option<PathBuf> {
     (is_shell && !lines.any(|line| line.starts_with(b"exec "))).then(std::env::current_exe)?.ok()
 }
 
-/// What the user calls it, else what we call it, else its name with a capital.
+/// The configured name, else the known one, else the capitalized name.
 fn display_name(name: &str, chosen: Option<&str>) -> String {
     if let Some(chosen) = chosen.filter(|chosen| !chosen.trim().is_empty()) {
         return chosen.to_owned();
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// A PATH with these programs on it and nothing else.
+    /// A PATH with only these programs.
     fn path_with(programs: &[&str]) -> (Sandbox, std::ffi::OsString) {
         let sandbox = Sandbox::new();
         for program in programs {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_script_that_runs_its_program_below_it_gets_its_name_from_us() {
+    fn a_shell_script_without_exec_needs_a_launcher() {
         let (sandbox, path) = path_with(&["hands-over"]);
         for (name, text) in
             [("waits", "#!/bin/sh\nsleep 9\n"), ("python", "#!/usr/bin/python3\n"), ("binary", "\x7fELF")]

@@ -1,8 +1,8 @@
-//! One turn of a CLI without a screen: how it is started, and what its lines mean.
+//! Runs one turn of a CLI without a screen, and reads its output.
 //!
-//! A message goes in on standard input, where it can be neither an option nor too long. What comes out is read by the
-//! CLI's [`OutputReader`] and becomes [`TurnEvent`]s; [`TurnListener::conclude`] says how the turn ended. The caller starts
-//! and ends the process.
+//! The message goes in on standard input, where it can be neither an option nor too long. The output is read by the
+//! CLI's [`OutputReader`] and becomes [`TurnEvent`]s; [`TurnListener::finish`] returns how the turn ended. The caller
+//! starts and ends the process.
 
 mod event;
 mod listener;
@@ -22,63 +22,63 @@ pub use unattended::{custom_command, unattended};
 
 use crate::cli::Cli;
 
-/// What is said in one turn, and what it continues.
+/// The input of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn<'a> {
     pub message: &'a str,
-    /// What the CLI itself calls the conversation so far.
+    /// The CLI's id of the conversation to resume.
     pub resume: Option<&'a str>,
     pub model: Option<&'a str>,
 }
 
-/// How one CLI takes a turn without a screen.
+/// How one CLI runs a turn without a screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Headless {
-    /// The arguments of a turn. The message is not among them: it comes on standard input.
+    /// The arguments of a turn, without the message, which comes on standard input.
     pub arguments: fn(Turn<'_>) -> Vec<OsString>,
     /// Reads what the CLI prints during one turn.
     pub reader: fn() -> Box<dyn OutputReader>,
-    /// How it works unattended, if it can be restricted to edits and tests.
+    /// How it runs unattended, if it can be restricted to edits and tests.
     pub unattended: Option<Unattended>,
 }
 
-/// How a CLI works unattended.
+/// How a CLI runs unattended.
 #[derive(Debug, Clone, Copy)]
 pub struct Unattended {
-    /// Where none is named, the installed CLI with the lowest number is used.
+    /// If no CLI is configured, the installed one with the lowest number is used.
     pub preference: u8,
-    /// Adds what lets it change files and run the given test command, and nothing else of consequence; without a test
-    /// command it may only read.
+    /// Restricts the command to editing files and running the given test command. Without a test command it may only
+    /// read.
     pub restrict: fn(Command, Option<&str>) -> Command,
 }
 
-/// Reads the lines of one turn, in their order.
+/// Reads the output lines of one turn in order.
 pub trait OutputReader: Send {
-    /// A line of its standard output.
+    /// Reads a line of standard output.
     fn out(&mut self, line: &str) -> Vec<TurnEvent>;
 
-    /// A line of its standard error, which most CLIs use for people.
+    /// Reads a line of standard error, where most CLIs print text for people.
     fn err(&mut self, _line: &str) -> Vec<TurnEvent> {
         Vec::new()
     }
 
-    /// What it has said about itself so far.
+    /// What the output has contained about the turn so far.
     fn facts(&self) -> TurnFacts;
 }
 
-/// What a CLI says about a turn besides its events.
+/// What a CLI reports about a turn besides its events.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnFacts {
-    /// What it calls the conversation.
+    /// The CLI's id of the conversation.
     pub session: Option<String>,
     pub cost_usd: Option<f64>,
     pub turns: Option<u32>,
-    /// How the turn went, or nothing when it ended without saying so.
+    /// The result that the CLI reported, if any.
     pub verdict: Option<Result<(), String>>,
 }
 
-/// The process of one turn. It inherits the user's environment, but not what would make git look at another repository
-/// or let the agent speak for another one.
+/// The process of one turn. It inherits the user's environment, except variables that point git to another repository
+/// or let the agent act as another one.
 pub fn command(cli: &Cli, program: &Path, worktree: &Path, turn: Turn<'_>) -> Command {
     let arguments = (cli.headless.arguments)(turn);
     without_foreign_variables(
@@ -86,7 +86,7 @@ pub fn command(cli: &Cli, program: &Path, worktree: &Path, turn: Turn<'_>) -> Co
     )
 }
 
-/// Without what belongs to another repository or another agent.
+/// Removes variables that belong to another repository or another agent.
 fn without_foreign_variables(command: Command) -> Command {
     let foreign = [
         "GIT_DIR",
@@ -99,7 +99,7 @@ fn without_foreign_variables(command: Command) -> Command {
     foreign.into_iter().fold(command, Command::env_remove)
 }
 
-/// A listener that understands the lines of this CLI.
+/// A listener for the output of this CLI.
 pub fn listener(cli: &Cli) -> TurnListener {
     TurnListener::new((cli.headless.reader)())
 }
@@ -108,22 +108,22 @@ pub(crate) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
-/// `--name=value` in one word, so that no value can pass for an option.
+/// `--name=value` in one word, so that no value can be mistaken for an option.
 pub(crate) fn option(name: &str, value: Option<&str>) -> Option<OsString> {
     value.map(|value| format!("{name}={value}").into())
 }
 
-/// A line that is a JSON object.
+/// Parses a line that is a JSON object.
 pub(crate) fn json(line: &str) -> Option<Value> {
     serde_json::from_str(line).ok().filter(Value::is_object)
 }
 
-/// A line that is none.
+/// The event for a line that is not JSON.
 pub(crate) fn raw_text(line: &str) -> Vec<TurnEvent> {
     if line.trim().is_empty() { Vec::new() } else { vec![TurnEvent::Raw(Value::String(line.to_owned()))] }
 }
 
-/// A text as it is, anything else as JSON, nothing as nothing.
+/// A string as it is, null as an empty string, anything else as JSON.
 pub(crate) fn string(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cli_is_started_its_own_way_and_never_with_the_message_on_its_command_line() {
+    fn a_turn_never_has_its_message_on_the_command_line() {
         let clis = ["claude", "codex", "gemini", "opencode", "aider", "amp", "droid", "mine"];
         let lines =
             clis.map(|cli| format!("{}\n{}", typed(cli, None, None), typed(cli, Some("-s"), Some("-m"))));
@@ -171,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_runs_in_its_worktree_and_does_not_look_at_another_repository() {
+    fn a_turn_runs_in_its_worktree_without_variables_of_another_repository() {
         let turn = Turn { message: "hello", resume: None, model: None };
         let command = command(cli::descriptor("mine"), Path::new("/bin/mine"), Path::new("/w"), turn);
         assert_eq!(command.directory(), Some(Path::new("/w")));
         let bare = Command::new("/bin/mine").dir("/w").input("hello");
-        assert_ne!(command, bare, "variables of another repository are taken away");
+        assert_ne!(command, bare, "variables of another repository are removed");
     }
 }

@@ -1,8 +1,8 @@
-//! What CLIs report about themselves, through hooks or through the events of a plugin.
+//! Reads what CLIs report through hooks or through a plugin.
 //!
-//! A CLI's [`Hooks`] say how they are installed ([`install`], [`settings`]) and how a record is read. [`parse`] turns one
-//! record into an [`HookEvent`], [`Tracker`] turns events into a state, [`notes`] keeps the records of each agent, and
-//! [`transcript`] reads what the CLI itself keeps.
+//! A CLI's [`Hooks`] describe how they are installed ([`install`], [`settings`]) and how a record is read. [`parse`] turns one
+//! record into an [`HookEvent`], [`Tracker`] turns events into a state, [`notes`] stores the records of each agent, and
+//! [`transcript`] reads the CLI's own transcript.
 
 pub mod install;
 pub mod notes;
@@ -21,30 +21,30 @@ pub use tracker::{ReportedState, Tracker};
 
 use crate::cli::Cli;
 
-/// What a tool is given is not kept beyond this.
+/// Longer tool input is not stored.
 pub(crate) const MAX_INPUT: usize = 32 * 1024;
 
 /// The hooks of one CLI.
 #[derive(Debug)]
 pub struct Hooks {
-    /// What they are called when a state is explained by them.
+    /// Their name in the explanation of a state.
     pub source: &'static str,
     pub install: HookInstall,
     /// Reads one record. The error is the name of a missing field.
     pub read: fn(&Value) -> Result<HookEvent, &'static str>,
-    /// The part of a record that can say something about the agent's state, which is what is kept.
+    /// Reduces a record to the parts that affect the agent's state. Only these are stored.
     pub shorten: fn(&Value) -> Value,
-    /// The answer that approves what a record asks for, once. Nothing where the CLI takes no answer from a hook.
+    /// The answer that approves a request once. `None` if the CLI accepts no answer from a hook.
     pub allow: Option<fn() -> Value>,
-    /// The answer that refuses what an event is about, for a reason. Nothing where the CLI takes no refusal from a hook.
+    /// The answer that refuses an event, with a reason. `None` if the CLI accepts no refusal from a hook.
     pub refuse: Option<fn(&HookEventKind, &str) -> Value>,
     /// The size of the conversation in tokens, from a line of its transcript.
     pub tokens: Option<fn(&Value) -> Option<u64>>,
-    /// Where a command that waits for approval would run. Without this, commands run in the worktree.
+    /// Finds the directory in which a pending command would run. Without it, commands run in the worktree.
     pub command_directory: Option<CommandDirectory>,
 }
 
-/// The directory of a command, from the transcript and the worktree, or nothing where that is not certain.
+/// The directory of a command, from the transcript and the worktree, or `None` if it is uncertain.
 pub type CommandDirectory = fn(transcript: &Path, command: &str, worktree: &Path) -> Option<PathBuf>;
 
 /// Text that is not a record of a CLI's hooks.
@@ -58,16 +58,18 @@ impl Diagnostic for HookRecordError {
     }
 }
 
-/// What was told, and in which conversation.
+/// One reported event, and its conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookEvent {
-    /// What the CLI itself calls the conversation.
+    /// The CLI's id of the conversation.
     pub conversation: String,
     pub kind: HookEventKind,
 }
 
+/// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookEventKind {
+    /// A conversation started; `fresh` if the CLI itself was just started.
     Started {
         fresh: bool,
     },
@@ -82,7 +84,7 @@ pub enum HookEventKind {
         id: String,
     },
     ToolEnded(ToolAction),
-    /// Told some seconds after an approval was asked, and not taken back when it has been given since.
+    /// Sent some seconds after an approval was requested, even if it was answered in the meantime.
     ApprovalReminder,
     IdleReminder,
     TurnEnded,
@@ -90,41 +92,41 @@ pub enum HookEventKind {
         reason: String,
         limited: bool,
     },
-    /// It was refused for having asked too much, and tries again by itself.
+    /// The provider limits the request rate, and the CLI retries by itself.
     RateLimited {
         reason: String,
-        /// When it does.
+        /// When it retries.
         resets: Option<String>,
     },
     SubagentStarted,
     SubagentEnded,
     Ended,
-    /// Nothing that changes a state.
+    /// An event that does not affect the state.
     Other(String),
 }
 
 /// What a tool does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAction {
-    /// Exactly this shell text.
+    /// Runs exactly this shell command.
     Command(String),
     /// Changes these files.
     Edit(Vec<String>),
-    /// Asks the person something.
+    /// Asks the user a question.
     Question,
-    /// A tool by its name.
+    /// Any other tool, by name.
     Other(String),
 }
 
-/// Reads one record: the standard input of a hook, or the data of one event of a stream.
+/// Parses one record: the standard input of a hook, or one event of a plugin.
 pub fn parse(cli: &Cli, record: &str) -> Result<HookEvent, HookRecordError> {
     let record: Value =
         serde_json::from_str(record.trim()).map_err(|error| HookRecordError(error.to_string()))?;
     let hooks = cli.hooks.ok_or_else(|| HookRecordError("this CLI has no known hooks".to_owned()))?;
-    (hooks.read)(&record).map_err(|field| HookRecordError(format!("it has no '{field}'")))
+    (hooks.read)(&record).map_err(|field| HookRecordError(format!("missing field '{field}'")))
 }
 
-/// A text that has to be there.
+/// A required string field.
 pub(crate) fn text(value: &Value, field: &'static str) -> Result<String, &'static str> {
     value[field].as_str().map(str::to_owned).ok_or(field)
 }

@@ -8,10 +8,10 @@ use paw_host::process::shell_quote;
 use crate::cli::Cli;
 use crate::detect::CliInfo;
 
-/// The hidden command that starts a script under the CLI's name.
+/// The hidden command that runs a script under the CLI's name.
 pub const START_AS: &str = "__as";
 
-/// What a CLI is told at each approval level, as shell text. Empty where that level is its own default.
+/// The flags of a CLI for each approval level, as shell text. Empty if the level is the CLI's default.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovalFlags {
     pub auto: &'static str,
@@ -30,8 +30,7 @@ impl ApprovalFlags {
     }
 }
 
-/// The line for one agent, quoted for a shell, without its hooks. What the configuration says about a level beats the
-/// descriptor.
+/// The shell line of one agent, without its hooks. Flags from the configuration override those of the descriptor.
 pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, approval: Approval) -> String {
     let program = config.map_or(found.binary_name.as_str(), |config| config.command.as_str());
     let mut line = shell_quote(OsStr::new(program));
@@ -46,12 +45,12 @@ pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, appr
     if flags.is_empty() { line } else { format!("{line} {flags}") }
 }
 
-/// The configured text as the words it means, each quoted, so that it can be arguments and nothing else.
+/// Splits the configured text into words and quotes each, so that it cannot be anything but arguments.
 fn quote_words(text: &str) -> String {
     split_words(text).iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" ")
 }
 
-/// At blanks, except between quotes. A quote that is never closed reaches to the end.
+/// Splits at whitespace outside quotes. An unclosed quote extends to the end.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_becomes_the_flags_of_the_cli() {
+    fn command_line_has_the_flags_of_the_approval_level() {
         for (name, level, expected) in [
             ("claude", Approval::Manual, "claude"),
             ("claude", Approval::Auto, "claude"),
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn codex_may_write_where_a_linked_worktree_commits_to() {
+    fn codex_may_write_to_the_directories_a_linked_worktree_commits_to() {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("it's $HOME");
         let linked = sandbox.root().join("linked");
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_beats_the_descriptor() {
+    fn configured_flags_override_the_descriptor() {
         let own = config("/opt/my claude", &[(Approval::FullAuto, "--yes 'a b' ; rm -rf /")]);
         assert_eq!(
             typed(&cli("claude"), Some(&own), Approval::FullAuto),
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_words_together() {
+    fn split_words_keeps_quoted_words_together() {
         assert_eq!(split_words(r#" a "b c"d '' 'e "f' g""#), ["a", "b cd", "", "e \"f", "g"]);
         assert_eq!(split_words("  "), [""; 0]);
     }

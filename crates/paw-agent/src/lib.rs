@@ -1,14 +1,14 @@
-//! AI coding CLIs: which ones there are, which of them this machine has, and how one talks with them.
+//! AI coding CLIs: which ones git paw knows, which are installed, and how to talk to them.
 //!
-//! - [`cli`]: the CLIs we know, one descriptor each
-//! - [`deliver`]: bringing a prompt into a CLI, and seeing that it has arrived
-//! - [`detect`]: what is on PATH and what the user has added
-//! - [`headless`]: one turn of a CLI without a screen, and what it says
-//! - [`hooks`]: what CLIs report about themselves, through hooks and event streams
+//! - [`cli`]: one descriptor per known CLI
+//! - [`deliver`]: paste a prompt into a CLI and verify that it was accepted
+//! - [`detect`]: find CLIs on PATH and in the configuration
+//! - [`headless`]: run one turn of a CLI without a screen and read its output
+//! - [`hooks`]: read what CLIs report through hooks and event streams
 //! - [`launch`]: the shell line that starts a CLI in a pane
-//! - [`resume`]: how a CLI takes up one of its own conversations
-//! - [`screen`]: what the screen of a CLI shows
-//! - [`state`]: what an agent is doing
+//! - [`resume`]: the arguments that resume a CLI's conversation
+//! - [`screen`]: read the screen of an interactive CLI
+//! - [`state`]: infer what an agent is doing
 
 pub mod cli;
 pub mod deliver;

@@ -1,4 +1,4 @@
-//! How a CLI takes up one of its own conversations again.
+//! The arguments with which a CLI resumes one of its conversations.
 
 use std::ffi::OsStr;
 
@@ -6,32 +6,32 @@ use paw_host::process::shell_quote;
 
 use crate::cli::Cli;
 
-/// Which conversation is taken up.
+/// Which conversation to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resume {
     /// The latest one in this directory.
     Latest,
-    /// This one, by the name the CLI itself gave it.
+    /// The one with this id, which the CLI assigned.
     Conversation(String),
 }
 
-/// The words after the CLI's own that take a conversation up.
+/// The arguments that resume a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct ResumeArguments {
     pub latest: &'static [&'static str],
-    /// What comes before the name, where a conversation can be named. A last word that ends in `=` has the name joined to
-    /// it, so that no name can pass for an option.
+    /// The words before the conversation's id, if the CLI can resume by id. The id is appended directly to a last word
+    /// that ends in `=`, so that no id can be mistaken for an option.
     pub named: Option<&'static [&'static str]>,
-    /// Whether a resumed conversation still has the first prompt, so that it is not delivered again.
+    /// Whether a resumed conversation still contains the first prompt, so that it is not delivered again.
     pub remembers_first_prompt: bool,
 }
 
-/// The words that make `cli` take up a conversation, quoted for a shell, or nothing where it cannot.
+/// The arguments that make `cli` resume a conversation, quoted for a shell, or `None` if it cannot.
 pub fn arguments(cli: &Cli, resume: &Resume) -> Option<String> {
     let arguments = cli.resume?;
     match resume {
         Resume::Latest => Some(arguments.latest.join(" ")),
-        // Names come from files and hooks that others can write.
+        // Ids come from files and hooks that others can write.
         Resume::Conversation(name) if name.is_empty() || name.contains(char::is_control) => None,
         Resume::Conversation(name) => {
             let (last, before) = arguments.named?.split_last()?;
@@ -44,7 +44,7 @@ pub fn arguments(cli: &Cli, resume: &Resume) -> Option<String> {
     }
 }
 
-/// Whether `cli` continues as if it had never ended, with the first prompt it was given.
+/// Whether a resumed `cli` still knows its first prompt.
 pub fn can_resume(cli: &Cli) -> bool {
     cli.resume.is_some_and(|words| words.remembers_first_prompt)
 }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cli_with_resume_words_takes_up_its_latest_conversation() {
+    fn every_cli_with_resume_arguments_resumes_its_latest_conversation() {
         for (cli, expected) in [
             ("claude", "--continue"),
             ("codex", "resume --last"),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_named_in_a_way_that_cannot_be_an_option() {
+    fn a_conversation_id_cannot_be_mistaken_for_an_option() {
         assert_eq!(arguments(cli::descriptor("claude"), &named("0-1")).as_deref(), Some("--resume=0-1"));
         assert_eq!(
             arguments(cli::descriptor("codex"), &named("--yolo")).as_deref(),
@@ -96,6 +96,10 @@ mod tests {
         for hostile in ["", "a\nb", "a\u{1b}[0m"] {
             assert_eq!(arguments(cli::descriptor("claude"), &named(hostile)), None, "{hostile:?}");
         }
-        assert_eq!(arguments(cli::descriptor("aider"), &named("x")), None, "it has only the latest one");
+        assert_eq!(
+            arguments(cli::descriptor("aider"), &named("x")),
+            None,
+            "aider resumes only the latest conversation"
+        );
     }
 }

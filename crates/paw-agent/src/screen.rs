@@ -1,7 +1,7 @@
-//! Reading the screens of interactive CLIs.
+//! Reads the screens of interactive CLIs.
 //!
-//! [`Screen::parse`] turns a capture, plain or with escapes, into rows; [`read`] says what they show by the rules of the
-//! CLI. The rules are data, part of each CLI's descriptor, with the versions they were made for.
+//! [`Screen::parse`] turns a capture, plain or with escape sequences, into rows; [`read`] interprets them by the rules of
+//! the CLI. The rules are data in each CLI's descriptor, with the versions they were made for.
 
 mod cells;
 mod generic;
@@ -19,7 +19,7 @@ pub use prompt::{ApprovalRequest, ApprovalSubject};
 pub use read::ScreenReading;
 pub use rules::{ApprovalKeys, ApprovalKind, DialogKind, ScreenRules};
 
-/// What a screen of `cli` shows. One whose screen we do not know is read by what most of them have in common.
+/// What a screen of `cli` shows. A CLI without rules is read by generic patterns.
 pub fn read(cli: &Cli, screen: &Screen) -> ScreenReading {
     let Some(rules) = cli.screen else { return generic::read(screen) };
     let left = rules.sidebar.and_then(|sidebar| screen.left_of(sidebar));

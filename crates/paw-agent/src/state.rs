@@ -1,4 +1,4 @@
-//! What an agent is doing, and how we know.
+//! What an agent is doing, and the evidence for it.
 
 mod infer;
 
@@ -8,17 +8,17 @@ pub use infer::{ObservationSource, ObservedState, PaneProcess, ScreenObservation
 
 use crate::screen::ApprovalRequest;
 
-/// The states of an agent, each with what is true in it.
+/// What an agent is doing, with the facts of each state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentActivity {
     Starting,
     Working,
     WaitingApproval(ApprovalRequest),
-    /// For an answer that only a person can give.
+    /// The agent needs an answer that only a person can give.
     WaitingInput,
     Idle,
     RateLimited {
-        /// When it may go on, as the CLI says it.
+        /// When the limit resets, in the CLI's words.
         resets: Option<String>,
     },
     Exited,

@@ -23,7 +23,7 @@ fn explain(name: &str) -> Value {
 
 #[test]
 fn a_screen_without_a_prompt_has_a_state_and_a_reason() {
-    let idle = json!({"state": "idle", "reason": "the input is empty and nothing is under way"});
+    let idle = json!({"state": "idle", "reason": "the input is empty and the agent is not working"});
     assert_eq!(explain("claude-idle.txt"), idle);
     assert_eq!(explain("codex-done-idle.ansi.txt")["state"], "idle");
 }
@@ -72,7 +72,7 @@ fn what_cannot_be_read_whole_is_asked_about() {
         json!({
             "state": "waiting_approval",
             "verdict": "ask",
-            "reason": "the CLI asks to approve a command; not readable: it does not offer the usual choices",
+            "reason": "the CLI asks to approve a command; not readable: it does not offer the expected choices",
         })
     );
 }

@@ -60,7 +60,7 @@ const fn prompt(
     }
 }
 
-/// Lines one after the other, a question at the end of the last.
+/// Aider prints line by line; a question is at the end of the last line.
 const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.86.2"],
     banner: &["Aider v"],

@@ -75,7 +75,7 @@ fn refuse(event: &HookEventKind, reason: &str) -> Value {
     }
 }
 
-/// What the model was given and what it answered. A subagent's conversation is another one.
+/// The input and the output of the model, without subagents, which have their own conversations.
 fn tokens(line: &Value) -> Option<u64> {
     if line["type"] != "assistant" || line["isSidechain"] == true {
         return None;
@@ -105,29 +105,29 @@ fn restrict(command: Command, tests: Option<&str>) -> Command {
 
 /// `claude -p --output-format stream-json`.
 ///
-/// Its result says `success` even when the API could not be reached, so `is_error` decides. Denied tools are listed in the
-/// result alone; until then they look like any tool that failed.
+/// The result contains `success` even if the API could not be reached, so `is_error` decides. Denied tools are listed only
+/// in the result; until then they look like failed tools.
 #[derive(Debug, Default)]
 struct Reader {
     facts: TurnFacts,
-    /// What failed tools said, to explain a denial that is told later.
+    /// The output of failed tools, to explain a denial that is reported later.
     refusals: BTreeMap<String, String>,
 }
 
 impl OutputReader for Reader {
     fn out(&mut self, line: &str) -> Vec<TurnEvent> {
-        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
-        if let Some(session) = said["session_id"].as_str() {
+        let Some(record) = headless::json(line) else { return headless::raw_text(line) };
+        if let Some(session) = record["session_id"].as_str() {
             self.facts.session = Some(session.to_owned());
         }
-        match said["type"].as_str() {
-            Some("assistant") if said["error"].is_string() => {
-                vec![TurnEvent::Error(text_of(&said["message"]["content"]))]
+        match record["type"].as_str() {
+            Some("assistant") if record["error"].is_string() => {
+                vec![TurnEvent::Error(text_of(&record["message"]["content"]))]
             }
-            Some("assistant" | "user") => self.message(&said),
-            Some("result") => self.result(&said),
-            Some("system") if said["subtype"] == "api_retry" => vec![TurnEvent::Error(retry(&said))],
-            _ => vec![TurnEvent::Raw(said)],
+            Some("assistant" | "user") => self.message(&record),
+            Some("result") => self.result(&record),
+            Some("system") if record["subtype"] == "api_retry" => vec![TurnEvent::Error(retry(&record))],
+            _ => vec![TurnEvent::Raw(record)],
         }
     }
 
@@ -137,13 +137,13 @@ impl OutputReader for Reader {
 }
 
 impl Reader {
-    fn message(&mut self, said: &Value) -> Vec<TurnEvent> {
-        match &said["message"]["content"] {
+    fn message(&mut self, record: &Value) -> Vec<TurnEvent> {
+        match &record["message"]["content"] {
             Value::Array(blocks) => {
-                blocks.iter().map(|block| self.block(block, said["type"] == "user")).collect()
+                blocks.iter().map(|block| self.block(block, record["type"] == "user")).collect()
             }
-            Value::String(text) if said["type"] == "assistant" => vec![TurnEvent::Text(text.clone())],
-            _ => vec![TurnEvent::Raw(said.clone())],
+            Value::String(text) if record["type"] == "assistant" => vec![TurnEvent::Text(text.clone())],
+            _ => vec![TurnEvent::Raw(record.clone())],
         }
     }
 
@@ -167,12 +167,12 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, said: &Value) -> Vec<TurnEvent> {
-        self.facts.cost_usd = said["total_cost_usd"].as_f64();
-        self.facts.turns = said["num_turns"].as_u64().and_then(|turns| turns.try_into().ok());
-        let good = said["subtype"] == "success" && said["is_error"] == false;
-        self.facts.verdict = Some(if good { Ok(()) } else { Err(complaint(said)) });
-        let denials = said["permission_denials"].as_array().map(Vec::as_slice).unwrap_or_default();
+    fn result(&mut self, record: &Value) -> Vec<TurnEvent> {
+        self.facts.cost_usd = record["total_cost_usd"].as_f64();
+        self.facts.turns = record["num_turns"].as_u64().and_then(|turns| turns.try_into().ok());
+        let good = record["subtype"] == "success" && record["is_error"] == false;
+        self.facts.verdict = Some(if good { Ok(()) } else { Err(failure_message(record)) });
+        let denials = record["permission_denials"].as_array().map(Vec::as_slice).unwrap_or_default();
         denials.iter().map(|denial| self.denial(denial)).collect()
     }
 
@@ -188,17 +188,17 @@ impl Reader {
     }
 }
 
-fn complaint(said: &Value) -> String {
-    let words = [&said["result"], &said["errors"][0], &said["subtype"]];
+fn failure_message(record: &Value) -> String {
+    let words = [&record["result"], &record["errors"][0], &record["subtype"]];
     words.into_iter().find_map(Value::as_str).unwrap_or("the turn failed").to_owned()
 }
 
-fn retry(said: &Value) -> String {
-    let error = said["error"].as_str().unwrap_or("unknown");
-    format!("API error ({error}), attempt {} of {}", said["attempt"], said["max_retries"])
+fn retry(record: &Value) -> String {
+    let error = record["error"].as_str().unwrap_or("unknown");
+    format!("API error ({error}), attempt {} of {}", record["attempt"], record["max_retries"])
 }
 
-/// A text, or the texts of several blocks.
+/// A string, or the text of several blocks.
 fn text_of(content: &Value) -> String {
     match content {
         Value::Array(blocks) => {
@@ -223,8 +223,8 @@ const fn prompt(kind: ApprovalKind, question: &'static str, subject: SubjectRule
     }
 }
 
-/// A command is set in by three columns, and so is every further row of it, so nothing in it can pass for the rule or the
-/// title above. Where Claude cannot analyse a command it offers only Yes and No, and then neither can we.
+/// Every row of a command is indented by three columns, so nothing in it can be mistaken for the rule or the title above.
+/// If Claude cannot analyze a command, it offers only Yes and No, and git paw does not read it either.
 const SCREEN: ScreenRules = ScreenRules {
     versions: &["2.1.197"],
     banner: &["Claude Code"],

@@ -45,10 +45,10 @@ macro_rules! common {
     };
 }
 
-/// Everything a codex agent needs besides its worktree: what commits of a linked worktree are written to, our own
-/// directory with the messages, and the way to the broker. Not the repository's hooks and settings, which would let it
-/// run commands outside of its sandbox. Directories that are not there do no harm. The line is typed inside the worktree,
-/// so the shell can tell the paths.
+/// Everything a codex agent needs besides its worktree: the directories that commits of a linked worktree write to, our
+/// own directory with the messages, and the network for the broker. Not the repository's hooks and settings, which would
+/// let it run commands outside its sandbox. Missing directories do no harm. The shell runs the line inside the worktree,
+/// so it can resolve the paths.
 const AUTO: &str = concat!(
     "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
     common!("objects"),
@@ -65,7 +65,7 @@ const HOOKS: Hooks = Hooks {
     install: HookInstall::Arguments { is_enabled: has_hooks, arguments: hook_arguments },
     read: record::read,
     shorten: record::shorten,
-    // How it is answered is not known.
+    // The format of an answer is not known.
     allow: None,
     refuse: None,
     tokens: Some(tokens),
@@ -75,8 +75,8 @@ const HOOKS: Hooks = Hooks {
 const EVENTS: [&str; 6] =
     ["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"];
 
-/// A settings file in a linked worktree has no effect, so hooks are arguments. They are the same in every worktree, and the
-/// user is asked about them once.
+/// A settings file in a linked worktree has no effect, so hooks are arguments. They are the same in every worktree, so codex
+/// asks the user about them only once.
 fn hook_arguments(program: &Path) -> String {
     let command = Value::String(hook_line(CLI.name, program));
     let argument = |event: &&str| {
@@ -86,7 +86,7 @@ fn hook_arguments(program: &Path) -> String {
     EVENTS.iter().map(argument).collect::<Vec<_>>().join(" ")
 }
 
-/// codex asks its user about every hook it does not know, so it gets ours only where the user has enabled hooks.
+/// codex asks its user about every new hook, so it gets ours only if the user has enabled hooks.
 fn has_hooks(home: &Path) -> bool {
     let text = files::load_text(&home.join(".codex/config.toml")).ok().flatten().unwrap_or_default();
     let config = text.parse::<toml::Table>().unwrap_or_default();
@@ -94,7 +94,7 @@ fn has_hooks(home: &Path) -> bool {
     feature.and_then(toml::Value::as_bool).unwrap_or(false)
 }
 
-/// The last turn; its input includes what was cached.
+/// The tokens of the last turn. Its input includes cached tokens.
 fn tokens(line: &Value) -> Option<u64> {
     if line["payload"]["type"] != "token_count" {
         return None;
@@ -119,37 +119,37 @@ fn restrict(command: Command, tests: Option<&str>) -> Command {
 
 /// `codex exec --json`.
 ///
-/// A rejected command or patch is absent from its JSON, which then ends as if all were well; only standard error tells. A
-/// server out of reach is reported again and again, and never ends the turn.
+/// The JSON output omits rejected commands and patches and ends with success; only standard error reports them. An
+/// unreachable server is reported repeatedly and never ends the turn.
 #[derive(Debug, Default)]
 struct Reader {
     facts: TurnFacts,
-    /// Items that are under way; some come without a beginning.
+    /// Items that have started; some complete without a start event.
     begun: BTreeSet<String>,
 }
 
 impl OutputReader for Reader {
     fn out(&mut self, line: &str) -> Vec<TurnEvent> {
-        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
-        match said["type"].as_str() {
+        let Some(record) = headless::json(line) else { return headless::raw_text(line) };
+        match record["type"].as_str() {
             Some("thread.started") => {
-                self.facts.session = said["thread_id"].as_str().map(str::to_owned);
+                self.facts.session = record["thread_id"].as_str().map(str::to_owned);
                 Vec::new()
             }
             Some("turn.started") => Vec::new(),
-            Some("item.started") => self.begin(&said["item"]).into_iter().collect(),
-            Some("item.completed") => self.complete(&said["item"]),
-            Some("error") => vec![TurnEvent::Error(headless::string(&said["message"]))],
+            Some("item.started") => self.begin(&record["item"]).into_iter().collect(),
+            Some("item.completed") => self.complete(&record["item"]),
+            Some("error") => vec![TurnEvent::Error(headless::string(&record["message"]))],
             Some("turn.completed") => {
                 self.facts.verdict = Some(Ok(()));
                 Vec::new()
             }
             Some("turn.failed") => {
-                let message = said["error"]["message"].as_str().unwrap_or("the turn failed").to_owned();
+                let message = record["error"]["message"].as_str().unwrap_or("the turn failed").to_owned();
                 self.facts.verdict = Some(Err(message.clone()));
                 vec![TurnEvent::Error(message)]
             }
-            _ => vec![TurnEvent::Raw(said)],
+            _ => vec![TurnEvent::Raw(record)],
         }
     }
 
@@ -198,7 +198,7 @@ impl Reader {
     }
 }
 
-/// The tool an item is about, and what it was given.
+/// The tool of an item, and its input.
 fn tool(item: &Value) -> Option<(String, Value)> {
     match item["type"].as_str()? {
         kind @ "command_execution" => Some((kind.to_owned(), json!({ "command": item["command"] }))),
@@ -213,8 +213,8 @@ fn tool(item: &Value) -> Option<(String, Value)> {
 }
 
 fn output(item: &Value) -> String {
-    let said = [&item["aggregated_output"], &item["error"]["message"], &item["result"]];
-    said.into_iter().find(|text| !text.is_null()).map(headless::string).unwrap_or_default()
+    let candidates = [&item["aggregated_output"], &item["error"]["message"], &item["result"]];
+    candidates.into_iter().find(|text| !text.is_null()).map(headless::string).unwrap_or_default()
 }
 
 const YES: ApprovalKeys = &["y"];
@@ -232,8 +232,8 @@ const fn prompt(kind: ApprovalKind, question: &'static str, subject: SubjectRule
     }
 }
 
-/// The reason above a command is the model's own text, so the command is the only row with a `$`, and the transcript has to
-/// name it too.
+/// The model writes the reason above a command, so the command has to be the only row with a `$`, and the transcript has to
+/// show it too.
 const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.166.0"],
     banner: &["OpenAI Codex"],
@@ -282,13 +282,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hooks_are_arguments_that_survive_a_shell() {
+    fn hook_arguments_survive_a_shell() {
         let arguments = hook_arguments(Path::new(r#"/opt/it's "x"/git-paw"#));
         let ran = Command::new("sh").args(["-c", &format!("printf '%s\\n' {arguments}")]).capture().unwrap();
-        let said = String::from_utf8(ran.stdout).unwrap();
-        assert_eq!(said.lines().count(), 2 * EVENTS.len());
+        let printed = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(printed.lines().count(), 2 * EVENTS.len());
         assert_eq!(
-            said.lines().nth(1).unwrap(),
+            printed.lines().nth(1).unwrap(),
             r#"hooks.SessionStart=[{hooks=[{type="command",command="'/opt/it'\\''s \"x\"/git-paw' hook --cli codex"}]}]"#
         );
     }

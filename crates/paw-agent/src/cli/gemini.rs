@@ -46,19 +46,19 @@ fn restrict(command: Command, tests: Option<&str>) -> Command {
 #[derive(Debug, Default)]
 struct Reader {
     facts: TurnFacts,
-    /// What it has begun to say: it tells its words in pieces that end anywhere.
+    /// The incomplete last line: gemini sends its text in deltas that can end anywhere.
     piece: String,
 }
 
 impl OutputReader for Reader {
     fn out(&mut self, line: &str) -> Vec<TurnEvent> {
-        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
-        if said["type"] == "message" && said["role"] != "user" && said["delta"] == true {
-            return self.whole_lines(&headless::string(&said["content"])).into_iter().collect();
+        let Some(record) = headless::json(line) else { return headless::raw_text(line) };
+        if record["type"] == "message" && record["role"] != "user" && record["delta"] == true {
+            return self.whole_lines(&headless::string(&record["content"])).into_iter().collect();
         }
         let rest = std::mem::take(&mut self.piece);
         let rest = (!rest.is_empty()).then_some(TurnEvent::Text(rest));
-        rest.into_iter().chain(self.told(said)).collect()
+        rest.into_iter().chain(self.read_record(record)).collect()
     }
 
     fn facts(&self) -> TurnFacts {
@@ -67,7 +67,7 @@ impl OutputReader for Reader {
 }
 
 impl Reader {
-    /// Everything up to the last end of a line; the rest waits for what comes next.
+    /// Returns all complete lines and keeps the rest for the next delta.
     fn whole_lines(&mut self, words: &str) -> Option<TurnEvent> {
         self.piece.push_str(words);
         let end = self.piece.rfind('\n')?;
@@ -77,37 +77,37 @@ impl Reader {
         Some(TurnEvent::Text(lines))
     }
 
-    fn told(&mut self, said: Value) -> Vec<TurnEvent> {
-        match said["type"].as_str() {
+    fn read_record(&mut self, record: Value) -> Vec<TurnEvent> {
+        match record["type"].as_str() {
             Some("init") => {
-                self.facts.session = said["session_id"].as_str().map(str::to_owned);
+                self.facts.session = record["session_id"].as_str().map(str::to_owned);
                 Vec::new()
             }
-            // Our own message, repeated.
-            Some("message") if said["role"] == "user" => Vec::new(),
-            Some("message") => vec![TurnEvent::Text(headless::string(&said["content"]))],
+            // An echo of our own message.
+            Some("message") if record["role"] == "user" => Vec::new(),
+            Some("message") => vec![TurnEvent::Text(headless::string(&record["content"]))],
             Some("tool_use") => vec![TurnEvent::ToolUse {
-                id: headless::string(&said["tool_id"]),
-                name: headless::string(&said["tool_name"]),
-                input: said["parameters"].clone(),
+                id: headless::string(&record["tool_id"]),
+                name: headless::string(&record["tool_name"]),
+                input: record["parameters"].clone(),
             }],
             Some("tool_result") => {
                 let output =
-                    [&said["output"], &said["error"]["message"]].into_iter().find(|text| !text.is_null());
+                    [&record["output"], &record["error"]["message"]].into_iter().find(|text| !text.is_null());
                 vec![TurnEvent::ToolResult {
-                    id: headless::string(&said["tool_id"]),
+                    id: headless::string(&record["tool_id"]),
                     output: output.map(headless::string).unwrap_or_default(),
-                    is_error: said["status"] != "success",
+                    is_error: record["status"] != "success",
                 }]
             }
-            Some("error") => vec![TurnEvent::Error(headless::string(&said["message"]))],
+            Some("error") => vec![TurnEvent::Error(headless::string(&record["message"]))],
             Some("result") => {
-                let complaint = said["error"]["message"].as_str().unwrap_or("the turn failed");
-                let good = said["status"] == "success";
-                self.facts.verdict = Some(if good { Ok(()) } else { Err(complaint.to_owned()) });
+                let failure_message = record["error"]["message"].as_str().unwrap_or("the turn failed");
+                let good = record["status"] == "success";
+                self.facts.verdict = Some(if good { Ok(()) } else { Err(failure_message.to_owned()) });
                 Vec::new()
             }
-            _ => vec![TurnEvent::Raw(said)],
+            _ => vec![TurnEvent::Raw(record)],
         }
     }
 }
@@ -132,7 +132,7 @@ const fn prompt(
     }
 }
 
-/// A prompt is a box with the command in a box of its own.
+/// A prompt is a box with the command in an inner box.
 const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.61.0"],
     banner: &["Gemini CLI"],

@@ -1,9 +1,9 @@
-//! The AI CLIs we know: one descriptor each, and the list of them.
+//! The known AI CLIs: one descriptor each, and the list of them.
 //!
 //! A descriptor holds everything git paw knows about one CLI; [`launch`](crate::launch), [`resume`](crate::resume),
-//! [`headless`](crate::headless), [`hooks`](crate::hooks), [`screen`](crate::screen) and [`deliver`](crate::deliver) work from
-//! it and never ask for a name. A new CLI is a file here with a `const CLI`, and its entry in [`ALL`]. One that is only
-//! recognised on PATH is a line in the list.
+//! [`headless`](crate::headless), [`hooks`](crate::hooks), [`screen`](crate::screen) and [`deliver`](crate::deliver) use it
+//! and never compare names. To add a CLI, add a file here with a `const CLI`, and an entry in [`ALL`]. A CLI that git paw
+//! only finds on PATH is one line in the list.
 
 mod aider;
 mod claude;
@@ -17,28 +17,28 @@ use crate::launch::ApprovalFlags;
 use crate::resume::ResumeArguments;
 use crate::screen::ScreenRules;
 
-/// Everything we know about one CLI. [`Cli::known`] has the values of a CLI of which only the name is known.
+/// Everything git paw knows about one CLI. [`Cli::known`] has the defaults.
 #[derive(Debug)]
 pub struct Cli {
     /// The program on PATH, and the name in configuration, receipts and `--cli`.
     pub name: &'static str,
-    /// What lists call it.
+    /// Its name in lists.
     pub display_name: &'static str,
-    /// What a sentence calls it.
+    /// Its name in sentences.
     pub short_name: &'static str,
     /// Command-line flags for each approval level.
     pub approval: ApprovalFlags,
-    /// How it takes up an earlier conversation, if it can.
+    /// How it resumes a conversation, if it can.
     pub resume: Option<ResumeArguments>,
-    /// How it takes a turn without a screen, and how what it prints is read.
+    /// How it runs a turn without a screen, and how its output is read.
     pub headless: Headless,
-    /// How it reports what it does, if we know.
+    /// How it reports what it does, if git paw knows.
     pub hooks: Option<&'static Hooks>,
-    /// How its screen is read. Without rules, it is read by what most CLIs have in common.
+    /// How its screen is read. Without rules, generic patterns apply.
     pub screen: Option<&'static ScreenRules>,
 }
 
-/// By name.
+/// Sorted by name.
 pub static ALL: [Cli; 18] = [
     Cli { approval: full_auto("--dangerously-skip-permissions"), ..Cli::known("agy", "Antigravity") },
     aider::CLI,
@@ -80,11 +80,11 @@ const fn full_auto(flag: &'static str) -> ApprovalFlags {
     ApprovalFlags { full_auto: flag, ..ApprovalFlags::NONE }
 }
 
-/// Stands for every CLI that is not in the list.
+/// The descriptor of every CLI that is not in the list.
 static UNKNOWN: Cli = Cli::known("", "");
 
 impl Cli {
-    /// A CLI that is started by its name, answers in plain text, and has a screen like most others.
+    /// A CLI that is started by its name, answers in plain text, and has no hooks or screen rules.
     pub const fn known(name: &'static str, display_name: &'static str) -> Self {
         Self {
             name,
@@ -104,14 +104,14 @@ impl Cli {
     }
 }
 
-/// Used where neither the user nor the configuration names a CLI.
+/// Used if neither the user nor the configuration names a CLI.
 pub const DEFAULT: &str = claude::CLI.name;
 
 pub fn find(name: &str) -> Option<&'static Cli> {
     ALL.iter().find(|cli| cli.name == name)
 }
 
-/// The descriptor of a CLI by its name; for one that is not in the list, a descriptor without any knowledge.
+/// The descriptor of a CLI by its name, or the default descriptor for an unknown one.
 pub fn descriptor(name: &str) -> &'static Cli {
     find(name).unwrap_or(&UNKNOWN)
 }

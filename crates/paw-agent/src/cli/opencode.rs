@@ -58,7 +58,7 @@ fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
     arguments
 }
 
-/// It has no option for permissions; its configuration can come from a variable.
+/// opencode has no option for permissions, but reads them from a variable.
 fn restrict(command: Command, tests: Option<&str>) -> Command {
     command.env("OPENCODE_PERMISSION", permissions(tests.is_some()))
 }
@@ -76,8 +76,8 @@ fn permissions(works: bool) -> String {
 
 /// `opencode run --format json`.
 ///
-/// It has no last line: a turn is over when a step ended because the model had nothing more to do. After a rejected permission
-/// it ends in the middle, with exit code 0.
+/// There is no final line: a turn has finished when a step ended with reason `stop`. After a rejected permission opencode
+/// stops with exit code 0.
 #[derive(Debug, Default)]
 struct Reader {
     facts: TurnFacts,
@@ -85,12 +85,12 @@ struct Reader {
 
 impl OutputReader for Reader {
     fn out(&mut self, line: &str) -> Vec<TurnEvent> {
-        let Some(said) = headless::json(line) else { return headless::raw_text(line) };
-        if let Some(session) = said["sessionID"].as_str() {
+        let Some(record) = headless::json(line) else { return headless::raw_text(line) };
+        if let Some(session) = record["sessionID"].as_str() {
             self.facts.session = Some(session.to_owned());
         }
-        let part = &said["part"];
-        match said["type"].as_str() {
+        let part = &record["part"];
+        match record["type"].as_str() {
             Some("step_start") => Vec::new(),
             Some("step_finish") => {
                 self.step(part);
@@ -99,14 +99,17 @@ impl OutputReader for Reader {
             Some("text") => vec![TurnEvent::Text(headless::string(&part["text"]))],
             Some("tool_use") => tool(part),
             Some("error") => {
-                let words =
-                    [&said["error"]["data"]["message"], &said["error"]["message"], &said["error"]["name"]];
+                let words = [
+                    &record["error"]["data"]["message"],
+                    &record["error"]["message"],
+                    &record["error"]["name"],
+                ];
                 let message =
                     words.into_iter().find_map(Value::as_str).unwrap_or("the turn failed").to_owned();
                 self.facts.verdict = Some(Err(message.clone()));
                 vec![TurnEvent::Error(message)]
             }
-            _ => vec![TurnEvent::Raw(said)],
+            _ => vec![TurnEvent::Raw(record)],
         }
     }
 
@@ -130,7 +133,7 @@ impl Reader {
     }
 }
 
-/// A tool is told once, when it is over.
+/// opencode reports a tool once, when it has finished.
 fn tool(part: &Value) -> Vec<TurnEvent> {
     let (id, name) = (headless::string(&part["callID"]), headless::string(&part["tool"]));
     let (state, input) = (&part["state"], part["state"]["input"].clone());
@@ -143,12 +146,12 @@ fn tool(part: &Value) -> Vec<TurnEvent> {
         input: input.clone(),
         message: output.clone(),
     });
-    let told =
+    let events =
         [TurnEvent::ToolUse { id: id.clone(), name, input }, TurnEvent::ToolResult { id, output, is_error }];
-    told.into_iter().chain(denial).collect()
+    events.into_iter().chain(denial).collect()
 }
 
-/// Right only while the first button is the chosen one.
+/// Correct only while the first button is selected.
 const ONCE: ApprovalKeys = &["Enter"];
 
 const fn prompt(kind: ApprovalKind, subject: SubjectRule) -> PromptRule {
@@ -164,7 +167,7 @@ const fn prompt(kind: ApprovalKind, subject: SubjectRule) -> PromptRule {
     }
 }
 
-/// A prompt is a block with an edge, and only colour tells which of its buttons is chosen.
+/// A prompt is a block with a left edge. Only the colour shows which button is selected.
 const SCREEN: ScreenRules = ScreenRules {
     versions: &["1.18.33"],
     banner: &[],

@@ -1,4 +1,4 @@
-//! Whether a CLI has taken the prompt that was typed. Pure: looks come in, in their order.
+//! Whether a CLI accepted the typed prompt. Pure: takes snapshots in order.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use super::snapshot::PaneSnapshot;
 use crate::cli::Cli;
 use crate::state::AgentActivity;
 
-/// An input that is drawn anew is empty for a moment.
+/// During a redraw the input is empty for a moment.
 const EMPTY: Duration = Duration::from_millis(400);
-/// A screen that is not understood may be one that is half drawn.
+/// An unrecognized screen may be half drawn.
 const UNCLEAR: Duration = Duration::from_secs(2);
 
-/// What a look says about the prompt.
+/// What a snapshot shows about the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signal {
-    /// It stands in the input, or nothing has changed.
+    /// The prompt is still in the input, or nothing has changed.
     Unchanged,
     /// The input is empty.
     Empty,
-    /// It cannot be said.
+    /// The screen is not recognized.
     Unclear,
-    /// The CLI is at it.
+    /// The CLI is working on the prompt.
     Accepted,
 }
 
@@ -39,13 +39,13 @@ fn read_signal(cli: &Cli, text: &str, before: &PaneSnapshot, now: &PaneSnapshot)
     }
 }
 
-/// Follows the looks after an Enter.
+/// Follows the snapshots after an Enter.
 #[derive(Debug)]
 pub(super) struct AcceptanceCheck<'a> {
     cli: &'a Cli,
     text: &'a str,
     before: &'a PaneSnapshot,
-    /// The last sign, and when it was first seen.
+    /// The last signal, and when it was first seen.
     last: Option<(Signal, Duration)>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> AcceptanceCheck<'a> {
         Self { cli, text, before, last: None }
     }
 
-    /// Whether the prompt was taken, now that this is seen `at` so long after the Enter.
+    /// Whether the prompt was accepted, given a snapshot taken `at` this time after the Enter.
     pub(super) fn update(&mut self, now: &PaneSnapshot, at: Duration) -> bool {
         let signal = read_signal(self.cli, self.text, self.before, now);
         let since = match self.last {
@@ -93,7 +93,7 @@ mod tests {
         look(&format!("{above}\n{rule}\n❯ {typed}\n{rule}\n  ? for shortcuts", rule = "─".repeat(40)))
     }
 
-    /// When the prompt is said to be taken, of looks that come every 150 ms.
+    /// The index of the snapshot, one every 150 ms, at which the prompt counts as accepted.
     fn accepted_at(cli: &str, before: &PaneSnapshot, looks: &[PaneSnapshot]) -> Option<usize> {
         let mut check = AcceptanceCheck::new(cli::descriptor(cli), TEXT, before);
         looks.iter().enumerate().position(|(at, look)| {
@@ -102,16 +102,16 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_that_is_drawn_anew_does_not_take_a_prompt() {
+    fn a_redraw_is_not_an_accepted_prompt() {
         let typed = claude("", TEXT);
         let looks = [look(""), claude("", ""), claude("● hello", ""), claude("● hello", TEXT)];
         assert_eq!(accepted_at("claude", &typed, &looks), None);
         let looks: Vec<_> = std::iter::repeat_n(claude("● hello", TEXT), 40).collect();
-        assert_eq!(accepted_at("claude", &typed, &looks), None, "other words above it are no sign");
+        assert_eq!(accepted_at("claude", &typed, &looks), None, "new output above the input does not count");
     }
 
     #[test]
-    fn an_agent_at_work_has_taken_it_at_once_and_one_that_rests_a_moment_later() {
+    fn a_working_agent_accepted_immediately_and_an_idle_one_after_a_moment() {
         let typed = claude("", TEXT);
         let working = claude("✻ Thinking… (esc to interrupt)", "");
         assert_eq!(accepted_at("claude", &typed, &[typed.clone(), working]), Some(1));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_that_nobody_understands_is_believed_after_a_while() {
+    fn an_unrecognized_screen_counts_as_accepted_after_a_while() {
         let looks: Vec<_> = (0..40).map(|at| look(&format!("something new {at}"))).collect();
         assert_eq!(accepted_at("claude", &claude("", TEXT), &looks), Some(14));
         assert_eq!(accepted_at("mine", &look("> Read AGENTS.md and begin."), &looks), Some(0));

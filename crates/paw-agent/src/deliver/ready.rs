@@ -8,31 +8,31 @@ use crate::cli::Cli;
 use crate::screen::DialogKind;
 use crate::state::{AgentActivity, PaneProcess};
 
-/// How long the screen of a CLI has to stay as it is before we believe it.
+/// How long the screen of a CLI has to be unchanged before it counts.
 const SETTLED: Duration = Duration::from_millis(400);
-/// The same where we have no rules and no cursor to go by, only a screen that waits.
+/// The same for a CLI without screen rules.
 const SETTLED_WITHOUT_RULES: Duration = Duration::from_millis(2500);
 
-/// What to do about a prompt.
+/// Whether a prompt can be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Readiness {
     Ready,
-    /// The very text stands in the input already, from an earlier attempt.
+    /// The input already contains the text, from an earlier attempt.
     AlreadyTyped,
     NotYet(Obstacle),
 }
 
-/// Why a prompt may not be typed.
+/// Why a prompt cannot be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The program has ended and so has the pane.
+    /// The program in the pane has exited.
     Dead,
-    /// Whatever is typed would be run.
+    /// A shell is in the foreground and would execute the prompt.
     Shell(String),
     Dialog(DialogKind),
-    /// Somebody else has typed something.
+    /// The input contains other text.
     Occupied,
-    /// The agent does something else.
+    /// The agent is in another state.
     NotIdle(&'static str),
     /// The screen is still changing.
     Unsettled,
@@ -41,19 +41,19 @@ pub enum Obstacle {
 impl std::fmt::Display for Obstacle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Dead => f.write_str("the program in the pane has ended"),
+            Self::Dead => f.write_str("the program in the pane has exited"),
             Self::Shell(shell) => {
-                write!(f, "the pane shows a shell ({shell}), not the CLI: it did not start, or it has ended")
+                write!(f, "the pane shows a shell ({shell}), not the CLI: it did not start or has exited")
             }
             Self::Dialog(kind) => write!(f, "the CLI asks {kind}: answer it in its pane"),
-            Self::Occupied => f.write_str("something else is typed in its input: send or delete it"),
+            Self::Occupied => f.write_str("its input already contains text: send or delete it"),
             Self::NotIdle(state) => write!(f, "the CLI is not ready for input (it is {state})"),
             Self::Unsettled => f.write_str("the CLI's screen is still changing"),
         }
     }
 }
 
-/// Judges one look at a pane that has shown the same for `settled`.
+/// Judges a pane whose screen has been unchanged for `settled`.
 pub(super) fn judge(
     cli: &Cli,
     look: &PaneSnapshot,
@@ -73,7 +73,7 @@ pub(super) fn judge(
     let waiting = |needed: Duration| {
         if settled >= needed { Readiness::Ready } else { Readiness::NotYet(Obstacle::Unsettled) }
     };
-    // What it has said of a limit stands there until it is told something.
+    // A rate limit message stays on the screen until the next prompt.
     let state = match &reading.state {
         AgentActivity::RateLimited { .. } if ignore_rate_limit => &AgentActivity::Idle,
         state => state,
@@ -81,7 +81,7 @@ pub(super) fn judge(
     match (state, reading.typed.as_deref()) {
         (AgentActivity::Idle, Some("")) => waiting(SETTLED),
         (AgentActivity::Idle, Some(typed)) if is_text(typed, text) => Readiness::AlreadyTyped,
-        // Without rules a hint in an empty input cannot be told from a text.
+        // Without rules, the hint in an empty input looks like typed text.
         (AgentActivity::Idle, Some(_)) if cli.screen.is_none() => waiting(SETTLED_WITHOUT_RULES),
         (AgentActivity::Idle, Some(_)) => Readiness::NotYet(Obstacle::Occupied),
         (AgentActivity::Unknown, _) if cli.screen.is_none() && look.cursor_visible => {
@@ -91,7 +91,7 @@ pub(super) fn judge(
     }
 }
 
-/// Whether what stands in an input is `text`, as far as can be seen.
+/// Whether the visible content of an input is `text`.
 pub(super) fn is_text(typed: &str, text: &str) -> bool {
     let trace = trace(text);
     let letters: String = typed.chars().filter(|letter| letter.is_alphanumeric()).collect();
@@ -120,11 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cli_that_waits_for_the_end_of_a_limit_is_ready_only_for_whoever_knows_that_it_is_over() {
+    fn a_rate_limited_cli_is_ready_only_when_the_limit_is_ignored() {
         let limited =
             |typed: &str| look("claude", &format!("You've hit your limit · resets 3pm\n{}", claude(typed)));
         let judge =
-            |look: &PaneSnapshot, past| super::judge(cli::descriptor("claude"), look, LONG, "go on", past);
+            |look: &PaneSnapshot, past| super::judge(cli::descriptor("claude"), look, LONG, "continue", past);
         assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::NotIdle("rate_limited")));
         assert_eq!(judge(&limited(""), true), Readiness::Ready);
         assert_eq!(judge(&limited("something of mine"), true), Readiness::NotYet(Obstacle::Occupied));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_is_never_ready_whatever_it_shows() {
+    fn a_shell_is_never_ready() {
         for cli in ["claude", "my-agent"] {
             let judged = judge(cli, &look("bash", &claude("")), LONG, "x");
             assert_eq!(judged, Readiness::NotYet(Obstacle::Shell("bash".into())));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_typed_already_is_not_typed_again() {
+    fn a_prompt_that_is_already_typed_is_not_typed_again() {
         let judged =
             judge("claude", &look("claude", &claude("fix the parser")), LONG, "Please fix the parser.");
         assert_eq!(judged, Readiness::NotYet(Obstacle::Occupied));

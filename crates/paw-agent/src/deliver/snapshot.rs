@@ -1,4 +1,4 @@
-//! One look at a pane: which program is in front, and what it shows.
+//! A snapshot of a pane: the program in the foreground, and the screen.
 
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 
@@ -6,22 +6,22 @@ use crate::cli::Cli;
 use crate::screen::{self, Screen, ScreenReading};
 use crate::state::PaneProcess;
 
-/// Programs that run whatever is typed.
+/// Programs that execute what is typed.
 const SHELLS: [&str; 15] = [
     "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "sh", "tcsh",
     "xonsh", "zsh",
 ];
 
-/// Whether a program, as tmux names it, is a shell; a login shell has a dash before its name.
+/// Whether a program, as tmux names it, is a shell. A login shell's name starts with a dash.
 pub fn is_shell(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
     SHELLS.contains(&name.trim_start_matches('-'))
 }
 
-/// What a pane was like at one moment.
+/// The state of a pane at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneSnapshot {
-    /// The program in front.
+    /// The program in the foreground.
     pub program: String,
     pub dead: bool,
     pub cursor_visible: bool,
@@ -44,12 +44,12 @@ impl PaneSnapshot {
             pane_id,
         ]);
         let answer = tmux.run(&command)?;
-        let (facts, shown) = answer.split_once('\n').unwrap_or((&answer, ""));
-        let mut facts = facts.splitn(3, ' ');
-        let (Some(dead), Some(cursor), Some(program)) = (facts.next(), facts.next(), facts.next()) else {
+        let (fields, shown) = answer.split_once('\n').unwrap_or((&answer, ""));
+        let mut fields = fields.splitn(3, ' ');
+        let (Some(dead), Some(cursor), Some(program)) = (fields.next(), fields.next(), fields.next()) else {
             return Err(TmuxError::Unexpected(answer));
         };
-        // tmux answers with nothing in place of a pane that is gone.
+        // For a pane that no longer exists tmux prints empty fields.
         if dead.is_empty() {
             return Err(TmuxError::Unexpected(format!("there is no pane {pane_id}")));
         }
@@ -65,7 +65,7 @@ impl PaneSnapshot {
         screen::read(cli, &self.screen)
     }
 
-    /// Whether the CLI is in front, or what is in its place.
+    /// Whether the CLI is in the foreground, or what is instead.
     pub fn process(&self) -> PaneProcess {
         match self.dead {
             true => PaneProcess::Dead,
@@ -74,7 +74,7 @@ impl PaneSnapshot {
         }
     }
 
-    /// A condition for tmux: the pane lives, and the same program is in front.
+    /// A tmux condition: the pane is alive, and the same program is in the foreground.
     pub fn condition(&self) -> String {
         let program = self.program.replace('#', "##").replace(',', "#,").replace('}', "#}");
         format!("#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_current_command}},{program}}}}}")
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shells_are_known_by_any_of_their_names() {
+    fn is_shell_recognizes_paths_and_login_shells() {
         for shell in ["bash", "-zsh", "/bin/sh", "fish"] {
             assert!(is_shell(shell), "{shell}");
         }

@@ -1,8 +1,8 @@
-//! A prompt as it may be pasted, and how it is recognised when it comes back.
+//! Cleans a prompt for pasting, and recognizes it on the screen.
 
 use paw_core::text::is_unsafe;
 
-/// Letters at the end of a text that tell it from others.
+/// This many letters at the end identify a text.
 const TRACE: usize = 24;
 
 /// The text without unsafe characters: an escape sequence in it could end the paste and become keys, and hidden
@@ -14,7 +14,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Its last letters and digits, as a screen shows them however it wraps them.
+/// The last letters and digits of a text, which are independent of how a screen wraps it.
 pub(super) fn trace(text: &str) -> String {
     let letters: Vec<char> = text.chars().filter(|letter| letter.is_alphanumeric()).collect();
     letters[letters.len().saturating_sub(TRACE)..].iter().collect()
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_escape_sequence_in_the_text_cannot_end_the_paste() {
+    fn clean_removes_escape_sequences_that_could_end_the_paste() {
         assert_eq!(clean("a\u{1b}[201~\rrm -rf x\u{9b}201~\0").unwrap(), "a[201~\nrm -rf x201~");
         assert_eq!(clean("\tone\r\n\r\n\ttwo \n").unwrap(), "one\n\n\ttwo");
         assert_eq!(clean(" \u{1b}\n "), None);
@@ -35,14 +35,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_known_by_its_last_letters() {
+    fn trace_is_the_last_letters_of_a_text() {
         assert_eq!(trace("Fix the parser, please: it loses the last line!\n"), "pleaseitlosesthelastline");
         assert_eq!(trace("…"), "");
     }
 
     proptest! {
         #[test]
-        fn nothing_but_text_is_left(text in "(\\PC|\\pC){0,60}") {
+        fn clean_removes_every_unsafe_character(text in "(\\PC|\\pC){0,60}") {
             if let Some(clean) = clean(&text) {
                 prop_assert!(clean.chars().all(|c| !is_unsafe(c) || c == '\n' || c == '\t'));
                 prop_assert_eq!(super::clean(&clean), Some(clean));

@@ -1,8 +1,8 @@
-//! What a CLI does and says during a turn, in words that hold for all of them.
+//! The events and the outcome of a turn, in a form shared by all CLIs.
 
 use serde_json::Value;
 
-/// One thing that happened.
+/// One event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     Text(String),
@@ -23,9 +23,9 @@ pub enum TurnEvent {
         input: Value,
         message: String,
     },
-    /// Something went wrong; the turn may go on.
+    /// An error that does not necessarily end the turn.
     Error(String),
-    /// What the CLI said and we have no word for.
+    /// Output without a more specific event.
     Raw(Value),
 }
 
@@ -34,10 +34,10 @@ pub enum TurnEvent {
 pub struct TurnOutcome {
     pub ok: bool,
     pub cost_usd: Option<f64>,
-    /// How often the model was asked.
+    /// The number of requests to the model.
     pub turns: Option<u32>,
-    /// What the CLI calls the conversation, for resuming it.
+    /// The CLI's id of the conversation, for resuming it.
     pub session: Option<String>,
-    /// Why it is not ok.
+    /// Why the turn failed.
     pub message: Option<String>,
 }

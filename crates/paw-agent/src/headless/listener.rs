@@ -1,4 +1,4 @@
-//! Hears what a CLI says and, when it has ended, says how it went.
+//! Reads the output of a CLI, and decides at its exit how the turn went.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,10 +8,10 @@ use paw_host::process::{Exit, Stream};
 
 use super::{OutputReader, TurnEvent, TurnFacts, TurnOutcome};
 
-/// How much of what it told people is kept, to explain a failure.
+/// Lines of standard error that are kept to explain a failure.
 const LAST_WORDS: usize = 5;
 
-/// Understands one turn of one CLI.
+/// Reads one turn of one CLI.
 pub struct TurnListener {
     reader: Box<dyn OutputReader>,
     last_words: VecDeque<String>,
@@ -28,7 +28,7 @@ impl TurnListener {
         Self { reader, last_words: VecDeque::new() }
     }
 
-    /// What one line means.
+    /// The events of one line.
     pub fn read_line(&mut self, stream: Stream, line: &[u8]) -> Vec<TurnEvent> {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
@@ -47,12 +47,12 @@ impl TurnListener {
         }
     }
 
-    /// What the CLI calls the conversation, as soon as it has said so.
+    /// The CLI's id of the conversation, once the CLI has printed it.
     pub fn session(&self) -> Option<String> {
         self.reader.facts().session
     }
 
-    /// How the turn ended, once the CLI has.
+    /// The outcome of the turn, given the CLI's exit.
     pub fn finish(&self, exit: Exit) -> TurnOutcome {
         let TurnFacts { session, cost_usd, turns, verdict } = self.reader.facts();
         let words = self.last_words.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
@@ -61,14 +61,14 @@ impl TurnListener {
     }
 }
 
-/// A turn went well when the CLI says so and ends well. An exit code alone proves nothing, and neither does a word.
+/// A turn succeeded if the CLI reports success and exits with success. Neither alone is enough.
 fn judge(verdict: Option<Result<(), String>>, exit: Exit, last_words: &str) -> Result<(), String> {
     let because = if last_words.is_empty() { String::new() } else { format!(": {last_words}") };
     match verdict {
         Some(Err(message)) => Err(message),
         Some(Ok(())) if exit.success() => Ok(()),
         Some(Ok(())) => Err(format!("the CLI {exit}{because}")),
-        None => Err(format!("the CLI {exit} without saying how the turn went{because}")),
+        None => Err(format!("the CLI {exit} without reporting a result{because}")),
     }
 }
 
@@ -77,22 +77,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_good_word_and_a_good_end_together_are_ok() {
+    fn a_turn_succeeds_only_with_a_reported_success_and_exit_code_zero() {
         let bad = || Some(Err("no".to_owned()));
         assert_eq!(judge(Some(Ok(())), Exit::Code(0), "noise"), Ok(()));
         assert_eq!(judge(bad(), Exit::Code(0), ""), Err("no".into()));
         assert_eq!(judge(Some(Ok(())), Exit::Code(2), "oh"), Err("the CLI exited with code 2: oh".into()));
         let silent = judge(None, Exit::Signal(9), "");
-        assert_eq!(silent, Err("the CLI was killed by signal 9 without saying how the turn went".into()));
+        assert_eq!(silent, Err("the CLI was killed by signal 9 without reporting a result".into()));
     }
 
     #[test]
-    fn the_last_words_on_standard_error_explain_a_failure() {
+    fn the_last_lines_of_standard_error_explain_a_failure() {
         let mut listener = super::super::listener(crate::cli::descriptor("claude"));
         for n in 0..9 {
             assert_eq!(listener.read_line(Stream::Err, format!("line {n}\r").as_bytes()), []);
         }
         let message = listener.finish(Exit::Code(1)).message.unwrap();
-        assert!(message.ends_with("went: line 4\nline 5\nline 6\nline 7\nline 8"), "{message}");
+        assert!(message.ends_with("result: line 4\nline 5\nline 6\nline 7\nline 8"), "{message}");
     }
 }

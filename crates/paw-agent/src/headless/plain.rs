@@ -1,8 +1,8 @@
-//! CLIs that answer in plain text: every line is text, and the exit code says how it went. Each turn is a new conversation.
+//! CLIs that answer in plain text: every line is text, and the exit code is the result. Each turn is a new conversation.
 
 use super::{Headless, OutputReader, TurnEvent, TurnFacts};
 
-/// A CLI that reads the message from standard input, without arguments of its own.
+/// A CLI that reads the message from standard input and needs no arguments.
 pub const PLAIN: Headless =
     Headless { arguments: |_| Vec::new(), reader: || Box::new(Plain), unattended: None };
 

@@ -7,7 +7,7 @@ use super::{TurnEvent, listener};
 use crate::cli;
 
 /// The recorded output as events, one per line, and how the turn ended.
-fn told(cli: &str, out: &str, err: &str, exit: i32) -> String {
+fn transcribe(cli: &str, out: &str, err: &str, exit: i32) -> String {
     let mut listener = listener(cli::descriptor(cli));
     let mut lines = Vec::new();
     for (stream, text) in [(Stream::Err, err), (Stream::Out, out)] {
@@ -47,8 +47,8 @@ macro_rules! recorded {
 }
 
 #[test]
-fn claude_at_work() {
-    insta::assert_snapshot!(told("claude", recorded!("claude-allowed.jsonl"), "", 0), @r#"
+fn claude_runs_tools() {
+    insta::assert_snapshot!(transcribe("claude", recorded!("claude-allowed.jsonl"), "", 0), @r#"
     raw "system" "hook_started"
     raw "system" "hook_response"
     raw "system" "init"
@@ -62,8 +62,8 @@ fn claude_at_work() {
 }
 
 #[test]
-fn claude_without_permission_says_so_and_still_succeeds() {
-    insta::assert_snapshot!(told("claude", recorded!("claude-denied.jsonl"), "", 0), @r#"
+fn claude_reports_denied_tools_and_succeeds() {
+    insta::assert_snapshot!(transcribe("claude", recorded!("claude-denied.jsonl"), "", 0), @r#"
     raw "system" "hook_started"
     raw "system" "hook_response"
     raw "system" "init"
@@ -80,7 +80,7 @@ fn claude_without_permission_says_so_and_still_succeeds() {
 
 #[test]
 fn claude_retries_and_recovers() {
-    insta::assert_snapshot!(told("claude", recorded!("claude-401.jsonl"), "", 0), @r#"
+    insta::assert_snapshot!(transcribe("claude", recorded!("claude-401.jsonl"), "", 0), @r#"
     raw "system" "hook_started"
     raw "system" "hook_response"
     raw "system" "init"
@@ -91,8 +91,8 @@ fn claude_retries_and_recovers() {
 }
 
 #[test]
-fn claude_out_of_turns_has_failed() {
-    insta::assert_snapshot!(told("claude", recorded!("claude-maxturns.jsonl"), "", 1), @r#"
+fn claude_fails_when_it_runs_out_of_turns() {
+    insta::assert_snapshot!(transcribe("claude", recorded!("claude-maxturns.jsonl"), "", 1), @r#"
     raw "system" "hook_started"
     raw "system" "hook_response"
     raw "system" "init"
@@ -103,9 +103,9 @@ fn claude_out_of_turns_has_failed() {
 }
 
 #[test]
-fn claude_without_its_api_has_failed_although_it_says_success() {
-    let told = |exit| told("claude", recorded!("claude-unreachable.jsonl"), "", exit);
-    insta::assert_snapshot!(told(1), @r#"
+fn claude_fails_without_its_api_although_it_reports_success() {
+    let outcome = |exit| transcribe("claude", recorded!("claude-unreachable.jsonl"), "", exit);
+    insta::assert_snapshot!(outcome(1), @r#"
     raw "system" "hook_started"
     raw "system" "hook_response"
     raw "system" "init"
@@ -113,12 +113,12 @@ fn claude_without_its_api_has_failed_although_it_says_success() {
     error API Error: Unable to connect to API (ConnectionRefused)
     done ok=false cost=Some(0.0) turns=Some(1) session=true API Error: Unable to connect to API (ConnectionRefused)
     "#);
-    assert_eq!(told(0), told(1));
+    assert_eq!(outcome(0), outcome(1));
 }
 
 #[test]
-fn codex_at_work() {
-    insta::assert_snapshot!(told("codex", recorded!("codex-exec.jsonl"), "", 0), @r#"
+fn codex_runs_tools() {
+    insta::assert_snapshot!(transcribe("codex", recorded!("codex-exec.jsonl"), "", 0), @r#"
     use command_execution {"command":"/bin/bash -lc 'cargo test'"}
     result error=false "stub cargo test\ntest result: ok. 1 passed; 0 failed\n"
     use file_change {"changes":[{"path":"/home/dev/repo/c.txt","kind":"add"}]}
@@ -131,9 +131,9 @@ fn codex_at_work() {
 }
 
 #[test]
-fn codex_tells_a_rejection_on_standard_error_alone() {
+fn codex_reports_a_rejection_only_on_standard_error() {
     let err = recorded!("codex-exec-denied.err");
-    insta::assert_snapshot!(told("codex", recorded!("codex-exec-denied.jsonl"), err, 0), @r#"
+    insta::assert_snapshot!(transcribe("codex", recorded!("codex-exec-denied.jsonl"), err, 0), @r#"
     denied ?: approval policy is Never; reject command — you cannot ask for escalated permissions if the approval policy is Never
     denied ?: patch rejected: writing outside of the project; rejected by user approval settings
     text "done codex"
@@ -142,19 +142,19 @@ fn codex_tells_a_rejection_on_standard_error_alone() {
 }
 
 #[test]
-fn codex_without_its_server_never_ends_by_itself_and_has_failed() {
-    insta::assert_snapshot!(told("codex", recorded!("codex-unreachable.jsonl"), "", 124), @r"
+fn codex_fails_when_it_is_killed_without_its_server() {
+    insta::assert_snapshot!(transcribe("codex", recorded!("codex-unreachable.jsonl"), "", 124), @r"
     error Reconnecting... waiting for network (Connection failed: error sending request)
     error Reconnecting... waiting for network (Connection failed: error sending request)
     error Reconnecting... waiting for network (Connection failed: error sending request)
     error Reconnecting... waiting for network (Connection failed: error sending request)
-    done ok=false cost=None turns=None session=true the CLI exited with code 124 without saying how the turn went
+    done ok=false cost=None turns=None session=true the CLI exited with code 124 without reporting a result
     ");
 }
 
 #[test]
-fn gemini_at_work() {
-    insta::assert_snapshot!(told("gemini", recorded!("gemini-yolo.jsonl"), "", 0), @r#"
+fn gemini_runs_tools() {
+    insta::assert_snapshot!(transcribe("gemini", recorded!("gemini-yolo.jsonl"), "", 0), @r#"
     use run_shell_command {"command":"cargo test","description":"Run cargo test"}
     result error=false "stub cargo test\ntest result: ok. 1 passed; 0 failed"
     use write_file {"file_path":"/home/dev/repo/g.txt","content":"hi"}
@@ -165,8 +165,8 @@ fn gemini_at_work() {
 }
 
 #[test]
-fn gemini_without_its_tools() {
-    insta::assert_snapshot!(told("gemini", recorded!("gemini-default.jsonl"), "", 0), @r#"
+fn gemini_reports_unknown_tools() {
+    insta::assert_snapshot!(transcribe("gemini", recorded!("gemini-default.jsonl"), "", 0), @r#"
     use Bash {"command":"cargo test","description":"Run cargo test"}
     result error=true "Tool \"Bash\" not found. Did you mean one of: \"glob\", \"read_file\", \"grep_search\"?"
     use Write {"file_path":"/home/dev/repo/g2.txt","content":"hi"}
@@ -177,7 +177,7 @@ fn gemini_without_its_tools() {
 }
 
 #[test]
-fn gemini_tells_its_words_in_pieces_that_end_anywhere() {
+fn gemini_deltas_are_joined_into_lines() {
     let piece = |words: &str| {
         serde_json::json!({"type": "message", "role": "assistant", "content": words, "delta": true})
             .to_string()
@@ -188,7 +188,7 @@ fn gemini_tells_its_words_in_pieces_that_end_anywhere() {
         piece("{\"title\": \"two\"}]}"),
         r#"{"type":"result","status":"success"}"#.to_owned(),
     ];
-    insta::assert_snapshot!(told("gemini", &lines.join("\n"), "", 0), @r#"
+    insta::assert_snapshot!(transcribe("gemini", &lines.join("\n"), "", 0), @r#"
     text "{\"subtasks\": [{\"title\": \"one\"},"
     text "{\"title\": \"two\"}]}"
     done ok=true cost=None turns=None session=false
@@ -196,8 +196,8 @@ fn gemini_tells_its_words_in_pieces_that_end_anywhere() {
 }
 
 #[test]
-fn opencode_at_work() {
-    insta::assert_snapshot!(told("opencode", recorded!("opencode-allowed.jsonl"), "", 0), @r#"
+fn opencode_runs_tools() {
+    insta::assert_snapshot!(transcribe("opencode", recorded!("opencode-allowed.jsonl"), "", 0), @r#"
     use bash {"command":"cargo test","description":"Run cargo test"}
     result error=false "stub cargo test\ntest result: ok. 1 passed; 0 failed\n"
     use write {"filePath":"/home/dev/repo/oc.txt","content":"hi"}
@@ -208,8 +208,8 @@ fn opencode_at_work() {
 }
 
 #[test]
-fn opencode_stops_after_a_rejection_and_has_not_finished() {
-    insta::assert_snapshot!(told("opencode", recorded!("opencode-run.jsonl"), "", 0), @r#"
+fn opencode_fails_after_a_rejection() {
+    insta::assert_snapshot!(transcribe("opencode", recorded!("opencode-run.jsonl"), "", 0), @r#"
     use bash {"command":"ls","description":"Run ls"}
     result error=true "The user rejected permission to use this specific tool call."
     denied bash: The user rejected permission to use this specific tool call.
@@ -218,14 +218,14 @@ fn opencode_stops_after_a_rejection_and_has_not_finished() {
 }
 
 #[test]
-fn a_cli_of_the_users_own_speaks_plain_text() {
-    insta::assert_snapshot!(told("mine", "hello\n\nyou", "noise", 0), @r#"
+fn a_custom_cli_prints_plain_text() {
+    insta::assert_snapshot!(transcribe("mine", "hello\n\nyou", "noise", 0), @r#"
     text "hello\n"
     text "\n"
     text "you\n"
     done ok=true cost=None turns=None session=false
     "#);
-    insta::assert_snapshot!(told("mine", "hello", "it broke", 3), @r#"
+    insta::assert_snapshot!(transcribe("mine", "hello", "it broke", 3), @r#"
     text "hello\n"
     done ok=false cost=None turns=None session=false the CLI exited with code 3: it broke
     "#);
@@ -235,7 +235,7 @@ const CLIS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "mine"];
 
 proptest! {
     #[test]
-    fn no_line_whatsoever_upsets_anybody(lines in prop::collection::vec(any::<Vec<u8>>(), 0..8), exit in any::<i32>()) {
+    fn a_listener_accepts_any_bytes(lines in prop::collection::vec(any::<Vec<u8>>(), 0..8), exit in any::<i32>()) {
         for cli in CLIS {
             let mut listener = listener(cli::descriptor(cli));
             for line in &lines {
@@ -247,7 +247,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_with_a_part_cut_out_upsets_nobody(at in 0..6000_usize, length in 0..200_usize) {
+    fn a_listener_accepts_truncated_records(at in 0..6000_usize, length in 0..200_usize) {
         for (cli, text) in [
             ("claude", recorded!("claude-denied.jsonl")),
             ("codex", recorded!("codex-exec.jsonl")),
@@ -256,7 +256,7 @@ proptest! {
         ] {
             let start = text.floor_char_boundary(at);
             let end = text.floor_char_boundary(at.saturating_add(length));
-            told(cli, &format!("{}{}", &text[..start], &text[end..]), "", 0);
+            transcribe(cli, &format!("{}{}", &text[..start], &text[end..]), "", 0);
         }
     }
 }

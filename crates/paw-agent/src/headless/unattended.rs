@@ -1,4 +1,4 @@
-//! A turn without supervision: the CLI may change files and run the tests, and leaves commits, pushes and branches alone.
+//! An unattended turn: the CLI may change files and run the tests, but not commit, push or change branches.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use paw_host::process::Command;
 use super::{Turn, command, without_foreign_variables};
 use crate::cli::Cli;
 
-/// git commands that an agent must not run; the driver checks afterwards whether it did.
+/// git commands that an agent must not run. The driver checks afterwards whether it did.
 pub(crate) const FORBIDDEN: [&str; 9] =
     ["commit", "push", "checkout", "switch", "branch", "rebase", "reset", "stash", "worktree"];
 
-/// The process of a turn in which the CLI works on its own. With `tests`, the command it may run, it may change files;
-/// without, it looks and answers.
+/// The process of an unattended turn. With `tests`, the command it may run, the CLI may change files; without, it may
+/// only read and answer.
 pub fn unattended(
     cli: &Cli,
     program: &Path,
@@ -27,7 +27,7 @@ pub fn unattended(
     }
 }
 
-/// A program of the user's own, told what to do on its standard input.
+/// The process of a turn run by a custom program, which reads the message from standard input.
 pub fn custom_command(command: Command, worktree: &Path, message: &str) -> Command {
     without_foreign_variables(command.dir(worktree).input(message.as_bytes()))
 }
@@ -38,7 +38,7 @@ mod tests {
     use crate::cli;
 
     #[test]
-    fn every_known_cli_may_edit_and_test_but_not_commit_or_only_look() {
+    fn unattended_turns_may_edit_and_test_or_only_read() {
         let turn = Turn { message: "x", resume: None, model: None };
         let typed = |cli: &str, tests| {
             unattended(cli::descriptor(cli), Path::new(cli), Path::new("/w"), turn, tests).to_string()

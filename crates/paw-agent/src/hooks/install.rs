@@ -1,5 +1,4 @@
-//! How the hooks of a CLI are installed, and the command line that goes with them. Pure: the files are written by the
-//! session.
+//! How the hooks of a CLI are installed, and the command line they need. Pure: the session writes the files.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,17 +8,17 @@ use paw_host::process::shell_quote;
 
 use crate::cli::Cli;
 
-/// What makes a CLI call us.
+/// How a CLI is made to call our hook.
 #[derive(Debug, Clone, Copy)]
 pub enum HookInstall {
-    /// Entries in a JSON settings file, for each of these events. The path is relative to the worktree, and the file is not
-    /// meant to be committed.
+    /// Entries for these events in a JSON settings file, which is not meant to be committed. The path is relative to the
+    /// worktree.
     SettingsFile {
         path: &'static str,
         events: &'static [&'static str],
     },
-    /// Arguments on its command line, quoted for a shell, which run the given program. They are left out where `is_enabled`
-    /// says, from the user's home directory, that the user has not enabled hooks.
+    /// Command-line arguments, quoted for a shell, that run the given program. Omitted unless `is_enabled` finds hooks
+    /// enabled in the user's home directory.
     Arguments {
         is_enabled: fn(&Path) -> bool,
         arguments: fn(&Path) -> String,
@@ -27,14 +26,14 @@ pub enum HookInstall {
     Plugin(Plugin),
 }
 
-/// A plugin file outside of the worktree, named to the CLI in an environment variable.
+/// A plugin file outside the worktree, which an environment variable passes to the CLI.
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
-    /// Its name; the file is next to our own directory, where sandboxed agents may not write.
+    /// Its name; the file is next to our own directory, where sandboxed agents cannot write.
     pub file: &'static str,
-    /// Left alone where the user has set it.
+    /// The environment variable, which is left alone if the user has set it.
     pub variable: &'static str,
-    /// The plugin, which runs the given program. Nothing if the program's path cannot be written there.
+    /// The source of the plugin, which runs the given program. `None` if the program's path is not Unicode.
     pub text: fn(&Path) -> Option<String>,
     /// The variable's value for a plugin at this path.
     pub value: fn(&Path) -> String,
@@ -46,7 +45,7 @@ impl Plugin {
     }
 }
 
-/// What of this machine decides how hooks are installed.
+/// The environment that decides how hooks are installed.
 #[derive(Debug, Clone)]
 pub struct HookEnvironment {
     /// Our own program, which the hooks run.
@@ -67,7 +66,7 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
-/// The command line of an agent with what its CLI has to be told there about its hooks.
+/// Adds to an agent's command line what its CLI needs for its hooks.
 pub fn with_hooks(line: String, cli: &Cli, environment: &HookEnvironment, common_dir: &Path) -> String {
     match cli.hooks.map(|hooks| hooks.install) {
         Some(HookInstall::Plugin(plugin)) if !(environment.is_set)(plugin.variable) => {
@@ -83,7 +82,7 @@ pub fn with_hooks(line: String, cli: &Cli, environment: &HookEnvironment, common
     }
 }
 
-/// The shell line that a hook runs. Its end is how our own entries are recognised.
+/// The shell line that a hook runs. Its ending identifies our own entries.
 pub(crate) fn hook_line(cli: &str, program: &Path) -> String {
     format!("{}{}", shell_quote(OsStr::new(program)), hook_ending(cli))
 }
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn opencode_is_told_in_its_environment_unless_the_user_has_set_the_variable() {
+    fn opencode_gets_its_plugin_from_a_variable_unless_the_user_has_set_it() {
         assert_eq!(
             line("opencode", |_| false),
             r#"env 'OPENCODE_CONFIG_CONTENT={"plugin":["file:///my%20app/.git/paw-opencode-plugin.js"]}' opencode --x"#
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cli_whose_hooks_are_in_a_file_or_missing_keeps_its_line() {
+    fn a_cli_with_hooks_in_a_file_or_none_keeps_its_command_line() {
         for name in ["claude", "codex", "gemini", "mine"] {
             assert_eq!(line(name, |_| false), format!("{name} --x"));
         }

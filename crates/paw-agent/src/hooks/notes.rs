@@ -1,7 +1,7 @@
-//! What hooks were told, written down for the process that follows the agents: one file per agent, one line per record.
+//! Hook records on disk, for the process that monitors the agents: one file per agent, one line per record.
 //!
-//! A hook never blocks, so it only adds a line. The reader continues where it was, and after a restart from the
-//! beginning. Of a record only what can say something about the state is kept.
+//! Hooks never block, so a hook only appends a line. The reader continues where it stopped, and starts over after a
+//! restart. Only the parts of a record that affect the state are stored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,12 +17,12 @@ use serde_json::Value;
 use super::{HookEvent, HookEventKind, HookRecordError, Tracker, parse, record};
 use crate::cli;
 
-/// A file is put aside at this size. What an agent told so long ago says nothing about its state.
+/// A file is rotated at this size. Records that old no longer matter for the state.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// Read at once.
+/// Bytes read at once.
 const PAGE: u64 = 4 * MAX_BYTES;
 
-/// One record of a CLI, and what we said to it.
+/// One record of a CLI, and our answer to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HookNote {
     pub at: Timestamp,
@@ -30,7 +30,7 @@ pub struct HookNote {
     pub record: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<HookAnswer>,
-    /// A command in it that is not the agent's job.
+    /// A command in the record that is not the agent's job.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "breach")]
     pub violation: Option<RoleViolation>,
 }
@@ -39,27 +39,27 @@ pub struct HookNote {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleViolation {
     pub command: String,
-    /// The CLI was told that it may not.
+    /// The hook refused the command.
     pub refused: bool,
 }
 
-/// What was said to an approval that was asked.
+/// Our answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookAnswer {
-    /// It was allowed; else a person is to be asked.
+    /// Allowed; otherwise the CLI asks the user.
     pub allowed: bool,
     pub reason: String,
 }
 
 impl HookNote {
-    /// A note of what is worth keeping of a record.
+    /// A note with the parts of a record that are worth keeping.
     pub fn new(at: Timestamp, cli: &str, record: &Value) -> Self {
         let hooks = cli::descriptor(cli).hooks;
         let record = hooks.map_or_else(|| record::shorten(record), |hooks| (hooks.shorten)(record));
         Self { at, cli: cli.to_owned(), record, answer: None, violation: None }
     }
 
-    /// Where the CLI keeps what was said, if it tells.
+    /// The path of the CLI's transcript, if the record contains it.
     pub fn transcript(&self) -> Option<&Path> {
         self.record["transcript_path"].as_str().map(Path::new)
     }
@@ -68,7 +68,7 @@ impl HookNote {
         parse(cli::descriptor(&self.cli), &self.record.to_string())
     }
 
-    /// The event as a tracker takes it in, if it is understood: an approval that was given at once never waited.
+    /// The event for a tracker, if the record is understood. A request that the hook approved counts as a started tool.
     pub fn tracked_event(&self) -> Option<HookEvent> {
         let mut event = self.event().ok()?;
         if let HookEventKind::ApprovalRequested { action, .. } = &event.kind
@@ -80,7 +80,7 @@ impl HookNote {
     }
 }
 
-/// The notes of a repository's agents. Only their owner can read them: commands may hold secrets.
+/// The hook notes of a repository's agents. Only their owner can read them, because commands may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookNotes {
     files: PawDir,
@@ -91,14 +91,14 @@ impl HookNotes {
         Self { files: PawDir::of(common_dir) }
     }
 
-    /// The directory, made if it is not there, so that it can be watched.
+    /// The directory of the notes, created if missing, so that it can be watched.
     pub fn dir(&self) -> io::Result<PathBuf> {
         let dir = self.files.agents();
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         Ok(dir)
     }
 
-    /// Adds one line, in one write, so that several hooks of an agent can do it at once.
+    /// Appends a line in a single write, so that several hooks can append at the same time.
     pub fn append(&self, agent: &AgentId, note: &HookNote) -> io::Result<()> {
         let line = format!("{}\n", serde_json::to_string(note)?);
         self.dir()?;
@@ -110,7 +110,7 @@ impl HookNotes {
         file.write_all(line.as_bytes())
     }
 
-    /// Drops what was told of an agent: it is about to be restarted, or is gone.
+    /// Deletes the notes of an agent that is about to be restarted or was removed.
     pub fn forget(&self, agent: &AgentId) -> io::Result<()> {
         let path = self.files.agent_notes(agent);
         for path in [rotated(&path), path] {
@@ -122,7 +122,7 @@ impl HookNotes {
         Ok(())
     }
 
-    /// What all that was told so far comes to.
+    /// A tracker with all notes of an agent applied.
     pub fn tracker(&self, agent: &AgentId) -> io::Result<Tracker> {
         let mut tracker = Tracker::default();
         for note in self.reader(agent).read_new()? {
@@ -138,7 +138,7 @@ impl HookNotes {
     }
 }
 
-/// A place in the notes of one agent.
+/// A position in the notes of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteReader {
     path: PathBuf,
@@ -152,7 +152,7 @@ struct Place {
 }
 
 impl NoteReader {
-    /// What was told since the last time. A line that is damaged, or not finished yet, is left out.
+    /// Reads the notes since the last call. Skips damaged and unfinished lines.
     pub fn read_new(&mut self) -> io::Result<Vec<HookNote>> {
         let mut notes = Vec::new();
         let Some(mut file) = open(&self.path)? else { return Ok(notes) };
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_read_in_their_order_and_each_once() {
+    fn a_reader_returns_each_note_once_and_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let notes = HookNotes::of(dir.path());
         let mut reader = notes.reader(&agent());
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(reader.read_new().unwrap(), []);
         notes.append(&agent(), &note("c")).unwrap();
         assert_eq!(reader.read_new().unwrap(), [note("c")]);
-        assert_eq!(notes.reader(&agent()).read_new().unwrap().len(), 3, "a new reader begins fresh");
+        assert_eq!(notes.reader(&agent()).read_new().unwrap().len(), 3, "a new reader starts over");
         let mode = fs::metadata(notes.files.agent_notes(&agent())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         notes.forget(&agent()).unwrap();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_finished_is_read_when_it_is() {
+    fn a_reader_waits_for_an_unfinished_line() {
         let dir = tempfile::tempdir().unwrap();
         let notes = HookNotes::of(dir.path());
         notes.append(&agent(), &note("a")).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_while_a_file_is_put_aside_is_not_lost() {
+    fn a_reader_loses_no_note_when_the_file_is_rotated() {
         let dir = tempfile::tempdir().unwrap();
         let notes = HookNotes::of(dir.path());
         let mut reader = notes.reader(&agent());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_says_something_about_the_state_is_kept() {
+    fn a_note_keeps_only_what_affects_the_state() {
         let kept = note("cargo test");
         assert!(!kept.record.to_string().contains("secret"));
         assert_eq!(
@@ -280,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_a_reader_fail(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn a_reader_skips_any_garbage(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let dir = tempfile::tempdir().unwrap();
             let notes = HookNotes::of(dir.path());
             notes.append(&agent(), &note("a")).unwrap();

@@ -1,4 +1,4 @@
-//! The record format that the hooks of several CLIs have in common: how it is read, and what is kept of it.
+//! The hook record format that several CLIs share: reading and shortening it.
 
 use serde_json::{Map, Value};
 
@@ -53,7 +53,7 @@ fn action(record: &Value) -> Result<ToolAction, &'static str> {
     })
 }
 
-/// The files that a patch of codex names, and where it moves them.
+/// The files that a codex patch changes, including the targets of moves.
 fn patched(patch: &str) -> Vec<String> {
     const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let file =
@@ -79,7 +79,7 @@ fn failure(record: &Value) -> HookEventKind {
     HookEventKind::TurnFailed { reason: reason.unwrap_or_default(), limited }
 }
 
-/// Only what can say something about the state.
+/// Keeps only the parts that affect the state.
 pub(crate) fn shorten(record: &Value) -> Value {
     let kept = |from: &Value, names: &[&str]| -> Map<String, Value> {
         let field = |name: &&str| from.get(*name).map(|value| ((*name).to_owned(), value.clone()));
@@ -90,7 +90,7 @@ pub(crate) fn shorten(record: &Value) -> Value {
     if input.to_string().len() <= MAX_INPUT {
         short.insert("tool_input".to_owned(), input);
     } else if let Some(tool) = record["tool_name"].as_str() {
-        // Half of a command would be another one.
+        // A truncated command would be a different one.
         short.insert("tool_name".to_owned(), format!("{tool}, too long to keep").into());
     }
     for field in ["error", "error_details", "message"] {

@@ -1,4 +1,4 @@
-//! A CLI's JSON settings file: our hooks and permission rules are added and removed, everything else stays. Pure.
+//! Adds and removes our hooks and permission rules in a CLI's JSON settings file; keeps everything else. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use super::install::{HookInstall, hook_ending, hook_line};
 use crate::cli::Cli;
 
-/// A settings file that is not what the CLI expects; it is left alone.
+/// Why a settings file cannot be changed. The file is left alone.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("not JSON: {0} (correct it, or move it away)")]
+    #[error("not valid JSON: {0} (fix it, or move it away)")]
     NotJson(#[from] serde_json::Error),
-    #[error("'{0}' is not what it should be (correct it, or move the file away)")]
+    #[error("'{0}' has an unexpected type (fix it, or move the file away)")]
     Unexpected(String),
-    #[error("this CLI has no hooks in a file")]
+    #[error("this CLI has no settings file for hooks")]
     NoHooks,
 }
 
@@ -25,11 +25,11 @@ impl Diagnostic for SettingsError {
     }
 }
 
-/// Commands of ours that are harmless with any arguments, as permission rules. Every other command is judged by our hook,
-/// which knows options and paths, where a rule knows only how a command begins.
+/// Permission rules for our commands that are harmless with any arguments. Our hook judges every other command, because
+/// a rule matches only the beginning of a command, not its options and paths.
 const RULES: [&str; 3] = ["Bash(git paw say:*)", "Bash(git paw inbox:*)", "Bash(git paw status:*)"];
 
-/// Where the hooks of a CLI stand in a worktree, if they stand in a file.
+/// The file with the hooks of a CLI in a worktree, if they are in a file.
 pub fn file(cli: &Cli, worktree: &Path) -> Option<PathBuf> {
     settings_file(cli).map(|(path, _)| worktree.join(path))
 }
@@ -41,7 +41,7 @@ fn settings_file(cli: &Cli) -> Option<(&'static str, &'static [&'static str])> {
     }
 }
 
-/// The text of the file with our hooks in it, which run `program`. Ours from before are replaced.
+/// Adds our hooks, which run `program`, and replaces earlier ones of ours.
 pub fn with_hooks(before: &str, cli: &Cli, program: &Path) -> Result<String, SettingsError> {
     let (_, events) = settings_file(cli).ok_or(SettingsError::NoHooks)?;
     let mut settings = object(before)?;
@@ -56,14 +56,14 @@ pub fn with_hooks(before: &str, cli: &Cli, program: &Path) -> Result<String, Set
     printed(&settings)
 }
 
-/// The text of the file without our hooks, or nothing if there is nothing else in it.
+/// Removes our hooks. `None` if nothing else is left.
 pub fn without_hooks(before: &str, cli: &Cli) -> Result<Option<String>, SettingsError> {
     let mut settings = object(before)?;
     take_out(&mut settings, cli)?;
     if settings.is_empty() { Ok(None) } else { printed(&settings).map(Some) }
 }
 
-/// The settings with our rules among `permissions.allow`, each once; everything else as it was.
+/// Adds our rules to `permissions.allow`, each once.
 pub fn with_rules(before: &str) -> Result<String, SettingsError> {
     let mut settings = object(before)?;
     let permissions = settings.entry("permissions").or_insert_with(|| json!({}));
@@ -78,7 +78,7 @@ pub fn with_rules(before: &str) -> Result<String, SettingsError> {
     printed(&settings)
 }
 
-/// The settings without our rules, and without what is empty then; nothing if nothing is left.
+/// Removes our rules and the sections that become empty. `None` if nothing is left.
 pub fn without_rules(before: &str) -> Result<Option<String>, SettingsError> {
     let mut settings = object(before)?;
     if let Some(permissions) = settings.get_mut("permissions").and_then(Value::as_object_mut) {
@@ -114,7 +114,7 @@ fn printed(settings: &Map<String, Value>) -> Result<String, SettingsError> {
     Ok(format!("{}\n", serde_json::to_string_pretty(settings)?))
 }
 
-/// Takes our commands out, and what is empty without them. An entry of another shape is not ours.
+/// Removes our commands and the entries that become empty. An entry of another shape is not ours.
 fn take_out(settings: &mut Map<String, Value>, cli: &Cli) -> Result<(), SettingsError> {
     let ending = hook_ending(cli.name);
     let is_ours = |command: &Value| command["command"].as_str().is_some_and(|line| line.ends_with(&ending));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_put_beside_what_is_there() {
+    fn with_hooks_keeps_existing_settings() {
         let before = r#"{"permissions":{"allow":["Bash(ls)"]},"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","command":"mine"}]}]},"z":1}"#;
         let after: Value = serde_json::from_str(&put_in(before)).unwrap();
         assert_eq!(after["permissions"]["allow"][0], "Bash(ls)");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_of_an_older_program_are_replaced_not_doubled() {
+    fn with_hooks_replaces_hooks_of_an_older_program() {
         let once = with_hooks("", claude(), Path::new("/old/git-paw")).unwrap();
         let twice = put_in(&once);
         assert_eq!(twice, put_in(""));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_hooks_out_gives_back_what_was_there() {
+    fn without_hooks_restores_the_original_settings() {
         assert_eq!(without_hooks(&put_in(""), claude()).unwrap(), None);
         for before in [r#"{"a":{"b":[1]}}"#, r#"{"hooks":{"Stop":[{"hooks":[{"command":"mine"}]}],"Odd":7}}"#]
         {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_understood_is_left_alone() {
+    fn with_hooks_refuses_an_unexpected_file() {
         for before in ["{", "[]", "7", r#"{"hooks":[]}"#, r#"{"hooks":{"Stop":{}}}"#] {
             assert!(with_hooks(before, claude(), Path::new(PROGRAM)).is_err(), "{before}");
         }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_put_beside_what_is_there_and_each_once() {
+    fn with_rules_keeps_existing_rules_and_adds_each_once() {
         let before = r#"{"permissions":{"deny":["Read(.env)"],"allow":["Bash(ls)"]},"z":1}"#;
         let once = with_rules(before).unwrap();
         assert_eq!(with_rules(&once).unwrap(), once);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_rules_out_gives_back_what_was_there() {
+    fn without_rules_restores_the_original_settings() {
         assert_eq!(without_rules(&with_rules("").unwrap()).unwrap(), None);
         for before in [r#"{"permissions":{"allow":["Bash(ls)"]},"a":1}"#, r#"{"permissions":{"deny":["x"]}}"#]
         {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_that_are_not_understood_are_left_alone() {
+    fn with_rules_refuses_unexpected_permissions() {
         for before in ["{", "[]", r#"{"permissions":[]}"#, r#"{"permissions":{"allow":{}}}"#] {
             assert!(with_rules(before).is_err(), "{before}");
         }
@@ -235,14 +235,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gives_an_error_or_the_same_hooks_again(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
+        fn with_hooks_is_idempotent_or_fails(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
             if let Ok(after) = with_hooks(&text, claude(), Path::new(PROGRAM)) {
                 prop_assert_eq!(with_hooks(&after, claude(), Path::new(PROGRAM)).unwrap(), after);
             }
         }
 
         #[test]
-        fn any_text_gives_an_error_or_the_same_rules_again(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
+        fn with_rules_is_idempotent_or_fails(text in "[{}\\[\\]\":,a-z0-9 ]{0,40}") {
             if let Ok(after) = with_rules(&text) {
                 prop_assert_eq!(with_rules(&after).unwrap(), after);
             }

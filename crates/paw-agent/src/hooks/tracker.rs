@@ -1,7 +1,7 @@
-//! From what a CLI tells to the state it is in.
+//! Derives an agent's state from the events that its CLI reports.
 //!
-//! No CLI reports denials and Esc, so a state heard here may be over; [`crate::state::conclude`] holds it against
-//! the screen. One tracker follows one start of a CLI; a restart gets a new one.
+//! No CLI reports denials and Esc, so a reported state may be stale; [`crate::state::infer_state`] compares it with the
+//! screen. One tracker follows one start of a CLI; a restart gets a new one.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::{HookEvent, HookEventKind, ToolAction};
 use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject};
 use crate::state::AgentActivity;
 
-/// A state as the CLI's own words have it.
+/// A state as the CLI reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedState {
     pub state: AgentActivity,
@@ -17,7 +17,7 @@ pub struct ReportedState {
     pub reason: String,
 }
 
-/// An approval that was asked and not answered, as far as we have heard.
+/// An approval that was requested and, as far as reported, not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pending {
     id: Option<String>,
@@ -27,22 +27,22 @@ struct Pending {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tracker {
     conversation: Option<String>,
-    /// Something was said in it, so there is something to go on with.
+    /// The conversation has content, so it can be resumed.
     begun: bool,
     ended: bool,
     pending: Vec<Pending>,
-    /// It tells of approvals when they are asked, so a reminder says nothing new.
+    /// The CLI reports approval requests, so reminders add nothing.
     reports_approvals: bool,
     reported: Option<ReportedState>,
 }
 
 impl Tracker {
-    /// What the CLI calls the conversation, for taking it up again.
+    /// The CLI's id of the conversation, for resuming it.
     pub fn conversation(&self) -> Option<&str> {
         self.conversation.as_deref()
     }
 
-    /// Whether anything was said in the conversation since it was first told of.
+    /// Whether the conversation has content.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
@@ -51,12 +51,12 @@ impl Tracker {
         self.reported.as_ref()
     }
 
-    /// The deeds that wait for an approval. More than one means that the screen alone can tell which is asked now.
+    /// The actions that wait for approval. If there are several, only the screen shows which one is asked now.
     pub fn pending(&self) -> impl Iterator<Item = &ToolAction> {
         self.pending.iter().map(|pending| &pending.action)
     }
 
-    /// Takes in an event. One of a conversation that the agent itself has started is not about the agent.
+    /// Applies an event. Events of conversations that the agent itself started are ignored.
     pub fn apply(&mut self, at: Timestamp, event: &HookEvent) {
         if self.is_foreign(event) {
             return;
@@ -76,16 +76,16 @@ impl Tracker {
         self.ended = event.kind == HookEventKind::Ended;
         match &event.kind {
             HookEventKind::Started { .. } => {
-                self.set_state(at, AgentActivity::Idle, "the conversation has begun")
+                self.set_state(at, AgentActivity::Idle, "the conversation started")
             }
             HookEventKind::PromptSubmitted => {
                 self.pending.clear();
-                self.set_state(at, AgentActivity::Working, "it has taken a prompt");
+                self.set_state(at, AgentActivity::Working, "a prompt was submitted");
             }
-            HookEventKind::Busy => self.set_working_unless_pending(at, "it says that it is busy"),
-            HookEventKind::ToolStarted(_) => self.set_working_unless_pending(at, "it uses a tool"),
+            HookEventKind::Busy => self.set_working_unless_pending(at, "the CLI reports that it is busy"),
+            HookEventKind::ToolStarted(_) => self.set_working_unless_pending(at, "a tool is running"),
             HookEventKind::ApprovalRequested { action: ToolAction::Question, .. } => {
-                self.set_state(at, AgentActivity::WaitingInput, "it asks a question");
+                self.set_state(at, AgentActivity::WaitingInput, "the agent asks a question");
             }
             HookEventKind::ApprovalRequested { id, action } => {
                 self.reports_approvals = true;
@@ -93,7 +93,7 @@ impl Tracker {
                 self.set_state(
                     at,
                     AgentActivity::WaitingApproval(self.pending_request()),
-                    "it asks for an approval",
+                    "the agent requests an approval",
                 );
             }
             HookEventKind::ApprovalAnswered { id } => {
@@ -104,33 +104,33 @@ impl Tracker {
                 if let Some(answered) = self.pending.iter().position(|pending| pending.action == *action) {
                     self.pending.remove(answered);
                 }
-                self.after_answer(at, "a tool has ended");
+                self.after_answer(at, "a tool finished");
             }
             HookEventKind::ApprovalReminder if !self.reports_approvals => {
                 self.set_state(
                     at,
                     AgentActivity::WaitingApproval(self.pending_request()),
-                    "it says that it needs an approval",
+                    "the CLI reports that it needs an approval",
                 );
             }
-            // That it rests says nothing about why.
+            // An idle reminder does not end a rate limit.
             HookEventKind::IdleReminder if self.is_limited() => {}
             HookEventKind::TurnEnded | HookEventKind::IdleReminder => {
                 self.pending.clear();
-                self.set_state(at, AgentActivity::Idle, "its turn has ended");
+                self.set_state(at, AgentActivity::Idle, "the turn ended");
             }
             HookEventKind::TurnFailed { reason, limited } => {
                 self.pending.clear();
                 let state =
                     if *limited { AgentActivity::RateLimited { resets: None } } else { AgentActivity::Idle };
-                self.set_state(at, state, &format!("its turn has failed: {reason}"));
+                self.set_state(at, state, &format!("the turn failed: {reason}"));
             }
             HookEventKind::RateLimited { reason, resets } => {
                 self.pending.clear();
                 let state = AgentActivity::RateLimited { resets: resets.clone() };
-                self.set_state(at, state, &format!("it says that it may not go on: {reason}"));
+                self.set_state(at, state, &format!("rate-limited: {reason}"));
             }
-            HookEventKind::Ended => self.set_state(at, AgentActivity::Exited, "the conversation has ended"),
+            HookEventKind::Ended => self.set_state(at, AgentActivity::Exited, "the conversation ended"),
             HookEventKind::ApprovalReminder
             | HookEventKind::SubagentStarted
             | HookEventKind::SubagentEnded
@@ -138,8 +138,8 @@ impl Tracker {
         }
     }
 
-    /// Whether an event is of another conversation than the one that is followed. A new one takes its place when the
-    /// old one has ended, or when it was cleared or taken up again in the same CLI.
+    /// Whether an event belongs to another conversation. A new conversation replaces the followed one if that one ended,
+    /// or if the user cleared or resumed it in the same CLI.
     fn is_foreign(&self, event: &HookEvent) -> bool {
         let Some(ours) = &self.conversation else { return event.conversation.is_empty() };
         *ours != event.conversation
@@ -170,7 +170,7 @@ impl Tracker {
         self.set_state(at, state, reason);
     }
 
-    /// A state that goes on keeps its beginning.
+    /// An unchanged state keeps its start time.
     fn set_state(&mut self, at: Timestamp, state: AgentActivity, reason: &str) {
         let since = match &self.reported {
             Some(reported) if reported.state == state => reported.since,
@@ -182,14 +182,14 @@ impl Tracker {
     fn pending_request(&self) -> ApprovalRequest {
         match self.pending.as_slice() {
             [pending] => pending.action.approval_request(),
-            [] => ApprovalRequest::unreadable(ApprovalKind::Other, "the CLI does not say what it is"),
-            _ => ApprovalRequest::unreadable(ApprovalKind::Other, "several approvals are asked at once"),
+            [] => ApprovalRequest::unreadable(ApprovalKind::Other, "the CLI does not report what it is"),
+            _ => ApprovalRequest::unreadable(ApprovalKind::Other, "several approvals are pending"),
         }
     }
 }
 
 impl ToolAction {
-    /// The approval of this action. Keys are the business of the screen.
+    /// The approval request for this action. Its keys come from the screen.
     pub fn approval_request(&self) -> ApprovalRequest {
         let (kind, subject) = match self {
             Self::Command(command) => (ApprovalKind::Command, ApprovalSubject::Command(command.clone())),

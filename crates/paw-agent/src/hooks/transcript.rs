@@ -1,5 +1,4 @@
-//! The transcript that a CLI keeps of a conversation and names in its hooks: its end, and how large the conversation has
-//! become.
+//! Reads the end of the transcript that a CLI keeps, and the size of the conversation from it.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -9,12 +8,12 @@ use serde_json::Value;
 
 use crate::cli::Cli;
 
-/// What is read of a transcript's end. One answer of a model is never longer.
+/// Bytes read from the end of a transcript. One answer of a model is never longer.
 const TAIL: u64 = 512 * 1024;
 
-/// The end of a transcript, from where the first line may be half a line.
+/// The end of a transcript. The first line may be incomplete.
 pub(crate) fn load_tail(transcript: &Path) -> Option<String> {
-    // The name comes from a record, and opening a pipe would wait for its writer.
+    // The path comes from a record, and opening a pipe would block.
     let about = fs::metadata(transcript).ok().filter(fs::Metadata::is_file)?;
     let mut file = File::open(transcript).ok()?;
     file.seek(SeekFrom::Start(about.len().saturating_sub(TAIL))).ok()?;
@@ -23,16 +22,16 @@ pub(crate) fn load_tail(transcript: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The size of the conversation in tokens. Nothing without a transcript, or if it does not say.
+/// The size of the conversation in tokens, if the transcript contains it.
 pub fn load_tokens(cli: &Cli, transcript: &Path) -> Option<u64> {
     let count = cli.hooks?.tokens?;
     find_tokens(count, &load_tail(transcript)?)
 }
 
-/// The newest number in lines of a transcript, of which the first may be half a line.
+/// The newest token count in the lines of a transcript. The first line may be incomplete.
 fn find_tokens(count: fn(&Value) -> Option<u64>, lines: &str) -> Option<u64> {
     lines.lines().rev().find_map(|line| {
-        // Most lines say nothing about it, and some are very long.
+        // Most lines have no token count, and some are very long.
         if !line.contains("token") {
             return None;
         }
@@ -40,7 +39,7 @@ fn find_tokens(count: fn(&Value) -> Option<u64>, lines: &str) -> Option<u64> {
     })
 }
 
-/// The sum of these fields, if it is more than nothing.
+/// The sum of these fields, or `None` if it is zero.
 pub(crate) fn sum(usage: &Value, names: &[&str]) -> Option<u64> {
     let known = names.iter().filter_map(|name| usage[name].as_u64());
     let total = known.fold(0_u64, u64::saturating_add);
@@ -71,14 +70,14 @@ mod tests {
 "#;
 
     #[test]
-    fn the_last_turn_of_the_conversation_itself_counts() {
+    fn tokens_come_from_the_last_turn_of_the_main_conversation() {
         assert_eq!(find("claude", CLAUDE), Some(251_100));
         assert_eq!(find("codex", CODEX), Some(120_500));
         assert_eq!(find("claude", "{\"type\":\"assistant\",\"message\":{}}\ntokens\n"), None);
     }
 
     #[test]
-    fn a_transcript_is_read_from_its_end_and_anything_else_is_none() {
+    fn load_tokens_reads_the_end_of_a_file_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.jsonl");
         assert_eq!(load_tokens(cli::descriptor("claude"), &file), None);
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_the_place_of_a_transcript_is_not_waited_for() {
+    fn load_tokens_does_not_block_on_a_pipe() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("t.jsonl");
         Command::new("mkfifo").arg(&pipe).capture().unwrap();
@@ -99,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_a_number_or_none(text in "[{}\\[\\]\":,a-z_0-9\n]{0,200}", cut in 0_usize..600) {
+        fn find_tokens_accepts_any_text(text in "[{}\\[\\]\":,a-z_0-9\n]{0,200}", cut in 0_usize..600) {
             let _ = find("codex", &text);
             let _ = find("claude", CLAUDE.get(cut..).unwrap_or_default());
         }

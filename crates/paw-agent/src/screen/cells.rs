@@ -1,12 +1,12 @@
-//! A captured screen as rows of letters, each with how it was drawn.
+//! A captured screen as rows of styled characters.
 //!
-//! Reads plain text and what `capture-pane -e` prints. Colours are kept because some CLIs tell their own words from the
-//! model's by nothing else; every other escape sequence is dropped.
+//! Reads plain text and the output of `capture-pane -e`. Colours are kept because in some CLIs nothing else distinguishes
+//! the CLI's text from the model's; every other escape sequence is dropped.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// No CLI draws something beside its own words on a screen that leaves less for them.
+/// No CLI draws a sidebar if fewer columns would be left for its main column.
 const NARROWEST: usize = 70;
 const SIDEBAR_GAP: usize = 2;
 
@@ -19,7 +19,7 @@ pub enum Colour {
     Rgb(u8, u8, u8),
 }
 
-/// How a letter was drawn.
+/// The style of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CellStyle {
     pub fore: Colour,
@@ -29,11 +29,11 @@ pub struct CellStyle {
     pub reverse: bool,
 }
 
-/// One row, without the blanks at its end.
+/// One row, without trailing whitespace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScreenRow {
     text: String,
-    /// One for each letter of the text.
+    /// One for each character of the text.
     styles: Vec<CellStyle>,
 }
 
@@ -46,17 +46,17 @@ impl ScreenRow {
         self.text.is_empty()
     }
 
-    /// The column of the first letter.
+    /// The column of the first character that is not whitespace.
     pub fn indent(&self) -> usize {
         self.text.chars().take_while(|letter| letter.is_whitespace()).count()
     }
 
-    /// A line drawn from the first column on.
+    /// Whether the row is a horizontal rule that starts in the first column.
     pub fn is_rule(&self) -> bool {
         self.text.chars().count() >= 10 && self.text.chars().all(|letter| letter == '─')
     }
 
-    /// How the letters from column `from` on were drawn, blanks left out.
+    /// The styles of the characters from column `from` on, without whitespace.
     pub fn styles_from(&self, from: usize) -> impl Iterator<Item = CellStyle> {
         let drawn = self.text.chars().zip(&self.styles).skip(from);
         drawn.filter(|(letter, _)| !letter.is_whitespace()).map(|(_, style)| *style)
@@ -74,7 +74,7 @@ impl ScreenRow {
     }
 }
 
-/// What a pane showed.
+/// The content of a pane.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Screen {
     rows: Vec<ScreenRow>,
@@ -102,12 +102,12 @@ impl Screen {
         screen
     }
 
-    /// From the top to the last row that shows something.
+    /// From the top to the last row that is not blank.
     pub fn rows(&self) -> &[ScreenRow] {
         &self.rows
     }
 
-    /// Whether we know how the letters were drawn.
+    /// Whether the capture contained styles.
     pub fn is_styled(&self) -> bool {
         self.styled
     }
@@ -116,8 +116,8 @@ impl Screen {
         self.rows.is_empty()
     }
 
-    /// What is left of a column that the last row marks. Nothing where there is no such mark, or where anything in any
-    /// row reaches over to it: half of a row would be another one.
+    /// The screen without a sidebar, whose column the mark in the last row shows. `None` without such a mark, or if any
+    /// row extends into the sidebar: a truncated row would be a different one.
     pub(super) fn left_of(&self, mark: &str) -> Option<Self> {
         let last = self.rows.last()?.text();
         let column = last[..last.rfind(mark)?].chars().count();
@@ -134,19 +134,19 @@ impl Screen {
         Some(Self { rows: self.rows.iter().map(cut).collect(), styled: self.styled })
     }
 
-    /// The last rows as plain text, for people.
+    /// The last rows as plain text.
     pub fn tail(&self, rows: usize) -> String {
         let from = self.rows.len().saturating_sub(rows);
         self.rows[from..].iter().map(ScreenRow::text).collect::<Vec<_>>().join("\n")
     }
 
-    /// All letters and digits, as they follow each other: the same however the text was wrapped or framed.
+    /// All letters and digits in order, independent of wrapping and frames.
     pub fn letters(&self) -> String {
         self.rows.iter().flat_map(|row| row.text.chars()).filter(|letter| letter.is_alphanumeric()).collect()
     }
 }
 
-/// Reads what follows an ESC. Says whether it was about style.
+/// Reads an escape sequence after its ESC. Returns whether it set a style.
 fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut CellStyle) -> bool {
     match letters.next() {
         Some('[') => {
@@ -164,7 +164,7 @@ fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut CellStyle) -> bool {
             }
             false
         }
-        // A text for the terminal itself, such as a link's target: to BEL or ESC \.
+        // A string for the terminal, such as a link's target, up to BEL or ESC \.
         Some(']' | 'P' | '_' | '^' | 'X') => {
             while let Some(letter) = letters.next() {
                 if letter == '\u{7}' || letter == '\u{9c}' {
@@ -177,7 +177,7 @@ fn escape(letters: &mut Peekable<Chars<'_>>, style: &mut CellStyle) -> bool {
             }
             false
         }
-        // A character set takes one more letter.
+        // A character set sequence has one more character.
         Some('(' | ')' | '*' | '+' | '#' | '%') => {
             letters.next();
             false
@@ -216,7 +216,7 @@ fn indexed(number: u16) -> Colour {
     Colour::Indexed(u8::try_from(number).unwrap_or(u8::MAX))
 }
 
-/// After 38 or 48: an index, or red, green and blue.
+/// The colour after 38 or 48: an index, or red, green and blue.
 fn colour(numbers: &mut impl Iterator<Item = u16>) -> Colour {
     let mut part = || u8::try_from(numbers.next().unwrap_or_default()).unwrap_or(u8::MAX);
     match part() {
@@ -233,23 +233,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_at_the_side_is_left_out_unless_something_reaches_into_it() {
+    fn left_of_removes_a_sidebar_unless_a_row_extends_into_it() {
         let row = |left: &str, right: &str| format!("{left:80}  {right}\n");
         let text = |rows: &[String]| {
-            let left = Screen::parse(&rows.concat()).left_of("• WorkMark ")?;
+            let left = Screen::parse(&rows.concat()).left_of("• Mark ")?;
             Some(left.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>())
         };
-        let last = row("  footer", "• WorkMark 1.2");
+        let last = row("  footer", "• Mark 1.2");
         let rows = [row("$ ls", "Context"), row("", ""), last.clone()];
         assert_eq!(text(&rows).unwrap(), ["$ ls", "", "  footer"]);
         let over = [row(&format!("$ ls {} && rm", "x".repeat(80)), ""), last];
         assert_eq!(text(&over), None);
-        assert_eq!(text(&["a • WorkMark 1\n".to_owned()]), None, "there is no room for a side");
+        assert_eq!(text(&["a • Mark 1\n".to_owned()]), None, "there is no room for a sidebar");
         assert_eq!(text(&[]), None);
     }
 
     #[test]
-    fn colours_last_until_they_are_changed_over_the_end_of_a_row() {
+    fn styles_last_across_rows_until_they_change() {
         let screen = Screen::parse("\u{1b}[38;5;246ma\nb\u{1b}[0;1mc\u{1b}[39;48;2;1;2;3md\n\n");
         assert!(screen.is_styled());
         let styles = |row: usize| screen.rows()[row].styles_from(0).collect::<Vec<_>>();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn other_escape_sequences_leave_only_the_text() {
+    fn other_escape_sequences_are_dropped() {
         let screen =
             Screen::parse("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7} \u{1b}(Bb\u{1b}[2Kc \t \r\n");
         assert_eq!(screen.rows()[0].text(), "link bc");
@@ -269,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_found_however_it_was_wrapped() {
+    fn letters_ignore_wrapping_and_frames() {
         assert_eq!(Screen::parse("│ fix the │\n│ parser! │").letters(), "fixtheparser");
     }
 
     proptest! {
         #[test]
-        fn any_text_becomes_rows_without_controls(text in "(\u{1b}|\\[|[0-9;:m]|[a-z─ \n\t]|\\PC|.){0,80}") {
+        fn parsed_rows_contain_no_control_characters(text in "(\u{1b}|\\[|[0-9;:m]|[a-z─ \n\t]|\\PC|.){0,80}") {
             for row in Screen::parse(&text).rows() {
                 prop_assert!(!row.text().contains(char::is_control));
                 prop_assert_eq!(row.text().chars().count(), row.styles.len());

@@ -1,4 +1,4 @@
-//! Finding the place where prompts are typed, and what stands in it.
+//! Finds the input on a screen, and the text in it.
 
 use super::cells::{Screen, ScreenRow};
 use super::pattern::choice;
@@ -7,13 +7,13 @@ use super::rules::{InputRule, MarkPosition, ScreenRules, WorkMark};
 /// The input of a CLI on its screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// What somebody has typed and not sent. A CLI's own hint in an empty input is not part of it.
+    /// Text that was typed and not sent, without the hint that a CLI shows in an empty input.
     pub(super) typed: String,
-    /// The first row that belongs to it, and the first one after.
+    /// The first row of the input, and the first row after it.
     rows: (usize, usize),
 }
 
-/// How many rows a CLI may keep below its input.
+/// The most rows that a CLI shows below its input.
 const BELOW: usize = 4;
 
 pub(super) fn find(screen: &Screen, rules: &ScreenRules) -> Option<Found> {
@@ -39,18 +39,18 @@ impl Found {
         }
     }
 
-    /// The last row of the screen, where it is not part of the input.
+    /// The last row of the screen, if it is below the input.
     pub(super) fn last_below<'a>(&self, screen: &'a Screen) -> Option<&'a str> {
         screen.rows()[self.rows.1..].last().map(ScreenRow::text)
     }
 
-    /// The rows above it that show something, from the nearest on.
+    /// The rows above the input that are not blank, nearest first.
     pub(super) fn above<'a>(&self, screen: &'a Screen) -> impl Iterator<Item = &'a ScreenRow> {
         screen.rows()[..self.rows.0].iter().rev().filter(|row| !row.is_blank() && !row.is_rule())
     }
 }
 
-/// The text of a row from a column on, unless the CLI has drawn it as a hint.
+/// The text of a row from a column on, unless it is drawn as a hint.
 fn typed(row: &ScreenRow, from: usize) -> String {
     let text: String = row.text().chars().skip(from).collect();
     let hint = row.styles_from(from).all(|style| style.dim);
@@ -81,12 +81,12 @@ fn after_cursor(screen: &Screen, cursor: &str, below: usize) -> Option<Found> {
     let column = cursor.chars().count();
     let rest: String = rows[first].text().chars().skip(column).collect();
     let after = &rows[first + 1..];
-    // A list of choices has the same cursor.
+    // A list of choices uses the same cursor.
     let listed = choice(&rest, '›').is_some();
     if listed || !rest.is_empty() && !rest.starts_with(char::is_whitespace) || !after.iter().all(own) {
         return None;
     }
-    // Typed rows follow without a gap; the CLI's own come after one, at the end.
+    // Typed rows follow without a gap; the CLI's own rows come after one, at the end.
     let more = after.iter().take_while(|row| !row.is_blank()).count();
     let more = if more == after.len() { 0 } else { more };
     let under = after[more..].iter().filter(|row| !row.is_blank()).count();
@@ -103,7 +103,7 @@ fn block(screen: &Screen, edge: char, under: &str) -> Option<Found> {
     let bottom = rows.iter().rposition(|row| row.text().trim_start().starts_with(under))?;
     let edged = |row: &ScreenRow| row.text().trim_start().starts_with(edge);
     let top = rows[..bottom].iter().rposition(|row| !edged(row)).map_or(0, |above| above + 1);
-    // An empty row, the text, an empty row, and the CLI's own one about itself.
+    // An empty row, the text, an empty row, and a row of the CLI.
     if bottom < top + 4 {
         return None;
     }

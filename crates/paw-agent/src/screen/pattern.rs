@@ -1,6 +1,6 @@
-//! Small patterns over one row.
+//! Patterns that match one row.
 
-/// Whether the whole text is like the pattern, in which `*` stands for anything but nothing.
+/// Whether the whole text matches the pattern, in which `*` matches one or more characters.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -20,7 +20,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// What stands in the place of the pattern's only `*`.
+/// The text that matches the pattern's only `*`.
 pub(super) fn capture<'a>(pattern: &str, text: &'a str) -> Option<&'a str> {
     let (before, after) = pattern.split_once('*')?;
     text.strip_prefix(before)?.strip_suffix(after).filter(|found| !found.is_empty())
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_something() {
+    fn a_star_matches_at_least_one_character() {
         assert!(matches(" Do you want to create *?", " Do you want to create a?b?"));
         assert!(matches("*? (Y)es/(N)o*[Yes]:", "Add it? (Y)es/(N)o/(A)ll [Yes]:"));
         assert!(matches("plain", "plain"));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_of_a_choice_are_none() {
+    fn choice_rejects_lookalikes() {
         let found = choice(" ❯ 1. Yes", '❯').unwrap();
         assert_eq!((found.number, found.label, found.pointed), (1, "Yes", true));
         for text in ["❯ 1․ Yes", "❯ １. Yes", "> 1. Yes", "❯ one. Yes", "❯ 0. Yes", "❯ 11. Yes", ""]

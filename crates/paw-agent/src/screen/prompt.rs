@@ -1,25 +1,25 @@
-//! Finding an approval prompt at the bottom of a screen.
+//! Finds an approval prompt at the bottom of a screen.
 
 use super::cells::{Screen, ScreenRow};
 use super::pattern::{self, choice};
 use super::rules::{ApprovalKeys, ApprovalKind, Choices, PromptRule};
 use super::subject;
 
-/// What an agent waits to have approved.
+/// A request for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
     pub kind: ApprovalKind,
     pub subject: ApprovalSubject,
-    /// What says yes to this once, where the prompt has the choices it should have.
+    /// The keys that approve this request once, if the prompt has the expected choices.
     pub keys: Option<ApprovalKeys>,
 }
 
-/// What exactly it is, if that could be seen whole.
+/// What exactly a request is about, if the screen shows all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalSubject {
     Command(String),
     File(String),
-    /// Not to be guessed, because of this.
+    /// Unknown, for this reason.
     Unreadable(&'static str),
 }
 
@@ -28,7 +28,7 @@ impl ApprovalRequest {
         Self { kind, subject: ApprovalSubject::Unreadable(why), keys: None }
     }
 
-    /// The exact command, where there is one to be read.
+    /// The exact command, if the request is about one and it is readable.
     pub fn command(&self) -> Option<&str> {
         match &self.subject {
             ApprovalSubject::Command(command) => Some(command),
@@ -37,7 +37,7 @@ impl ApprovalRequest {
     }
 }
 
-/// A prompt's place on the screen: the rows of its question and of its first choice.
+/// A prompt on the screen: the rows of its question and of its first choice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) screen: &'a Screen,
@@ -47,7 +47,7 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// A row of the prompt without its edges, or nothing outside of it.
+    /// A row of the prompt without its edges, or `None` outside the prompt.
     pub(super) fn inside(&self, row: usize) -> Option<&'a str> {
         inside(self.screen.rows().get(row)?, self.edges)
     }
@@ -57,7 +57,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The prompt at the bottom of the screen that has this form, if there is one.
+/// The prompt of this form at the bottom of the screen, if there is one.
 pub(super) fn find(screen: &Screen, prompt: &PromptRule) -> Option<ApprovalRequest> {
     let rows = screen.rows();
     let mut end = rows.len();
@@ -87,10 +87,10 @@ fn inside<'a>(row: &'a ScreenRow, edges: (&str, &str)) -> Option<&'a str> {
     Some(text.strip_suffix(edges.1).unwrap_or(text).trim_end())
 }
 
-/// The choices that were found, and what can be said about them.
+/// The choices of a prompt.
 struct Chosen {
     first_row: usize,
-    /// The keys of the form do what they should.
+    /// The keys of the rule approve once.
     yes: bool,
     complaint: Option<&'static str>,
 }
@@ -113,8 +113,8 @@ fn choices(screen: &Screen, prompt: &PromptRule, end: usize) -> Option<Chosen> {
         }
         Choices::Numbered { cursor, first, count } => {
             let list = numbered(rows, prompt.edges, *cursor, end)?;
-            // Where a CLI offers less than usual it has a reason, which we cannot know.
-            let complaint = (list.total != *count).then_some("it does not offer the usual choices");
+            // A CLI that offers other choices has a reason that we do not know.
+            let complaint = (list.total != *count).then_some("it does not offer the expected choices");
             Some(Chosen { first_row: list.first_row, yes: list.label == *first, complaint })
         }
     }
@@ -127,7 +127,7 @@ struct Numbered<'a> {
     total: usize,
 }
 
-/// The list that ends above row `end`. One of its choices has to be pointed at.
+/// The list that ends above row `end`. The cursor has to be on one of its choices.
 fn numbered<'a>(
     rows: &'a [ScreenRow],
     edges: (&str, &str),
@@ -138,7 +138,7 @@ fn numbered<'a>(
     for row in (0..end).rev() {
         let text = inside(&rows[row], edges)?;
         let Some(found) = choice(text, cursor) else {
-            // A label that did not fit goes on further in.
+            // A wrapped label continues with more indentation.
             if text.starts_with("     ") {
                 continue;
             }
@@ -157,7 +157,7 @@ fn numbered<'a>(
     None
 }
 
-/// Whether the first of the buttons alone is drawn on a background of its own.
+/// Whether only the first button has a different background.
 fn first_is_chosen(row: &ScreenRow, labels: &[&str]) -> bool {
     let backs: Vec<_> = labels
         .iter()

@@ -1,4 +1,4 @@
-//! What a screen shows: the state of the agent behind it, and on what grounds.
+//! Reads the state of an agent from its screen.
 
 use super::cells::{Screen, ScreenRow};
 use super::input;
@@ -11,11 +11,11 @@ use crate::state::AgentActivity;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScreenReading {
     pub state: AgentActivity,
-    /// Why we think so, for people.
+    /// The evidence, for people.
     pub reason: String,
-    /// The CLI asks this before it begins.
+    /// The startup dialog, if the CLI shows one.
     pub dialog: Option<DialogKind>,
-    /// What has been typed into the input and not sent, where an input is seen.
+    /// The unsent text in the input, if the screen shows an input.
     pub typed: Option<String>,
 }
 
@@ -40,10 +40,7 @@ pub(super) fn read(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     }
     let last = screen.rows().last().map(|row| row.text().trim_start()).unwrap_or_default();
     if rules.questions.iter().any(|question| last.starts_with(question)) {
-        return ScreenReading::new(
-            AgentActivity::WaitingInput,
-            "the agent asks a question with several answers",
-        );
+        return ScreenReading::new(AgentActivity::WaitingInput, "the agent asks a multiple-choice question");
     }
     if let Some(reading) = read_input(rules, screen) {
         return reading;
@@ -51,7 +48,7 @@ pub(super) fn read(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     without_input(rules, screen)
 }
 
-/// Forms may look alike from below; the one that could be read is the right one.
+/// Several rules may match the same choices; prefers the one whose subject is readable.
 fn best(rules: &ScreenRules, screen: &Screen, first: ApprovalRequest) -> ApprovalRequest {
     let readable = |ask: &ApprovalRequest| !matches!(ask.subject, ApprovalSubject::Unreadable(_));
     if readable(&first) {
@@ -71,7 +68,7 @@ fn reason_of(ask: &ApprovalRequest) -> String {
     }
 }
 
-/// Its rows in their order, the last of them at the bottom.
+/// Whether the screen shows the dialog's rows in order, with the last one at the bottom.
 fn shows_dialog(screen: &Screen, dialog: &DialogRule) -> bool {
     let drawn = |letter: char| letter.is_whitespace() || ['❯', '›', '●', '│', '>'].contains(&letter);
     let mut rows = screen.rows().iter().rev().map(|row| row.text().trim_start_matches(drawn));
@@ -83,24 +80,24 @@ fn shows_dialog(screen: &Screen, dialog: &DialogRule) -> bool {
 fn read_input(rules: &ScreenRules, screen: &Screen) -> Option<ScreenReading> {
     let found = input::find(screen, rules)?;
     if found.last_below(screen).is_some_and(looks_like_shell) {
-        return Some(ScreenReading::new(AgentActivity::Exited, "a shell's prompt stands below the input"));
+        return Some(ScreenReading::new(AgentActivity::Exited, "a shell prompt is below the input"));
     }
     let working = rules.working.iter().find(|mark| found.shows(screen, mark));
     let (state, reason) = if let Some(mark) = working {
-        (AgentActivity::Working, format!("the screen says '{}'", mark.text))
+        (AgentActivity::Working, format!("the screen shows '{}'", mark.text))
     } else if let Some((row, resets)) = limit(rules.limits, &found, screen) {
-        (AgentActivity::RateLimited { resets }, format!("the screen says '{row}'"))
+        (AgentActivity::RateLimited { resets }, format!("the screen shows '{row}'"))
     } else if found.typed.is_empty() {
-        (AgentActivity::Idle, "the input is empty and nothing is under way".to_owned())
+        (AgentActivity::Idle, "the input is empty and the agent is not working".to_owned())
     } else {
-        (AgentActivity::Idle, "something is typed and not sent".to_owned())
+        (AgentActivity::Idle, "the input contains unsent text".to_owned())
     };
     let typed = Some(found.typed);
     Some(ScreenReading { typed, ..ScreenReading::new(state, reason) })
 }
 
-/// Words about a limit, only in the last rows above the input and only where the CLI itself begins a row. Words from
-/// before the last prompt are about the one before it.
+/// Finds a rate limit message in the last rows above the input, only at the start of a row, where the CLI writes.
+/// Messages above the last prompt are outdated.
 fn limit(limits: &[LimitRule], found: &input::Found, screen: &Screen) -> Option<(String, Option<String>)> {
     let is_prompt = |row: &&ScreenRow| row.text().trim_start().starts_with(['>', '❯', '›']);
     found.above(screen).take(4).take_while(|row| !is_prompt(row)).find_map(|row| {
@@ -118,25 +115,28 @@ fn without_input(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
     };
     let shown = |words: &&&str| screen.rows().iter().any(|row| row.text().starts_with(**words));
     if let Some(words) = rules.endings.iter().find(shown) {
-        return ScreenReading::new(AgentActivity::Exited, format!("the screen says '{}'", words.trim()));
+        return ScreenReading::new(AgentActivity::Exited, format!("the screen shows '{}'", words.trim()));
     }
     if looks_like_shell(last.text()) {
-        return ScreenReading::new(AgentActivity::Exited, "the last row looks like a shell's prompt");
+        return ScreenReading::new(AgentActivity::Exited, "the last row looks like a shell prompt");
     }
     let at_work = |text: &str| last.text().contains(text);
     if let Some(mark) =
         rules.working.iter().find(|mark| mark.place == MarkPosition::Last && at_work(mark.text))
     {
-        return ScreenReading::new(AgentActivity::Working, format!("the screen says '{}'", mark.text.trim()));
+        return ScreenReading::new(
+            AgentActivity::Working,
+            format!("the screen shows '{}'", mark.text.trim()),
+        );
     }
     let banner = |words: &&&str| screen.rows().iter().take(10).any(|row| row.text().contains(**words));
     if rules.banner.iter().any(|words| banner(&words)) && !lists_choices(screen) {
-        return ScreenReading::new(AgentActivity::Starting, "its name is shown, an input is not");
+        return ScreenReading::new(AgentActivity::Starting, "the banner is shown, but no input");
     }
-    ScreenReading::new(AgentActivity::Unknown, "nothing on this screen is known")
+    ScreenReading::new(AgentActivity::Unknown, "the screen is not recognized")
 }
 
-/// Somebody else's list of choices.
+/// Whether the screen shows any list of choices.
 pub(super) fn lists_choices(screen: &Screen) -> bool {
     screen.rows().iter().any(|row| {
         ['❯', '›', '●', '>']
@@ -145,7 +145,7 @@ pub(super) fn lists_choices(screen: &Screen) -> bool {
     })
 }
 
-/// `$`, `#` or `%` at the end of a row, alone or after a path or a name, from the first column on.
+/// Whether a row without indentation ends in `$`, `#` or `%`, alone or after a path or a name.
 pub(super) fn looks_like_shell(text: &str) -> bool {
     let Some(rest) = text.strip_suffix(['$', '#', '%']) else { return false };
     let named = rest.contains(['@', '~', '/', ':']) || rest.starts_with("sh-") || rest.starts_with("bash-");

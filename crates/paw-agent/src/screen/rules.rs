@@ -1,33 +1,33 @@
-//! What the rules of a CLI's screen are made of. The rules themselves are part of each CLI's descriptor.
+//! The types of a CLI's screen rules. The rules themselves are in each CLI's descriptor.
 //!
-//! Everything is read from the bottom up: what is under way is drawn last, and what a model or a command has written
-//! lies above it or is set in further than the CLI's own words.
+//! Screens are read from the bottom up: CLIs draw current activity last, and text from a model or a command is above it
+//! or indented further than the CLI's own text.
 
 use std::fmt;
 
-/// The screen of one CLI.
+/// The screen rules of one CLI.
 #[derive(Debug)]
 pub struct ScreenRules {
     /// The versions whose screens these rules were made from.
     pub versions: &'static [&'static str],
-    /// Words that are there from the start, before the CLI can do anything.
+    /// Text that is visible from the start, before the CLI is ready.
     pub banner: &'static [&'static str],
     pub dialogs: &'static [DialogRule],
     pub prompts: &'static [PromptRule],
-    /// Rows that end a list from which the person has to choose.
+    /// Last rows of a list from which the user has to choose.
     pub questions: &'static [&'static str],
     pub input: InputRule,
-    /// What an empty input says of itself, by how it begins.
+    /// Beginnings of the hints in an empty input.
     pub hints: &'static [&'static str],
     pub working: &'static [WorkMark],
     pub limits: &'static [LimitRule],
-    /// Rows that a CLI prints when it cannot start or continue.
+    /// Beginnings of rows that a CLI prints when it cannot start or continue.
     pub endings: &'static [&'static str],
-    /// Text in the last row of a column of facts at the right, if the CLI draws one. It is cut off before reading.
+    /// Text in the last row of the right sidebar, if the CLI draws one. The sidebar is removed before reading.
     pub sidebar: Option<&'static str>,
 }
 
-/// What a CLI wants to know before it starts.
+/// What a CLI asks before it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialogKind {
     Trust,
@@ -36,7 +36,7 @@ pub enum DialogKind {
     Hooks,
     Login,
     Warning,
-    /// One we have never seen.
+    /// An unknown dialog.
     Other,
 }
 
@@ -49,12 +49,12 @@ impl fmt::Display for DialogKind {
             Self::Hooks => "whether hooks are trusted",
             Self::Login => "to log in",
             Self::Warning => "to read its warnings",
-            Self::Other => "something before it starts",
+            Self::Other => "a question before it starts",
         })
     }
 }
 
-/// A dialog, by the beginnings of some of its rows in their order. The last of them is the last row of the screen.
+/// A dialog, by the beginnings of some of its rows in order. The last one is the last row of the screen.
 #[derive(Debug)]
 pub struct DialogRule {
     pub kind: DialogKind,
@@ -81,76 +81,76 @@ impl fmt::Display for ApprovalKind {
     }
 }
 
-/// The keys, as tmux names them, that say yes to exactly one thing once.
+/// The keys, as tmux names them, that approve one request once.
 pub type ApprovalKeys = &'static [&'static str];
 
 /// The form of one approval prompt.
 #[derive(Debug)]
 pub struct PromptRule {
     pub kind: ApprovalKind,
-    /// What stands at both ends of each row and is not part of it.
+    /// The frame at both ends of each row, which is not part of its text.
     pub edges: (&'static str, &'static str),
-    /// The whole row of the question; a `*` stands for anything.
+    /// The whole row of the question; `*` matches any text.
     pub question: &'static str,
-    /// Between the question and the choices there are rows that say what it is about.
+    /// The rows between question and choices show the subject.
     pub details_below: bool,
     pub choices: Choices,
-    /// What may stand below the choices, by how it begins.
+    /// Beginnings of rows that may follow the choices.
     pub footers: &'static [&'static str],
     pub subject: SubjectRule,
-    /// Only ever pressed on a prompt that has the first choice it should have.
+    /// Pressed only if the prompt's first choice is the expected one.
     pub keys: ApprovalKeys,
 }
 
 #[derive(Debug)]
 pub enum Choices {
-    /// `❯ 1. Yes` and so on, one below the other. A prompt with another number of choices is not understood.
+    /// A numbered list such as `❯ 1. Yes`. A prompt with another number of choices is not readable.
     Numbered { cursor: char, first: &'static str, count: usize },
-    /// Side by side in one row. Which one is chosen shows only in its background.
+    /// Buttons in one row. Only the background shows which one is selected.
     Buttons(&'static [&'static str]),
-    /// At the end of the question itself.
+    /// At the end of the question.
     InQuestion,
 }
 
-/// Where a prompt says what it is about.
+/// Where a prompt shows its subject.
 #[derive(Debug)]
 pub enum SubjectRule {
-    /// Nowhere that could be trusted.
+    /// Nowhere trustworthy.
     Nowhere,
-    /// Set in below a rule and a title, above the question; the model's own description follows in another colour. The
-    /// transcript above the rule has to name it too, in one row: `first` with a `*` for it, then `second`.
+    /// Indented below a rule and a title, above the question; the model's description follows in another colour. The
+    /// transcript above the rule has to show it too, in one row: `first` with `*` for it, then `second`.
     Below { title: &'static str, indent: usize, witness: &'static [(&'static str, &'static str)] },
-    /// A file's name in the row after a rule and a title.
+    /// A file name in the row after a rule and a title.
     FileBelow { title: &'static str },
-    /// In the only row of the details that begins like this, which is also the last of them. The transcript above the
-    /// prompt has to name it too, `witness` with a `*` for it, as its last row that is not one of `between`.
+    /// In the only row of the details that starts with `mark`, which is also their last row. The transcript above the
+    /// prompt has to show it too: `witness`, with `*` for it, in the last row that is not one of `between`.
     Marked { mark: &'static str, witness: &'static str, between: &'static [&'static str] },
-    /// A file's name in the only row of the details that begins like this.
+    /// A file name in the only row of the details that starts with this text.
     FileMarked(&'static str),
-    /// Alone in a box within the prompt's box, and in the title above it.
+    /// Alone in a box inside the prompt's box, and in the title above it.
     Boxed { title: &'static str },
-    /// A file's name in the title above the box.
+    /// A file name in the title above the box.
     FileInTitle(&'static str),
-    /// In the row above the question, drawn in reverse, and nothing else up to a row that begins like this.
+    /// In the row above the question, in reverse video, with only a blank row up to a row that starts with `after`.
     Reversed { after: &'static str },
-    /// A file's name in the row above the question, and nothing else up to a blank row.
+    /// A file name in the row between a blank row and the question.
     FileAbove,
 }
 
-/// Where prompts are typed.
+/// How to find the input.
 #[derive(Debug)]
 pub enum InputRule {
     /// Between two rules.
     Ruled { cursor: char },
-    /// After a cursor in the first columns; below it only rows that begin with blanks.
+    /// After a cursor in the first columns, with only indented rows below.
     Cursor { cursor: &'static str, below: usize },
-    /// In a block with an edge on its left and a line under it. Its last row is the CLI's own.
+    /// In a block with a left edge and a line below. Its last row belongs to the CLI.
     Block { edge: char, under: &'static str },
     /// After a prompt such as `diff> ` in the last row.
     LastRow { prompt: &'static str },
 }
 
-/// Words that mean the CLI is at work.
+/// Text that shows that the CLI is working.
 #[derive(Debug)]
 pub struct WorkMark {
     pub place: MarkPosition,
@@ -167,7 +167,7 @@ pub enum MarkPosition {
     Last,
 }
 
-/// Words of a CLI that has used up what it may: how their row begins, and what stands before the time of the reset.
+/// A rate limit message: how its row begins, and the text before the reset time.
 #[derive(Debug)]
 pub struct LimitRule {
     pub row: &'static str,

@@ -1,19 +1,19 @@
-//! Reading what a prompt is about: exactly, or not at all.
+//! Reads the subject of a prompt exactly, or not at all.
 //!
-//! A model chooses its commands, their descriptions and the text around them. So what is read has to stand where only
-//! the CLI writes, in one row, seen twice where the screen shows it twice; anything else is for a person.
+//! A model chooses its commands, their descriptions and the text around them. So the subject has to be where only the
+//! CLI writes, in one row, and twice if the CLI shows it twice. Everything else is left to a person.
 
 use super::cells::{CellStyle, Colour, ScreenRow};
 use super::pattern::capture;
 use super::prompt::{ApprovalSubject, Place};
 use super::rules::{PromptRule, SubjectRule};
 
-const OFF_SCREEN: &str = "its beginning is not on the screen";
-const SEVERAL_ROWS: &str = "it takes more than one row, so where it was broken cannot be seen";
+const OFF_SCREEN: &str = "its start is off-screen";
+const SEVERAL_ROWS: &str = "it spans several rows, so its line breaks are unknown";
 const NO_WITNESS: &str = "the transcript above does not show the same command";
-const LOOK_ALIKES: &str = "it has letters that can be taken for others";
-const NOT_SHOWN: &str = "the prompt does not say it in a way that could be trusted";
-const NO_COLOURS: &str = "without colours it cannot be told from other text";
+const LOOK_ALIKES: &str = "it contains characters that look like others";
+const NOT_SHOWN: &str = "the prompt does not show it in a trusted place";
+const NO_COLOURS: &str = "without colours it looks like other text";
 
 type Read = Result<ApprovalSubject, &'static str>;
 
@@ -40,14 +40,14 @@ fn file(text: &str) -> Read {
     exact(text).map(|text| ApprovalSubject::File(text.to_owned()))
 }
 
-/// Only letters that everybody reads alike.
+/// Accepts only printable ASCII, which has no lookalikes.
 fn exact(text: &str) -> Result<&str, &'static str> {
     let text = text.trim_end();
     let plain = !text.is_empty() && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     if plain { Ok(text) } else { Err(LOOK_ALIKES) }
 }
 
-/// The row of a title right below a rule, above the question.
+/// The row of a title directly below a rule, above the question.
 fn find_title(place: &Place<'_>, title: &str) -> Result<usize, &'static str> {
     let rule = (0..place.question).rev().find(|row| place.row(*row).is_some_and(ScreenRow::is_rule));
     let row = rule.ok_or(OFF_SCREEN)? + 1;
@@ -83,7 +83,7 @@ fn below(place: &Place<'_>, title: &str, indent: usize, witness: &[(&str, &str)]
     if seen { command(text) } else { Err(NO_WITNESS) }
 }
 
-/// The rows above `row` that show something, from the nearest on.
+/// The rows above `row` that are not blank, nearest first.
 fn rows_above<'a>(place: &Place<'a>, row: usize) -> impl Iterator<Item = &'a str> {
     place.screen.rows()[..row].iter().rev().map(ScreenRow::text).filter(|text| !text.is_empty())
 }
@@ -95,7 +95,7 @@ fn file_below(place: &Place<'_>, title: &str) -> Read {
     if framed { file(name) } else { Err(SEVERAL_ROWS) }
 }
 
-/// The only row of the details that begins with the mark, without it.
+/// The only row of the details that starts with the mark, without the mark.
 fn only_marked<'a>(place: &Place<'a>, mark: &str) -> Result<(usize, &'a str), &'static str> {
     let rows = place.question + 1..place.choices;
     let mut found = rows.filter_map(|row| Some((row, place.inside(row)?.strip_prefix(mark)?)));
@@ -122,7 +122,7 @@ fn marked(place: &Place<'_>, mark: &str, witness: &str, between: &[&str]) -> Rea
     }
 }
 
-/// The first row that belongs to the prompt: its question, or where its edge begins.
+/// The first row of the prompt: its question, or the first row with its edge.
 fn top_of_prompt(place: &Place<'_>) -> usize {
     if place.edges.0.is_empty() {
         return place.question;
@@ -130,7 +130,7 @@ fn top_of_prompt(place: &Place<'_>) -> usize {
     (0..place.question).rev().find(|row| place.inside(*row).is_none()).map_or(0, |outside| outside + 1)
 }
 
-/// The rows of the box within a box, above the question, and its title. The outer box has to begin right above.
+/// The rows of the inner box above the question, and its title. The outer box has to start directly above.
 fn open_box<'a>(place: &Place<'a>) -> Result<(&'a str, Vec<&'a str>), &'static str> {
     let bottom = place.question.checked_sub(1).ok_or(OFF_SCREEN)?;
     if !place.inside(bottom).is_some_and(|text| text.starts_with("╰─")) {

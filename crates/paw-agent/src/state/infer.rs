@@ -1,4 +1,4 @@
-//! From all that is known about an agent to one state: what its CLI tells, whether it lives, what its screen shows.
+//! Infers an agent's state from hook reports, the process in its pane, and its screen.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,29 +6,29 @@ use super::AgentActivity;
 use crate::hooks::ReportedState;
 use crate::screen::{ApprovalKind, ApprovalRequest, ApprovalSubject, ScreenReading};
 
-/// A screen is drawn after the CLI has told something. Only when it has said otherwise for this long is it believed.
+/// The screen lags behind hook reports, so it overrules a report only after contradicting it for this long.
 const LAG: SignedDuration = SignedDuration::from_secs(3);
 
-/// Whether the program in the pane lives.
+/// The program in a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneProcess {
     Running,
-    /// A shell is in front in its place.
+    /// A shell is in the foreground instead of the CLI.
     Shell(String),
     Dead,
 }
 
-/// A screen, and since when it has shown this.
+/// What a screen shows, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScreenObservation {
     pub reading: ScreenReading,
     pub since: Timestamp,
 }
 
-/// Where a state was learned.
+/// The evidence for a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObservationSource {
-    /// The CLI has told it.
+    /// The CLI reported it.
     Hooks,
     Process,
     Screen,
@@ -46,7 +46,7 @@ impl std::fmt::Display for ObservationSource {
     }
 }
 
-/// What an agent is doing, since when, and how we know.
+/// What an agent is doing, since when, and the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedState {
     pub state: AgentActivity,
@@ -56,7 +56,7 @@ pub struct ObservedState {
 }
 
 impl ObservedState {
-    /// A state that goes on keeps its beginning.
+    /// Keeps the start time of an unchanged state.
     #[must_use]
     pub fn following(mut self, before: Option<&Self>) -> Self {
         if let Some(before) = before.filter(|before| before.state == self.state) {
@@ -66,18 +66,18 @@ impl ObservedState {
     }
 }
 
-/// Weighs the evidence. A dead program is dead whatever was told or drawn; else what the CLI tells comes first, until
-/// its screen has clearly said otherwise for a while: denials and Esc are never told.
+/// Weighs the evidence. A dead program overrules everything. Otherwise hook reports come first, until the screen has
+/// clearly contradicted them for a while: CLIs do not report denials and Esc.
 pub fn infer_state(
     life: &PaneProcess,
-    told: Option<&ReportedState>,
-    sight: Option<&ScreenObservation>,
+    reported: Option<&ReportedState>,
+    observation: Option<&ScreenObservation>,
     now: Timestamp,
 ) -> ObservedState {
     let gone = match life {
         PaneProcess::Running => None,
-        PaneProcess::Shell(shell) => Some(format!("a shell ({shell}) is in front")),
-        PaneProcess::Dead => Some("the program has ended".to_owned()),
+        PaneProcess::Shell(shell) => Some(format!("a shell ({shell}) is in the foreground")),
+        PaneProcess::Dead => Some("the program has exited".to_owned()),
     };
     if let Some(reason) = gone {
         return ObservedState {
@@ -87,67 +87,73 @@ pub fn infer_state(
             reason,
         };
     }
-    match (told, sight) {
-        (Some(told), Some(sight)) if overrules(sight, told, now) => seen(sight),
-        (Some(told), sight) => heard(told, sight),
-        (None, Some(sight)) => seen(sight),
+    match (reported, observation) {
+        (Some(reported), Some(observation)) if overrules(observation, reported, now) => {
+            from_screen(observation)
+        }
+        (Some(reported), observation) => from_report(reported, observation),
+        (None, Some(observation)) => from_screen(observation),
         (None, None) => ObservedState {
             state: AgentActivity::Unknown,
             since: now,
             source: ObservationSource::Nothing,
-            reason: "nothing was told and nothing is seen".to_owned(),
+            reason: "no hook reports and no screen".to_owned(),
         },
     }
 }
 
-fn overrules(sight: &ScreenObservation, told: &ReportedState, now: Timestamp) -> bool {
-    let shown = &sight.reading.state;
+fn overrules(observation: &ScreenObservation, reported: &ReportedState, now: Timestamp) -> bool {
+    let shown = &observation.reading.state;
     let clear = !matches!(shown, AgentActivity::Unknown | AgentActivity::Starting);
-    let later = now.duration_since(sight.since.max(told.since)) >= LAG;
-    // A limit ends with something that is told. Until then one CLI is drawn at work, as it tries again, and another at
-    // rest.
-    let limited = matches!(told.state, AgentActivity::RateLimited { .. })
+    let later = now.duration_since(observation.since.max(reported.since)) >= LAG;
+    // The end of a rate limit is reported. Until then one CLI looks busy because it retries, and another looks idle.
+    let limited = matches!(reported.state, AgentActivity::RateLimited { .. })
         && matches!(shown, AgentActivity::Working | AgentActivity::Idle | AgentActivity::RateLimited { .. });
-    clear && later && !limited && shown.name() != told.state.name()
+    clear && later && !limited && shown.name() != reported.state.name()
 }
 
-fn seen(sight: &ScreenObservation) -> ObservedState {
-    let ScreenReading { state, reason, .. } = sight.reading.clone();
-    ObservedState { state, since: sight.since, source: ObservationSource::Screen, reason }
+fn from_screen(observation: &ScreenObservation) -> ObservedState {
+    let ScreenReading { state, reason, .. } = observation.reading.clone();
+    ObservedState { state, since: observation.since, source: ObservationSource::Screen, reason }
 }
 
-fn heard(told: &ReportedState, sight: Option<&ScreenObservation>) -> ObservedState {
-    let state = match (&told.state, sight.map(|sight| &sight.reading.state)) {
-        (AgentActivity::WaitingApproval(told), Some(AgentActivity::WaitingApproval(shown))) => {
-            AgentActivity::WaitingApproval(merge_requests(told, shown))
+fn from_report(reported: &ReportedState, observation: Option<&ScreenObservation>) -> ObservedState {
+    let state = match (&reported.state, observation.map(|observation| &observation.reading.state)) {
+        (AgentActivity::WaitingApproval(reported), Some(AgentActivity::WaitingApproval(shown))) => {
+            AgentActivity::WaitingApproval(merge_requests(reported, shown))
         }
         (AgentActivity::RateLimited { resets: None }, Some(shown @ AgentActivity::RateLimited { .. })) => {
             shown.clone()
         }
         (state, _) => state.clone(),
     };
-    ObservedState { state, since: told.since, source: ObservationSource::Hooks, reason: told.reason.clone() }
+    ObservedState {
+        state,
+        since: reported.since,
+        source: ObservationSource::Hooks,
+        reason: reported.reason.clone(),
+    }
 }
 
-/// One approval, told and shown: what was told is exact, how it is answered is on the screen. Where the two disagree it
-/// is not known what a key would approve.
-fn merge_requests(told: &ApprovalRequest, shown: &ApprovalRequest) -> ApprovalRequest {
-    const APART: &str = "what the CLI tells and what its screen shows are not the same";
-    let subject = match (&told.subject, &shown.subject) {
-        (ApprovalSubject::Command(told), ApprovalSubject::Command(shown)) if told != shown => {
-            ApprovalSubject::Unreadable(APART)
+/// Merges the reported and the visible request of one approval: the report has the exact subject, the screen has the
+/// keys. If the two disagree, it is unknown what a key would approve.
+fn merge_requests(reported: &ApprovalRequest, shown: &ApprovalRequest) -> ApprovalRequest {
+    const DISAGREE: &str = "the CLI's report and its screen disagree";
+    let subject = match (&reported.subject, &shown.subject) {
+        (ApprovalSubject::Command(reported), ApprovalSubject::Command(shown)) if reported != shown => {
+            ApprovalSubject::Unreadable(DISAGREE)
         }
         (ApprovalSubject::Command(_) | ApprovalSubject::File(_), ApprovalSubject::Unreadable(_))
-            if told.kind != shown.kind =>
+            if reported.kind != shown.kind =>
         {
-            ApprovalSubject::Unreadable(APART)
+            ApprovalSubject::Unreadable(DISAGREE)
         }
         (ApprovalSubject::Command(_), ApprovalSubject::File(_))
-        | (ApprovalSubject::File(_), ApprovalSubject::Command(_)) => ApprovalSubject::Unreadable(APART),
-        // Several are asked at once; the screen shows which one is asked now.
+        | (ApprovalSubject::File(_), ApprovalSubject::Command(_)) => ApprovalSubject::Unreadable(DISAGREE),
+        // Several approvals are pending; the screen shows which one is asked now.
         (ApprovalSubject::Unreadable(_), ApprovalSubject::Command(_)) => shown.subject.clone(),
-        _ => told.subject.clone(),
+        _ => reported.subject.clone(),
     };
-    let kind = if told.kind == ApprovalKind::Other { shown.kind } else { told.kind };
+    let kind = if reported.kind == ApprovalKind::Other { shown.kind } else { reported.kind };
     ApprovalRequest { kind, subject, keys: shown.keys }
 }

@@ -1,4 +1,4 @@
-//! Prompts brought into a scripted CLI, on a tmux server of our own.
+//! Deliveries to a scripted CLI on a private tmux server.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn start(name: &str, look: AgentLook, steps: &str) -> (Sandbox, FakeAgent, Pane)
 }
 
 #[test]
-fn a_prompt_of_several_lines_arrives_as_one_paste_and_is_submitted_once() {
+fn deliver_pastes_a_multiline_prompt_once_and_submits_it_once() {
     let (_sandbox, agent, pane) = start("lines", AgentLook::Claude, "");
     let text = "# Fix it\n\n  - it's \"quoted\" $HOME; #{pane_id}\n\u{1b}[201~\rrm -rf /\n- last line\n";
     assert_eq!(pane.deliver("claude", text, long()).unwrap(), 1);
@@ -89,7 +89,7 @@ fn a_prompt_of_several_lines_arrives_as_one_paste_and_is_submitted_once() {
 }
 
 #[test]
-fn nothing_is_typed_into_a_bare_shell() {
+fn deliver_types_nothing_into_a_shell() {
     let sandbox = Sandbox::new();
     let pane = Pane::run(&sandbox, "shell", "sh");
     let file = sandbox.root().join("typed");
@@ -108,7 +108,7 @@ fn nothing_is_typed_into_a_bare_shell() {
 }
 
 #[test]
-fn a_cli_that_starts_late_from_its_shell_still_gets_its_prompt() {
+fn deliver_waits_for_a_cli_that_starts_late() {
     let sandbox = Sandbox::new();
     let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
     let pane = Pane::run(&sandbox, "late", "sh");
@@ -121,7 +121,7 @@ fn a_cli_that_starts_late_from_its_shell_still_gets_its_prompt() {
 }
 
 #[test]
-fn a_start_up_dialog_is_neither_answered_nor_fed() {
+fn deliver_types_nothing_into_a_startup_dialog() {
     let (_sandbox, agent, pane) = start("dialog", AgentLook::Claude, "trust");
     happened(&agent, "dialog");
     let error = pane.deliver("claude", "1\nhello", short()).unwrap_err();
@@ -135,7 +135,7 @@ fn a_start_up_dialog_is_neither_answered_nor_fed() {
 }
 
 #[test]
-fn a_cli_that_dies_into_its_shell_takes_the_prompt_with_it() {
+fn deliver_types_nothing_into_the_shell_of_a_dead_cli() {
     let sandbox = Sandbox::new();
     let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
     let pane = Pane::run(&sandbox, "dying", "sh");
@@ -150,7 +150,7 @@ fn a_cli_that_dies_into_its_shell_takes_the_prompt_with_it() {
 }
 
 #[test]
-fn an_agent_at_work_gets_its_next_prompt_when_it_is_done() {
+fn deliver_waits_for_a_working_agent() {
     let (_sandbox, agent, pane) = start("busy", AgentLook::Claude, "");
     pane.deliver("claude", "go [[wait ; say:done]]", long()).unwrap();
     happened(&agent, "submitted 1");
@@ -163,7 +163,7 @@ fn an_agent_at_work_gets_its_next_prompt_when_it_is_done() {
 }
 
 #[test]
-fn a_prompt_is_never_the_answer_to_an_approval() {
+fn deliver_never_answers_an_approval_prompt() {
     let (_sandbox, agent, pane) = start("approval", AgentLook::Claude, "");
     pane.deliver("claude", "go [[bash:cargo test]]", long()).unwrap();
     happened(&agent, "asked cargo test");
@@ -173,7 +173,7 @@ fn a_prompt_is_never_the_answer_to_an_approval() {
 }
 
 #[test]
-fn a_huge_prompt_arrives_whole() {
+fn deliver_pastes_a_huge_prompt_completely() {
     let (_sandbox, agent, pane) = start("huge", AgentLook::Claude, "");
     let text: Vec<String> = (0..400).map(|n| format!("line {n}: ünïcödé – {}", "x".repeat(40))).collect();
     let text = text.join("\n");
@@ -186,7 +186,7 @@ fn a_huge_prompt_arrives_whole() {
 }
 
 #[test]
-fn what_somebody_else_has_typed_is_left_alone() {
+fn deliver_refuses_an_input_with_other_text() {
     let (_sandbox, agent, pane) = start("typed", AgentLook::Claude, "");
     happened(&agent, "ready");
     pane.keys(&["draft"]);
@@ -197,7 +197,7 @@ fn what_somebody_else_has_typed_is_left_alone() {
 }
 
 #[test]
-fn a_prompt_that_was_typed_but_not_sent_is_only_sent() {
+fn deliver_only_submits_a_prompt_that_is_already_typed() {
     let (_sandbox, agent, pane) = start("unsent", AgentLook::Claude, "");
     happened(&agent, "ready");
     pane.keys(&["fix", "Space", "it"]);
@@ -207,7 +207,7 @@ fn a_prompt_that_was_typed_but_not_sent_is_only_sent() {
 }
 
 #[test]
-fn a_pane_that_somebody_scrolls_gets_its_prompt() {
+fn deliver_works_in_copy_mode() {
     let (_sandbox, agent, pane) = start("scroll", AgentLook::Claude, "");
     happened(&agent, "ready");
     pane.tmux.run(&TmuxCommand::new("copy-mode").args(["-t", &pane.id])).unwrap();
@@ -216,7 +216,7 @@ fn a_pane_that_somebody_scrolls_gets_its_prompt() {
 }
 
 #[test]
-fn a_cli_that_nobody_knows_gets_its_prompt_too() {
+fn deliver_works_with_an_unknown_cli() {
     let (_sandbox, agent, pane) = start("plain", AgentLook::Plain, "wait");
     assert!(pane.deliver("my-agent", "one\ntwo", short()).is_err());
     agent.go();
@@ -225,7 +225,7 @@ fn a_cli_that_nobody_knows_gets_its_prompt_too() {
 }
 
 #[test]
-fn a_paste_for_a_program_that_is_no_longer_in_front_goes_nowhere() {
+fn paste_if_pastes_only_into_the_expected_program() {
     let (_sandbox, agent, pane) = start("moment", AgentLook::Claude, "");
     happened(&agent, "ready");
     let look = PaneSnapshot::capture(&pane.tmux, &pane.id).unwrap();
@@ -243,7 +243,7 @@ fn a_paste_for_a_program_that_is_no_longer_in_front_goes_nowhere() {
 }
 
 #[test]
-fn a_pane_that_is_gone_and_a_text_of_blanks_are_errors() {
+fn deliver_fails_for_a_missing_pane_and_a_blank_prompt() {
     let (_sandbox, _agent, mut pane) = start("gone", AgentLook::Claude, "");
     assert!(matches!(pane.deliver("claude", " \u{1b}\n", short()), Err(DeliveryError::Empty)));
     let id = std::mem::replace(&mut pane.id, "%99".to_owned());

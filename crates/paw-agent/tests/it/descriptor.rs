@@ -1,4 +1,4 @@
-//! A CLI that is in no list: its descriptor alone takes it through launch, resume, screen, hooks and a headless turn.
+//! A CLI that is not in the list: its descriptor is enough for launch, resume, screen, hooks and a headless turn.
 
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn an_unlisted_cli_is_read_by_the_rules_of_its_descriptor() {
 }
 
 #[test]
-fn an_unlisted_cli_is_hooked_and_heard_by_its_descriptor() {
+fn an_unlisted_cli_has_hooks_by_its_descriptor() {
     let program = Path::new("/opt/git-paw");
     assert_eq!(settings::file(&ROBIN, Path::new("/w")).unwrap(), Path::new("/w/.robin/settings.json"));
     let text = settings::with_hooks("", &ROBIN, program).unwrap();
@@ -144,7 +144,7 @@ fn an_unlisted_cli_is_hooked_and_heard_by_its_descriptor() {
 }
 
 #[test]
-fn hooks_that_are_arguments_or_a_plugin_become_part_of_an_unlisted_clis_line() {
+fn the_command_line_of_an_unlisted_cli_contains_its_hooks() {
     let environment = HookEnvironment { program: "/p".into(), home: Some("/h".into()), is_set: |_| false };
     let line = |install| {
         let hooks: &'static Hooks = Box::leak(Box::new(Hooks { install, ..HOOKS }));
@@ -163,11 +163,11 @@ fn hooks_that_are_arguments_or_a_plugin_become_part_of_an_unlisted_clis_line() {
         text: |_| None,
         value: |file| file.display().to_string(),
     };
-    assert_eq!(line(HookInstall::Plugin(plugin)), "env ROBIN=/r/.git/robin.js robin");
+    assert_eq!(line(HookInstall::Plugin(plugin)), "env ROBIN=/r/.git/paw-robin.js robin");
 }
 
 #[test]
-fn an_unlisted_cli_takes_a_headless_turn_by_its_descriptor() {
+fn an_unlisted_cli_runs_a_headless_turn_by_its_descriptor() {
     let sandbox = Sandbox::new();
     let program = sandbox.install_program("robin", "#!/bin/sh\necho \"$*\"\ncat\necho\necho .\n");
     let turn = Turn { message: "hello", resume: None, model: Some("small") };

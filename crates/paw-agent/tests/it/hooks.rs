@@ -1,4 +1,4 @@
-//! Hook records of real CLIs, and the states they mean.
+//! Hook records of real CLIs, and the states they lead to.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::screens::load;
 
-/// The records of a file as they came, with their seconds since the first.
+/// The records of a file in order, with their seconds since the first.
 fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, HookEvent)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks").join(file);
     let read = |line: &str| {
@@ -25,7 +25,7 @@ fn recorded(cli: &str, file: &str) -> Vec<(Timestamp, HookEvent)> {
     fs::read_to_string(path).unwrap().lines().map(read).collect()
 }
 
-fn heard(tracker: &Tracker) -> String {
+fn describe_state(tracker: &Tracker) -> String {
     match &tracker.state().unwrap().state {
         AgentActivity::WaitingApproval(ask) => {
             format!("waiting for {}", ask.command().unwrap_or("something"))
@@ -40,7 +40,7 @@ fn states(records: &[(Timestamp, HookEvent)]) -> Vec<String> {
     let mut states = Vec::new();
     for (at, event) in records {
         tracker.apply(*at, event);
-        states.push(heard(&tracker));
+        states.push(describe_state(&tracker));
     }
     states.dedup();
     states
@@ -65,7 +65,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
-fn a_session_of_claude_is_followed_to_its_end() {
+fn tracker_follows_a_claude_session() {
     let records = recorded("claude", "claude-hooks-interactive-and-headless.jsonl");
     let push = "waiting for git push --force origin main && curl -s http://127.0.0.1:9/x | sh";
     let ticks = "waiting for for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >> tick-c3; sleep 1; done";
@@ -102,7 +102,7 @@ fn a_session_of_claude_is_followed_to_its_end() {
 }
 
 #[test]
-fn sessions_of_codex_are_followed() {
+fn tracker_follows_codex_sessions() {
     assert_eq!(states(&recorded("codex", "codex-hooks-normal-end.jsonl")), ["idle", "working", "idle"]);
     let records = recorded("codex", "codex-hooks.jsonl");
     let first = &records[0].1.conversation;
@@ -122,7 +122,7 @@ fn sessions_of_codex_are_followed() {
 }
 
 #[test]
-fn the_event_stream_of_opencode_is_followed() {
+fn tracker_follows_an_opencode_session() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hooks/opencode-events.txt");
     let text = fs::read_to_string(path).unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -130,7 +130,7 @@ fn the_event_stream_of_opencode_is_followed() {
     let mut states = Vec::new();
     for (second, line) in (0..).zip(data) {
         tracker.apply(at(second), &hooks::parse(cli::descriptor("opencode"), line).unwrap());
-        states.extend(tracker.state().is_some().then(|| heard(&tracker)));
+        states.extend(tracker.state().is_some().then(|| describe_state(&tracker)));
     }
     states.dedup();
     assert_eq!(states, ["working", "waiting for cargo test", "working", "idle"]);
@@ -138,7 +138,7 @@ fn the_event_stream_of_opencode_is_followed() {
 }
 
 #[test]
-fn an_edit_and_a_limit_of_opencode_are_followed() {
+fn tracker_follows_edits_and_rate_limits_of_opencode() {
     let records = recorded("opencode", "opencode-edit-then-limit.jsonl");
     assert_eq!(
         states(&records),
@@ -156,7 +156,7 @@ fn an_edit_and_a_limit_of_opencode_are_followed() {
 }
 
 #[test]
-fn opencode_follows_its_person_into_a_new_conversation_and_its_subagents_into_none() {
+fn tracker_follows_new_conversations_of_opencode_but_not_subagents() {
     let event = |name: &str, session: &str, more: Value| {
         let mut facts = json!({"sessionID": session});
         facts.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -167,20 +167,20 @@ fn opencode_follows_its_person_into_a_new_conversation_and_its_subagents_into_no
     tracker.apply(at(0), &event("session.status", "a", busy()));
     tracker.apply(at(1), &event("session.created", "child", json!({"info": {"parentID": "a"}})));
     tracker.apply(at(2), &event("session.idle", "child", json!({})));
-    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("a"), "working"));
+    assert_eq!((tracker.conversation(), describe_state(&tracker).as_str()), (Some("a"), "working"));
     let retry = json!({"status": {"type": "retry", "attempt": 1, "message": "Overloaded", "next": 1}});
     tracker.apply(at(3), &event("session.status", "a", retry));
-    assert_eq!(heard(&tracker), "working", "it tries again by itself");
+    assert_eq!(describe_state(&tracker), "working", "it tries again by itself");
     tracker.apply(at(4), &event("question.asked", "a", json!({"id": "q"})));
-    assert_eq!(heard(&tracker), "waiting_input");
+    assert_eq!(describe_state(&tracker), "waiting_input");
     tracker.apply(at(5), &event("question.replied", "a", json!({"requestID": "q"})));
-    assert_eq!(heard(&tracker), "working");
+    assert_eq!(describe_state(&tracker), "working");
     tracker.apply(at(6), &event("session.created", "b", json!({"info": {}})));
-    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
+    assert_eq!((tracker.conversation(), describe_state(&tracker).as_str()), (Some("b"), "idle"));
 }
 
 #[test]
-fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
+fn a_reported_rate_limit_holds_while_the_screen_shows_work() {
     let mut tracker = Tracker::default();
     let status = json!({"type": "retry", "message": "Rate limit exceeded", "next": 7_200_000});
     let told = json!({"type": "session.status", "properties": {"sessionID": "a", "status": status}});
@@ -188,92 +188,92 @@ fn a_limit_that_was_told_is_believed_while_the_screen_shows_work() {
     let block = format!("  ┃\n  ┃\n  ┃\n  ┃  Build · Fake Fake\n  ╹{}\n", "▀".repeat(60));
     let busy =
         format!("{block}   ⬝⬝■■ Rate limit exceeded [retrying in 2h attempt #1]          esc interrupt");
-    let sight = ScreenObservation {
+    let observation = ScreenObservation {
         reading: screen::read(cli::descriptor("opencode"), &Screen::parse(&busy)),
         since: at(0),
     };
-    assert_eq!(sight.reading.state, AgentActivity::Working);
-    let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(60));
+    assert_eq!(observation.reading.state, AgentActivity::Working);
+    let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&observation), at(60));
     assert_eq!((known.state.name(), known.source), ("rate_limited", ObservationSource::Hooks));
 }
 
 #[test]
-fn a_limit_that_claude_tells_of_lasts_until_it_is_told_something() {
+fn a_rate_limit_of_claude_lasts_until_the_next_prompt() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
     tracker.apply(at(5), &claude("StopFailure", &json!({"error": "rate_limit"})));
     let rule = "─".repeat(40);
     let shown = format!("● API Error: Request rejected (429)\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts");
-    let sight = ScreenObservation {
+    let observation = ScreenObservation {
         reading: screen::read(cli::descriptor("claude"), &Screen::parse(&shown)),
         since: at(5),
     };
-    assert_eq!(sight.reading.state, AgentActivity::Idle);
+    assert_eq!(observation.reading.state, AgentActivity::Idle);
     let reminder = claude("Notification", &json!({"notification_type": "idle_prompt"}));
     for second in [6, 30, 65] {
-        let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(second));
+        let known = infer_state(&PaneProcess::Running, tracker.state(), Some(&observation), at(second));
         assert_eq!(known.state.name(), "rate_limited", "{second}");
         tracker.apply(at(second), &reminder);
     }
     tracker.apply(at(70), &claude("UserPromptSubmit", &json!({})));
-    assert_eq!(heard(&tracker), "working");
+    assert_eq!(describe_state(&tracker), "working");
 }
 
 #[test]
-fn a_conversation_that_the_agent_starts_itself_is_not_taken_for_the_agent() {
+fn tracker_ignores_conversations_that_the_agent_starts() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("SessionStart", &json!({"source": "startup"})));
     tracker.apply(at(1), &bash("PreToolUse", "claude -p x"));
     for name in ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"] {
         let record = json!({"session_id": "nested", "hook_event_name": name, "source": "startup"});
         tracker.apply(at(2), &event("claude", &record));
-        assert_eq!(heard(&tracker), "working", "{name}");
+        assert_eq!(describe_state(&tracker), "working", "{name}");
     }
     let cleared = json!({"session_id": "b", "hook_event_name": "SessionStart", "source": "clear"});
     tracker.apply(at(3), &event("claude", &cleared));
-    assert_eq!((tracker.conversation(), heard(&tracker).as_str()), (Some("b"), "idle"));
+    assert_eq!((tracker.conversation(), describe_state(&tracker).as_str()), (Some("b"), "idle"));
 }
 
 #[test]
-fn a_late_reminder_does_not_bring_back_an_approval_that_was_given() {
+fn a_late_reminder_does_not_reopen_an_approval() {
     let reminder = claude("Notification", &json!({"notification_type": "permission_prompt"}));
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
     tracker.apply(at(6), &reminder);
-    assert_eq!(heard(&tracker), "waiting for cargo test");
+    assert_eq!(describe_state(&tracker), "waiting for cargo test");
     assert_eq!(tracker.state().unwrap().since, at(0));
     tracker.apply(at(7), &bash("PostToolUse", "cargo test"));
     tracker.apply(at(8), &reminder);
-    assert_eq!(heard(&tracker), "working");
+    assert_eq!(describe_state(&tracker), "working");
     let mut silent = Tracker::default();
     silent.apply(at(0), &reminder);
-    assert_eq!(heard(&silent), "waiting for something");
+    assert_eq!(describe_state(&silent), "waiting for something");
 }
 
 #[test]
-fn the_end_of_a_subagent_is_not_the_end_of_the_turn() {
+fn the_end_of_a_subagent_does_not_end_the_turn() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
     for name in ["SubagentStart", "SubagentStop", "PreCompact"] {
         tracker.apply(at(1), &claude(name, &json!({})));
-        assert_eq!(heard(&tracker), "working", "{name}");
+        assert_eq!(describe_state(&tracker), "working", "{name}");
     }
     tracker.apply(at(2), &claude("Stop", &json!({})));
-    assert_eq!(heard(&tracker), "idle");
+    assert_eq!(describe_state(&tracker), "idle");
 }
 
 #[test]
-fn two_approvals_at_once_are_not_mixed_up() {
+fn tracker_keeps_two_pending_approvals_apart() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
     tracker.apply(at(1), &bash("PermissionRequest", "rm -rf build"));
-    assert_eq!((heard(&tracker).as_str(), tracker.pending().count()), ("waiting for something", 2));
+    assert_eq!((describe_state(&tracker).as_str(), tracker.pending().count()), ("waiting for something", 2));
     tracker.apply(at(2), &bash("PostToolUse", "cargo test"));
-    assert_eq!(heard(&tracker), "waiting for rm -rf build");
+    assert_eq!(describe_state(&tracker), "waiting for rm -rf build");
 }
 
 #[test]
-fn a_patch_is_an_edit_of_its_files_and_no_command() {
+fn a_codex_patch_is_an_edit_of_its_files() {
     let patch =
         "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n+*** not a file\n*** End Patch";
     let record = json!({"session_id": "a", "hook_event_name": "PermissionRequest", "tool_name": "apply_patch",
@@ -283,24 +283,24 @@ fn a_patch_is_an_edit_of_its_files_and_no_command() {
 }
 
 #[test]
-fn a_turn_that_failed_says_so_and_a_limit_is_a_limit() {
+fn a_failed_turn_is_idle_or_rate_limited() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("StopFailure", &json!({"error": "rate_limit", "error_details": "429"})));
-    assert_eq!(heard(&tracker), "rate_limited");
+    assert_eq!(describe_state(&tracker), "rate_limited");
     tracker.apply(at(1), &claude("StopFailure", &json!({"error": "server_error"})));
-    assert_eq!(heard(&tracker), "idle");
-    assert_eq!(tracker.state().unwrap().reason, "its turn has failed: server_error");
+    assert_eq!(describe_state(&tracker), "idle");
+    assert_eq!(tracker.state().unwrap().reason, "the turn failed: server_error");
 }
 
-fn sight(cli: &str, screen: &Screen, since: i64) -> ScreenObservation {
+fn observe(cli: &str, screen: &Screen, since: i64) -> ScreenObservation {
     ScreenObservation { reading: screen::read(cli::descriptor(cli), screen), since: at(since) }
 }
 
 #[test]
-fn a_denial_that_nobody_tells_is_seen_on_the_screen_after_a_while() {
+fn the_screen_overrules_an_unreported_denial_after_a_while() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &bash("PermissionRequest", "cargo build"));
-    let idle = sight("claude", &load("claude-perm-esc")[1], 10);
+    let idle = observe("claude", &load("claude-perm-esc")[1], 10);
     let soon = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(11));
     assert_eq!((soon.state.name(), soon.source), ("waiting_approval", ObservationSource::Hooks));
     let later = infer_state(&PaneProcess::Running, tracker.state(), Some(&idle), at(13));
@@ -311,12 +311,12 @@ fn a_denial_that_nobody_tells_is_seen_on_the_screen_after_a_while() {
 }
 
 #[test]
-fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
+fn an_approval_has_the_command_of_the_hook_and_the_keys_of_the_screen() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &bash("PermissionRequest", "cargo test"));
     let known = |tracker: &Tracker, screen: &Screen| {
-        let sight = sight("claude", screen, 1);
-        match infer_state(&PaneProcess::Running, tracker.state(), Some(&sight), at(9)).state {
+        let observation = observe("claude", screen, 1);
+        match infer_state(&PaneProcess::Running, tracker.state(), Some(&observation), at(9)).state {
             AgentActivity::WaitingApproval(ask) => ask,
             other => panic!("{other}"),
         }
@@ -334,10 +334,10 @@ fn an_approval_has_its_command_from_the_hook_and_its_key_from_the_screen() {
 }
 
 #[test]
-fn a_program_that_has_ended_is_exited_whatever_was_told() {
+fn a_dead_program_is_exited_despite_hook_reports() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("UserPromptSubmit", &json!({})));
-    let idle = sight("claude", &load("claude-idle")[0], 0);
+    let idle = observe("claude", &load("claude-idle")[0], 0);
     for life in [PaneProcess::Dead, PaneProcess::Shell("zsh".into())] {
         let known = infer_state(&life, tracker.state(), Some(&idle), at(5));
         assert_eq!((&known.state, known.source), (&AgentActivity::Exited, ObservationSource::Process));
@@ -348,7 +348,7 @@ fn a_program_that_has_ended_is_exited_whatever_was_told() {
 }
 
 #[test]
-fn a_record_that_is_none_is_an_error() {
+fn parse_rejects_malformed_records() {
     for (cli, record) in [
         ("claude", "{"),
         ("claude", "[]"),
@@ -365,7 +365,7 @@ fn a_record_that_is_none_is_an_error() {
 }
 
 proptest! {
-    /// However events are mixed, an approval is only ever heard of while one is pending, and a turn's end ends it.
+    /// In any order of events, the state is an approval only while one is pending, and the end of the turn clears it.
     #[test]
     fn an_approval_ends_with_the_turn(steps in proptest::collection::vec(0..7_usize, 0..30)) {
         let events = [

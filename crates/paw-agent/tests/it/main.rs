@@ -1,4 +1,4 @@
-//! Screens that real CLIs have drawn, and prompts brought into a CLI on a real tmux server.
+//! Recorded screens and hooks of real CLIs, and deliveries on a real tmux server.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! opencode's plugin, run by node: what it hands to us, and what it answers.
+//! opencode's plugin, run by node: what it reports to the hook, and how it answers opencode.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use paw_host::process::{Command, find_program};
 use paw_testkit::Sandbox;
 use serde_json::{Value, json};
 
-/// Hands events to the plugin, as opencode does, and prints what it answers.
+/// Sends events to the plugin, as opencode does, and prints its answers.
 const DRIVER: &str = r#"
 import { GitPaw } from "./plugin.mjs";
 const client = { postSessionIdPermissionsPermissionId: async (said) => console.log(JSON.stringify(said)) };
@@ -16,13 +16,13 @@ const { event } = await GitPaw({ client, directory: process.argv[2] });
 for (const one of JSON.parse(process.argv[3])) await event?.({ event: one });
 "#;
 
-/// What we were told, and what opencode was answered.
+/// The records that reached the hook, and the answers that reached opencode.
 struct Ran {
     told: Vec<Value>,
     answered: Vec<Value>,
 }
 
-/// Hands over events in the pane of an agent. Our side answers for whatever is called harmless.
+/// Sends events in the pane of an agent. The hook approves every tool named `harmless`.
 fn hand_over(followed: Option<&str>, events: &Value) -> Option<Ran> {
     let Some(node) = find_program("node", &std::env::var_os("PATH").unwrap_or_default()) else {
         eprintln!("skipped: this machine has no node");
@@ -73,7 +73,7 @@ fn running(call: &str, input: &Value) -> Value {
 }
 
 #[test]
-fn where_a_command_would_run_is_told_only_when_it_is_known() {
+fn plugin_reports_the_directory_of_a_command_only_if_it_is_known() {
     let events = json!([
         running("call-1", &json!({"command": "make", "workdir": "sub"})),
         asked("bash", "call-1"),
@@ -89,7 +89,7 @@ fn where_a_command_would_run_is_told_only_when_it_is_known() {
 }
 
 #[test]
-fn a_call_that_is_told_after_its_question_is_waited_for() {
+fn plugin_waits_for_a_call_that_is_reported_after_its_request() {
     let events = json!([
         asked("bash", "call-1"),
         running("other", &json!({"command": "make", "workdir": "elsewhere"})),
@@ -102,7 +102,7 @@ fn a_call_that_is_told_after_its_question_is_waited_for() {
 }
 
 #[test]
-fn only_what_we_find_harmless_is_answered_and_by_its_own_number() {
+fn plugin_answers_only_harmless_requests_by_their_id() {
     let mut harmless = asked("bash", "call-1");
     harmless["properties"]["id"] = json!("harmless-7");
     let Some(ran) = hand_over(None, &json!([asked("bash", "call-1"), harmless])) else { return };
@@ -111,7 +111,7 @@ fn only_what_we_find_harmless_is_answered_and_by_its_own_number() {
 }
 
 #[test]
-fn nothing_is_told_twice_and_no_patch_is_told_at_all() {
+fn plugin_reports_each_change_once_and_no_diffs() {
     let status = |kind: &str| event("session.status", &json!({"sessionID": "s-1", "status": {"type": kind}}));
     let mut edit = asked("edit", "call-1");
     edit["properties"]["metadata"] = json!({"filepath": "a", "diff": "+secret"});
@@ -125,7 +125,7 @@ fn nothing_is_told_twice_and_no_patch_is_told_at_all() {
 }
 
 #[test]
-fn an_opencode_that_the_agent_has_started_is_not_the_agent() {
+fn plugin_ignores_an_opencode_that_the_agent_started() {
     let Some(ran) = hand_over(Some("1"), &json!([asked("bash", "call-1")])) else { return };
     assert_eq!(ran.told, [Value::Null; 0]);
 }

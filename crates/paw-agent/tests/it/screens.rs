@@ -1,4 +1,4 @@
-//! Every recorded screen, and what it shows.
+//! Reads every recorded screen.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use paw_agent::cli;
 use paw_agent::screen::{self, ApprovalRequest, ApprovalSubject, Screen, ScreenReading};
 use paw_agent::state::AgentActivity;
 
-/// A recorded screen: its name without its ending, the CLI, the state, and the command or file to be read in it.
+/// A recorded screen: its file name without extension, the CLI, the state, and the command it shows.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
 const RECORDED: [Recorded; 43] = [
@@ -68,7 +68,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/screens")
 }
 
-/// The screen as it was recorded: plain, and with colours where there is such a record.
+/// The recorded screen: plain, and with colours if recorded.
 pub(crate) fn load(name: &str) -> Vec<Screen> {
     ["txt", "ansi.txt"]
         .into_iter()
@@ -85,7 +85,7 @@ fn ask(reading: &ScreenReading) -> Option<&ApprovalRequest> {
 }
 
 #[test]
-fn every_recorded_screen_is_classified_right() {
+fn every_recorded_screen_is_classified_correctly() {
     let mut confusion: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (name, cli, state, expected) in RECORDED {
@@ -94,7 +94,7 @@ fn every_recorded_screen_is_classified_right() {
         for screen in screens {
             let reading = screen::read(cli::descriptor(cli), &screen);
             *confusion.entry((state, reading.state.name())).or_default() += 1;
-            // Aider's commands are told from other text by colour alone.
+            // Only the colour distinguishes aider's commands from other text.
             let readable = expected.filter(|_| cli != "aider" || screen.is_styled());
             if reading.state.name() != state || ask(&reading).and_then(ApprovalRequest::command) != readable {
                 wrong.push(format!("{name} (styled: {}): {reading:?}", screen.is_styled()));
@@ -105,7 +105,7 @@ fn every_recorded_screen_is_classified_right() {
     for ((is, read), count) in &confusion {
         writeln!(matrix, "{is:<18} {read:<18} {count:>7}").unwrap();
     }
-    // Not by a macro, whose words only a failing test would show.
+    // Not with a macro, whose output only a failing test would show.
     io::stderr().write_all(matrix.as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -121,7 +121,7 @@ fn every_recorded_screen_is_in_the_table() {
 }
 
 #[test]
-fn edits_name_their_file_and_prompts_the_key_that_says_yes_once() {
+fn prompts_have_the_file_of_an_edit_and_the_keys_that_approve_once() {
     for (name, file, keys) in [
         ("claude-perm-edit", Some("src/main.rs"), ["1"].as_slice()),
         ("claude-perm-write", Some("notes.txt"), &["1"]),
@@ -136,7 +136,7 @@ fn edits_name_their_file_and_prompts_the_key_that_says_yes_once() {
         ("opencode-perm-bash", None, &["Enter"]),
         ("aider-perm-shell", None, &["y", "Enter"]),
     ] {
-        // With colours, where there is such a record.
+        // With colours, if recorded.
         let screen = load(name).pop().unwrap();
         let reading = screen::read(cli::descriptor(name.split('-').next().unwrap()), &screen);
         let ask = ask(&reading).unwrap();

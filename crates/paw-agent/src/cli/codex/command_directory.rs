@@ -1,5 +1,5 @@
-//! Where codex would run the command it asks about. Its model chooses the directory and the shell of every call; the prompt
-//! shows neither, and the hook tells the conversation's directory. The transcript that codex keeps names both.
+//! Finds the directory in which codex would run a command. The model chooses the directory and the shell of every call. The
+//! prompt shows neither, and the hook reports only the conversation's directory, but codex's transcript contains both.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::hooks::transcript;
 
-/// Another program that is called a shell would get the line, whatever it does with it.
+/// Accepted shells. Any other program that a call names as its shell could do anything with the command.
 const SHELLS: [&str; 9] =
     ["bash", "/bin/bash", "/usr/bin/bash", "sh", "/bin/sh", "/usr/bin/sh", "zsh", "/bin/zsh", "/usr/bin/zsh"];
 
-/// The directory of the call that waits for an answer. Nothing where that is not sure.
+/// The directory of the call that waits for an answer, or `None` if it is uncertain.
 pub(super) fn load_directory(transcript: &Path, command: &str, worktree: &Path) -> Option<PathBuf> {
     let kept = std::env::var_os("CODEX_HOME").map(PathBuf::from);
     let kept = kept.or_else(|| std::env::home_dir().map(|home| home.join(".codex")))?;
@@ -19,14 +19,14 @@ pub(super) fn load_directory(transcript: &Path, command: &str, worktree: &Path) 
     find_directory(&lines, command, worktree)?.canonicalize().ok()
 }
 
-/// The end of a transcript in codex' own directory, where its sandbox lets no command write. The path comes from a record,
-/// which any process could have written.
+/// The end of a transcript in codex's own directory, where its sandbox lets no command write. The path comes from a record
+/// that any process could have written, so a transcript elsewhere is not trusted.
 fn load_tail(transcript: &Path, kept: &Path) -> Option<String> {
     let transcript = transcript.canonicalize().ok()?;
     transcript.starts_with(kept.canonicalize().ok()?).then(|| transcript::load_tail(&transcript))?
 }
 
-/// Of the calls of this turn that have no output yet, all that would run this command have to agree.
+/// All pending calls of this turn that would run this command have to agree on the directory.
 fn find_directory(lines: &str, command: &str, worktree: &Path) -> Option<PathBuf> {
     let mut turn = worktree.to_path_buf();
     let mut open: Vec<(String, Option<PathBuf>)> = Vec::new();
@@ -41,7 +41,7 @@ fn find_directory(lines: &str, command: &str, worktree: &Path) -> Option<PathBuf
             }
             (Some("response_item"), Some("function_call")) => {
                 let call = payload["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
-                let Some(call) = call.filter(|call: &Value| says(call, command)) else { continue };
+                let Some(call) = call.filter(|call: &Value| runs(call, command)) else { continue };
                 open.push((id(), directory(&call, &turn)));
             }
             (Some("response_item"), Some("function_call_output")) => {
@@ -54,11 +54,11 @@ fn find_directory(lines: &str, command: &str, worktree: &Path) -> Option<PathBuf
     open.iter().all(|(_, other)| other == first).then(|| first.clone())?
 }
 
-fn says(call: &Value, command: &str) -> bool {
+fn runs(call: &Value, command: &str) -> bool {
     call["cmd"].as_str().is_some_and(|cmd| cmd.trim() == command.trim())
 }
 
-/// Nothing for a call that names a shell of its own.
+/// The directory of a call, or `None` if it names an unknown shell.
 fn directory(call: &Value, turn: &Path) -> Option<PathBuf> {
     let plain = match &call["shell"] {
         Value::Null => true,
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// As codex 0.166.0 writes it, without the fields that are not read.
+    /// Written by codex 0.166.0, without unused fields.
     const RECORDED: &str = r#"{"timestamp":"2026-11-15T21:59:16.920Z","ordinal":5,"type":"turn_context","payload":{"turn_id":"01a1e138","cwd":"/home/dev/repo","approval_policy":"on-request"}}
 {"timestamp":"2026-11-15T21:59:16.972Z","ordinal":9,"type":"response_item","payload":{"type":"function_call","status":"completed","id":"fc_e5","name":"exec_command","arguments":"{\"cmd\": \"cargo test\", \"workdir\": \"/home/dev/repo/sub\", \"sandbox_permissions\": \"require_escalated\", \"justification\": \"needs it\"}","call_id":"call_e5"},"metadata":{"client_authored":false}}
 {"timestamp":"2026-11-15T21:59:16.977Z","ordinal":10,"type":"token_usage_record","payload":{"usage":{"input_tokens":1000}}}
@@ -98,21 +98,21 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_of_the_call_that_waits_is_found() {
+    fn find_directory_returns_the_directory_of_the_pending_call() {
         assert_eq!(found(RECORDED).as_deref(), Some("/home/dev/repo/sub"));
         assert_eq!(found(&call("a", &json!({"cmd": "cargo test\n"}))).as_deref(), Some("/wt"));
         let relative = call("a", &json!({"cmd": "cargo test", "workdir": "sub"}));
         assert_eq!(found(&relative).as_deref(), Some("/wt/sub"));
         let half = &RECORDED[20..];
-        assert_eq!(found(half).as_deref(), Some("/home/dev/repo/sub"), "the first line may be half a line");
+        assert_eq!(found(half).as_deref(), Some("/home/dev/repo/sub"), "the first line may be incomplete");
     }
 
     #[test]
-    fn what_is_over_or_not_sure_is_not_found() {
+    fn find_directory_ignores_finished_and_ambiguous_calls() {
         assert_eq!(found(&format!("{RECORDED}{OUTPUT}")), None);
         assert_eq!(find_directory(RECORDED, "cargo test --all", Path::new("/wt")), None);
         let another = call("b", &json!({"cmd": "cargo test", "workdir": "/tmp"}));
-        assert_eq!(found(&format!("{RECORDED}{another}")), None, "either of the two may be asked about");
+        assert_eq!(found(&format!("{RECORDED}{another}")), None, "either of the two may be pending");
         assert_eq!(found(&format!("{RECORDED}{OUTPUT}{another}")).as_deref(), Some("/tmp"));
         for odd in [json!({"shell": "/tmp/bash"}), json!({"shell": 1}), json!({"workdir": ["x"]})] {
             let mut arguments = json!({"cmd": "cargo test"});
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transcript_that_is_kept_elsewhere_is_not_believed() {
+    fn a_transcript_outside_the_codex_directory_is_not_trusted() {
         let dir = tempfile::tempdir().unwrap();
         let (kept, other) = (dir.path().join("codex"), dir.path().join("tmp"));
         for place in [&kept, &other] {
@@ -132,6 +132,6 @@ mod tests {
         assert!(load_tail(&kept.join("a.jsonl"), &kept).is_some());
         assert_eq!(load_tail(&other.join("a.jsonl"), &kept), None);
         assert_eq!(load_tail(&kept.join("../tmp/a.jsonl"), &kept), None);
-        assert_eq!(load_tail(&kept, &kept), None, "a directory is no transcript");
+        assert_eq!(load_tail(&kept, &kept), None, "a directory is not a transcript");
     }
 }

@@ -1,14 +1,14 @@
-//! The events of opencode, as its stream has them and as our plugin hands them on.
+//! The events of opencode, as our plugin passes them on.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::hooks::{HookEvent, HookEventKind, MAX_INPUT, ToolAction, text};
 
-/// Words of a refusal that is over by itself at some time.
+/// Text of errors that are rate limits.
 const LIMITS: [&str; 5] = ["rate limit", "usage limit", "too many requests", "quota", "limit reached"];
 
-/// What is kept of an event, each a path into the record.
+/// The fields of an event that are stored, each as a path into the record.
 const KEPT: [&[&str]; 18] = [
     &["type"],
     &["cwd"],
@@ -29,7 +29,7 @@ const KEPT: [&[&str]; 18] = [
     &["properties", "part", "state", "status"],
     &["properties", "part", "state", "input", "filePath"],
 ];
-/// The two commands of an event, and where it says what kind of tool they are for.
+/// The two command fields of an event, each with the field of its tool.
 const COMMANDS: [(&[&str], &[&str]); 2] = [
     (&["properties", "metadata", "command"], &["properties", "permission"]),
     (&["properties", "part", "state", "input", "command"], &["properties", "part", "tool"]),
@@ -37,59 +37,62 @@ const COMMANDS: [(&[&str], &[&str]); 2] = [
 
 pub(super) fn read(record: &Value) -> Result<HookEvent, &'static str> {
     let name = text(record, "type")?;
-    let facts = &record["properties"];
-    let kind = match (name.as_str(), facts["status"]["type"].as_str()) {
-        ("session.created", _) if facts["info"]["parentID"].is_string() => HookEventKind::SubagentStarted,
-        // The person at the keyboard has begun it: it takes the place of the one before.
+    let properties = &record["properties"];
+    let kind = match (name.as_str(), properties["status"]["type"].as_str()) {
+        ("session.created", _) if properties["info"]["parentID"].is_string() => {
+            HookEventKind::SubagentStarted
+        }
+        // The user started it, so it replaces the previous conversation.
         ("session.created", _) => HookEventKind::Started { fresh: false },
         ("session.status", Some("busy")) => HookEventKind::Busy,
         ("session.idle", _) | ("session.status", Some("idle")) => HookEventKind::TurnEnded,
-        ("session.status", Some("retry")) => retry(&facts["status"]),
-        ("session.error", _) => failure(&facts["error"]),
+        ("session.status", Some("retry")) => retry(&properties["status"]),
+        ("session.error", _) => failure(&properties["error"]),
         ("permission.asked", _) => {
-            HookEventKind::ApprovalRequested { id: Some(text(facts, "id")?), action: asked(facts)? }
+            HookEventKind::ApprovalRequested { id: Some(text(properties, "id")?), action: asked(properties)? }
         }
-        ("permission.replied", _) => HookEventKind::ApprovalAnswered { id: text(facts, "requestID")? },
-        ("question.asked", _) => {
-            HookEventKind::ApprovalRequested { id: Some(text(facts, "id")?), action: ToolAction::Question }
-        }
+        ("permission.replied", _) => HookEventKind::ApprovalAnswered { id: text(properties, "requestID")? },
+        ("question.asked", _) => HookEventKind::ApprovalRequested {
+            id: Some(text(properties, "id")?),
+            action: ToolAction::Question,
+        },
         ("question.replied" | "question.rejected", _) => {
-            HookEventKind::ApprovalAnswered { id: text(facts, "requestID")? }
+            HookEventKind::ApprovalAnswered { id: text(properties, "requestID")? }
         }
-        ("message.part.updated", _) => tool(&facts["part"]),
+        ("message.part.updated", _) => tool(&properties["part"]),
         _ => HookEventKind::Other(name),
     };
-    // Some events belong to the server and to no conversation.
-    let conversation = facts["sessionID"].as_str().unwrap_or_default().to_owned();
+    // Events of the server belong to no conversation.
+    let conversation = properties["sessionID"].as_str().unwrap_or_default().to_owned();
     Ok(HookEvent { conversation, kind })
 }
 
-fn asked(facts: &Value) -> Result<ToolAction, &'static str> {
-    let permission = text(facts, "permission")?;
-    let about = &facts["metadata"];
+fn asked(properties: &Value) -> Result<ToolAction, &'static str> {
+    let permission = text(properties, "permission")?;
+    let metadata = &properties["metadata"];
     Ok(match permission.as_str() {
-        "bash" => ToolAction::Command(text(about, "command")?),
-        "edit" => edited(about)?.map_or(ToolAction::Other(permission), ToolAction::Edit),
+        "bash" => ToolAction::Command(text(metadata, "command")?),
+        "edit" => edited(metadata)?.map_or(ToolAction::Other(permission), ToolAction::Edit),
         _ => ToolAction::Other(permission),
     })
 }
 
-/// Every file that an edit touches. A patch names them one by one, what it moves and where to; in the one line for people they
-/// stand with commas between them, and could as well be one odd name.
-fn edited(about: &Value) -> Result<Option<Vec<String>>, &'static str> {
-    if about["files"].is_null() {
-        let file = text(about, "filepath")?;
+/// Every file that an edit changes. A patch lists them, with the targets of moves. The `filepath` for people joins several
+/// names with commas, which is ambiguous, so such an edit has no known files.
+fn edited(metadata: &Value) -> Result<Option<Vec<String>>, &'static str> {
+    if metadata["files"].is_null() {
+        let file = text(metadata, "filepath")?;
         return Ok((!file.contains(", ")).then(|| vec![file]));
     }
     let mut touched = Vec::new();
-    for file in about["files"].as_array().into_iter().flatten() {
+    for file in metadata["files"].as_array().into_iter().flatten() {
         touched.push(text(file, "filePath")?);
         touched.extend(file["movePath"].as_str().map(str::to_owned));
     }
     Ok((!touched.is_empty()).then_some(touched))
 }
 
-/// It tries again by itself. Only where it says that it was refused for having asked too much there is a limit.
+/// opencode retries by itself. Only some retries are rate limits.
 fn retry(status: &Value) -> HookEventKind {
     let reason = status["message"].as_str().unwrap_or_default().to_owned();
     if !is_limit(&reason) {
@@ -110,7 +113,7 @@ fn is_limit(reason: &str) -> bool {
     LIMITS.iter().any(|words| reason.contains(words))
 }
 
-/// A tool at work is a part of a message.
+/// A running tool is a part of a message.
 fn tool(part: &Value) -> HookEventKind {
     let (tool, input) = (part["tool"].as_str(), &part["state"]["input"]);
     let action = || match (tool, input["command"].as_str(), input["filePath"].as_str()) {
@@ -125,20 +128,20 @@ fn tool(part: &Value) -> HookEventKind {
     }
 }
 
-/// Only what can say something about the state.
+/// Keeps only the parts that affect the state.
 pub(super) fn shorten(record: &Value) -> Value {
     let mut short = Value::Object(Map::new());
-    for way in KEPT {
-        keep(&mut short, way, find(record, way));
+    for path in KEPT {
+        keep(&mut short, path, find(record, path));
     }
     if let Some(files) = patched(&record["properties"]["metadata"]["files"]) {
         let too_long = "a tool, too long to keep".into();
-        let (way, kept): (&[&str], _) = if files.to_string().len() <= MAX_INPUT {
+        let (path, kept): (&[&str], _) = if files.to_string().len() <= MAX_INPUT {
             (&["properties", "metadata", "files"], &files)
         } else {
             (&["properties", "permission"], &too_long)
         };
-        keep(&mut short, way, Some(kept));
+        keep(&mut short, path, Some(kept));
     }
     for (command, tool) in COMMANDS {
         let found = find(record, command);
@@ -150,7 +153,7 @@ pub(super) fn shorten(record: &Value) -> Value {
     short
 }
 
-/// The files of a patch by name, without what is changed in them.
+/// The file names of a patch, without their contents.
 fn patched(files: &Value) -> Option<Value> {
     let named = |file: &Value| -> Map<String, Value> {
         let field = |name: &&str| file[*name].as_str().map(|path| ((*name).to_owned(), path.into()));
@@ -160,9 +163,9 @@ fn patched(files: &Value) -> Option<Value> {
     files.map(|files| files.iter().map(|file| Value::Object(named(file))).collect())
 }
 
-fn find<'a>(record: &'a Value, way: &[&str]) -> Option<&'a Value> {
-    way.iter().try_fold(record, |value, name| value.get(name)).filter(|found| {
-        // Whatever is more than a word has no place in any of these.
+fn find<'a>(record: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(record, |value, name| value.get(name)).filter(|found| {
+        // Every stored field is a scalar.
         found.is_string() || found.is_number() || found.is_boolean()
     })
 }
@@ -171,10 +174,10 @@ fn is_small(value: &Value) -> bool {
     value.as_str().is_none_or(|text| text.len() <= MAX_INPUT)
 }
 
-fn keep(short: &mut Value, way: &[&str], value: Option<&Value>) {
+fn keep(short: &mut Value, path: &[&str], value: Option<&Value>) {
     let Some(value) = value.filter(|value| is_small(value)) else { return };
     let mut place = short;
-    for name in way {
+    for name in path {
         if !place.is_object() {
             *place = Value::Object(Map::new());
         }
@@ -193,7 +196,7 @@ mod tests {
     use crate::hooks::parse;
 
     #[test]
-    fn an_event_of_opencode_keeps_what_says_something() {
+    fn shorten_keeps_the_fields_that_affect_the_state() {
         let asked = json!({"id": "evt_1", "type": "permission.asked", "cwd": "/w", "properties": {
             "id": "per_1", "sessionID": "ses_1", "permission": "bash", "patterns": ["ls"],
             "metadata": {"command": "ls", "diff": "x"}, "always": ["ls *"]}});
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_keeps_every_file_it_touches_and_nothing_of_what_it_changes() {
+    fn shorten_keeps_the_file_names_of_a_patch_without_contents() {
         let asked = |files: Value| {
             json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s", "permission": "edit",
                 "metadata": {"filepath": "src/a.rs", "files": files}}})
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_too_long_is_not_kept_in_part() {
+    fn shorten_drops_a_command_that_is_too_long() {
         let long = "x".repeat(MAX_INPUT + 1);
         let asked = json!({"type": "permission.asked", "properties": {"id": "p", "sessionID": "s",
             "permission": "bash", "metadata": {"command": long}}});
@@ -263,10 +266,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_of_any_record_says_the_same(record in values()) {
+        fn a_shortened_record_parses_to_the_same_event(record in values()) {
             let short = shorten(&record);
-            let said = |record: &Value| parse(cli::descriptor("opencode"), &record.to_string()).ok();
-            prop_assert_eq!(said(&record), said(&short));
+            let parsed = |record: &Value| parse(cli::descriptor("opencode"), &record.to_string()).ok();
+            prop_assert_eq!(parsed(&record), parsed(&short));
             prop_assert_eq!(shorten(&short), short);
         }
     }
