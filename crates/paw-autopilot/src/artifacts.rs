@@ -1,8 +1,8 @@
-//! What a run leaves behind: a directory of its own under `.taskmaster/reports/runs/`, and what views look at.
+//! The files of a run, in its own directory under `.taskmaster/reports/runs/`.
 //!
-//! - [`run_dir`]: the directory, written piece by piece; [`id`]: its name
+//! - [`run_dir`]: the directory; [`id`]: its name
 //! - [`manifest`], [`results`] and [`log`]: its files
-//! - [`pull_request`]: the title and the body of a pull request
+//! - [`pull_request`]: title and body of the pull request
 
 pub mod id;
 pub mod log;

@@ -1,4 +1,4 @@
-//! The branch of a task: its name by the project's pattern, in a form that git can hold.
+//! The branch name of a task, from the project's pattern.
 
 use paw_core::text::strip_terminal_codes;
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
@@ -6,10 +6,10 @@ use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport};
 use crate::tasks::tag::dashed;
 use crate::tasks::{TagName, TaskId};
 
-/// Longer slugs are cut after a whole word.
+/// Longer slugs are cut at a word boundary.
 const LONGEST_SLUG: usize = 40;
 
-/// A title as part of a branch name: lower case, words joined by dashes. Letters of any language are letters.
+/// A title as part of a branch name: lower case, words joined by dashes; letters of any language are kept.
 pub fn slug(title: &str) -> String {
     let whole = dashed(&strip_terminal_codes(title), char::is_alphanumeric);
     if whole.chars().count() <= LONGEST_SLUG {
@@ -27,7 +27,7 @@ pub fn slug(title: &str) -> String {
     if slug.is_empty() { whole.chars().take(LONGEST_SLUG).collect() } else { slug }
 }
 
-/// A name, and the one it stands in for because git cannot hold that beside what is there.
+/// A branch name, and the preferred one if that clashes with an existing branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchChoice {
     pub branch: BranchName,
@@ -48,7 +48,7 @@ impl Diagnostic for BranchNameError {
     }
 }
 
-/// The first name that git can hold: by the pattern, then two that stay out of the way of a branch named like the tag.
+/// Chooses the first valid name: from the pattern, then two fallbacks for a branch with the tag's name.
 pub fn choose_branch(
     pattern: &str,
     tag: &TagName,
@@ -71,7 +71,7 @@ pub fn choose_branch(
 }
 
 fn fill(pattern: &str, tag: &TagName, task: &TaskId, title: &str) -> String {
-    // A tag of the file may hold anything.
+    // A tag from the file may contain any character.
     let tag = dashed(tag.as_str(), |c| c.is_alphanumeric() || c == '_');
     let (slug, id) = (slug(title), task.as_str());
     let mut name = pattern.to_owned();
@@ -84,12 +84,12 @@ fn fill(pattern: &str, tag: &TagName, task: &TaskId, title: &str) -> String {
     ] {
         name = name.replace(token, value);
     }
-    // A title without letters leaves a dash behind.
+    // A title without letters leaves a dash.
     let parts = name.split('/').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// git keeps branches as files: one cannot be another's directory.
+/// git stores branches as files: `a` and `a/b` cannot both exist.
 fn excludes(other: &str, name: &str) -> bool {
     let below = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
     below(name, other) || below(other, name)

@@ -1,8 +1,8 @@
-//! Coverage: what reports say, what a project demands, and what of a change was run.
+//! Coverage reports, thresholds and changed lines.
 //!
-//! - [`parse`]: any of six formats, recognised by its content; one file per format
-//! - [`gate`]: thresholds, with "not measured" as an answer of its own
-//! - [`changed_lines`]: the lines of a change; [`mod@added_lines`]: which these are
+//! - [`parse`]: reads six formats, detected by content; one file per format
+//! - [`gate`]: thresholds: met, missed or not measured
+//! - [`mod@changed_lines`]: coverage of changed lines; [`mod@added_lines`]: which lines changed
 
 pub mod added_lines;
 pub mod changed_lines;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use serde_json::Value;
 
-/// So many of so many.
+/// Covered of total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoverageRatio {
     pub covered: u64,
@@ -28,7 +28,7 @@ pub struct CoverageRatio {
 }
 
 impl CoverageRatio {
-    /// Nothing to cover is nothing measured.
+    /// `None` if there is nothing to cover.
     pub fn of(covered: u64, total: u64) -> Option<Self> {
         (total > 0).then(|| Self { covered: covered.min(total), total })
     }
@@ -39,7 +39,7 @@ impl CoverageRatio {
     }
 }
 
-/// How often each line was run, where a report says it.
+/// Hits per line.
 pub type LineHits = BTreeMap<u32, u64>;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Coverage {
     pub branches: Option<CoverageRatio>,
     pub functions: Option<CoverageRatio>,
     pub statements: Option<CoverageRatio>,
-    /// By path, relative to the project where it lies in it.
+    /// Hits per file, relative to the project if inside it.
     pub files: BTreeMap<PathBuf, LineHits>,
 }
 
@@ -68,11 +68,11 @@ impl Diagnostic for CoverageError {
     }
 }
 
-/// What a path of a report is relative to.
+/// What paths in a report are relative to.
 #[derive(Debug, Clone, Copy)]
 pub struct PathBase<'a> {
     pub root: &'a Path,
-    /// The module of `go.mod`, which takes the place of the root in Go's reports.
+    /// The module of `go.mod`, which replaces the root in Go reports.
     pub go_module: Option<&'a str>,
 }
 
@@ -86,7 +86,7 @@ impl PathBase<'_> {
     }
 }
 
-/// Reads a report of any format.
+/// Reads a report in any supported format.
 pub fn parse(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with('<') {
@@ -116,7 +116,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-/// The lines of all files together.
+/// Covered lines of all files.
 fn count_lines(files: &BTreeMap<PathBuf, LineHits>) -> Option<CoverageRatio> {
     let lines = files.values().flat_map(BTreeMap::values);
     let (covered, total) =

@@ -1,13 +1,14 @@
-//! When a failing test is a proof, and when passing ones are. Pure rules over a baseline, the changes of a phase and our
-//! own test run; what anybody reports about tests is not asked for.
+//! The rules that decide when a failing test proves RED and passing tests prove GREEN. Pure: they compare a baseline,
+//! the changes of a phase and git paw's own test run. Results reported by agents are not used.
 //!
-//! - [`red`] and [`green`]: the two rules, and the proofs they give
-//! - [`changes`]: what changed in a worktree
-//! - [`file_kind`]: what a changed file is; [`test_code`]: which part of it is test code; `rust_tests`: tests within Rust code;
-//!   `literals`: texts within code
-//! - [`error_cause`]: whether an error names something that does not exist yet; `blame`: where, if it does not say
-//! - [`weakening`]: tests that were deleted, skipped or changed; [`test_config`]: settings that decide which tests run;
-//!   `reach`: what a command line for tests leads to
+//! - [`red`] and [`green`]: the two rules and their proofs
+//! - [`changes`]: changes in a worktree
+//! - [`file_kind`]: classifies changed files; [`test_code`]: finds test code in a file; `rust_tests`: tests inside
+//!   Rust code; `literals`: string literals
+//! - [`error_cause`]: whether an error names something that does not exist yet; `error_locations`: where, if the
+//!   error has no location
+//! - [`weakening`]: deleted, skipped or changed tests; [`test_config`]: settings that decide which tests run;
+//!   `test_recipes`: scripts and recipes that a test command runs
 
 pub mod changes;
 pub mod error_cause;
@@ -33,57 +34,57 @@ pub use file_kind::{FileRules, SourceKind};
 pub use green::{GreenProof, judge_green};
 pub use red::{RedJudgement, RedProof, judge_red};
 
-/// A file before and after. Nothing means that it was not there.
+/// A file before and after. `None` means that it did not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
-    /// What kind of file it was, and is.
+    /// The file mode before and after.
     #[serde(default)]
     pub modes: (FileMode, FileMode),
 }
 
 impl FileChange {
-    /// Its bytes, or that it may be executed, or that it is a link.
+    /// Whether content or mode differ.
     pub fn is_change(&self) -> bool {
         self.before != self.after || (self.after.is_some() && self.modes.0 != self.modes.1)
     }
 }
 
-/// Why something is no proof, in words an executor can act on.
+/// Why an attempt proves nothing, in words an executor can act on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Objection {
-    /// In RED only test code may change.
+    /// Production code changed in RED.
     ProductionChanged {
         files: Vec<PathBuf>,
     },
     NoTestsChanged,
-    /// The list of tasks is ours to change.
+    /// tasks.json changed; only git paw may change it.
     TaskFileChanged,
-    /// Settings that decide which tests run.
+    /// Settings that decide which tests run have changed.
     HarnessChanged {
         files: Vec<PathBuf>,
     },
     NoTestsRan,
     TimedOut,
-    /// What the tests have seen is not what is there now.
+    /// A file changed while the tests ran.
     ChangedWhileTested {
         file: PathBuf,
     },
     Crashed {
         said: String,
     },
-    /// Failures there were before prove nothing about this subtask.
+    /// Only tests fail that failed before.
     OnlyOldFailures {
         tests: Vec<String>,
     },
-    /// It does not build, and not because something is missing that is yet to be written.
+    /// The tests do not build, for another reason than missing code.
     BrokenHarness {
         message: String,
     },
-    /// Tests that passed before and are not there any more, or do not run.
+    /// Tests that passed before no longer exist or do not run.
     TestsGone {
         tests: Vec<String>,
     },
@@ -97,16 +98,16 @@ pub enum Objection {
         file: PathBuf,
         how: String,
     },
-    /// Lines that the subtask has written and no test runs.
+    /// Changed lines that no test covers.
     Uncovered {
         covered: u64,
         total: u64,
-        /// In percent.
+        /// The threshold in percent.
         wanted: String,
         /// `file:3-5,9`
         places: Vec<String>,
     },
-    /// RED rested on files that did not build; none of their tests has run.
+    /// RED was proven by files that did not build, and none of their tests has run yet.
     NothingProven {
         files: Vec<PathBuf>,
     },

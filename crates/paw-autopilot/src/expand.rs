@@ -1,6 +1,6 @@
-//! A task divided into subtasks by an executor: asked for, read with suspicion, and written only when somebody agrees.
+//! Splits a task into subtasks with an executor. The answer is validated, and written only if the user agrees.
 //!
-//! - [`answer`]: what an executor said, made into subtasks or refused
+//! - [`answer`]: parses the executor's answer
 
 pub mod answer;
 
@@ -53,7 +53,7 @@ impl Diagnostic for ExpandError {
     }
 }
 
-/// Asks for subtasks. Nothing is written.
+/// Asks the executor for subtasks. Writes nothing.
 pub fn propose(
     context: &ProjectContext,
     executor: &Executor,
@@ -96,7 +96,7 @@ pub fn propose(
     answer::parse_answer(&turned.text).map_err(|why| ExpandError::Unusable(why, context.shown(&log)))
 }
 
-/// Adds what was proposed, all of it in one step.
+/// Adds all proposed subtasks in one step.
 pub fn add_subtasks(
     context: &ProjectContext,
     tag: &TagName,

@@ -1,4 +1,4 @@
-//! JSON that others write too: changed as text, so that every byte outside of a change stays what it was.
+//! Edits JSON files as text, so that everything outside of the change keeps its bytes.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::{Range as Place, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-/// A text that is not JSON. Says where.
+/// A text that is not valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonTextError {
     #[error("it has merge conflict markers, the first in line {line}")]
@@ -15,14 +15,14 @@ pub enum JsonTextError {
     Syntax(String),
 }
 
-/// Text in place of a range of bytes.
+/// Replaces a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     pub at: Range<usize>,
     pub text: String,
 }
 
-/// Applies changes, which must not overlap, in any order.
+/// Applies changes in any order; they must not overlap.
 pub fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| std::cmp::Reverse(splice.at.start));
     let mut changed = text.to_owned();
@@ -32,7 +32,7 @@ pub fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     changed
 }
 
-/// The value of a text, read by the strict parser, which also refuses what is nested without end.
+/// Parses a text with the strict parser, which also limits nesting.
 pub fn parse(text: &str) -> Result<serde_json::Value, JsonTextError> {
     if let Some(line) = first_merge_marker(text) {
         return Err(JsonTextError::MergeMarkers { line });
@@ -46,7 +46,7 @@ fn first_merge_marker(text: &str) -> Option<usize> {
     text.lines().position(opens).map(|line| line + 1)
 }
 
-/// The same text with the place of every value. Call [`parse`] first: it is the judge of what is JSON.
+/// Parses a text with the position of every value. Call [`parse`] first: it decides what is valid.
 pub fn places(text: &str) -> Result<Value<'_>, JsonTextError> {
     let strict = ParseOptions {
         allow_comments: false,
@@ -65,7 +65,7 @@ pub fn places(text: &str) -> Result<Value<'_>, JsonTextError> {
     tree.value.ok_or_else(|| JsonTextError::Syntax("it is empty".into()))
 }
 
-/// The property of that name; of several the last, which is the one every reader sees.
+/// The property with this name; the last one if there are duplicates, as in every JSON parser.
 pub fn property<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
     object.properties.iter().rev().find(|property| property.name.as_str() == name)
 }
@@ -78,7 +78,7 @@ pub fn array_at<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Array<
     property(object, name)?.value.as_array()
 }
 
-/// Gives a property a value: in the place of the old one, or as the last of its object.
+/// Sets a property, or appends it to the object.
 pub fn set(text: &str, object: &Object<'_>, name: &str, value: &serde_json::Value) -> Splice {
     if let Some(old) = property(object, name) {
         let at = old.value.range();
@@ -90,17 +90,17 @@ pub fn set(text: &str, object: &Object<'_>, name: &str, value: &serde_json::Valu
     insert_last(text, object.range, &members, |indent| format!("{key}: {}", pretty(value, indent)))
 }
 
-/// Puts a value behind the last element of an array.
+/// Appends a value to an array.
 pub fn push(text: &str, array: &Array<'_>, value: &serde_json::Value) -> Splice {
     let members: Vec<_> = array.elements.iter().map(Ranged::range).collect();
     insert_last(text, array.range, &members, |indent| pretty(value, indent))
 }
 
-/// A new last member, set as its predecessor is: on a line of its own with the same indentation, or in the same line.
+/// Appends a member in the style of the previous one: on its own line with the same indentation, or on the same line.
 fn insert_last(text: &str, container: Place, members: &[Place], shown: impl Fn(&Indent) -> String) -> Splice {
     if let Some(last) = members.last() {
         let from = members.len().checked_sub(2).map_or(container.start + 1, |before| members[before].end);
-        // Between two members stand blanks and one comma.
+        // Members are separated by whitespace and a comma.
         let gap = text[from..last.start].rsplit(',').next().unwrap_or_default();
         let indent = Indent::of_gap(gap);
         return Splice { at: last.end..last.end, text: format!(",{gap}{}", shown(&indent)) };
@@ -114,7 +114,7 @@ fn insert_last(text: &str, container: Place, members: &[Place], shown: impl Fn(&
     Splice { at: container.start + 1..container.end - 1, text: inside }
 }
 
-/// The line end and the blanks a line begins with; nothing when everything stands in one line.
+/// The line break and indentation of a line; `None` for single-line JSON.
 struct Indent(Option<String>);
 
 impl Indent {
@@ -127,7 +127,7 @@ impl Indent {
     }
 }
 
-/// How the line that holds this place begins.
+/// The indentation of the line at this position.
 fn line_start(text: &str, at: usize) -> Indent {
     if !text.contains('\n') {
         return Indent(None);
@@ -139,7 +139,7 @@ fn line_start(text: &str, at: usize) -> Indent {
     Indent(Some(format!("{end}{blanks}")))
 }
 
-/// One step of indentation in this text.
+/// The indentation unit of this text.
 fn unit(text: &str) -> &str {
     text.lines()
         .map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()])

@@ -1,19 +1,19 @@
-//! A task done test-first, with proof: what there is to do, how it is tested, and what may happen next.
+//! Runs a task test-first and proves each step with the project's tests.
 //!
-//! - [`tasks`]: `.taskmaster/`: tasks, tags, state and settings, read and changed beside other programs
-//! - [`runners`]: which test runner a project has, how it is called, what its reports say
+//! - [`tasks`]: `.taskmaster/`: tasks, tags, state and settings, shared with other programs
+//! - [`runners`]: test runner detection, command lines and reports
 //! - [`coverage`]: coverage reports, thresholds, changed lines
-//! - [`evidence`]: when a failing test is a proof, and when passing ones are
-//! - [`engine`]: the state machine from preflight to pull request
-//! - [`artifacts`]: what a run leaves behind for people and views
-//! - [`branch`], [`scope`] and [`message`]: the names of branches, the scopes and messages of commits
-//! - [`work`]: a run step by step, on a real repository with its real tests
-//! - [`drive`]: a run from its beginning to its end, with an [`executor`] who is told by a [`prompt`]
-//! - [`fleet`]: several tasks at once
-//! - [`pane`]: an executor that works in a window of the session
-//! - [`expand`]: a task divided into subtasks
-//! - [`trust`]: what a repository's file would have autopilot run
-//! - [`json_text`]: JSON files changed as text
+//! - [`evidence`]: the rules that decide when tests prove a subtask
+//! - [`engine`]: the state machine of a run, from preflight to pull request
+//! - [`artifacts`]: the files a run leaves behind
+//! - [`branch`], [`scope`] and [`message`]: branch names, commit scopes and commit messages
+//! - [`work`]: the steps of a run on a real repository
+//! - [`drive`]: a whole run with an [`executor`] and its [`prompt`]
+//! - [`fleet`]: several tasks in parallel
+//! - [`pane`]: an executor in a tmux window of the session
+//! - [`expand`]: splits a task into subtasks
+//! - [`trust`]: repository settings that need the user's approval
+//! - [`json_text`]: edits JSON files as text
 
 pub mod artifacts;
 pub mod branch;

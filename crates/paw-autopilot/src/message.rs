@@ -1,15 +1,15 @@
-//! Commit messages: by the project's template, with trailers that git can parse.
+//! Commit messages from the project's template, with git trailers.
 
 use paw_core::text;
 
 use crate::tasks::{ItemId, TagName, TaskId};
 
-/// A subject longer than this is cut after a whole word.
+/// Longer subjects are cut at a word boundary.
 const LONGEST_SUBJECT: usize = 100;
-/// The trailer by which a commit says which subtask it finishes.
+/// The trailer with the finished subtask.
 pub const SUBTASK_TRAILER: &str = "Subtask";
 
-/// What a commit of a subtask says.
+/// The commit message of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitMessage<'a> {
     pub template: &'a str,
@@ -19,7 +19,7 @@ pub struct CommitMessage<'a> {
     pub subtask: &'a ItemId,
     pub title: &'a str,
     pub tag: &'a TagName,
-    /// How many tests were seen to fail and then to pass.
+    /// The number of tests that failed first and then passed.
     pub proven: usize,
     pub passed: usize,
     pub co_author: Option<&'a str>,
@@ -41,7 +41,7 @@ impl CommitMessage<'_> {
             ItemId::Task(id) => id.as_str(),
             ItemId::Subtask(_, id) => id.as_str(),
         };
-        // A template that names the subtask itself needs no suffix.
+        // A template with the subtask id needs no suffix.
         let template = one_line(self.template);
         let named = template.contains("{subtaskIndex}") || template.contains("{subtaskId}");
         let message = if named { title.to_owned() } else { format!("{title}{suffix}") };
@@ -63,7 +63,7 @@ impl CommitMessage<'_> {
         filled
     }
 
-    /// The whole message. Its last paragraph holds trailers and nothing else, or git would see none.
+    /// The whole message. The last paragraph contains only trailers, otherwise git does not parse them.
     pub fn text(&self) -> String {
         let mut lines = vec![
             format!("Task: {}", self.task),
@@ -91,7 +91,7 @@ fn lower_first(title: &str) -> String {
     }
 }
 
-/// As many whole words as fit.
+/// As many words as fit.
 fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
@@ -101,7 +101,7 @@ fn cut(text: &str, room: usize) -> String {
     format!("{whole}…")
 }
 
-/// The subtask a commit finishes, from the value of its trailer.
+/// The subtask in a trailer's value.
 pub fn finished_subtask(trailer: &str) -> Option<ItemId> {
     trailer.lines().next_back()?.parse().ok()
 }

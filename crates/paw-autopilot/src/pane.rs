@@ -1,11 +1,11 @@
-//! `--pane`: the executor works in a window of the session, where it can be watched.
+//! `--pane`: runs the executor in a tmux window of the session, where the user can watch it.
 //!
-//! A process of ours in the window does what the run would do itself, with the same time limit and the same log, and tells the
-//! run what became of it. Whichever of the two ends, the other one notices and stops.
+//! A git paw process in the window runs the executor, with the same time limit and log, and reports to the run. If
+//! either process ends, the other one stops.
 //!
-//! - `wire`: what the two tell each other
-//! - `window`: the window in tmux
-//! - `worker`: the process in it
+//! - `protocol`: the messages between the two
+//! - `window`: the tmux window
+//! - `worker`: the process in the window
 
 mod protocol;
 mod window;
@@ -29,16 +29,17 @@ use protocol::{PaneReply, PaneRequest};
 use window::WindowSpec;
 pub use worker::{PaneText, serve_run};
 
-/// The hidden command of our own program that works in the pane; its argument is the socket of the run.
+/// The hidden command that runs in the pane; its argument is the run's socket.
 pub const COMMAND: &str = "__executor-pane";
 
-/// How long a process in a new pane may take until it speaks.
+/// How long the process in a new pane may take to connect.
 const ARRIVAL: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The pane ends an attempt that takes too long. Where it cannot, as a terminal that was stopped holds it, we do.
+/// The worker stops an attempt at its limit. If it cannot, because its terminal is suspended, the run does after this
+/// time.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// The session in which executors work.
+/// The session that shows the executor.
 #[derive(Debug, Clone)]
 pub struct PaneSession {
     tmux: Tmux,
@@ -46,7 +47,7 @@ pub struct PaneSession {
 }
 
 impl PaneSession {
-    /// Nothing if the session is not running.
+    /// `None` if the session is not running.
     pub fn of(session: &Session) -> Result<Option<Self>, PawError> {
         let runs = session.find_window()?.is_some();
         Ok(runs.then(|| Self { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
@@ -78,17 +79,17 @@ impl ExecutorPane {
         Self { place, name, mark, project, open: None }
     }
 
-    /// Where to look, in words.
+    /// Tells the user where the pane is.
     pub fn shown(&self) -> String {
         format!("window {} of session '{}' (git paw attach)", self.name, self.place.session)
     }
 
-    /// Last words stay in the window, without a process; without them the window is removed.
+    /// Shows the last words in the window, which stays open; without them, removes the window.
     pub fn end(self, last_words: Option<String>) {
         match (last_words, self.open) {
             (Some(words), Some(open)) => drop(protocol::send(&open.stream, &PaneRequest::End { words })),
             (Some(_), None) => {}
-            // One that an earlier process of this run has left goes as well.
+            // Also removes a window of an earlier process of this run.
             (None, _) => window::remove_all(&self.place.tmux, &self.place.session, &self.project),
         }
     }
@@ -125,7 +126,7 @@ impl ExecutorPane {
         Ok(OpenPane { pane, stream, answers, _socket: dir })
     }
 
-    /// Waits for the process in the pane.
+    /// Waits until the worker connects.
     fn wait_for_worker(&self, listener: &UnixListener, pane: &str) -> Result<UnixStream, PawError> {
         let watch = Stopwatch::start();
         let mut looks = 0_u32;
@@ -164,7 +165,7 @@ impl ExecutorBackend for ExecutorPane {
         let sent = PaneRequest::Work { executor: executor.clone(), assignment: Box::new(assignment.clone()) };
         let sent = protocol::send(&open.stream, &sent);
         let closed = || {
-            // An executor that ignores the loss of its terminal would continue.
+            // Kill executors that ignore SIGHUP.
             end_marked(&assignment.mark);
             let there = window::exists(&tmux, &open.pane);
             let what = if there { "was ended in its pane" } else { "lost its pane, which was closed" };

@@ -1,6 +1,6 @@
-//! What an executor is told, in three layers: the project's rules, the task, and what to do in this phase.
+//! The prompt of an executor: the project's rules, the task, and the instructions of the phase.
 //!
-//! - [`rules`]: the rule files, in their order; [`phase`]: our own words for each phase
+//! - [`rules`]: the rule files; [`phase`]: the instructions of each phase
 
 pub mod phase;
 pub mod rules;
@@ -13,7 +13,7 @@ use crate::runners::TestCase;
 use crate::tasks::model::{list_field, text_field};
 use crate::tasks::{Subtask, Task};
 
-/// Everything a prompt is made of.
+/// The parts of a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptContext<'a> {
     pub task: &'a Task,
@@ -21,15 +21,15 @@ pub struct PromptContext<'a> {
     pub tag: &'a str,
     pub branch: &'a str,
     pub test_command: &'a str,
-    /// Where its tests and its code would usually go.
+    /// Suggested paths for tests and code.
     pub tests: Vec<String>,
     pub files: Vec<String>,
     pub stage: &'a RunStage,
-    /// What was wrong with the last attempt.
+    /// Objections to the last attempt.
     pub objections: &'a [Objection],
-    /// Tests that fail now, with what they say.
+    /// Failing tests with their messages.
     pub failing: Vec<&'a TestCase>,
-    /// Rule files and their texts.
+    /// Rule files and their content.
     pub rules: Vec<(String, String)>,
 }
 
@@ -95,7 +95,7 @@ fn context(facts: &PromptContext<'_>) -> String {
     text
 }
 
-/// The tests that fail, and why the last attempt was not good enough.
+/// Failing tests and objections to the last attempt.
 fn state(facts: &PromptContext<'_>) -> String {
     let mut text = String::new();
     if let RunStage::Green { red, .. } = facts.stage {

@@ -1,4 +1,4 @@
-//! The scope of a commit: what most of its files belong to.
+//! The scope of a commit: the module of most of its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::evidence::{FileRules, SourceKind};
 use crate::tasks::TagName;
 use crate::tasks::tag::dashed;
 
-/// Directories that only hold others, or only say "tests".
+/// Directories that do not name a module.
 const SHELLS: [&str; 18] = [
     "src",
     "lib",
@@ -29,7 +29,8 @@ const SHELLS: [&str; 18] = [
     "java",
 ];
 
-/// The wish, else the module that more than half of the changed files share, or of those that are no tests; else the tag.
+/// The configured scope, else the module of more than half of the changed files (all, then without tests), else the
+/// tag.
 pub fn scope(configured: Option<&str>, rules: &FileRules, changed: &[PathBuf], tag: &TagName) -> String {
     let clean = |text: &str| dashed(text, |c| c.is_alphanumeric() || c == '_');
     if let Some(configured) = configured.map(clean).filter(|configured| !configured.is_empty()) {
@@ -45,7 +46,7 @@ pub fn scope(configured: Option<&str>, rules: &FileRules, changed: &[PathBuf], t
     shared.unwrap_or_else(|| clean(tag.as_str()))
 }
 
-/// What more than half of them are.
+/// The value of more than half of them.
 fn most(modules: &[String]) -> Option<String> {
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
     for module in modules {
@@ -55,7 +56,7 @@ fn most(modules: &[String]) -> Option<String> {
     most.filter(|(_, count)| count * 2 > modules.len()).map(|(module, _)| module.clone())
 }
 
-/// The first directory that means something, else the file itself without what makes it a test.
+/// The first directory that names a module, else the file's stem without test affixes.
 fn module(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let file = parts.pop()?;

@@ -1,4 +1,4 @@
-//! Following a program no longer than it may take.
+//! Runs a program with a time limit.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use paw_host::process::{Exit, ProcessError, RunningCommand, Stream};
 
-/// Follows a program to its end, or ends it and everything it has started when it takes too long or its listener has
-/// heard enough. One that was cut short for what it said has no code of its own.
+/// Follows a program until it ends, exceeds the limit, or `on_line` stops it. Kills everything it started in the
+/// latter cases. A program stopped by `on_line` ends with SIGTERM.
 pub(crate) fn follow_with_limit(
     running: RunningCommand,
     limit: Duration,

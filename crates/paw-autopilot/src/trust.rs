@@ -1,10 +1,10 @@
-//! What a repository's own file may not decide alone: the programs that autopilot runs.
+//! Repository settings that need the user's approval: the programs autopilot runs.
 
 use paw_core::config::TrustItem;
 use paw_host::config::Layers;
 use paw_session::trust::TrustRequest;
 
-/// What the repository's file would have autopilot run.
+/// The programs that the repository's configuration makes autopilot run.
 pub fn request(layers: &Layers) -> Option<TrustRequest> {
     let is_ours = |item: &TrustItem| item.key.starts_with("autopilot.");
     let items = layers.repo.needs_trust().into_iter().filter(is_ours);

@@ -1,13 +1,14 @@
-//! A run step by step: begin, ask for the next thing to do, complete it, commit, finish. The steps are the same for an
-//! executor we drive and for an agent that asks, and the tests are run here.
+//! The steps of a run: begin, get the next unit of work, complete it, commit, finish. An executor and an agent use
+//! the same steps. git paw runs the tests itself.
 //!
-//! - [`site`]: the project a run works in; [`wishes`]: what a run was asked to be
-//! - [`plan`]: what a run would do and what is in its way; [`begin`](ActiveRun::begin): doing the first of it
-//! - [`next`]: the next thing to do; [`complete`](ActiveRun::complete): what became of it, by our own tests
-//! - [`seen`]: what differs from how a subtask began; [`commit`](ActiveRun::commit): one commit for one subtask
-//! - [`head`]: where HEAD is, and whether the run left it there; [`pause`]: a request to pause
-//! - [`mod@update_base`]: the base branch brought up to its remote, before a run
-//! - [`finish`]: the whole suite, coverage, push and pull request; [`resume`](ActiveRun::resume): going on after a pause
+//! - [`context`]: the project of a run; [`options`]: what the user asked for
+//! - [`plan`]: what a run would do and what blocks it; [`begin`](ActiveRun::begin): starts it
+//! - [`next`]: the next unit of work; [`complete`](ActiveRun::complete): judges it with git paw's own test run
+//! - [`snapshot`]: changes since a subtask began; [`commit`](ActiveRun::commit): one commit per subtask
+//! - [`head`]: HEAD, and whether it moved; [`pause`]: pause requests
+//! - [`mod@update_base`]: fast-forwards the base branch before a run
+//! - [`finish`]: the whole suite and coverage; [`publish`]: push and pull request; [`resume`](ActiveRun::resume):
+//!   continues a paused run
 
 mod begin;
 mod commands;
@@ -55,31 +56,31 @@ pub use plan::{PlanCheck, RunPlan, plan};
 use snapshot::WorktreeSnapshot;
 pub use update_base::{BaseUpdate, update_base};
 
-/// Whether the user has approved what a project's own files would have us run.
+/// Whether the user has approved a command that the project's files configure.
 pub type ApprovalCheck<'a> = &'a dyn Fn(&TrustSubject) -> Result<bool, PawError>;
 
-/// A run that is under way, and held: nobody else works on it while this is there.
+/// A run in progress. It holds the run lock, so no other process works on it.
 #[derive(Debug)]
 pub struct ActiveRun {
     pub context: ProjectContext,
     pub dir: RunDir,
     pub run: Run,
     pub notes: RunNotes,
-    /// Somebody may want it to stand still.
+    /// A request to pause the run.
     pub pause: PauseRequest,
     measuring: Option<CoverageCommand>,
     tester: Tester,
-    /// The suite as the subtask at hand began.
+    /// The test report from before the current subtask.
     baseline: TestReport,
-    /// How things were when the tests last ran. What changed since is not what they have seen.
+    /// The worktree when the tests last ran. Later changes are untested.
     tested: Option<WorktreeSnapshot>,
-    /// The manifest as it was last written.
+    /// The last written manifest.
     written: Option<RunManifest>,
     _lock: Lock,
 }
 
 impl ActiveRun {
-    /// A run in `dir` and what it needs. The baseline is the suite as the subtask at hand began.
+    /// `baseline` is the test report from before the current subtask.
     fn new(
         context: ProjectContext,
         dir: RunDir,
@@ -113,12 +114,12 @@ impl ActiveRun {
         &self.baseline
     }
 
-    /// Where the run's files are, as a person would type it from the project.
+    /// The run's directory, relative to the project.
     pub fn report_path(&self) -> String {
         format!("{}/", self.report().path().display())
     }
 
-    /// The text of its pull request, likewise.
+    /// The pull request body, relative to the project.
     pub fn pull_request_path(&self) -> String {
         self.report().pull_request().display().to_string()
     }
@@ -127,7 +128,7 @@ impl ActiveRun {
         TaskmasterDir::relative().run(self.dir.id.as_str())
     }
 
-    /// One transition, and the checkpoint after it.
+    /// Applies an event and writes the checkpoint.
     fn step(&mut self, event: RunEvent) -> Result<RunAction, WorkError> {
         let action = self.run.step(event)?;
         self.save()?;
@@ -144,7 +145,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// An event from outside: an executor that failed, a wish to pause.
+    /// Applies an event and logs the pause, if it causes one.
     pub fn apply(&mut self, event: RunEvent) -> Result<RunAction, WorkError> {
         let was_paused = matches!(self.run.stage, RunStage::Paused { .. });
         let action = self.step(event)?;
@@ -154,7 +155,7 @@ impl ActiveRun {
         Ok(action)
     }
 
-    /// Time and money spent. What follows right after is written down anyway; only a pause is not put off.
+    /// Adds time and cost. Only a pause is saved at once; other changes are saved with the next step.
     pub fn spend(&mut self, spent: Spending) -> Result<(), WorkError> {
         self.run.step(RunEvent::Spent(spent))?;
         if matches!(self.run.stage, RunStage::Paused { .. }) {
@@ -164,12 +165,12 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// A line in the run's log.
+    /// Appends a line to the run's log.
     pub(crate) fn log(&self, phase: &str, fields: Value) -> Result<(), WorkError> {
         Ok(self.dir.log(clock::now(), phase, fields)?)
     }
 
-    /// A line about the pause, where there is one now.
+    /// Logs the pause, if the run is paused.
     fn log_pause(&self) -> Result<(), WorkError> {
         let RunStage::Paused { reason, .. } = &self.run.stage else { return Ok(()) };
         let mut fields = json!({"reason": reason.word(), "nextAction": "manual_review"});

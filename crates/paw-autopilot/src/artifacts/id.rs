@@ -1,4 +1,4 @@
-//! The name of a run: when it began, in UTC.
+//! The id of a run: its start time in UTC.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl RunId {
         }
     }
 
-    /// A name somebody typed or a directory has; nothing that could leave the directory of runs.
+    /// Parses an id; rejects anything that could leave the directory of runs.
     pub fn parse(text: &str) -> Option<Self> {
         let legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
         (!text.is_empty() && text.chars().all(legal)).then(|| Self(text.to_owned()))

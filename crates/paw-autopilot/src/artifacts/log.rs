@@ -1,4 +1,4 @@
-//! `log.jsonl`: everything that happened, one line each, every line with its time and its phase.
+//! `log.jsonl`: one line per event, with time and phase.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::manifest::seconds;
 use crate::runners::{TestOutcome, TestReport};
 
-/// One line, without its end. Fields come in the order they are given.
+/// One line without its newline. Fields keep their order.
 pub fn line(at: Timestamp, phase: &str, fields: Value) -> String {
     let mut record = Map::new();
     record.insert("ts".into(), json!(seconds::shown(&at)));

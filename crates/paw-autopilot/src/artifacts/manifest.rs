@@ -33,12 +33,12 @@ pub struct RunManifest {
     pub total_commits: usize,
     pub pr_url: Option<String>,
     pub final_coverage: Option<CoveragePercents>,
-    /// What `--force` let pass.
+    /// What `--force` allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relaxed: Vec<String>,
 }
 
-/// Coverage in percent, with one digit behind the point. A metric that was not measured is left out.
+/// Coverage in percent with one decimal. Unmeasured metrics are omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CoveragePercents {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ impl From<&Coverage> for CoveragePercents {
     }
 }
 
-/// Times of day in whole seconds: `2025-01-15T14:20:33Z`.
+/// Timestamps in whole seconds: `2025-01-15T14:20:33Z`.
 pub(super) mod seconds {
     use jiff::Timestamp;
     use serde::{Deserialize as _, Deserializer, Serializer};

@@ -1,4 +1,4 @@
-//! What a pull request says: its title by rule, its body from the run.
+//! Title and body of the pull request.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub fn title(run: &Run) -> String {
     format!("Task #{} [{}]: {}", run.request.task, run.request.tag, words.join(" "))
 }
 
-/// The body: the project's template with our parts filled in, or our parts alone.
+/// The body: the project's template filled in, or the default sections.
 pub fn body(
     run: &Run,
     suite: Option<&TestReport>,

@@ -1,4 +1,4 @@
-//! `test-results/`: one file per test run that decided something.
+//! `test-results/`: one file per relevant test run.
 
 use jiff::Timestamp;
 use paw_host::process::Exit;
@@ -10,7 +10,7 @@ use crate::coverage::Coverage;
 use crate::runners::{TestOutcome, TestRun, TestVerdict};
 use crate::tasks::ItemId;
 
-/// Which run it was.
+/// Which test run it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestRunKind<'a> {
     Red { subtask: &'a ItemId, attempt: u32, proven: bool },
@@ -19,7 +19,7 @@ pub enum TestRunKind<'a> {
 }
 
 impl TestRunKind<'_> {
-    /// A run that proved something has the plain name; one that did not, its attempt.
+    /// The file name of a proof has no attempt number.
     pub fn file_name(self) -> String {
         match self {
             Self::Red { subtask, proven: true, .. } => format!("subtask-{subtask}-red.json"),

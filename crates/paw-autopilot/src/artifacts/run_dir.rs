@@ -1,4 +1,4 @@
-//! The directory of a run, and the two files beside it: the checkpoint a run is resumed from, and what views look at.
+//! The directory of a run, its checkpoint, and the file that other views read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ use crate::runners::TestReport;
 use crate::tasks::TaskProject;
 use crate::work::RunNotes;
 
-/// What a run is resumed from.
+/// The stored state a run resumes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunCheckpoint {
     pub run: Run,
@@ -37,7 +37,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the directory of a new run. Two that begin in the same second get two directories.
+    /// Creates the directory of a new run. Two runs in the same second get different directories.
     pub fn create(project: &TaskProject, began: Timestamp) -> Result<Self, FileError> {
         let runs = project.files().runs();
         files::create_dir(&runs)?;
@@ -79,19 +79,19 @@ impl RunDir {
         append(&self.files.commits(), sha)
     }
 
-    /// Writes a result and returns where.
+    /// Writes a test result and returns its path.
     pub fn write_result(&self, occasion: TestRunKind<'_>, result: &TestResult) -> Result<PathBuf, FileError> {
         let path = self.files.test_results().join(occasion.file_name());
         write_unsynced(&path, json_text(&path, result)?.as_bytes())?;
         Ok(path)
     }
 
-    /// What an executor was told.
+    /// Stores a prompt.
     pub fn write_prompt(&self, name: &str, prompt: &str) -> Result<(), FileError> {
         write_unsynced(&self.files.prompt(name), prompt.as_bytes())
     }
 
-    /// Where everything that an executor says is kept.
+    /// The log of an executor's output.
     pub fn executor_log(&self, name: &str) -> PathBuf {
         self.files.executor_log(name)
     }
@@ -100,7 +100,7 @@ impl RunDir {
         files::write_atomic(&self.files.pull_request(), body.as_bytes(), Access::Usual)
     }
 
-    /// Where a run stands, after every step of it.
+    /// Stores the checkpoint after each step.
     pub fn write_checkpoint(&self, run: &Run, notes: &RunNotes) -> Result<(), FileError> {
         let stored = RunCheckpoint { run: run.checkpoint(), notes: notes.clone() };
         write_json(&self.kept.checkpoint(self.id.as_str()), &stored)?;
@@ -114,7 +114,7 @@ impl RunDir {
         load_json(&self.kept.checkpoint(self.id.as_str()))
     }
 
-    /// What the suite said before the subtask at hand; a resumed run is held against it too.
+    /// Stores the test report from before the current subtask, for a resumed run.
     pub fn write_baseline(&self, baseline: &TestReport) -> Result<(), FileError> {
         write_json(&self.kept.baseline(self.id.as_str()), baseline)
     }
@@ -124,7 +124,7 @@ impl RunDir {
     }
 }
 
-/// The newest run that has a checkpoint.
+/// Finds the newest run with a checkpoint.
 pub fn find_latest(project: &TaskProject) -> Option<RunDir> {
     let entries = fs::read_dir(project.files().checkpoints()).ok()?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -141,7 +141,7 @@ fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     })
 }
 
-/// What a run is resumed from has to survive a power cut.
+/// Checkpoints must survive a power failure.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     files::write_atomic(path, json_text(path, value)?.as_bytes(), Access::Usual)
 }
@@ -152,7 +152,7 @@ fn json_text(path: &Path, value: &impl Serialize) -> Result<String, FileError> {
     Ok(format!("{text}\n"))
 }
 
-/// A report is written in one piece, but nobody waits for the disk: a kill does not lose it, and a power cut may.
+/// Writes atomically, but without fsync: the file survives a kill, not a power failure.
 fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let dir = path.parent().unwrap_or(Path::new("."));
     files::create_dir(dir)?;
@@ -165,7 +165,7 @@ fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     written.map_err(FileError::when("write", path))
 }
 
-/// One line in one write, so that a crash can lose it but not halve the ones before.
+/// One write per line, so that a crash cannot corrupt earlier lines.
 fn append(path: &Path, line: &str) -> Result<(), FileError> {
     let written = OpenOptions::new()
         .append(true)

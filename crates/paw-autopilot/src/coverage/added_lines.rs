@@ -1,11 +1,11 @@
-//! The lines of a file that a change has written.
+//! The lines a change added to a file.
 
 use std::ops::RangeInclusive;
 
-/// Beyond this much to compare, everything between the first and the last difference counts.
+/// Above this size, everything between the first and last difference counts as added.
 const MOST: usize = 4_000_000;
 
-/// Lines of `after`, counted from 1, that were not in `before`.
+/// Lines of `after`, counted from 1, that are not in `before`.
 pub fn added_lines(before: Option<&str>, after: &str) -> Vec<RangeInclusive<u32>> {
     let old: Vec<&str> = before.unwrap_or_default().lines().collect();
     let new: Vec<&str> = after.lines().collect();
@@ -16,7 +16,7 @@ pub fn added_lines(before: Option<&str>, after: &str) -> Vec<RangeInclusive<u32>
     ranges(written(old, rest).into_iter().map(|at| head + at + 1))
 }
 
-/// Which of `new` have no partner in the longest common sequence.
+/// Lines of `new` outside of the longest common subsequence.
 fn written(old: &[&str], new: &[&str]) -> Vec<usize> {
     let width = new.len() + 1;
     if old.is_empty() || (old.len() + 1).saturating_mul(width) > MOST {

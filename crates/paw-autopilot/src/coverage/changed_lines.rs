@@ -1,4 +1,4 @@
-//! How much of a change was run by the tests.
+//! Coverage of changed lines.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use super::{Coverage, CoverageRatio};
 use crate::runners::SourceLocation;
 
-/// Lines that a change added or touched, by file.
+/// Changed lines by file.
 pub type LineRanges = BTreeMap<PathBuf, Vec<RangeInclusive<u32>>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangedLines {
-    /// Of the changed lines that hold code; nothing where none do, or where the report has no lines.
+    /// Changed lines that contain code; `None` if there are none or the report has no lines.
     pub ratio: Option<CoverageRatio>,
     pub missed: Vec<SourceLocation>,
-    /// Changed files that the report does not know.
+    /// Changed files that the report does not list.
     pub unknown: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Cobertura's XML. It knows no functions and no statements.
+//! Cobertura XML. It has no functions or statements.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -6,7 +6,7 @@ use super::{Coverage, CoverageError, CoverageRatio, PathBase, count_lines};
 
 pub(super) fn read(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
     let broken = |problem: String| CoverageError::Broken { format: "cobertura", problem };
-    // These reports begin with a document type; roxmltree never loads what one names.
+    // These reports start with a document type; roxmltree does not load external entities.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: 4_000_000, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| broken(error.to_string()))?;
     let root = document.root_element();

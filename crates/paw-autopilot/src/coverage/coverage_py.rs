@@ -1,4 +1,4 @@
-//! coverage.py's JSON. What it calls lines are statements; its own percentage mixes lines with branches.
+//! coverage.py JSON. Its lines are statements; its percentage mixes lines and branches.
 
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use crate::tasks::settings::CoverageThresholds;
 pub enum ThresholdStatus {
     Met,
     Missed,
-    /// The report does not know this metric: neither passed nor failed.
+    /// The report does not have this metric.
     NotMeasured,
 }
 
@@ -24,7 +24,7 @@ pub struct ThresholdResult {
     pub status: ThresholdStatus,
 }
 
-/// One answer per metric that somebody wants.
+/// One result per configured threshold.
 pub fn judge(coverage: &Coverage, thresholds: &CoverageThresholds) -> Vec<ThresholdResult> {
     let metrics = [
         ("lines", coverage.lines, thresholds.lines),

@@ -1,4 +1,4 @@
-//! Go's profile: blocks of statements. It knows no branches, no functions and no lines of its own.
+//! Go profiles: blocks of statements, without branches, functions or lines.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Coverage, CoverageError, CoverageRatio, PathBase};
 type Block<'a> = (&'a str, &'a str);
 
 pub(super) fn read(text: &str, base: PathBase<'_>) -> Result<Coverage, CoverageError> {
-    // A block may be there once for every package whose tests ran it.
+    // A block may be listed once per package.
     let mut blocks: BTreeMap<Block<'_>, (u64, u64)> = BTreeMap::new();
     for line in text.lines().skip(1).filter(|line| !line.trim().is_empty() && !line.starts_with("mode:")) {
         let (block, statements, count) = block(line)
@@ -39,7 +39,7 @@ fn block(line: &str) -> Option<(Block<'_>, u64, u64)> {
     Some((parts.next()?.rsplit_once(':')?, statements, count))
 }
 
-/// Lines of a block; a range that no source file could have is none.
+/// Lines of a block; rejects ranges no source file could have.
 fn line_range(range: &str) -> Option<(u32, u32)> {
     let (from, to) = range.split_once(',')?;
     let line = |place: &str| place.split('.').next()?.parse::<u32>().ok();

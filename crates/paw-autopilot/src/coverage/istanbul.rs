@@ -1,11 +1,11 @@
-//! istanbul's summary: all four metrics, no lines.
+//! istanbul summaries: all four metrics, no lines.
 
 use serde_json::Value;
 
 use super::{Coverage, CoverageRatio, number};
 
 pub(super) fn read(report: &Value) -> Coverage {
-    // The percentage of nothing is a word there; the counts never are.
+    // The percentage is a string when there is nothing to cover; counts are always numbers.
     let metric = |name: &str| {
         let metric = &report["total"][name];
         CoverageRatio::of(number(&metric["covered"]), number(&metric["total"]))

@@ -5,7 +5,7 @@ use super::{Coverage, CoverageRatio, LineHits, PathBase, count_lines};
 pub(super) fn read(text: &str, base: PathBase<'_>) -> Coverage {
     let mut coverage = Coverage::default();
     let (mut functions, mut branches) = ((0, 0), (0, 0));
-    // What the lines of one file add up to, where its totals are missing.
+    // The current file and its lines.
     let mut file: Option<(&str, LineHits)> = None;
     for line in text.lines().map(str::trim) {
         let Some((key, value)) = line.split_once(':') else {
@@ -43,7 +43,7 @@ pub(super) fn read(text: &str, base: PathBase<'_>) -> Coverage {
     coverage
 }
 
-/// A file may be there once for every test that ran it.
+/// A file may be listed once per test.
 fn merge(into: &mut LineHits, lines: LineHits) {
     for (line, hits) in lines {
         let all = into.entry(line).or_default();

@@ -1,4 +1,4 @@
-//! What `llvm-cov export` writes. Regions stand in for statements.
+//! `llvm-cov export` JSON. Regions count as statements.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{Coverage, CoverageRatio, LineHits, PathBase, number};
 pub(super) fn read(report: &Value, base: PathBase<'_>) -> Coverage {
     let mut coverage = Coverage::default();
     let data = &report["data"][0];
-    // Its percentage of nothing is 0, which is not the truth.
+    // It reports 0 % when there is nothing to cover.
     let metric = |name: &str| {
         let metric = &data["totals"][name];
         CoverageRatio::of(number(&metric["covered"]), number(&metric["count"]))
@@ -28,12 +28,12 @@ pub(super) fn read(report: &Value, base: PathBase<'_>) -> Coverage {
     coverage
 }
 
-/// Where a stretch of code begins, and how often it was run from there on.
+/// The start of a code region and its count.
 struct Segment {
     line: u32,
     count: u64,
     counted: bool,
-    /// A region begins here, rather than ends.
+    /// A region starts here.
     entry: bool,
 }
 
@@ -46,13 +46,13 @@ fn segment(value: &Value) -> Option<Segment> {
     })
 }
 
-/// A line was run as often as the busiest stretch that begins in it or reaches into it.
+/// A line's count is the highest of the regions that touch it.
 fn lines(segments: &[Segment]) -> LineHits {
     let mut lines = LineHits::new();
     for (at, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.counted) {
         let end = segments.get(at + 1).map_or(segment.line, |next| next.line);
         let first = if segment.entry { segment.line } else { segment.line.saturating_add(1) };
-        // A range that no source file could have is not walked.
+        // Skip ranges no source file could have.
         if end.saturating_sub(first) > 100_000 {
             continue;
         }

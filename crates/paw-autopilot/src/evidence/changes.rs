@@ -1,4 +1,4 @@
-//! What changed in a worktree: since its last commit, and from one look to the next.
+//! Changes in a worktree: since its last commit, and between two moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +10,7 @@ use paw_host::git::{Change, FileMode, Git, GitError, StatusEntry};
 
 use super::FileChange;
 
-/// The last commit, and every file that differs from it, new ones included, with both of its texts. A repository without a
-/// commit has none.
+/// The last commit, and every file that differs from it, with both contents. `None` in a repository without commits.
 pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitError> {
     let (head, entries) = git.status_of_commit()?;
     let mut committed: BTreeMap<PathBuf, PathStatus> = BTreeMap::new();
@@ -23,7 +22,7 @@ pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitErr
                 committed.entry(path).or_default().here = here;
                 committed.insert(from, PathStatus { oid, there, here: None });
             }
-            // A file can be deleted in the index and be there again, untracked: it is told twice.
+            // A file can be deleted in the index and exist untracked, so that git lists it twice.
             Change::Untracked => committed.entry(path).or_default().here = None,
             Change::Changed { .. } | Change::Unmerged => {
                 drop(committed.insert(path, PathStatus { oid, there, here }));
@@ -34,17 +33,17 @@ pub fn since_head(git: &Git) -> Result<(Option<String>, Vec<FileChange>), GitErr
     let mut texts = git.read_objects(&oids)?.into_iter().map(as_text);
     let changes = committed.into_iter().map(|(path, known)| {
         let file = git.dir().join(&path);
-        // Where git does not look at modes, it says what it would keep.
+        // With core.fileMode off, git reports the mode it would store.
         let mode = known.here.unwrap_or_else(|| mode_of(&file));
         let was = known.there.filter(|_| known.oid.is_some()).unwrap_or(mode);
         let before = known.oid.and_then(|_| texts.next());
         FileChange { path, before, after: text_of(&file), modes: (was, mode) }
     });
-    // A submodule is a directory; a file whose time changed is the same file.
+    // Drops submodules, and files whose timestamp changed but not their content.
     Ok((head, changes.filter(FileChange::is_change).collect()))
 }
 
-/// What git says about a path: the committed file, and of what kind it was and is.
+/// The status of a path in git: the committed object, and both modes.
 #[derive(Default)]
 struct PathStatus {
     oid: Option<String>,
@@ -52,7 +51,7 @@ struct PathStatus {
     here: Option<FileMode>,
 }
 
-/// What changed between two looks at the same commit.
+/// Changes between two lists of changes against the same commit.
 pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> {
     let by_path = |changes: &[FileChange]| -> BTreeMap<PathBuf, FileChange> {
         changes.iter().map(|change| (change.path.clone(), change.clone())).collect()
@@ -61,7 +60,7 @@ pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> 
     let paths: BTreeSet<&PathBuf> = earlier.keys().chain(later.keys()).collect();
     let changes = paths.into_iter().map(|path| {
         let (then, now) = (earlier.get(path), later.get(path));
-        // What is not among the changes is as it was committed.
+        // A file that is not listed is unchanged since the commit.
         let committed =
             then.or(now).map(|change| (change.before.clone(), change.modes.0)).unwrap_or_default();
         let state = |change: Option<&FileChange>| match change {
@@ -74,7 +73,7 @@ pub fn between(earlier: &[FileChange], later: &[FileChange]) -> Vec<FileChange> 
     changes.filter(FileChange::is_change).collect()
 }
 
-/// The text of a file, or where a link points; nothing for what is neither.
+/// The content of a file or the target of a symlink.
 fn text_of(path: &Path) -> Option<String> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
@@ -92,7 +91,7 @@ fn mode_of(path: &Path) -> FileMode {
     }
 }
 
-/// Bytes that are no text become letters that nobody uses, one for each: files that differ never look the same.
+/// Maps each invalid byte to a private-use character, so that different files never compare equal.
 fn as_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let letter = |byte: &u8| char::from_u32(0xF_0000 + u32::from(*byte));

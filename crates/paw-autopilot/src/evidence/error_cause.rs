@@ -1,22 +1,23 @@
-//! Whether an error is what it looks like when tests are written before the code: something they use does not exist yet.
+//! Classifies error messages. Tests written before the code fail because something does not exist yet; other causes
+//! are no proof.
 
-/// What an error message is about.
+/// The cause of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCause {
-    /// A name, a module, a member that is not there.
+    /// A name, module or member that does not exist.
     Missing,
-    /// The text itself makes no sense to the compiler.
+    /// A syntax error.
     Syntax,
     Other,
 }
 
-/// rustc's codes for names, paths, modules, fields, variants, methods and traits that are not there.
+/// rustc codes for names, paths, modules, fields, variants, methods and traits that do not exist.
 const RUST_MISSING: [&str; 19] = [
     "E0405", "E0407", "E0408", "E0411", "E0412", "E0422", "E0423", "E0424", "E0425", "E0426", "E0432",
     "E0433", "E0437", "E0438", "E0531", "E0560", "E0583", "E0599", "E0609",
 ];
 
-/// Words of other tools for the same.
+/// Messages of other tools for the same cause.
 const MISSING: [&str; 23] = [
     "ModuleNotFoundError",
     "cannot import name",
@@ -61,7 +62,7 @@ pub fn classify_error(message: &str) -> ErrorCause {
     if RUST_MISSING.iter().any(|code| message.contains(&format!("[{code}]"))) {
         return ErrorCause::Missing;
     }
-    // "does not provide an export" is told as an error of syntax by node.
+    // node reports "does not provide an export" as a SyntaxError, so this check comes first.
     if MISSING.iter().any(|words| message.contains(words)) {
         return ErrorCause::Missing;
     }

@@ -1,11 +1,11 @@
-//! Where an error lies that says what is missing but not where it was missed.
+//! Locates errors that say what is missing but not where it is used.
 
 use super::FileChange;
 use super::file_kind::FileRules;
 use super::test_code::is_test_line;
 use crate::runners::{BuildProblem, SourceLocation};
 
-/// The places an error names, or else the changed test files that use one of the names it quotes.
+/// The locations an error names, else the changed test files that use a name it quotes.
 pub(super) fn locate_error(
     rules: &FileRules,
     changes: &[FileChange],
@@ -24,7 +24,7 @@ pub(super) fn locate_error(
     blamed.map(|change| SourceLocation::new(change.path.clone(), None)).collect()
 }
 
-/// The words between two quotes of one kind.
+/// Quoted words.
 fn quoted(line: &str) -> Vec<&str> {
     let between = |quote: char| line.split(quote).skip(1).step_by(2).filter(|word| !word.is_empty());
     ['\'', '"', '`'].into_iter().flat_map(between).collect()

@@ -1,4 +1,4 @@
-//! What a changed file is: a test, a list of dependencies, a setting of the test runner, ours, or the product itself.
+//! Classifies changed files: test, manifest, test configuration, git paw's own file, or production code.
 
 use paw_core::paths::{CheckoutDir, TaskmasterDir};
 use std::path::Path;
@@ -8,35 +8,35 @@ use globset::{Glob, GlobMatcher};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
     Test,
-    /// Names dependencies, and sometimes decides which tests run.
+    /// Lists dependencies, and sometimes decides which tests run.
     Manifest,
-    /// Versions of dependencies, written by a tool.
+    /// Dependency versions, written by a tool.
     LockFile,
-    /// Decides which tests run and how.
+    /// Decides which tests run, and how.
     TestConfig,
-    /// What git-paw and its tasks keep in the repository.
+    /// Files of git paw and `.taskmaster/`.
     OwnFile,
-    /// The list of tasks itself.
+    /// tasks.json.
     TaskFile,
     Production,
 }
 
-/// How files are told apart in one project.
+/// The classification rules of a project.
 #[derive(Debug, Clone, Default)]
 pub struct FileRules {
     pattern: Option<GlobMatcher>,
-    /// The command line that is the project's tests, where nothing better is known.
+    /// The test command of a generic runner.
     line: Option<String>,
 }
 
 impl FileRules {
-    /// With a project's own pattern for test files. One that cannot be read counts as none.
+    /// Rules with a project's own glob for test files. An invalid glob is ignored.
     pub fn with_pattern(pattern: Option<&str>) -> Self {
         let matcher = pattern.and_then(|pattern| Glob::new(pattern).ok()).map(|glob| glob.compile_matcher());
         Self { pattern: matcher, line: None }
     }
 
-    /// The same for a project whose tests are a command line.
+    /// Adds the test command of a generic runner.
     #[must_use]
     pub fn with_line(self, line: Option<&str>) -> Self {
         Self { line: line.map(str::to_owned), ..self }
@@ -55,7 +55,7 @@ impl FileRules {
         if path.ends_with(TaskmasterDir::TASKS) || path == Path::new(TaskmasterDir::OLD_TASKS) {
             SourceKind::TaskFile
         } else if is_settings(path) {
-            // They say how tests are run and what is enough.
+            // They decide how tests run and which coverage is required.
             SourceKind::TestConfig
         } else if path.components().any(|part| is_ours(part.as_os_str().to_str().unwrap_or_default())) {
             SourceKind::OwnFile
@@ -140,7 +140,7 @@ fn is_test(path: &Path, name: &str) -> bool {
     in_test_dir || named
 }
 
-/// Whether a command line names a file that only runs others: a script of a shell, or one without an ending.
+/// Whether a command runs a script: a shell script, or a file without an extension.
 fn runs(line: &str, path: &Path) -> bool {
     let is_script = match path.extension() {
         Some(_) => has_ending(path.to_str().unwrap_or_default(), &["sh", "bash", "zsh", "mk"]),

@@ -1,4 +1,4 @@
-//! GREEN: what failed now passes, nothing that passed before fails, and the tests that proved it are what they were.
+//! GREEN: the tests of RED pass, nothing that passed before fails, and the tests are unchanged.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::weakening::find_weakening;
 use super::{FileChange, Objection};
 use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
 
-/// That a subtask is done. Nobody but [`judge_green`] can make one.
+/// Proof that a subtask is done. Only [`judge_green`] creates one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GreenProof {
     proven: BTreeSet<String>,
@@ -19,19 +19,19 @@ pub struct GreenProof {
 }
 
 impl GreenProof {
-    /// The tests that failed before the code was written and pass now.
+    /// Tests that failed before the code was written and pass now.
     pub fn proven(&self) -> &BTreeSet<String> {
         &self.proven
     }
 
-    /// How many tests passed in all.
+    /// The number of passing tests.
     pub fn passed(&self) -> usize {
         self.passed
     }
 }
 
-/// Judges a phase of writing code: the suite before RED, what RED has proven, everything that differs from the last commit
-/// now, and our own run of the whole suite.
+/// Judges GREEN from the report before RED, the proof of RED, all changes since the last commit, and git paw's own
+/// test run.
 pub fn judge_green(
     rules: &FileRules,
     baseline: &TestReport,
@@ -90,7 +90,7 @@ fn judge_run(baseline: &TestReport, red: &RedProof, run: &TestRun) -> Vec<Object
     if !still.is_empty() {
         objections.push(Objection::StillFailing { tests: owned(&still) });
     }
-    // What failed before may go on failing, save where RED counts on it.
+    // Tests that failed before may still fail, unless RED relies on them.
     let is_new =
         |name: &&str| baseline.outcome_of(name) != Some(TestOutcome::Failed) && !red.tests.contains(*name);
     let new: Vec<&str> = run.report.names(TestOutcome::Failed).into_iter().filter(is_new).collect();
@@ -107,7 +107,7 @@ fn judge_run(baseline: &TestReport, red: &RedProof, run: &TestRun) -> Vec<Object
     objections
 }
 
-/// What passes now and did not before: the named tests of RED, or those of the files that did not build then.
+/// Tests that pass now and did not before: the tests of RED, or new tests in files that did not build.
 fn proven(baseline: &TestReport, red: &RedProof, now: &TestReport) -> BTreeSet<String> {
     if red.files.is_empty() {
         return red.tests.clone();

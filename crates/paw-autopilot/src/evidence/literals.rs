@@ -1,9 +1,9 @@
-//! Texts within code, told from the code around them: a blank in a text is part of what is tested.
+//! Separates string literals from code: whitespace inside a literal is part of what is tested.
 
-/// Stands for a literal.
+/// Placeholder for a literal.
 pub(super) const MASK: char = '\u{1}';
 
-/// Code with a mark in the place of every literal, and the literals in their order. Nothing is lost.
+/// Replaces every literal with a placeholder and returns the literals in order.
 pub(super) fn mask<'a>(ending: &str, text: &'a str) -> (String, Vec<&'a str>) {
     let (mut masked, mut literals) = (String::with_capacity(text.len()), Vec::new());
     let mut rest = text;
@@ -25,7 +25,7 @@ pub(super) fn mask<'a>(ending: &str, text: &'a str) -> (String, Vec<&'a str>) {
     (masked, literals)
 }
 
-/// Where the comment ends that begins here. Quotes in it are none.
+/// The length of a comment that starts here.
 fn comment(ending: &str, rest: &str) -> Option<usize> {
     let line = || rest.find('\n').unwrap_or(rest.len());
     if ending == "py" {
@@ -37,7 +37,7 @@ fn comment(ending: &str, rest: &str) -> Option<usize> {
     rest.starts_with("//").then(line)
 }
 
-/// Where the literal ends that begins here. What is never closed is none.
+/// The length of a literal that starts here. An unclosed literal does not count.
 fn literal(ending: &str, rest: &str, in_word: bool) -> Option<usize> {
     if rest.starts_with(MASK) {
         return Some(MASK.len_utf8());
@@ -66,7 +66,7 @@ fn rust(rest: &str, in_word: bool) -> Option<usize> {
             .starts_with('"')
             .then(|| closed(rest, quote + 1, &format!("\"{}", "#".repeat(hashes)), false, true))?;
     }
-    // `'a'` is a letter, `'a` a lifetime.
+    // `'a'` is a character, `'a` a lifetime.
     let mut letters = rest.strip_prefix('\'')?.chars();
     match (letters.next()?, letters.next()?) {
         ('\\', _) => closed(rest, 1, "'", true, false),
@@ -75,7 +75,7 @@ fn rust(rest: &str, in_word: bool) -> Option<usize> {
     }
 }
 
-/// The end of what is closed by `close`, from `from` on.
+/// The end of a text closed by `close`, searched from `from`.
 fn closed(rest: &str, from: usize, close: &str, escapes: bool, lines: bool) -> Option<usize> {
     let mut at = from;
     while let Some(letter) = rest[at..].chars().next() {

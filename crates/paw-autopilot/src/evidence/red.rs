@@ -1,4 +1,4 @@
-//! RED: tests were written, nothing else, and they fail for want of what is yet to be written.
+//! RED: only tests were written, and they fail because the code does not exist yet.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,28 @@ use super::test_config::{changes_only_test_dependencies, changes_test_config};
 use super::{FileChange, Objection};
 use crate::runners::{BuildProblem, TestOutcome, TestReport, TestRun, TestVerdict};
 
-/// What a phase of writing tests has come to.
+/// The judgement of a RED phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RedJudgement {
     Proven(RedProof),
-    /// Tests were written and pass at once: what they ask for seems to be there already.
+    /// The new tests pass without new code: the behaviour seems to exist already.
     AlreadyGreen,
     Refused(Vec<Objection>),
 }
 
-/// What GREEN is held against. Plain facts, so that a run can be resumed.
+/// What GREEN is compared with. Serializable, so that a run can be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RedProof {
-    /// Tests that were seen to fail, new or passing before.
+    /// Tests that failed, new or passing before.
     pub tests: BTreeSet<String>,
-    /// Test files that did not build yet, so that their tests have no names.
+    /// Test files that do not build yet, so that their tests have no names.
     pub files: BTreeSet<PathBuf>,
-    /// Everything that differed from the last commit then. Whatever is written later is compared with this, however
-    /// many attempts lie in between.
+    /// All changes since the last commit at that moment. Later changes are compared with these, across attempts.
     #[serde(rename = "seen")]
     pub changes: Vec<FileChange>,
 }
 
-/// Judges a phase of writing tests: the suite as it was before, everything that differs from the last commit, and our own
-/// run of the whole suite.
+/// Judges RED from the report before, all changes since the last commit, and git paw's own test run.
 pub fn judge_red(
     rules: &FileRules,
     baseline: &TestReport,
@@ -94,12 +92,12 @@ fn wrong_changes(rules: &FileRules, changes: &[FileChange]) -> Vec<Objection> {
     objections
 }
 
-/// What a file does besides testing. A file that is not there does as little as an empty one.
+/// The normalized production code of a file.
 fn rest(rules: &FileRules, change: &FileChange, text: Option<&str>) -> String {
     normalize(&change.path, &split_tests(rules, &change.path, text.unwrap_or_default()).1)
 }
 
-/// Whether test code was written or changed. A file of tests that was deleted tests nothing.
+/// Whether test code was added or changed. A deleted test file does not count.
 fn changes_tests(rules: &FileRules, change: &FileChange) -> bool {
     let tests = |text: Option<&str>| {
         normalize(&change.path, &split_tests(rules, &change.path, text.unwrap_or_default()).0)
@@ -144,7 +142,7 @@ fn judge_run(
     }
 }
 
-/// Tests that passed before and did not run now: a suite that shrinks proves nothing.
+/// Tests that passed before and did not run now.
 pub(super) fn find_missing_tests(baseline: &TestReport, now: &TestReport) -> Option<Objection> {
     let missing: Vec<&str> = baseline
         .names(TestOutcome::Passed)
@@ -158,8 +156,8 @@ pub(super) fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// A build failure is RED where every error lies in test code of this phase, at least one of them names something that
-/// does not exist yet, and none says that the text makes no sense.
+/// A build failure proves RED if every error is in test code of this phase, at least one names something that does
+/// not exist yet, and none is a syntax error.
 fn judge_build(
     rules: &FileRules,
     baseline: &TestReport,
@@ -195,7 +193,7 @@ fn judge_build(
     Ok(RedFinding::Unbuilt(files.map(|place| place.file).collect()))
 }
 
-/// A tool may name a file from a directory below the project's root.
+/// A tool may name a file relative to a subdirectory.
 fn same_file(change: &Path, named: &Path) -> bool {
     change == named || change.ends_with(named)
 }

@@ -1,14 +1,15 @@
-//! Tests within Rust code: what stands under `#[cfg(test)]`, `#[test]` and their relatives.
+//! Finds tests inside Rust code: items under `#[cfg(test)]`, `#[test]` and similar attributes.
 //!
-//! A scanner, not a parser: it knows strings, comments and brackets, which is enough to find where an item ends.
+//! A scanner, not a parser: it understands strings, comments and brackets, which is enough to find the end of an
+//! item.
 
 use std::ops::Range;
 
-/// The items that exist for tests only, as byte ranges from the first attribute to the closing brace.
+/// The byte ranges of test-only items, from the first attribute to the closing brace.
 pub(super) fn test_items(text: &str) -> Vec<Range<usize>> {
     let mut scan = Scan { text, at: 0 };
     let mut items: Vec<Range<usize>> = Vec::new();
-    // Attributes in front of the item that comes next.
+    // Attributes of the next item.
     let mut attributes: Option<(usize, bool)> = None;
     while let Some((start, token)) = scan.next() {
         if let Token::Attribute(attribute) = token {
@@ -34,7 +35,7 @@ fn is_test_attribute(attribute: &str) -> bool {
 }
 
 enum Token<'a> {
-    /// What stands between `#[` and `]`.
+    /// The text between `#[` and `]`.
     Attribute(&'a str),
     Open,
     Close,
@@ -76,7 +77,7 @@ impl<'a> Scan<'a> {
                 let from = self.at;
                 self.skip_to_closing();
                 let text = self.text[from..self.at].strip_suffix(']').unwrap_or(&self.text[from..self.at]);
-                // An inner attribute belongs to what it stands in.
+                // An inner attribute belongs to the enclosing item.
                 return Some((start, if inner { Token::Other } else { Token::Attribute(text) }));
             }
             let token = match first {
@@ -86,14 +87,14 @@ impl<'a> Scan<'a> {
                 ',' => Token::Comma,
                 _ => Token::Other,
             };
-            // A word is skipped whole, so that the end of `bar"` is not taken for the beginning of `r"`.
+            // Skip whole words, so that the end of `bar"` is not read as the start of `r"`.
             let word = rest.len() - rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
             self.at += word.max(first.len_utf8());
             return Some((start, token));
         }
     }
 
-    /// Goes past the bracket that closes the one that was just opened.
+    /// Skips to the closing bracket.
     fn skip_to_closing(&mut self) {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -106,8 +107,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where the item ends whose first token was just read: at a semicolon, after its body, or, for a field, a variant or
-    /// an arm, at a comma.
+    /// Finds the end of an item whose first token was just read: a semicolon, the end of its body, or a comma after a
+    /// field, variant or match arm.
     fn end_of_item(&mut self, start: usize, first: Token<'a>) -> usize {
         let small = !is_item(&self.text[start..]);
         let mut token = Some(first);
@@ -122,7 +123,7 @@ impl<'a> Scan<'a> {
                 }
                 Some(Token::Comma) if small => return self.at,
                 Some(Token::Semicolon) | None => return self.at,
-                // What it stands in ends first.
+                // The enclosing item ends first.
                 Some(Token::Close) => return self.at.saturating_sub(1),
                 Some(Token::Attribute(_) | Token::Comma | Token::Other) => {}
             }
@@ -130,7 +131,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// `use a::{b, c};` ends behind its braces.
+    /// `use a::{b, c};` ends after its braces.
     fn after_semicolon(&mut self) -> usize {
         let before = self.at;
         match self.next() {
@@ -141,7 +142,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether what begins here is a whole item and no part of one.
+/// Whether a whole item starts here, not a field, variant or arm.
 fn is_item(text: &str) -> bool {
     const KEYWORDS: [&str; 13] = [
         "mod", "fn", "use", "const", "static", "impl", "struct", "enum", "trait", "type", "extern", "let",
@@ -170,7 +171,7 @@ fn comment(rest: &str) -> Option<usize> {
     Some(rest.len() - left.len())
 }
 
-/// A string, a raw string or a character; a lifetime is none.
+/// The length of a string, raw string or character literal. A lifetime is not a literal.
 fn literal(rest: &str) -> Option<usize> {
     let prefix = ["br", "cr", "b", "c", "r", ""].into_iter().find(|prefix| {
         let after = rest.strip_prefix(prefix);
@@ -201,7 +202,7 @@ fn is_raw(after: &str) -> bool {
     after.starts_with('#') && after.trim_start_matches('#').starts_with('"')
 }
 
-/// The length of what stands between two equal quotes, both included; a backslash hides what follows it.
+/// The length of a quoted text including its quotes; a backslash escapes the next character.
 fn quoted(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {

@@ -1,4 +1,4 @@
-//! Which part of a file is test code.
+//! Finds the test code of a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,7 +7,8 @@ use super::file_kind::{FileRules, SourceKind};
 use super::literals::{MASK, mask};
 use super::rust_tests::test_items;
 
-/// A file's test code, and the rest of it. A test file has no rest; a file that is no Rust code has no tests inside.
+/// Splits a file into test code and other code. A test file is all test code; in other files only Rust has inline
+/// tests.
 pub fn split_tests(rules: &FileRules, path: &Path, text: &str) -> (String, String) {
     if rules.kind(path) == SourceKind::Test {
         return (text.to_owned(), String::new());
@@ -27,7 +28,7 @@ pub fn split_tests(rules: &FileRules, path: &Path, text: &str) -> (String, Strin
     (tests, rest)
 }
 
-/// Whether a line of a file is test code.
+/// Whether a line is test code.
 pub fn is_test_line(rules: &FileRules, path: &Path, text: &str, line: Option<u32>) -> bool {
     if rules.kind(path) == SourceKind::Test {
         return true;
@@ -38,7 +39,7 @@ pub fn is_test_line(rules: &FileRules, path: &Path, text: &str, line: Option<u32
     test_items(text).iter().any(|item| (line_of(item.start)..=line_of(item.end)).contains(&line))
 }
 
-/// Languages whose comments and imports we know.
+/// Languages whose comments and imports are understood.
 const CODE: [&str; 13] =
     ["rs", "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "go", "java", "kt", "cs"];
 
@@ -46,8 +47,8 @@ pub fn is_code(path: &Path) -> bool {
     path.extension().and_then(|end| end.to_str()).is_some_and(|end| CODE.contains(&end))
 }
 
-/// Code without blanks, comments and imports, and without the commas that formatters add: what is left is what it does.
-/// Literals are left as they are, and so is any other text.
+/// Removes whitespace, comments, imports and trailing commas, so that only changes in behaviour differ. Literals and
+/// unknown languages are unchanged.
 pub fn normalize(path: &Path, text: &str) -> String {
     let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if !CODE.contains(&ending) {
@@ -57,7 +58,7 @@ pub fn normalize(path: &Path, text: &str) -> String {
     let (masked, literals) = mask(ending, text);
     let mut literals = literals.into_iter();
     let (mut kept, mut kept_literals) = (String::new(), Vec::new());
-    // How many brackets of an import are still open.
+    // Open brackets of an import.
     let mut import: Option<i32> = None;
     for line in masked.lines() {
         let bare = line.trim();
@@ -75,7 +76,7 @@ pub fn normalize(path: &Path, text: &str) -> String {
             import = (open > 0).then_some(open);
             continue;
         }
-        // In Python the indentation is part of what a text does.
+        // In Python, indentation is significant.
         if python && !bare.is_empty() {
             let blanks = line.len() - line.trim_start().len();
             // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! Settings that decide which tests run, inside files that also hold other things.
+//! Finds settings that decide which tests run, in files that also contain other settings.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::FileChange;
 use super::file_kind::{FileRules, SourceKind};
 use super::test_recipes::{changes_recipes, has_recipes, scripts};
 
-/// Whether a change could make fewer tests run. Dependencies may come and go.
+/// Whether a change could make fewer tests run. Dependencies may change.
 pub fn changes_test_config(rules: &FileRules, change: &FileChange) -> bool {
     match rules.kind(&change.path) {
         SourceKind::TestConfig => true,
@@ -26,7 +26,7 @@ pub fn changes_test_config(rules: &FileRules, change: &FileChange) -> bool {
     }
 }
 
-/// Whether a manifest changed in nothing but what tests depend on.
+/// Whether only the test dependencies of a manifest changed.
 pub fn changes_only_test_dependencies(change: &FileChange) -> bool {
     let rest = |text: Option<&str>| {
         let mut value = read(&change.path, text.unwrap_or_default());
@@ -44,7 +44,7 @@ pub fn changes_only_test_dependencies(change: &FileChange) -> bool {
     }
 }
 
-/// The part of a manifest that a test runner reads. A manifest that is not there has none.
+/// The test settings of a manifest.
 fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
     const PLACES: [&str; 9] = [
         "/jest",
@@ -61,7 +61,7 @@ fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
     let mut settings: Vec<Value> =
         PLACES.iter().map(|place| value.pointer(place).cloned().unwrap_or_default()).collect();
     settings.push(scripts(&value, rules.line()).into_iter().collect::<Map<String, Value>>().into());
-    // No structure to look into: the section as it stands.
+    // setup.cfg is not parsed; compare the section as text.
     if path.ends_with("setup.cfg") {
         let section = text.unwrap_or_default().split("\n[").find(|section| section.contains("pytest]"));
         settings.push(section.map(str::to_owned).into());
@@ -69,7 +69,7 @@ fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
     settings
 }
 
-/// A manifest as one tree, whatever its language. What cannot be read is its text.
+/// Parses a manifest. One that cannot be parsed is compared as text.
 fn read(path: &Path, text: &str) -> Value {
     let as_it_is = || Value::String(text.to_owned());
     match path.extension().and_then(|end| end.to_str()) {
@@ -129,7 +129,7 @@ mod tests {
         let makefile = "test:\n\t./run\n";
         let made = |after| changes_test_config(&rules, &change("Makefile", makefile, after));
         assert!(made("test:\n\ttrue\n") && made("") && !made("test:\n\t./run\nother:\n\tx\n"));
-        // Where a runner is known, a Makefile is not asked.
+        // With a known runner, a Makefile does not matter.
         assert!(!changes_test_config(&FileRules::default(), &change("Makefile", makefile, "")));
     }
 

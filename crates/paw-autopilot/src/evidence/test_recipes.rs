@@ -1,16 +1,16 @@
-//! What a command line for tests leads to: scripts of package.json, and recipes of a Makefile or a justfile. Only what it
-//! leads to decides which tests run; the rest of such a file is the product's.
+//! Follows a test command to package.json scripts and Makefile or justfile recipes. Only these decide which tests
+//! run; the rest of such a file is product code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Names that stand for tests wherever they are.
+/// Target names that usually run tests.
 const USUAL: [&str; 3] = ["test", "tests", "check"];
 
-/// The scripts that are run when tests are: `test` and what the line names, what these name, and what comes before and
-/// after each.
+/// The scripts that run with the tests: `test`, scripts the command names, scripts these call, and their pre and post
+/// scripts.
 pub(super) fn scripts(manifest: &Value, line: Option<&str>) -> BTreeMap<String, Value> {
     let Some(all) = manifest["scripts"].as_object() else { return BTreeMap::new() };
     let asked: BTreeSet<&str> = line.map(|line| words(line).collect()).unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn has_recipes(path: &Path) -> bool {
     matches!(name.as_str(), "makefile" | "gnumakefile" | "justfile" | ".justfile")
 }
 
-/// Whether what the line runs is done in another way now. It may ask for more than before.
+/// Whether the recipes that the command runs have changed. Additional dependencies are allowed.
 pub(super) fn changes_recipes(line: &str, before: &str, after: &str) -> bool {
     let (old, new) = (Recipes::of(before), Recipes::of(after));
     let reached = old.reached_from(line);
@@ -45,7 +45,7 @@ pub(super) fn changes_recipes(line: &str, before: &str, after: &str) -> bool {
     })
 }
 
-/// The rules and variables of a file, as far as they can be told without being `make`.
+/// The rules and variables of a file, parsed approximately.
 #[derive(Default)]
 struct Recipes {
     rules: BTreeMap<String, Rule>,
@@ -87,7 +87,7 @@ impl Recipes {
         recipes
     }
 
-    /// The rules that a line leads to, and whether it names them itself.
+    /// The rules that a command runs, and whether it names them directly.
     fn reached_from(&self, line: &str) -> BTreeMap<String, bool> {
         let named = words(line).chain(USUAL).filter(|name| self.rules.contains_key(*name));
         let mut next: Vec<(String, bool)> = named.map(|name| (name.to_owned(), true)).collect();
@@ -106,7 +106,7 @@ impl Recipes {
 }
 
 impl Rule {
-    /// What the variables hold that its lines begin with.
+    /// The values of variables that its lines start with.
     fn programs<'a>(&self, recipes: &'a Recipes) -> Vec<Option<&'a Vec<String>>> {
         let first = self.lines.iter().filter_map(|line| {
             let line = line.trim_start_matches(['@', '-', '+', ' ']);

@@ -1,4 +1,4 @@
-//! Tests that were deleted, skipped or changed after they had proven something.
+//! Finds tests that were deleted, skipped or changed after they proved something.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::FileChange;
 use super::file_kind::FileRules;
 use super::test_code::{normalize, split_tests};
 
-/// What makes a test not run, in many languages. Only what was added counts.
+/// Markers that skip tests, in many languages. Only added ones count.
 const SKIPS: [&str; 19] = [
     "#[ignore",
     ".skip(",
@@ -32,7 +32,7 @@ const SKIPS: [&str; 19] = [
 const ASSERTIONS: [&str; 8] =
     ["assert", "expect(", "should", "t.Error", "t.Fatal", "t.Fail", "require.", "prop_assert"];
 
-/// How the test code of a file was weakened, or nothing. Formatting, comments, imports and new tests files are free.
+/// Describes how a file's tests were weakened. Formatting, comments, imports and new test files are allowed.
 pub fn find_weakening(rules: &FileRules, change: &FileChange) -> Option<String> {
     let before = change.before.as_ref()?;
     let (old, _) = split_tests(rules, &change.path, before);
@@ -47,7 +47,7 @@ pub fn find_weakening(rules: &FileRules, change: &FileChange) -> Option<String> 
     Some(how(&change.path, &old, &new))
 }
 
-/// The worst that can be said about a change of test code.
+/// Describes the most serious change.
 fn how(path: &Path, old: &str, new: &str) -> String {
     let count =
         |text: &str, words: &[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();

@@ -1,4 +1,4 @@
-//! What an executor said, made into subtasks or refused.
+//! Parses an executor's answer into subtasks.
 
 use serde::Serialize;
 use serde_json::{Deserializer, Value};
@@ -10,18 +10,18 @@ pub struct ProposedSubtask {
     pub description: Option<String>,
     pub details: Option<String>,
     pub test_strategy: Option<String>,
-    /// Numbers of earlier ones, counted from one.
+    /// Numbers of earlier subtasks, counted from 1.
     pub dependencies: Vec<usize>,
 }
 
-/// More is no plan but a flood.
+/// The maximum number of subtasks.
 const MOST: usize = 20;
 const LONGEST_TITLE: usize = 200;
 
-/// The last list of subtasks in a text, whatever stands around it.
+/// Finds the last list of subtasks in a text.
 pub fn parse_answer(text: &str) -> Result<Vec<ProposedSubtask>, String> {
     let starts = text.char_indices().filter(|(_, c)| matches!(c, '[' | '{')).map(|(at, _)| at);
-    // From the end: the answer comes last, and a model that thinks aloud writes many brackets before it.
+    // Search from the end: the answer comes last, after any reasoning with brackets.
     let mut starts: Vec<usize> = starts.collect();
     starts.reverse();
     let lists = starts.into_iter().take(5000).filter_map(|at| {

@@ -1,4 +1,4 @@
-//! What a run and the process in its pane tell each other: one document on each line.
+//! The protocol between a run and its pane: one JSON document per line.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,17 +13,17 @@ use crate::executor::{Executor, ExecutorTask, TurnResult};
 pub(super) enum PaneRequest {
     /// One attempt.
     Work { executor: Executor, assignment: Box<ExecutorTask> },
-    /// The last words; the pane stays to be read.
+    /// The run has ended; the pane stays open.
     End { words: String },
 }
 
 /// From the pane to its run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum PaneReply {
-    /// A line of what the executor says.
+    /// A line of executor output.
     Said(String),
     Turned(TurnResult),
-    /// There was no attempt.
+    /// The attempt could not start.
     Failed(String),
 }
 
@@ -33,7 +33,7 @@ pub(super) fn send(mut stream: &UnixStream, document: &impl Serialize) -> io::Re
     stream.write_all(&line)
 }
 
-/// Hands over what comes, until the other side is gone, sends something unreadable, or `heard` has enough.
+/// Passes on documents until the peer disconnects, sends invalid data, or `heard` returns false.
 pub(super) fn hear<T: DeserializeOwned>(stream: UnixStream, mut heard: impl FnMut(T) -> bool) {
     for line in BufReader::new(stream).split(b'\n') {
         let document = line.ok().and_then(|line| serde_json::from_slice(&line).ok());

@@ -1,4 +1,4 @@
-//! The window of a run in a session: made, found again by its mark, and removed.
+//! The tmux window of a run: created, found by its mark, removed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -7,10 +7,10 @@ use paw_core::{PawError, SessionName};
 use paw_host::process::MARK_VARIABLE;
 use paw_host::tmux::{Batch, Tmux, TmuxCommand, TmuxError, session_target};
 
-/// The pane option that says which project's run a pane belongs to.
+/// The pane option with the project of the pane's run.
 const PROJECT: &str = "@paw_autopilot";
 
-/// What belongs to the terminal that this process runs on, and not to another.
+/// Variables of the current terminal, which do not apply to another one.
 const OF_THE_TERMINAL: [&str; 10] =
     ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "COLORTERM", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL"];
 
@@ -18,13 +18,12 @@ pub(super) struct WindowSpec<'a> {
     pub(super) session: &'a SessionName,
     pub(super) project: &'a Path,
     pub(super) name: &'a str,
-    /// What the pane's process carries.
+    /// The mark of the pane's process.
     pub(super) mark: &'a str,
     pub(super) command: Vec<OsString>,
 }
 
-/// Makes it, in the place of one that an earlier run has left. Whoever looks at the session goes on looking at what they
-/// look at. Returns the pane's id.
+/// Creates the window in the background and removes one that an earlier run left. Returns the pane's id.
 pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawError> {
     let project = wanted.project.display().to_string();
     remove_all(tmux, wanted.session, wanted.project);
@@ -43,7 +42,7 @@ pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawEr
         .arg(wanted.project)
         .args(environment(wanted.mark))
         .args(wanted.command.iter().cloned());
-    // The environment holds secrets, which a batch does not show to `ps`.
+    // The environment contains secrets; a batch does not show them in `ps`.
     let said = tmux.run_batch(&Batch::from_iter([new]))?;
     let pane = said.trim().to_owned();
     if !pane.starts_with('%') {
@@ -51,12 +50,12 @@ pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawEr
     }
     let option =
         |name: &str, value: &str| TmuxCommand::new("set-option").args(["-p", "-t", &pane, name, value]);
-    // What it has said can be read after it has ended.
+    // Keeps the output readable after the process has ended.
     tmux.run_batch(&Batch::from_iter([option("remain-on-exit", "on"), option(PROJECT, &project)]))?;
     Ok(pane)
 }
 
-/// The user's environment as this process has it: a tmux server has the one it was started with.
+/// The environment of this process; the tmux server has the one it was started with.
 fn environment(mark: &str) -> Vec<OsString> {
     let ours = |name: &OsStr| !OF_THE_TERMINAL.iter().any(|other| name == *other) && name != MARK_VARIABLE;
     let joined = |name: &OsStr, value: &OsStr| {
@@ -71,19 +70,19 @@ fn environment(mark: &str) -> Vec<OsString> {
     pairs.flat_map(|pair| [OsString::from("-e"), pair]).collect()
 }
 
-/// Whether something still runs in it.
+/// Whether its process is running.
 pub(super) fn is_alive(tmux: &Tmux, pane: &str) -> bool {
     let ask = TmuxCommand::new("display-message").args(["-p", "-t", pane, "#{pane_dead}"]);
     tmux.run(&ask).is_ok_and(|said| said.trim() == "0")
 }
 
-/// Whether it is there, be it that nothing runs in it.
+/// Whether the pane exists, with or without a process.
 pub(super) fn exists(tmux: &Tmux, pane: &str) -> bool {
     let ask = TmuxCommand::new("display-message").args(["-p", "-t", pane, "#{pane_id}"]);
     tmux.run(&ask).is_ok_and(|said| said.trim() == pane)
 }
 
-/// Every one of a project.
+/// Removes all panes of a project.
 pub(super) fn remove_all(tmux: &Tmux, session: &SessionName, project: &Path) {
     let project = project.display().to_string();
     let known = tmux.panes_with(session, PROJECT).unwrap_or_default();
@@ -92,7 +91,7 @@ pub(super) fn remove_all(tmux: &Tmux, session: &SessionName, project: &Path) {
     }
 }
 
-/// One that is gone already is fine.
+/// Ignores a pane that no longer exists.
 pub(super) fn remove(tmux: &Tmux, pane: &str) {
     let _ = tmux.run(&TmuxCommand::new("kill-pane").args(["-t", pane]));
 }

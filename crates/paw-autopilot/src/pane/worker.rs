@@ -1,4 +1,4 @@
-//! The process in the pane of a run: it lets the executor work, shows what it says, and tells the run.
+//! The process in the pane: runs the executor, shows its output and reports to the run.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -11,22 +11,22 @@ use paw_host::process::end_marked;
 use super::protocol::{self, PaneReply, PaneRequest};
 use crate::executor::{Executor, ExecutorTask};
 
-/// What the pane shows. Texts are as the executor wrote them.
+/// A text for the pane, not sanitized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaneText<'a> {
     /// The heading of an attempt.
     Attempt(&'a str),
-    /// A line of what the executor says.
+    /// A line of executor output.
     Line(&'a str),
     /// How an attempt ended.
     Ended(&'a str),
-    /// The last words of the run.
+    /// The end of the run.
     End(&'a str),
 }
 
 type Show<'s> = &'s mut dyn FnMut(PaneText<'_>) -> Result<(), PawError>;
 
-/// Does what the run at `socket` orders, until the run ends.
+/// Serves the run at `socket` until it ends.
 pub fn serve_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
     let lost = |error: std::io::Error| PawError::internal(format!("cannot reach the run: {error}"));
     let stream = UnixStream::connect(socket).map_err(lost)?;
@@ -40,7 +40,7 @@ pub fn serve_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
             }
             sender.send(order).is_ok()
         });
-        // The run is gone, so what is done for it would have no use.
+        // The run has ended, so stop its executor.
         if let Some(mark) = mark {
             end_marked(&mark);
         }
@@ -76,7 +76,7 @@ fn work(
         if shown.is_ok() {
             shown = said;
         }
-        // A run that is gone is noticed by the thread that listens to it.
+        // The reader thread notices when the run is gone.
         let _ = protocol::send(stream, &PaneReply::Said(line.to_owned()));
     });
     shown?;

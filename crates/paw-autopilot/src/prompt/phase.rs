@@ -1,4 +1,4 @@
-//! What to do in each phase, in our own words.
+//! The instructions of each phase.
 
 use super::PromptContext;
 use crate::engine::RunStage;
@@ -10,7 +10,7 @@ pub fn title(stage: &RunStage) -> &'static str {
     }
 }
 
-/// What holds whatever the phase.
+/// Rules for every phase.
 const ALWAYS: &str = "\
 - Leave git alone: no commit, no push, no other branch, no stash. git-paw commits when its own test run proves the work.
 - Do not change tasks.json, nor settings that decide which tests run.

@@ -1,12 +1,12 @@
-//! The project's own rules for whoever works on it, read in the order its settings name them.
+//! The project's rules for executors, in the configured order.
 
 use crate::work::ProjectContext;
 
-/// A rule nobody reads to its end is cut.
+/// Longer rules are truncated.
 const LONGEST: usize = 64 * 1024;
 
-/// Names and texts. The test generator's rules are for those who write tests. What is not there is passed over; what
-/// lies outside of the worktree is not read.
+/// Loads names and texts. The test generator's rules are only for RED. Missing files and files outside of the
+/// worktree are skipped.
 pub fn load(context: &ProjectContext, writes_tests: bool) -> Vec<(String, String)> {
     let prompts = &context.settings.prompts;
     let rules = prompts.load_order.iter().map(|name| prompts.rules.join(name));

@@ -1,4 +1,4 @@
-//! The beginning of a run: its directory, the suite as it is, its branch.
+//! Starts a run: its directory, the baseline test run, its branch.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -18,8 +18,7 @@ use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
 use crate::tasks::{ItemId, TaskStatus};
 
 impl ActiveRun {
-    /// Begins what was planned. Whatever stands in its way was named by the plan; what only shows when the tests are run
-    /// pauses the run.
+    /// Starts the planned run. Problems the plan found are errors; problems found by the test run pause the run.
     pub fn begin(
         mut context: ProjectContext,
         plan: &RunPlan,
@@ -56,7 +55,7 @@ impl ActiveRun {
         Ok(work)
     }
 
-    /// The suite before anybody has changed anything. One that hangs or does not build can prove nothing later.
+    /// Runs the suite before any change. A suite that hangs or does not build cannot prove anything later.
     pub(super) fn preflight(&mut self) -> Result<(), WorkError> {
         let run = self.tester.run()?;
         let details = json!({"testCmd": self.tester.name(), "gitClean": self.notes.relaxed.is_empty()});
@@ -82,7 +81,7 @@ impl ActiveRun {
         let made = if plan.on_branch_already {
             Ok(())
         } else {
-            // A name that begins with a dash is no branch name, so it cannot be an option.
+            // A branch name cannot start with a dash, so it is never read as an option.
             self.context.git.run(["switch", "--quiet", "--create", plan.branch.as_str()]).map(|_| ())
         };
         let event = match made {
@@ -100,7 +99,7 @@ impl ActiveRun {
         self.begin_step()
     }
 
-    /// Says in the list of tasks what is being worked on, and remembers how things are.
+    /// Marks the current subtask as in progress and takes a snapshot.
     pub(super) fn begin_step(&mut self) -> Result<(), WorkError> {
         if let RunStage::Red { step, .. } = self.run.stage {
             let item = self.run.steps[step].id.clone();
@@ -126,7 +125,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Tests that fail before anything was changed: they prove nothing, and are nobody's fault now.
+    /// Tests that failed before the run.
     pub fn failing_before(&self) -> usize {
         self.baseline.count(TestOutcome::Failed)
     }
@@ -163,7 +162,7 @@ fn give_up_unfinished(context: &ProjectContext, options: &RunOptions) -> Result<
     if stored.run.is_over() {
         return Ok(());
     }
-    // One that never made its branch has nothing to lose.
+    // A run without a branch has nothing to lose.
     if !options.relaxes(Relaxation::Run) && stored.run.branch.is_some() {
         return Err(WorkError::Unfinished { run: dir.id, task: stored.run.request.task });
     }
@@ -203,7 +202,7 @@ fn order(plan: &RunPlan, options: &RunOptions, context: &ProjectContext) -> RunR
     }
 }
 
-/// Nobody else's, on this machine.
+/// A mark that is unique on this machine.
 fn mark(context: &ProjectContext, run: &str) -> String {
     let mut hasher = DefaultHasher::new();
     context.top.hash(&mut hasher);

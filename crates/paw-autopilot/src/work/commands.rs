@@ -1,4 +1,4 @@
-//! Commands of the project's own: formatter, linter, coverage.
+//! The project's own commands: formatter, linter, coverage.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -13,15 +13,15 @@ use super::WorkError;
 use crate::coverage::{Coverage, PathBase, parse};
 use crate::time_limit::follow_with_limit;
 
-/// What the user has configured, or approved, to be run.
+/// Commands that the user configured or approved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FinalCommands {
     pub format: Option<String>,
     pub lint: Option<String>,
     pub coverage: Option<String>,
-    /// Where the coverage command leaves its report; nothing to look in the usual places.
+    /// The coverage report; `None` to search the usual paths.
     pub coverage_report: Option<PathBuf>,
-    /// Without a report nothing counts as done.
+    /// Fail without a coverage report.
     pub coverage_required: bool,
 }
 
@@ -51,10 +51,10 @@ const PLACES: [&str; 11] = [
     "target/coverage.json",
 ];
 
-/// Lines of what a command said last that are told when it fails.
+/// Output lines shown when a command fails.
 const LAST_WORDS: usize = 5;
 
-/// Runs a line in a shell, without anybody's secrets. What it said last comes back when it fails.
+/// Runs a shell command without secrets in its environment. Returns the last output lines if it fails.
 pub(super) fn run_line(
     line: &str,
     root: &Path,
@@ -80,7 +80,8 @@ pub(super) fn run_line(
     Ok(Err(format!("'{line}' {exit}{}{last}", if last.is_empty() { "" } else { ":\n" })))
 }
 
-/// The report a coverage command has left: the one that was named, else the first usual one; only a new one.
+/// Loads the report of the coverage command: the configured file, else the first usual one. Only files newer than
+/// `since` count.
 pub(super) fn load_coverage(
     named: Option<&Path>,
     root: &Path,

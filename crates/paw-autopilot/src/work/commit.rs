@@ -1,4 +1,4 @@
-//! One commit for one subtask: what was proven, with the subtask's own status, on the run's own branch.
+//! One commit per subtask: the proven changes and the subtask's status, on the run's branch.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -20,19 +20,19 @@ use crate::tasks::{ItemId, TaskStatus};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtaskCommit {
     pub sha: String,
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
     pub subtask: ItemId,
 }
 
-/// A commit that git or a hook refused. The run is paused, and everything is as it was.
+/// A commit that git or a hook refused. The run is paused; files are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRefusal {
     pub why: String,
 }
 
 impl ActiveRun {
-    /// Commits the subtask at hand. A proof does not outlive its process: where there is none, the tests are run again.
+    /// Commits the current subtask. A proof is not stored, so after a restart the tests run again.
     pub fn commit(
         &mut self,
         message: Option<&str>,
@@ -45,7 +45,7 @@ impl ActiveRun {
             if !matches!(self.run.stage, RunStage::Commit { .. }) {
                 return Err(WorkError::NotProven(self.notes.objections.clone()));
             }
-            // Whoever changed something meanwhile has changed what is proven; what is new beside it is not committed.
+            // A file that changed meanwhile is no longer proven; new untracked files are not committed.
             let again = WorktreeSnapshot::take(&self.context)?;
             now = self.tested.clone().unwrap_or(now);
             if let Some(path) = now.find_invalidating_change(&again, &self.context.rules) {
@@ -73,7 +73,7 @@ impl ActiveRun {
         if let Err(why) = made {
             self.set_status(&item, &TaskStatus::InProgress)?;
             self.log("commit", json!({"subtask": item.to_string(), "status": "error", "error": why}))?;
-            // Ctrl+C reaches git and its hooks as well.
+            // Ctrl+C reaches git and its hooks, too.
             self.check_pause()?;
             self.apply(RunEvent::CommitRefused { why: why.clone() })?;
             return Ok(Err(CommitRefusal { why }));
@@ -92,7 +92,7 @@ impl ActiveRun {
         Ok(Ok(SubtaskCommit { sha, subject, subtask: item }))
     }
 
-    /// Whoever goes on after a crash knows by what is written down whether the commit is this one.
+    /// Records what is about to be committed, so that a resumed run recognises the commit after a crash.
     fn commit_with_record(&mut self, paths: &[PathBuf], message: &str) -> Result<(), String> {
         stage(&self.context.git, paths)?;
         let pending = PendingCommit::of_index(&self.context.git, paths).map_err(|error| error.to_string())?;
@@ -101,7 +101,7 @@ impl ActiveRun {
         commit_staged(&self.context.git, paths, message)
     }
 
-    /// What would be committed now, relative to the worktree's root.
+    /// Paths that would be committed, relative to the worktree's root.
     pub fn paths_to_commit(&self) -> Result<Vec<PathBuf>, WorkError> {
         self.paths(&self.changes()?)
     }
@@ -115,13 +115,13 @@ impl ActiveRun {
         Ok(paths)
     }
 
-    /// Everything that would be committed now, as a diff; new files included.
+    /// The diff of everything that would be committed, new files included.
     pub fn diff(&self) -> Result<String, WorkError> {
         let paths = self.paths_to_commit()?;
         let git = &self.context.git;
         let list: Vec<u8> =
             paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
-        // Told about, but not added: a diff shows new files then, and the index keeps nothing of them.
+        // With intent-to-add, the diff shows new files without staging their content.
         let args = ["add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"];
         let noted = git.command(args).env("GIT_LITERAL_PATHSPECS", "1").input(list).capture()?;
         let diff = git.run(["diff", "HEAD", "--no-color", "--no-ext-diff"])?;
@@ -132,7 +132,7 @@ impl ActiveRun {
         }
     }
 
-    /// The first line of the message a commit of the subtask at hand would have.
+    /// The subject line of the current subtask's commit.
     pub fn subject(&self) -> Result<String, WorkError> {
         let Some(step) = self.run.stage.step() else {
             return Err(WorkError::NotNow { wanted: "commit", stage: self.run.stage.name() });
@@ -167,7 +167,7 @@ impl ActiveRun {
         };
         let text = message.text();
         match custom.map(str::trim).filter(|custom| !custom.is_empty()) {
-            // Words of one's own, and our trailers all the same: a resumed run finds its commits by them.
+            // Keep our trailers: a resumed run finds its commits by them.
             Some(custom) => {
                 let trailers = text.split_once("\n\n").map(|(_, trailers)| trailers).unwrap_or_default();
                 format!("{custom}\n\n{trailers}")
@@ -176,7 +176,7 @@ impl ActiveRun {
         }
     }
 
-    /// The subtask is done with this commit, and with the last one its task is: for review where one is asked for.
+    /// Marks the subtask as done. The last commit marks the task as done, or as in review if a pull request follows.
     fn finish_statuses(&self, step: usize) -> Result<(), WorkError> {
         self.set_status(&self.run.steps[step].id, &TaskStatus::Done)?;
         let last = self
@@ -191,7 +191,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// The list of tasks, unless git is told not to look; the state beside it only where git has it already.
+    /// tasks.json unless it is ignored; state.json only if it is tracked.
     fn own_files(&self) -> Result<Vec<PathBuf>, WorkError> {
         let entries = self.context.git.status()?;
         let changed = |path: &PathBuf, untracked: bool| {
@@ -208,8 +208,7 @@ impl ActiveRun {
     }
 }
 
-/// Adds and commits these paths and nothing else that is in the index; hooks run as always. What git says against it
-/// comes back.
+/// Stages and commits exactly these paths; hooks run as usual. Returns git's message if it fails.
 pub(super) fn commit_paths(git: &Git, paths: &[PathBuf], message: &str) -> Result<(), String> {
     stage(git, paths)?;
     commit_staged(git, paths, message)
@@ -238,20 +237,20 @@ fn run(git: &Git, args: &[&str], paths: &[PathBuf]) -> Result<(), String> {
     Err(words.unwrap_or_else(|| format!("git {} {}", args[0], output.exit)))
 }
 
-/// What is about to be committed, stored before it is: mode, object and path of each file. A commit that was not
-/// recorded afterwards is ours only if it is exactly that; anyone can copy its message.
+/// The content of a pending commit: mode, object and path of each file, stored before the commit. After a crash, a
+/// commit is ours only if its content matches; its message could be copied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct PendingCommit(BTreeSet<String>);
 
 impl PendingCommit {
-    /// What the index has of these paths and the last commit has not.
+    /// Staged changes of these paths.
     pub(super) fn of_index(git: &Git, paths: &[PathBuf]) -> Result<Self, GitError> {
         let options = ["--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD"];
         let listing = git.plumb(None, ["diff-index"].into_iter().chain(options))?;
         Ok(parse_listing(&listing, |path| paths.iter().any(|known| known == path)))
     }
 
-    /// What the last commit has and its parent has not.
+    /// Changes in the last commit.
     pub(super) fn of_last_commit(git: &Git) -> Result<Self, GitError> {
         let options = ["-r", "--raw", "-z", "--no-abbrev", "--no-renames", "HEAD^", "HEAD"];
         let listing = git.plumb(None, ["diff-tree"].into_iter().chain(options))?;

@@ -1,4 +1,4 @@
-//! What became of a piece of work, by our own tests. Reported numbers do not count.
+//! Judges an attempt with git paw's own test run. Results reported by agents do not count.
 
 use std::path::PathBuf;
 
@@ -26,35 +26,35 @@ impl TddPhase {
     }
 }
 
-/// What our tests have shown about one attempt.
+/// The result of one attempt.
 #[derive(Debug, Clone)]
 pub struct AttemptResult {
     pub phase: TddPhase,
     pub subtask: ItemId,
     pub attempt: u32,
     pub judgement: PhaseJudgement,
-    /// What was written: tests in RED, code in GREEN.
+    /// The written files: tests in RED, code in GREEN.
     pub files: Vec<PathBuf>,
     pub tests: TestRun,
-    /// Why nobody knows whether the tests run what was written. Said once in a run.
+    /// Why coverage is unknown. Set once per run.
     pub unmeasured: Option<String>,
 }
 
-/// One attempt at a phase, with the tests that were run on it.
+/// One attempt at a phase, with its test run.
 pub(super) struct PhaseAttempt {
     pub(super) phase: TddPhase,
     pub(super) subtask: ItemId,
     pub(super) number: u32,
     pub(super) tests: TestRun,
     changes: Vec<FileChange>,
-    /// What changed while the tests ran, which makes them worthless.
+    /// A file that changed while the tests ran, which makes the result invalid.
     disturbed: Option<Objection>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseJudgement {
     Proven,
-    /// New tests passed before there was code for them. `settled`: for the second time, so it is there already.
+    /// New tests passed without new code. `settled`: for the second time, so the subtask is already implemented.
     AlreadyGreen {
         settled: bool,
     },
@@ -62,7 +62,7 @@ pub enum PhaseJudgement {
 }
 
 impl ActiveRun {
-    /// Runs the tests and says what they prove. HEAD and branch must be where we left them, else the run pauses.
+    /// Runs the tests and judges the current phase. Pauses the run if HEAD or the branch moved.
     pub fn complete(&mut self) -> Result<AttemptResult, WorkError> {
         let (step, number, phase) = match &self.run.stage {
             RunStage::Red { step, attempt, .. } => (*step, *attempt, TddPhase::Red),
@@ -83,7 +83,7 @@ impl ActiveRun {
         let PhaseAttempt { subtask, tests, changes, .. } = attempt;
         let files = written(self, &changes, phase);
         if judgement == (PhaseJudgement::AlreadyGreen { settled: true }) {
-            // Its tests stay where they are and go along with the next commit.
+            // The new tests become part of the next commit.
             self.set_status(&subtask, &TaskStatus::Done)?;
             self.set_baseline(tests.report.clone())?;
             let before = std::mem::take(&mut self.notes.before);
@@ -96,7 +96,7 @@ impl ActiveRun {
         Ok(AttemptResult { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
     }
 
-    /// Runs the tests, and once more where something changed under them. What changed then too is no proof's subject.
+    /// Runs the tests, and repeats them once if a file changed meanwhile.
     fn run_tests(&mut self) -> Result<(TestRun, WorktreeSnapshot, Option<Objection>), WorkError> {
         let mut before = WorktreeSnapshot::take(&self.context)?;
         let mut is_second = false;
@@ -114,12 +114,12 @@ impl ActiveRun {
         }
     }
 
-    /// How things were when the tests last ran.
+    /// The worktree when the tests last ran.
     pub fn last_snapshot(&self) -> Option<&WorktreeSnapshot> {
         self.tested.as_ref()
     }
 
-    /// What differs from how the subtask began.
+    /// Changes since the subtask began.
     pub fn changes(&self) -> Result<Vec<FileChange>, WorkError> {
         Ok(self.notes.before.changes_until(&WorktreeSnapshot::take(&self.context)?))
     }
@@ -191,7 +191,7 @@ impl ActiveRun {
     }
 }
 
-/// What a phase has written, the kind it was asked for first.
+/// The files a phase wrote, the requested kind first.
 fn written(work: &ActiveRun, changes: &[FileChange], phase: TddPhase) -> Vec<PathBuf> {
     let rules = &work.context.rules;
     let since: Vec<FileChange> = match (&work.run.stage, phase) {

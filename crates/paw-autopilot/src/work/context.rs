@@ -1,4 +1,4 @@
-//! The project a run works in: its repository, its tasks, its settings and its tests.
+//! The project of a run: its repository, tasks, settings and tests.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::tasks::{ProjectSettings, TagName, TaskProject};
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
     pub repo: Repo,
-    /// The worktree's root.
+    /// The root of the worktree.
     pub top: PathBuf,
     pub git: Git,
     pub project: TaskProject,
@@ -28,7 +28,7 @@ pub struct ProjectContext {
 }
 
 impl ProjectContext {
-    /// The project at or above `dir`, in the worktree it lies in.
+    /// Finds the project at or above `dir`, within the worktree.
     pub fn find(repo: Repo, dir: &Path, search_path: &OsStr) -> Result<Self, WorkError> {
         let top = repo.worktree.clone().ok_or(WorkError::NoWorktree)?;
         let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
@@ -39,14 +39,14 @@ impl ProjectContext {
         Ok(Self { repo, git: Git::at(&top), top, project, settings, rules, search_path })
     }
 
-    /// A path from the worktree's root as seen from the project, where it lies in it.
+    /// A path relative to the project, if it is inside it.
     pub fn shown(&self, path: &Path) -> String {
         let whole = self.top.join(path);
         whole.strip_prefix(&self.project.root).unwrap_or(path).display().to_string()
     }
 
-    /// The text of a file that settings name, if it lies in the worktree: a repository's settings must not have somebody's
-    /// keys read and put into a prompt or a pull request.
+    /// Loads a file named in the settings, if it is inside the worktree: a repository's settings must not read the
+    /// user's secrets into a prompt or pull request.
     pub fn load_inside(&self, path: &Path) -> Option<String> {
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.clone());
         let real = self.project.root.join(path).canonicalize().ok();
@@ -54,8 +54,8 @@ impl ProjectContext {
         Some(String::from_utf8_lossy(&std::fs::read(real).ok()?).into_owned())
     }
 
-    /// Makes a tag the active one. `state.json` is another program's file: where there is none, and git would ask about a
-    /// new one, the tag is kept aside.
+    /// Makes a tag the active one. `state.json` belongs to another program: if it does not exist and git would list
+    /// it as new, the tag is stored elsewhere.
     pub(super) fn remember_tag(&self, tag: &TagName, branch: &str) -> Result<(), WorkError> {
         let file = self.project.state_file();
         let ignored = || self.git.output(["check-ignore".as_ref(), "--quiet".as_ref(), file.as_os_str()]);
@@ -67,7 +67,7 @@ impl ProjectContext {
         self.project.root.join("tests").is_dir()
     }
 
-    /// The runner of the project's tests, by the user's wish, else by the project's settings, else by looking.
+    /// Finds the test runner: requested by the user, else configured, else detected.
     pub fn detect(
         &self,
         requested: Option<&str>,
@@ -76,14 +76,14 @@ impl ProjectContext {
         let wanted = requested.or(self.settings.runner.as_deref());
         let facts = load_facts(&self.project.root, &self.search_path, wanted);
         let detected = detect(&facts, &self.project.root, wanted)?;
-        // What the user has typed is the user's own; what a file of the project says is somebody else's.
+        // A command the user typed is trusted; a command from the project's files is not.
         let foreign_changes = detected.needs_trust && requested.is_none();
         let subject =
             foreign_changes.then(|| TrustSubject::new("tests").with("test.runner", detected.adapter.name()));
         Ok((detected, subject))
     }
 
-    /// The same, ready to run.
+    /// Finds the test runner and checks that it is approved.
     pub fn tester(&self, requested: Option<&str>, approves: ApprovalCheck<'_>) -> Result<Tester, WorkError> {
         let (detected, subject) = self.detect(requested)?;
         if let Some(subject) = subject
@@ -100,13 +100,13 @@ impl ProjectContext {
     }
 }
 
-/// Runs the tests of one project.
+/// Runs the tests of a project.
 #[derive(Debug)]
 pub struct Tester {
     adapter: Box<dyn TestRunner>,
     root: PathBuf,
     limits: TestLimits,
-    /// What everything that is started carries; nothing where nobody looks for it later.
+    /// The mark of every process it starts.
     mark: Option<String>,
 }
 
@@ -115,12 +115,12 @@ impl Tester {
         self.mark = Some(mark);
     }
 
-    /// What people call it: `npm test`.
+    /// The display name: `npm test`.
     pub fn name(&self) -> String {
         self.adapter.name()
     }
 
-    /// The command line, where that is all that is known.
+    /// The shell command, for a generic runner.
     pub(super) fn line(&self) -> Option<&str> {
         self.adapter.line()
     }
@@ -129,7 +129,7 @@ impl Tester {
         self.limits.time
     }
 
-    /// The whole suite, and once more what failed.
+    /// Runs the whole suite, and failed tests a second time.
     pub fn run(&self) -> Result<TestRun, WorkError> {
         let mark = self.mark.as_deref();
         Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &TestSelection::All, self.limits)?)

@@ -1,4 +1,4 @@
-//! Whether the lines of a subtask are run by the tests, where the project has its coverage measured.
+//! Coverage of the lines a subtask changed, if the project measures coverage.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use crate::coverage::changed_lines::{ChangedLines, LineRanges, changed_lines};
 use crate::evidence::{FileChange, Objection, SourceKind};
 use crate::runners::SourceLocation;
 
-/// How coverage is measured, as far as it was approved.
+/// The approved coverage command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoverageCommand {
     command: String,
     report: Option<PathBuf>,
-    /// Without a measurement nothing counts as done.
+    /// Fail if coverage cannot be measured.
     required: bool,
 }
 
@@ -37,17 +37,17 @@ impl CoverageCommand {
     }
 }
 
-/// What was measured of one subtask.
+/// The coverage of one subtask.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SubtaskCoverage {
     pub(super) coverage: Option<Coverage>,
     pub(super) objection: Option<Objection>,
-    /// Why there is no answer.
+    /// Why coverage is unknown.
     pub(super) unknown: Option<String>,
 }
 
 impl ActiveRun {
-    /// Has the lines of every subtask measured from here on, where the project says how.
+    /// Measures the changed lines of each subtask from now on, if the project configures a command.
     pub fn set_coverage_command(&mut self, commands: &FinalCommands) {
         self.measuring = CoverageCommand::of(commands);
     }
@@ -56,7 +56,7 @@ impl ActiveRun {
         self.measuring.as_ref().is_some_and(|measuring| measuring.required)
     }
 
-    /// Measures what a subtask has written. Nothing where nobody asks for it.
+    /// Measures the changed lines of a subtask. Empty if the project does not require it.
     pub(super) fn measure_coverage(&mut self, changes: &[FileChange]) -> Result<SubtaskCoverage, WorkError> {
         let Some(measuring) = self.measuring.clone() else { return Ok(SubtaskCoverage::default()) };
         let Some(wanted) = self.context.settings.thresholds.lines else {
@@ -91,7 +91,8 @@ impl ActiveRun {
         Ok(SubtaskCoverage { coverage: Some(coverage), objection, unknown: None })
     }
 
-    /// Files that came with the measurement are no part of a commit. They are put aside, in case somebody has written them.
+    /// Moves files that the coverage command created out of the worktree, so that they are not committed. Moved, not
+    /// deleted: the user may have written them.
     fn move_stray_files(&mut self) -> Result<(), WorkError> {
         let Some(before) = self.last_snapshot() else { return Ok(()) };
         let aside = self.context.project.files().put_aside();
@@ -99,7 +100,7 @@ impl ActiveRun {
         for change in before.changes_until(&WorktreeSnapshot::take(&self.context)?) {
             let to = aside.join(&change.path);
             if change.before.is_none() && to.parent().is_some_and(|dir| files::create_dir(dir).is_ok()) {
-                // One that cannot be moved is told about at the end, with everything that is not committed.
+                // A file that cannot be moved is listed at the end with the uncommitted files.
                 if std::fs::rename(self.context.top.join(&change.path), to).is_ok() {
                     swept.push(change.path.display().to_string());
                 }
@@ -114,7 +115,7 @@ impl ActiveRun {
         )
     }
 
-    /// The lines of code that differ from how the subtask began, by file as the project sees it.
+    /// Changed lines of production code, by path relative to the project.
     fn written_lines(&self, changes: &[FileChange]) -> LineRanges {
         let code =
             changes.iter().filter(|change| self.context.rules.kind(&change.path) == SourceKind::Production);
@@ -128,7 +129,7 @@ impl ActiveRun {
     }
 }
 
-/// What is to be said about lines that no test runs. A file that the report does not know says nothing.
+/// The objection to uncovered lines. Files that the report does not list are ignored.
 fn objection(lines: &ChangedLines, wanted: f64) -> Option<Objection> {
     let ratio = lines.ratio.filter(|ratio| ratio.percent() < wanted)?;
     Some(Objection::Uncovered {
@@ -139,7 +140,7 @@ fn objection(lines: &ChangedLines, wanted: f64) -> Option<Objection> {
     })
 }
 
-/// `file:3-5,9`, file by file.
+/// Formats lines as `file:3-5,9`.
 fn grouped(missed: &[SourceLocation]) -> Vec<String> {
     let mut files: BTreeMap<&PathBuf, Vec<(u32, u32)>> = BTreeMap::new();
     for place in missed {

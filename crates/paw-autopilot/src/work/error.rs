@@ -1,4 +1,4 @@
-//! Why a step could not be taken. The run is what it was before it.
+//! Errors of a step. The run is unchanged.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub enum WorkError {
     NoWorktree,
     #[error("autopilot is switched off for this project")]
     Off,
-    #[error("no autopilot run is under way here")]
+    #[error("no autopilot run is in progress here")]
     NoRun,
     #[error("another autopilot is running in {}", .0.display())]
     Busy(PathBuf),

@@ -1,4 +1,4 @@
-//! The end of a run: the whole suite, coverage, push and pull request.
+//! The end of a run: format, lint, the whole suite and coverage.
 
 use std::path::PathBuf;
 
@@ -21,22 +21,22 @@ use crate::coverage::gate::{ThresholdResult, ThresholdStatus, judge};
 use crate::engine::{RunEvent, RunStage};
 use crate::runners::{TestOutcome, TestRun, TestVerdict};
 
-/// What the end of a run has shown.
+/// The result of the final checks.
 #[derive(Debug, Clone)]
 pub struct FinalResult {
     pub tests: TestRun,
-    /// Nothing where no coverage was measured.
+    /// `None` if coverage was not measured.
     pub coverage: Option<Vec<ThresholdResult>>,
-    /// A commit of what the formatter changed.
+    /// The commit with the formatter's changes.
     pub formatted: Option<String>,
-    /// Files that are not committed: tests of what was there already.
+    /// Uncommitted files: tests for behaviour that already existed.
     pub uncommitted: Vec<String>,
-    /// Nothing when all is well.
+    /// Why the checks failed.
     pub failed: Option<String>,
 }
 
 impl ActiveRun {
-    /// The last checks, and the body of a pull request.
+    /// Runs the final checks and writes the body of the pull request.
     pub fn finalize(&mut self, commands: &FinalCommands) -> Result<FinalResult, WorkError> {
         match &self.run.stage {
             RunStage::Finalize => {}
@@ -88,7 +88,7 @@ impl ActiveRun {
         Ok(FinalResult { tests, coverage: judged, formatted, uncommitted, failed })
     }
 
-    /// Old failures are known and may stay; everything else has to pass.
+    /// Tests that failed before the run may still fail.
     fn new_failures(&self, tests: &TestRun) -> Option<String> {
         match tests.verdict {
             TestVerdict::Passed => return None,
@@ -122,7 +122,7 @@ impl ActiveRun {
         Ok(coverage)
     }
 
-    /// The committed files that differ from an earlier look, without those that somebody else has changed.
+    /// Tracked files changed since `earlier`, without files the user changed.
     fn formatted_since(&self, earlier: &WorktreeSnapshot) -> Result<Vec<PathBuf>, WorkError> {
         let foreign_changes = earlier.foreign_changes();
         let changed = earlier.changes_until(&WorktreeSnapshot::take(&self.context)?).into_iter();
@@ -132,7 +132,7 @@ impl ActiveRun {
             .collect())
     }
 
-    /// What a formatter has changed is a commit of its own, after the tests have passed with it.
+    /// Commits the formatter's changes separately, after the tests have passed with them.
     fn commit_format(&mut self, paths: &[PathBuf]) -> Result<Option<String>, WorkError> {
         if paths.is_empty() {
             return Ok(None);
@@ -169,7 +169,7 @@ impl ActiveRun {
     }
 }
 
-/// Which thresholds were missed, in words.
+/// Describes the missed thresholds.
 fn missed(judged: &[ThresholdResult]) -> Option<String> {
     let missed: Vec<String> = judged
         .iter()

@@ -1,4 +1,4 @@
-//! Where HEAD is, and whether it is where the run left it. An executor may change files, and nothing else.
+//! HEAD, and whether it moved during a run. An executor may change files, but not commit.
 
 use paw_core::BranchName;
 use paw_host::git::Git;
@@ -6,7 +6,7 @@ use paw_host::git::Git;
 use super::{ActiveRun, WorkError};
 use crate::engine::RunEvent;
 
-/// Where HEAD is: its branch, and its commit. A repository without a commit has none.
+/// The current branch and commit. The commit is empty in a repository without commits.
 pub fn current_head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
     let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -21,7 +21,7 @@ pub fn current_head(git: &Git) -> Result<(Option<BranchName>, String), WorkError
 }
 
 impl ActiveRun {
-    /// Only we commit, and nothing else moves the branch or pushes it meanwhile. Otherwise the run pauses.
+    /// Pauses the run if another process committed, switched branches or pushed.
     pub fn require_unmoved_head(&mut self) -> Result<(), WorkError> {
         let (branch, commit) = current_head(&self.context.git)?;
         let what = if branch != self.run.branch {
@@ -42,7 +42,7 @@ impl ActiveRun {
         Err(WorkError::Paused(what))
     }
 
-    /// A commit of ours that a remote knows before we have pushed it.
+    /// Finds a remote that has our commit before the run pushed it.
     fn find_foreign_push(&self, commit: &str) -> Result<Option<String>, WorkError> {
         if commit == self.notes.base || self.notes.pushed {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The next thing to do, with everything somebody needs to do it.
+//! The next unit of work, with its context.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::tasks::model::{list_field, text_field};
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, Subtask, Task};
 
-/// A unit of work: phase, subtask, what to do, and what there is to know about it.
+/// A unit of work: phase, subtask, action and context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkUnit {
     /// `RED`, `GREEN` or `COMMIT`.
@@ -23,7 +23,7 @@ pub struct WorkUnit {
 }
 
 impl ActiveRun {
-    /// The next unit of work; nothing when all subtasks are done, or the run stands still.
+    /// The next unit of work; `None` when all subtasks are done or the run is paused.
     pub fn next(&self) -> Result<Option<WorkUnit>, WorkError> {
         let commit = self.notes.proven && matches!(self.run.stage, RunStage::Green { .. });
         let Some(mut unit) = next_action(&self.run) else { return Ok(None) };
@@ -68,7 +68,7 @@ impl ActiveRun {
         Ok(context)
     }
 
-    /// Where the tests and the code of a subtask would usually go.
+    /// Suggested paths for a subtask's tests and code.
     pub fn suggested_files(&self, subtask: &Subtask) -> (Vec<String>, Vec<String>) {
         let (tests, files) = tests_for(&self.context.rules, &files_of(subtask), self.context.has_tests_dir());
         let shown =
@@ -76,7 +76,7 @@ impl ActiveRun {
         (shown(tests), shown(files))
     }
 
-    /// The subtask as it stands in the list now, and its task.
+    /// Loads the subtask and its task from tasks.json.
     pub fn load_step(&self, item: &ItemId) -> Result<(Task, Subtask), WorkError> {
         let file = self.context.project.load_tasks()?;
         let task = require_item(&file, &self.run.request.tag, item)?.clone();
@@ -91,7 +91,7 @@ impl ActiveRun {
         Ok((task, subtask))
     }
 
-    /// Where the run stands. A proof that only waits for its commit is told as such.
+    /// The status of the run. A proven subtask that is not committed yet is in the COMMIT phase.
     pub fn status(&self) -> RunStatusView {
         let mut status = status(&self.run);
         if self.notes.proven && matches!(self.run.stage, RunStage::Green { .. }) {
@@ -100,7 +100,7 @@ impl ActiveRun {
         status
     }
 
-    /// The name other programs have for what comes next.
+    /// The name of the next action in the JSON output.
     pub fn action_name(&self) -> &'static str {
         if self.notes.proven && matches!(self.run.stage, RunStage::Green { .. }) {
             return "commit_changes";
@@ -109,7 +109,7 @@ impl ActiveRun {
     }
 }
 
-/// What to do next, in a sentence for somebody who asks.
+/// Instructions for an agent that asks what to do next.
 pub fn next_steps(work: &ActiveRun) -> String {
     if let Some(why) = headline(&work.run) {
         return format!("The run is paused: {why}. Fix it, then resume the run.");

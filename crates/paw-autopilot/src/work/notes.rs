@@ -1,4 +1,4 @@
-//! What is written down beside the state of a run, so that another process can go on with it.
+//! What a run stores next to its state, so that another process can continue it.
 
 use std::path::PathBuf;
 
@@ -18,64 +18,64 @@ pub struct RunNotes {
     pub began: Timestamp,
     #[serde(rename = "wishes")]
     pub options: RunOptions,
-    /// Whatever an executor has started carries this, and is ended by it. What else a run starts carries it with an ending.
+    /// Marks the executor's processes, which are killed by it. Other processes carry it with a suffix.
     pub mark: String,
-    /// The commit that the branch was made from.
+    /// The commit the branch started from.
     pub base: String,
-    /// How things were when the subtask at hand began.
+    /// The worktree when the current subtask began.
     #[serde(default)]
     pub before: WorktreeSnapshot,
-    /// The last tests were a proof; only the commit is missing.
+    /// The last test run proved the subtask; only the commit is missing.
     #[serde(default)]
     pub proven: bool,
-    /// What the suite said when the subtask at hand was proven; the baseline of the next one.
+    /// The test report of the proven subtask; the baseline of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub green: Option<TestReport>,
-    /// What the commit that is being made consists of.
+    /// The content of the commit in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) committing: Option<PendingCommit>,
-    /// The branch is on its remote, and we have put it there.
+    /// The run has pushed the branch.
     #[serde(default)]
     pub pushed: bool,
-    /// Why the last attempt was none.
+    /// Why the last attempt was refused.
     #[serde(default)]
     pub objections: Vec<Objection>,
-    /// Tests that fail now, for whoever is asked next.
+    /// Tests that fail now, for the next prompt.
     #[serde(default)]
     pub failing: Vec<TestCase>,
-    /// The result that says most about where the run stands.
+    /// The most relevant test result.
     #[serde(default)]
     pub last_result: Option<PathBuf>,
-    /// What the first failing test said.
+    /// The message of the first failing test.
     #[serde(default)]
     pub last_error: Option<String>,
     #[serde(default)]
     pub coverage: Option<CoveragePercents>,
-    /// It was said that changed lines are not measured.
+    /// Missing coverage was already reported.
     #[serde(default, rename = "told_unmeasured")]
     pub reported_unmeasured: bool,
-    /// What was let pass, in words.
+    /// What `--force` allowed, as text.
     #[serde(default)]
     pub relaxed: Vec<String>,
 }
 
 impl RunNotes {
-    /// What the tests carry, and the project's own commands.
+    /// The mark of tests and project commands.
     pub fn tests_mark(&self) -> String {
         format!("{}-tests", self.mark)
     }
 
-    /// What a pane carries in which an executor works.
+    /// The mark of the executor's pane.
     pub fn pane_mark(&self) -> String {
         format!("{}-pane", self.mark)
     }
 
-    /// What can be ended in the middle of its work and done again.
+    /// Marks of processes that can be interrupted and repeated.
     pub fn interruptible(&self) -> Vec<String> {
         vec![self.mark.clone(), self.tests_mark()]
     }
 
-    /// Ends whatever a process that died has left of this run. Says how much there was.
+    /// Kills processes that a crashed run left behind and returns their number.
     pub fn kill_leftovers(&self) -> usize {
         let marks = [self.mark.clone(), self.tests_mark(), self.pane_mark()];
         marks.iter().map(|mark| end_marked(mark)).sum()

@@ -1,4 +1,4 @@
-//! What a run was asked to be. Kept with the run, so that whoever resumes it need not say it again.
+//! The options of a run. Stored with the run, so that resuming does not need them again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::tasks::TaskId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// Nothing means whatever is next.
+    /// `None` picks the next ready task.
     pub task: Option<String>,
     pub tag: Option<String>,
     pub runner: Option<String>,
@@ -21,23 +21,23 @@ pub struct RunOptions {
     pub push: bool,
     pub pull_request: bool,
     pub relax: Vec<Relaxation>,
-    /// The executor works where it can be watched.
+    /// Run the executor in a tmux pane.
     #[serde(default)]
     pub pane: bool,
-    /// Tasks whose work is on this branch already, though nobody has reviewed it yet.
+    /// Dependencies whose work is already on this branch but not reviewed yet.
     #[serde(default)]
     pub built_on: Vec<TaskId>,
 }
 
-/// What `--force` lets pass. Nothing lets a commit pass that is not proven, or one on the default branch.
+/// What `--force` allows. Nothing allows an unproven commit or one on the default branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relaxation {
-    /// Begin beside changes that are not committed.
+    /// Start with uncommitted changes.
     Dirty,
-    /// Give up a run that is not finished.
+    /// Abandon an unfinished run.
     Run,
-    /// Finish below the coverage that is asked for.
+    /// Finish below the coverage thresholds.
     Coverage,
 }
 

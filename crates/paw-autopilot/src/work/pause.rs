@@ -1,4 +1,4 @@
-//! A wish that the run stands still, from whoever watches it: a file beside its state, or a signal to its process.
+//! Requests to pause a run: a file next to its state, or a signal to its process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::{ActiveRun, WorkError};
 use crate::engine::{PauseReason, RunEvent, RunStage};
 use crate::tasks::TaskProject;
 
-/// How often the file is looked for while something is under way.
+/// How often the file is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
-/// The wish of one run. Its copies are the same wish.
+/// The pause request of one run. Clones share it.
 #[derive(Debug, Clone)]
 pub struct PauseRequest {
     file: PathBuf,
@@ -29,12 +29,12 @@ impl PauseRequest {
         Self { file, raised: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Asks the run from another process. One that is not there will not be asked later either: each begins unasked.
+    /// Requests a pause from another process. A run that starts later ignores the request.
     pub fn ask(project: &TaskProject) -> Result<(), FileError> {
         files::write_atomic(&Self::of(project).file, b"", Access::Usual)
     }
 
-    /// Asks it from within its own process.
+    /// Requests a pause from within the run's process.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::SeqCst);
     }
@@ -45,11 +45,11 @@ impl PauseRequest {
 
     pub(super) fn forget(&self) {
         self.raised.store(false, Ordering::SeqCst);
-        // A file that cannot be removed pauses the run again, which says so.
+        // If the file cannot be removed, the run pauses again and reports it.
         let _ = std::fs::remove_file(&self.file);
     }
 
-    /// Sleeps, but no longer than nobody asks.
+    /// Sleeps until the time is over or a pause is requested.
     pub fn sleep(&self, time: Duration) {
         let mut left = time;
         while !left.is_zero() && !self.is_raised() {
@@ -60,7 +60,7 @@ impl PauseRequest {
     }
 }
 
-/// Ends what the run is waiting for as soon as somebody asks, until it is dropped.
+/// Kills what the run is waiting for as soon as a pause is requested, until dropped.
 #[derive(Debug)]
 pub struct PauseWatch(Arc<AtomicBool>);
 
@@ -71,7 +71,7 @@ impl Drop for PauseWatch {
 }
 
 impl ActiveRun {
-    /// From here on whoever asks for a pause does not wait for the executor or the tests.
+    /// From now on a pause request interrupts the executor and the tests.
     pub fn watch_for_pause(&self) -> PauseWatch {
         let over = Arc::new(AtomicBool::new(false));
         let (stopped, request, marks) = (Arc::clone(&over), self.pause.clone(), self.notes.interruptible());
@@ -88,7 +88,7 @@ impl ActiveRun {
         PauseWatch(over)
     }
 
-    /// Stands still where somebody has asked for it.
+    /// Pauses the run if requested.
     pub fn check_pause(&mut self) -> Result<(), WorkError> {
         let stands = self.run.is_over() || matches!(self.run.stage, RunStage::Paused { .. });
         if stands || !self.pause.is_raised() {

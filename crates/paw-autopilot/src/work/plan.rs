@@ -1,4 +1,4 @@
-//! What a run would do, and what is in its way. Looks at everything and changes nothing.
+//! What a run would do, and what blocks it. Changes nothing.
 
 mod checks;
 
@@ -23,11 +23,11 @@ use crate::tasks::next::next_item;
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, Subtask, TagName, Task, TaskId};
 
-/// One thing that was looked at.
+/// One precondition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanCheck {
     pub ok: bool,
-    /// A run does not begin without it.
+    /// The run cannot start without it.
     pub needed: bool,
     pub words: String,
 }
@@ -38,7 +38,7 @@ pub struct PlannedStep {
     pub id: ItemId,
     pub title: String,
     pub depends_on: Vec<ItemId>,
-    /// Where its tests and its code would go, as far as its words say.
+    /// Suggested paths for tests and code.
     pub tests: Vec<PathBuf>,
     pub files: Vec<PathBuf>,
     pub commit: String,
@@ -52,24 +52,24 @@ pub struct RunPlan {
     pub title: String,
     pub test_command: Option<String>,
     pub branch: BranchName,
-    /// The name the branch would have, if git could hold it beside the others.
+    /// The preferred branch name, if it clashes with existing branches.
     pub instead_of: Option<String>,
     pub on_branch_already: bool,
     pub default_branch: Option<BranchName>,
-    /// The branch a pull request goes to.
+    /// The base branch of the pull request.
     pub base: Option<String>,
     pub remote: Option<String>,
     pub checks: Vec<PlanCheck>,
     pub subtasks: Vec<PlannedStep>,
-    /// It has none yet: somebody has to divide it first.
+    /// The task has no subtasks yet and must be expanded first.
     pub needs_subtasks: bool,
-    /// What the project wants to run and somebody has to approve.
+    /// A project command that needs the user's approval.
     #[serde(skip)]
     pub subject: Option<TrustSubject>,
 }
 
 impl RunPlan {
-    /// What a run cannot begin with.
+    /// Problems that block the run.
     pub fn problems(&self) -> Vec<String> {
         self.checks
             .iter()
@@ -79,7 +79,7 @@ impl RunPlan {
     }
 }
 
-/// `tools`: programs that are needed besides git, such as the executor's.
+/// `tools`: required programs besides git, such as the executor.
 pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) -> Result<RunPlan, WorkError> {
     if !context.settings.enabled {
         return Err(WorkError::Off);
@@ -166,7 +166,7 @@ fn find_task<'a>(options: &RunOptions, list: &'a TagList) -> Result<&'a Task, Wo
     list.find_task(item.task()).ok_or(WorkError::NothingReady)
 }
 
-/// Where a branch is pushed to: `origin`, else the only remote there is.
+/// The remote to push to: `origin`, else the only remote.
 pub(super) fn find_remote(context: &ProjectContext) -> Result<Option<String>, WorkError> {
     let remotes = context.git.remotes()?;
     let origin = remotes.iter().find(|remote| *remote == "origin").cloned();

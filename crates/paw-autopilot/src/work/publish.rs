@@ -1,4 +1,4 @@
-//! Push and pull request, and the exact commands for whoever has to do it by hand.
+//! Push and pull request, or the commands to do it manually.
 
 use std::ffi::OsStr;
 
@@ -10,13 +10,13 @@ use super::{ActiveRun, WorkError};
 use crate::artifacts::pull_request;
 use crate::engine::{RunEvent, RunStage};
 
-/// What became of a pull request.
+/// The result of opening a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PullRequestResult {
     Made {
         url: String,
     },
-    /// Nobody could open it; these are the commands that do.
+    /// It could not be opened; these commands open it.
     ByHand {
         why: String,
         commands: Vec<String>,
@@ -24,14 +24,14 @@ pub enum PullRequestResult {
 }
 
 impl ActiveRun {
-    /// The branch a pull request goes to.
+    /// The base branch of the pull request.
     pub fn base(&self) -> String {
         let configured = self.context.settings.pull_request.base.clone();
         let default = || self.run.request.default_branch.as_ref().map(ToString::to_string);
         configured.or_else(default).unwrap_or_else(|| "main".into())
     }
 
-    /// Pushes the branch. Returns the remote, or nothing when the run is paused because it could not.
+    /// Pushes the branch. Returns the remote, or `None` if the push failed and the run is paused.
     pub fn push(&mut self) -> Result<Option<String>, WorkError> {
         let RunStage::Push = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "push", stage: self.run.stage.name() });
@@ -58,7 +58,7 @@ impl ActiveRun {
             }
             Err(why) => {
                 self.log("push", json!({"status": "error", "error": why}))?;
-                // Ctrl+C reaches git as well.
+                // Ctrl+C reaches git, too.
                 self.check_pause()?;
                 self.notes.last_error = Some(why.clone());
                 self.apply(RunEvent::PushFailed { why })?;
@@ -67,7 +67,7 @@ impl ActiveRun {
         }
     }
 
-    /// Opens a pull request with `gh`, or says how to do it by hand. Either way the run is over.
+    /// Opens a pull request with `gh`, or returns the commands to do it. Ends the run either way.
     pub fn open_pull_request(&mut self) -> Result<PullRequestResult, WorkError> {
         let RunStage::PullRequest = self.run.stage else {
             return Err(WorkError::NotNow { wanted: "open a pull request", stage: self.run.stage.name() });
@@ -79,7 +79,7 @@ impl ActiveRun {
                     |args: &[String]| Command::new(&gh).args(args).dir(&self.context.project.root).capture();
                 let made = ask(&self.gh_args())?;
                 let url = made.exit.success().then(|| url_in(&made.stdout)).flatten();
-                // One that is there already, perhaps from a run that was interrupted, is as good as a new one.
+                // An existing pull request, perhaps of an interrupted run, counts as opened.
                 let there = || {
                     let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
                     let view = ["pr", "view", &branch, "--json", "url", "--jq", ".url"].map(str::to_owned);
@@ -125,7 +125,7 @@ impl ActiveRun {
         args.map(str::to_owned).into()
     }
 
-    /// What to type for a push, if it is wanted, and for a pull request.
+    /// The commands for the push, if requested, and the pull request.
     pub fn manual_commands(&self, push: bool) -> Vec<String> {
         let branch = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
         let quoted = |words: &[String]| {

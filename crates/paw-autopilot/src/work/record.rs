@@ -1,4 +1,4 @@
-//! What is written down about a run of tests.
+//! Records test runs.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::evidence::Objection;
 use crate::runners::{TestOutcome, TestRun};
 
 impl ActiveRun {
-    /// The result of a run of tests, and a line about it.
+    /// Writes the test result and a log line.
     pub(super) fn record(
         &mut self,
         attempt: &PhaseAttempt,
@@ -54,14 +54,14 @@ impl ActiveRun {
     }
 }
 
-/// What the first failing test said, else the first objection.
+/// The message of the first failing test, else the first objection.
 pub(super) fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
     let failing = tests.report.cases.iter().filter(|case| case.outcome == TestOutcome::Failed);
     let message = failing.filter_map(|case| case.message.as_deref()).find_map(most_useful_line);
     message.or_else(|| objections.first().map(ToString::to_string))
 }
 
-/// The line of a message that says most: in a traceback the last one, else the first.
+/// The most useful line of a message: the last one of a traceback, else the first.
 fn most_useful_line(message: &str) -> Option<String> {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     if message.starts_with("Traceback") {

@@ -1,4 +1,4 @@
-//! Going on with a run: after a pause, after a crash, or just from another process.
+//! Continues a run after a pause, after a crash, or from another process.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::message::{SUBTASK_TRAILER, finished_subtask};
 use crate::tasks::{ItemId, TaskStatus};
 
 impl ActiveRun {
-    /// The run that is under way here, as it stands.
+    /// Loads the current run.
     pub fn load(mut context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
         let dir = find_latest(&context.project).ok_or(WorkError::NoRun)?;
         let lock = take_lock(&context)?;
@@ -30,8 +30,8 @@ impl ActiveRun {
         Ok(Self::new(context, dir, (stored.run, stored.notes), tester, lock, baseline))
     }
 
-    /// Takes up a run that was paused or killed: ends what is left of it, checks that branch, HEAD and task are
-    /// still what they were, and goes on. Attempts count afresh, and the tests come first.
+    /// Resumes a run: kills leftover processes, checks that branch, HEAD and task are unchanged, and continues.
+    /// Attempts start at zero, and the tests run first.
     pub fn resume(context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
         let mut work = Self::load(context, approves)?;
         work.pause.forget();
@@ -69,14 +69,14 @@ impl ActiveRun {
         Ok(work)
     }
 
-    /// What the run that is under way here was asked to be.
+    /// The options of the current run.
     pub fn load_options(context: &ProjectContext) -> Result<RunOptions, WorkError> {
         let dir = find_latest(&context.project).ok_or(WorkError::NoRun)?;
         let stored = dir.load_checkpoint()?.filter(|stored| !stored.run.is_over());
         stored.map(|stored| stored.notes.options).ok_or(WorkError::NoRun)
     }
 
-    /// Lets more pass than the run began with, and says so in its report.
+    /// Adds relaxations and records them in the report.
     pub fn relax(&mut self, more: &[Relaxation]) {
         for what in more {
             if !self.notes.options.relaxes(*what) {
@@ -86,7 +86,7 @@ impl ActiveRun {
         }
     }
 
-    /// A push or a pull request that is not wanted any more is passed over.
+    /// Skips a push or pull request that the user no longer wants.
     pub fn skip_unwanted_publishing(&mut self) -> Result<(), WorkError> {
         let unwanted = match self.run.stage {
             RunStage::Push => !self.run.request.push,
@@ -99,7 +99,7 @@ impl ActiveRun {
         self.save()
     }
 
-    /// Gives the run up. Branch, commits and files stay.
+    /// Aborts the run. Branch, commits and files stay.
     pub fn abort(&mut self) -> Result<(), WorkError> {
         self.notes.kill_leftovers();
         self.step(RunEvent::Abort)?;
@@ -130,7 +130,7 @@ impl ActiveRun {
         })
     }
 
-    /// The commit was made and nobody wrote it down.
+    /// The commit was made just before the crash, so that it is not in the checkpoint.
     fn recover_commit(&mut self, sha: &str) -> Result<(), WorkError> {
         self.dir.add_commit(sha)?;
         let short: String = sha.chars().take(7).collect();
@@ -141,13 +141,13 @@ impl ActiveRun {
         self.begin_step()
     }
 
-    /// Whatever was done to the list of tasks meanwhile is accepted; the subtask at hand is being worked on.
+    /// Accepts edits of tasks.json made meanwhile and marks the current subtask as in progress.
     fn accept_task_edits(&mut self) -> Result<(), WorkError> {
         if let Some(item) = current(&self.run) {
             self.set_status(&item, &TaskStatus::InProgress)?;
         }
         let (before, now) = (std::mem::take(&mut self.notes.before), WorktreeSnapshot::take(&self.context)?);
-        // Interrupted right after a commit: the subtask at hand has not begun.
+        // If the run was interrupted right after a commit, the current subtask has not begun.
         self.notes.before = if before.commit() == now.commit() { before.with_own_files_of(now) } else { now };
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! What differs from how a subtask began: by git, and beside git for the few files that decide what counts as a proof.
+//! Snapshots of a worktree, to find what changed since a subtask began. Compares git's view and the few files that
+//! decide what counts as a proof.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,12 @@ use crate::evidence::changes::{between, since_head};
 use crate::evidence::test_code::is_code;
 use crate::evidence::{FileChange, FileRules, SourceKind};
 
-/// A look at a worktree: everything that differs from its last commit, and the texts of what must not change at all.
+/// A worktree at one moment: the changes since its last commit, and the content of guarded files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorktreeSnapshot {
     commit: String,
     changes: Vec<FileChange>,
-    /// Watched whether git knows them or not: an ignored list of tasks is a list of tasks.
+    /// Files that are compared even if git ignores them, such as tasks.json.
     guarded: BTreeMap<PathBuf, Option<String>>,
 }
 
@@ -34,12 +35,12 @@ impl WorktreeSnapshot {
         Ok(Self { commit: commit.unwrap_or_default(), changes, guarded: guarded.collect() })
     }
 
-    /// The last commit then.
+    /// The last commit at that moment.
     pub fn commit(&self) -> &str {
         &self.commit
     }
 
-    /// What changed from here to a later look.
+    /// Changes from this snapshot to a later one.
     pub fn changes_until(&self, later: &Self) -> Vec<FileChange> {
         let mut changes = between(&self.changes, &later.changes);
         for (path, after) in &later.guarded {
@@ -52,8 +53,7 @@ impl WorktreeSnapshot {
         changes
     }
 
-    /// A file that was there and is another in a later look. What tests write beside git and code is theirs, and the
-    /// versions of dependencies are their tool's.
+    /// Finds a file whose change invalidates a test run. Files that tests create and lock files do not count.
     pub fn find_invalidating_change(&self, later: &Self, rules: &FileRules) -> Option<PathBuf> {
         let both = || self.changes.iter().chain(&later.changes);
         let is_tracked = |path: &Path| both().any(|change| change.path == path && change.before.is_some());
@@ -66,7 +66,7 @@ impl WorktreeSnapshot {
         there.map(|change| change.path).find(|path| counts(path))
     }
 
-    /// The same, with what the project's own lists and settings are now: somebody may have edited them meanwhile.
+    /// Takes the state of git paw's own files from `now`, because the user may have edited them.
     #[must_use]
     pub fn with_own_files_of(mut self, now: Self) -> Self {
         self.changes.retain(|change| !is_own_file(&change.path));
@@ -75,33 +75,33 @@ impl WorktreeSnapshot {
         self
     }
 
-    /// What somebody else has changed and not committed.
+    /// Uncommitted changes outside of git paw's own files.
     pub fn foreign_changes(&self) -> Vec<&Path> {
         self.changes.iter().map(|change| change.path.as_path()).filter(|path| !is_own_file(path)).collect()
     }
 }
 
-/// The list of tasks, and the settings that say how tests are run and what is enough.
+/// tasks.json and the settings that control the tests.
 fn guarded(context: &ProjectContext) -> Vec<PathBuf> {
     let files =
         [context.project.tasks_file(), context.project.config_file(), CheckoutDir::of(&context.top).config()];
     files.iter().filter_map(|file| file.strip_prefix(&context.top).ok().map(Path::to_path_buf)).collect()
 }
 
-/// Kept by git-paw and its tasks.
+/// Whether a file belongs to git paw or `.taskmaster/`.
 pub fn is_own_file(path: &Path) -> bool {
     let old = [TaskmasterDir::OLD_TASKS, TaskmasterDir::OLD_CONFIG].iter().any(|old| path == Path::new(old));
     old || path.iter().any(|part| part == TaskmasterDir::NAME || part == CheckoutDir::NAME)
 }
 
-/// Written by every run, committed by none.
+/// Whether a file is a report or state of a run, which is never committed.
 pub fn is_run_file(path: &Path) -> bool {
     let parts: Vec<_> = path.iter().collect();
     let own = [TaskmasterDir::REPORTS, TaskmasterDir::STATE];
     parts.windows(2).any(|pair| pair[0] == TaskmasterDir::NAME && own.iter().any(|own| pair[1] == *own))
 }
 
-/// Keeps what runs write out of `git status`, by a `.gitignore` that ignores itself too.
+/// Writes `.gitignore` files that hide the files of runs.
 pub fn write_gitignores(context: &ProjectContext) -> Result<(), WorkError> {
     for dir in [context.project.files().state(), context.project.files().runs()] {
         let ignore = dir.join(".gitignore");

@@ -1,4 +1,4 @@
-//! Which files a subtask names, and where their tests go.
+//! The files a subtask mentions, and where their tests go.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::evidence::{FileRules, SourceKind};
 use crate::tasks::Subtask;
 use crate::tasks::model::text_field;
 
-/// The files a subtask lists, and those its words name: each once, in that order.
+/// The files a subtask lists, then those its text mentions, without duplicates.
 pub(crate) fn files_of(subtask: &Subtask) -> Vec<PathBuf> {
     let listed = subtask.fields.get("relevantFiles").and_then(Value::as_array);
     let mut files: Vec<PathBuf> = Vec::new();
@@ -49,8 +49,8 @@ fn inside(path: &str) -> Option<PathBuf> {
     (path.components().all(plain) && path.extension().is_some()).then(|| path.to_path_buf())
 }
 
-/// The tests and the rest of some files; tests that are not named stand where they usually do. `tests_dir`: the project
-/// has a directory `tests`.
+/// Splits paths into tests and code. If no tests are named, suggests the usual paths. `tests_dir`: the project has a
+/// `tests` directory.
 pub(super) fn tests_for(
     rules: &FileRules,
     named: &[PathBuf],
@@ -69,7 +69,7 @@ fn usual(file: &Path, tests_dir: bool) -> Option<PathBuf> {
     let stem = file.file_stem()?.to_str()?;
     let dir = file.parent().unwrap_or(Path::new(""));
     Some(match file.extension()?.to_str()? {
-        // Rust keeps its tests in the file itself.
+        // Rust tests are in the same file.
         "rs" => file.to_path_buf(),
         "py" if tests_dir => Path::new("tests").join(format!("test_{stem}.py")),
         "py" => dir.join(format!("test_{stem}.py")),

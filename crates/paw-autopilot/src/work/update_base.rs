@@ -1,4 +1,4 @@
-//! The base branch brought up to what its remote has, before anything begins at it. Only ever moved forward.
+//! Fast-forwards the base branch to its remote before a run.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError};
@@ -6,16 +6,16 @@ use paw_host::git::{Git, GitError};
 use super::plan::find_remote;
 use super::{ProjectContext, WorkError};
 
-/// What became of the base branch.
+/// The result of the update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BaseUpdate {
-    /// It has everything its remote has.
+    /// Already up to date.
     Already { base: String },
-    /// It was moved forward by so many commits.
+    /// Moved forward by this many commits.
     Forward { base: String, commits: usize },
 }
 
-/// Why the base branch stays where it is.
+/// Why the base branch was not updated.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseUpdateError {
     #[error("there is no base branch to update")]
@@ -48,7 +48,7 @@ impl Diagnostic for BaseUpdateError {
 }
 
 impl ProjectContext {
-    /// Where pull requests go to, else the default branch.
+    /// The configured base branch, else the default branch.
     pub fn find_base(&self) -> Result<Option<String>, WorkError> {
         match &self.settings.pull_request.base {
             Some(base) => Ok(Some(base.clone())),
@@ -57,7 +57,7 @@ impl ProjectContext {
     }
 }
 
-/// Fetches the base branch and moves it forward. A branch that is not here yet is only fetched.
+/// Fetches the base branch and fast-forwards it. A branch that only exists on the remote is just fetched.
 pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
     let git = &context.git;
     let base = context.find_base()?.ok_or(BaseUpdateError::NoBase)?;
@@ -80,7 +80,7 @@ pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
     let out = worktrees.iter().find(|entry| entry.branch().is_some_and(|branch| branch.as_str() == base));
     match out.filter(|entry| entry.path.exists()) {
         Some(entry) => {
-            // git itself refuses where a change that is not committed would be lost.
+            // git refuses if uncommitted changes would be lost.
             if let Err(error) = Git::at(&entry.path).run(["merge", "--quiet", "--ff-only", &there]) {
                 let place = entry.path.display().to_string();
                 return Err(BaseUpdateError::Touches { base, place, why: said(error) }.into());

@@ -14,12 +14,12 @@ fn proof(tests: &[&str], files: &[&str]) -> RedProof {
     }
 }
 
-/// A proof, made the only way one can be made.
+/// A valid proof.
 pub(crate) fn sample_proof() -> GreenProof {
     green(&TestReport::default(), &proof(&["x"], &[]), &[], report(&[("x", Passed)])).unwrap()
 }
 
-/// Judges with changes that came after RED.
+/// Judges with changes made after RED.
 fn green(
     baseline: &TestReport,
     red: &RedProof,

@@ -1,4 +1,4 @@
-//! What is looked at before a run begins, in the words of the plan.
+//! The checks before a run begins.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::tasks::next::plan_subtasks;
 use crate::tasks::{ItemId, ProblemKind, Subtask, Task, TaskId, TaskStatus};
 use crate::work::{ProjectContext, RunOptions};
 
-/// What was looked at so far.
+/// The checks so far.
 pub(super) struct PlanChecks(pub(super) Vec<PlanCheck>);
 
 impl PlanChecks {
@@ -89,7 +89,7 @@ impl PlanChecks {
         self.add(true, true, words);
     }
 
-    /// The open subtasks in the order they are done.
+    /// Returns the open subtasks in execution order.
     pub(super) fn subtasks<'a>(
         &mut self,
         task: &'a Task,
@@ -127,7 +127,7 @@ impl PlanChecks {
     }
 }
 
-/// The list as it is for whoever has the work of these tasks.
+/// The task list with the dependencies that are already on this branch marked as done.
 fn with_done(list: &TagList, built_on: &[TaskId]) -> TagList {
     let mut list = list.clone();
     for task in list.tasks.iter_mut().filter(|task| built_on.contains(&task.id)) {
@@ -146,7 +146,7 @@ fn is_done(item: &ItemId, list: &TagList) -> bool {
     }
 }
 
-/// The programs behind a test command.
+/// The programs a test command needs.
 fn tools_of(command: &str) -> Vec<&str> {
     match command.split_whitespace().next() {
         Some("npm") => vec!["node", "npm"],
