@@ -15,26 +15,26 @@ fn find<'a>(report: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no check '{name}' in {report:#}"))
 }
 
-/// A port that nobody uses, so that what else runs on this machine does not matter.
+/// Configures a free port, so that other programs on this machine do not affect the result.
 fn use_free_port(sandbox: &Sandbox, more: &str) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     sandbox.write("home/.config/git-paw/config.toml", &format!("{more}[broker]\nport = {port}\n"));
 }
 
 #[test]
-fn a_machine_with_everything_is_fine() {
+fn doctor_finds_no_problems_on_a_complete_machine() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     sandbox.install_program("claude", "#!/bin/sh\n");
     use_free_port(&sandbox, "");
     let ran = paw(&sandbox, &repo.root, &["doctor"]);
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stdout.ends_with("everything is fine\n"), "{ran}");
+    assert!(ran.stdout.ends_with("no problems found\n"), "{ran}");
     assert_eq!(document(&paw(&sandbox, &repo.root, &["doctor", "--json"]))["status"], "ok");
 }
 
 #[test]
-fn a_missing_tmux_fails_with_its_remedy() {
+fn doctor_fails_without_tmux_and_suggests_a_remedy() {
     let sandbox = Sandbox::new();
     sandbox.uninstall_tool("tmux");
     let ran = paw(&sandbox, &sandbox.root(), &["doctor", "--json"]);
@@ -44,7 +44,7 @@ fn a_missing_tmux_fails_with_its_remedy() {
 }
 
 #[test]
-fn a_tmux_that_is_too_old_fails() {
+fn doctor_fails_with_an_old_tmux_or_git() {
     let sandbox = Sandbox::new();
     sandbox.install_program("tmux", "#!/bin/sh\necho tmux 2.6\n");
     sandbox.install_program("git", "#!/bin/sh\necho git version 2.30.2\n");
@@ -55,7 +55,7 @@ fn a_tmux_that_is_too_old_fails() {
 }
 
 #[test]
-fn unknown_keys_warn_with_the_nearest_name_and_do_not_fail() {
+fn doctor_warns_about_unknown_keys_with_the_nearest_name() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     use_free_port(&sandbox, "");
@@ -66,7 +66,7 @@ fn unknown_keys_warn_with_the_nearest_name_and_do_not_fail() {
 }
 
 #[test]
-fn a_malformed_config_fails_and_the_other_checks_still_run() {
+fn doctor_fails_on_a_malformed_config_and_runs_the_other_checks() {
     let sandbox = Sandbox::new();
     sandbox.write("home/.config/git-paw/config.toml", "mouse = maybe\n");
     sandbox.install_program("claude", "#!/bin/sh\n");
@@ -78,7 +78,7 @@ fn a_malformed_config_fails_and_the_other_checks_still_run() {
 }
 
 #[test]
-fn a_port_in_use_is_a_warning() {
+fn doctor_warns_about_a_port_in_use() {
     let sandbox = Sandbox::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -89,7 +89,7 @@ fn a_port_in_use_is_a_warning() {
 }
 
 #[test]
-fn leftovers_are_named_with_their_remedy() {
+fn doctor_names_leftovers_with_a_remedy() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let receipt = |name: &str, repo: &str, status: &str| {
@@ -106,11 +106,11 @@ fn leftovers_are_named_with_their_remedy() {
     std::fs::remove_dir_all(&lost).unwrap();
 
     let report = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
-    assert!(find(&report, "paw-gone")["detail"].as_str().unwrap().contains("/no/such/repository is gone"));
-    assert!(find(&report, "paw-dead")["detail"].as_str().unwrap().contains("tmux does not know the session"));
+    assert!(find(&report, "paw-gone")["detail"].as_str().unwrap().contains("/no/such/repository not found"));
+    assert!(find(&report, "paw-dead")["detail"].as_str().unwrap().contains("tmux has no such session"));
     let remedy = find(&report, "paw-dead")["remedy"].as_str().unwrap().to_owned();
     assert!(
-        remedy.contains("git paw start in [SANDBOX]/app brings it back") && !remedy.contains("rm "),
+        remedy.contains("in [SANDBOX]/app, restore it with 'git paw start'") && !remedy.contains("rm "),
         "{remedy}"
     );
     assert!(find(&report, "paw-gone")["remedy"].as_str().unwrap().contains("rm [SANDBOX]"));
@@ -122,7 +122,7 @@ fn leftovers_are_named_with_their_remedy() {
 }
 
 #[test]
-fn a_session_on_a_tmux_server_of_its_own_is_looked_for_there() {
+fn doctor_looks_for_a_session_on_its_own_tmux_socket() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let socket = format!("paw-doctor-{}", std::process::id());
@@ -133,17 +133,18 @@ fn a_session_on_a_tmux_server_of_its_own_is_looked_for_there() {
     sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", &text);
     let dead = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
     assert_eq!(find(&dead, "paw-app")["status"], "warn");
-    let begun = sandbox.run(&repo.root, "tmux", ["-L", &socket, "new-session", "-d", "-s", "paw-app", "cat"]);
-    assert_eq!(begun.code, 0, "{begun}");
+    let started =
+        sandbox.run(&repo.root, "tmux", ["-L", &socket, "new-session", "-d", "-s", "paw-app", "cat"]);
+    assert_eq!(started.code, 0, "{started}");
     let alive = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
     sandbox.run(&repo.root, "tmux", ["-L", &socket, "kill-server"]);
     assert!(!alive["checks"].as_array().unwrap().iter().any(|check| check["name"] == "paw-app"), "{alive}");
 }
 
 #[test]
-fn a_cli_that_the_configuration_names_but_nobody_has_is_said() {
+fn doctor_reports_a_configured_cli_that_is_not_installed() {
     let sandbox = Sandbox::new();
     use_free_port(&sandbox, "default_cli = \"claude\"\n");
     let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
-    assert_eq!(find(&report, "default_cli")["detail"], "names 'claude', which was not found");
+    assert_eq!(find(&report, "default_cli")["detail"], "CLI 'claude' not found");
 }

@@ -17,8 +17,8 @@ fn first_init_writes_a_complete_commented_default_config() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["init"]), @"
     exit 0
     --- stdout
-    created .git-paw/config.toml (every key is there, commented, with its default)
-    created .git-paw/.gitignore (config.toml and scripts/ can be committed, nothing else)
+    created .git-paw/config.toml (all keys, commented out, with their defaults)
+    created .git-paw/.gitignore (only config.toml and scripts/ are tracked)
     next: git paw doctor
     ");
     let text = config(&repo);
@@ -80,7 +80,7 @@ fn init_never_modifies_existing_user_values() {
 }
 
 #[test]
-fn init_finds_spec_kit() {
+fn init_detects_spec_kit() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.write(".specify/specs/001-x/tasks.md", "");
@@ -101,7 +101,7 @@ fn init_in_a_linked_worktree_prepares_the_main_checkout() {
 }
 
 #[test]
-fn only_what_people_share_can_be_committed() {
+fn init_gitignore_tracks_only_config_and_scripts() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     paw(&sandbox, &repo.root, &["init"]);
@@ -123,7 +123,7 @@ fn only_what_people_share_can_be_committed() {
 }
 
 #[test]
-fn init_outside_a_repository_or_in_a_bare_one_is_refused() {
+fn init_refuses_a_bare_repository_and_a_directory_outside_one() {
     let sandbox = Sandbox::new();
     let ran = paw(&sandbox, &sandbox.root(), &["init"]);
     assert!(ran.code == 1 && ran.stderr.contains("Not a git repository"), "{ran}");
@@ -135,7 +135,7 @@ fn init_outside_a_repository_or_in_a_bare_one_is_refused() {
 }
 
 #[test]
-fn malformed_config_is_shown_with_its_place_and_left_alone() {
+fn malformed_config_is_reported_with_its_line_and_left_unchanged() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let broken = "mouse = true\n[broker\nport = 1\n";

@@ -15,12 +15,12 @@ fn list_clis_runs_without_error() {
     exit 0
     --- stdout
     no AI coding CLI found on PATH
-    hint: install one (claude, codex, gemini, …) or add your own: git paw add-cli <name> <command>
+    hint: install one (claude, codex, gemini, …), or add your own: git paw add-cli <name> <command>
     ");
 }
 
 #[test]
-fn detected_and_custom_clis_are_listed_together() {
+fn list_clis_shows_detected_and_custom_clis() {
     let sandbox = Sandbox::new();
     for name in ["claude", "aider", "wrapper"] {
         sandbox.install_program(name, SCRIPT);
@@ -41,7 +41,7 @@ fn detected_and_custom_clis_are_listed_together() {
 }
 
 #[test]
-fn list_clis_prints_no_unsafe_characters_of_the_configuration() {
+fn list_clis_escapes_unsafe_characters_in_the_configuration() {
     let sandbox = Sandbox::new();
     sandbox.install_program("wrapper", SCRIPT);
     sandbox.write(
@@ -64,7 +64,7 @@ command = "gh\u2066ost\u0007"
 }
 
 #[test]
-fn the_list_as_json_is_one_document() {
+fn list_clis_json_is_one_document() {
     let sandbox = Sandbox::new();
     sandbox.install_program("codex", SCRIPT);
     let ran = paw(&sandbox, &sandbox.root(), &["list-clis", "--json"]);
@@ -76,7 +76,7 @@ fn the_list_as_json_is_one_document() {
 }
 
 #[test]
-fn a_repository_adds_its_own_clis_seen_from_a_linked_worktree_too() {
+fn list_clis_includes_repository_clis_in_a_linked_worktree() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     sandbox.install_program("team-agent", SCRIPT);
@@ -90,7 +90,7 @@ fn a_repository_adds_its_own_clis_seen_from_a_linked_worktree_too() {
 }
 
 #[test]
-fn a_program_in_the_current_directory_is_never_taken() {
+fn list_clis_ignores_programs_in_the_current_directory() {
     let mut sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.write("claude", SCRIPT);
@@ -103,7 +103,7 @@ fn a_program_in_the_current_directory_is_never_taken() {
 }
 
 #[test]
-fn variables_of_a_surrounding_git_do_not_lead_to_another_repository() {
+fn list_clis_ignores_git_environment_variables() {
     let mut sandbox = Sandbox::new();
     let (here, elsewhere) = (sandbox.repo("here"), sandbox.repo("elsewhere"));
     sandbox.install_program("agent", SCRIPT);

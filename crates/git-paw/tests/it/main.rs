@@ -1,10 +1,10 @@
-//! The binary, as people and scripts see it.
+//! Integration tests of the `git-paw` binary.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "tests may panic, and may use the file system directly"
 )]
 
 mod add_cli;
@@ -44,7 +44,6 @@ mod tasks;
 mod tasks_from_spec;
 mod tower;
 mod trust;
-mod trusted_agents;
 mod unattended;
 mod verify;
 mod worktree;

@@ -34,7 +34,7 @@ fn replay_with_color_keeps_colors_and_nothing_else() {
 }
 
 #[test]
-fn replay_with_list_shows_what_there_is() {
+fn replay_list_shows_all_logs() {
     let ran = replay(&["--list"]);
     assert!(ran.code == 0 && ran.stdout.starts_with("SESSION"), "{ran}");
     let row: Vec<_> = ran.stdout.lines().nth(1).unwrap().split_whitespace().take(4).collect();
@@ -47,7 +47,7 @@ fn replay_with_list_shows_what_there_is() {
 }
 
 #[test]
-fn replay_with_session_reads_that_one() {
+fn replay_with_session_reads_the_log_of_that_session() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/logs/paw-other/feat--add-auth.log", "other\n");
     let ran = paw(&sandbox, &repo.root, &["replay", "feat/add-auth", "--session", "paw-other"]);
@@ -63,7 +63,7 @@ fn replay_with_no_arguments_and_no_list_is_refused() {
 }
 
 #[test]
-fn replay_help_text() {
+fn replay_help_lists_options_and_examples() {
     let help = replay(&["--help"]).stdout;
     for words in ["--list", "--color", "--session", "Examples:", "git paw replay feat/add-auth --color"] {
         assert!(help.contains(words), "{help}");
@@ -71,7 +71,7 @@ fn replay_help_text() {
 }
 
 #[test]
-fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
+fn replay_of_a_missing_log_names_the_existing_logs() {
     let ran = replay(&["feat/nope"]);
     assert!(
         ran.code == 1 && ran.stderr.contains("no log of 'feat/nope'") && ran.stderr.contains("feat/add-auth"),
@@ -85,7 +85,7 @@ fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
 }
 
 #[test]
-fn the_configured_directory_is_read() {
+fn replay_reads_the_configured_log_directory() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/config.toml", "[logging]\nlog_dir = \"elsewhere\"\n");
     repo.write("elsewhere/paw-app/main.log", "there\n");
@@ -93,7 +93,7 @@ fn the_configured_directory_is_read() {
 }
 
 #[test]
-fn on_a_terminal_it_is_paged_through_less() {
+fn replay_uses_less_on_a_terminal() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/logs/paw-app/long.log", &"a line\r\n".repeat(500));
     for args in [&["replay", "long"][..], &["replay", "long", "--color"]] {
@@ -107,7 +107,7 @@ fn on_a_terminal_it_is_paged_through_less() {
 }
 
 #[test]
-fn without_less_it_is_printed() {
+fn replay_prints_without_less() {
     let (sandbox, repo) = project();
     sandbox.uninstall_tool("less");
     let terminal = Terminal::run(&sandbox, &repo.root, PROGRAM, &["replay", "feat/add-auth"]);
@@ -117,7 +117,7 @@ fn without_less_it_is_printed() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_failure() {
+fn replay_succeeds_if_the_reader_closes_the_pipe() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/logs/paw-app/long.log", &"a line\r\n".repeat(50_000));
     let script = format!("{PROGRAM} replay long | head -n 1; echo ${{PIPESTATUS[0]}}");

@@ -18,7 +18,7 @@ fn setup_status(sandbox: &Sandbox, repo: &TestRepo, branch: &str) -> serde_json:
 }
 
 #[test]
-fn what_a_repository_wants_to_run_runs_only_once_it_is_approved_and_only_as_it_was() {
+fn repository_setup_runs_only_after_approval_and_only_unchanged() {
     let (sandbox, repo) = project();
     assert_eq!(setup_status(&sandbox, &repo, "one"), "untrusted");
     let ran = paw(&sandbox, &repo.root, &["trust"]);
@@ -30,18 +30,18 @@ fn what_a_repository_wants_to_run_runs_only_once_it_is_approved_and_only_as_it_w
 }
 
 #[test]
-fn approvals_are_listed_and_taken_back() {
+fn trust_lists_and_revokes_approvals() {
     let (sandbox, repo) = project();
     paw(&sandbox, &repo.root, &["trust", "--yes"]);
     let listed = document(&paw(&sandbox, &repo.root, &["trust", "--list", "--json"]));
     assert_eq!(listed["approvals"][0]["what"], json!(["setup command: touch ran"]));
     let ran = paw(&sandbox, &repo.root, &["trust", "--revoke"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "took back 1 approval\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "revoked 1 approval\n"));
     assert_eq!(setup_status(&sandbox, &repo, "one"), "untrusted");
 }
 
 #[test]
-fn an_agent_cannot_approve() {
+fn trust_refuses_an_agent() {
     let (mut sandbox, repo) = project();
     sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
     for args in [&["trust", "--yes"][..], &["worktree", "create", "one", "--new", "--trust"]] {
@@ -52,15 +52,15 @@ fn an_agent_cannot_approve() {
 }
 
 #[test]
-fn a_repository_that_wants_nothing_needs_no_approval() {
+fn trust_reports_a_repository_without_commands() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let ran = paw(&sandbox, &repo.root, &["trust"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "this repository wants to run nothing\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "this repository has no commands to approve\n"));
 }
 
 #[test]
-fn gates_and_rules_of_a_repository_are_approved_together_with_its_setup() {
+fn trust_approves_gates_and_allowlist_together_with_setup() {
     let (sandbox, repo) = project();
     let text = "[worktree]\nsetup_commands = [\"touch ran\"]\n[supervisor]\ntest_command = \"true\"\n\
                 [supervisor.common_dev_allowlist]\nextra = [\"just check\"]\n";
@@ -76,4 +76,16 @@ fn gates_and_rules_of_a_repository_are_approved_together_with_its_setup() {
     assert_eq!(verdict(), "allow");
     assert_eq!(document(&paw(&sandbox, &repo.root, &["verify", "main", "--json"]))["verdict"], "verified");
     assert_eq!(setup_status(&sandbox, &repo, "one"), "success");
+}
+
+#[test]
+fn trust_covers_configured_cli_commands() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".git-paw/config.toml", "[clis.mine]\ncommand = \"./mine\"\n");
+    let ran = paw(&sandbox, &repo.root, &["trust"]);
+    assert!(ran.code == 1 && ran.stdout.contains("./mine"), "{ran}");
+    assert_eq!(paw(&sandbox, &repo.root, &["trust", "--yes"]).code, 0);
+    let listed = paw(&sandbox, &repo.root, &["trust", "--list"]);
+    assert!(listed.stdout.contains("clis.mine"), "{listed}");
 }

@@ -1,4 +1,4 @@
-//! `git paw worktree`: every promise about a worktree's life, through the command line.
+//! `git paw worktree`: the lifecycle of worktrees, through the command line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Project {
         document(&ran)
     }
 
-    /// The failure, after checking that nothing was left behind.
+    /// The error of a refused creation. Checks that nothing was left behind.
     fn refused(&self, args: &[&str]) -> Value {
         let before = self.repo.git(["for-each-ref"]);
         let ran = self.create(args);
@@ -65,8 +65,8 @@ impl Project {
 #[test]
 fn successful_creation_for_existing_branch() {
     let project = Project::new();
-    let answer = project.created(&["feature/auth", "--name", "auth-work"]);
-    let worktree = &answer["worktree"];
+    let output = project.created(&["feature/auth", "--name", "auth-work"]);
+    let worktree = &output["worktree"];
     assert_eq!(worktree["name"], "auth-work");
     assert_eq!(worktree["path"], "[SANDBOX]/project-auth-work");
     assert_eq!(worktree["branch"], "feature/auth");
@@ -78,8 +78,8 @@ fn successful_creation_for_existing_branch() {
 #[test]
 fn successful_creation_with_new_branch() {
     let project = Project::new();
-    let answer = project.created(&["feature/new-thing", "--new"]);
-    assert_eq!(answer["worktree"]["path"], "[SANDBOX]/project-new-thing");
+    let output = project.created(&["feature/new-thing", "--new"]);
+    assert_eq!(output["worktree"]["path"], "[SANDBOX]/project-new-thing");
     assert_eq!(project.rows()[0]["branch"], "feature/new-thing");
     assert_eq!(project.repo.git(["rev-parse", "feature/new-thing"]), project.repo.git(["rev-parse", "main"]));
 }
@@ -140,7 +140,7 @@ fn fails_name_contains_path_separator() {
 #[test]
 fn atomicity_git_failure_rolls_back() {
     let project = Project::new();
-    // A filter that must work and does not makes git fail in the middle of its checkout.
+    // A required filter that fails makes the checkout fail halfway.
     project.repo.commit_file(".gitattributes", "*.bin filter=broken\n", "attributes");
     project.repo.commit_file("data.bin", "data\n", "data");
     project.repo.git(["config", "filter.broken.smudge", "false"]);
@@ -165,7 +165,7 @@ fn directory_deleted_externally() {
     );
     let warning = format!("Worktree {} directory missing: [SANDBOX]/project-auth-work", id.as_str().unwrap());
     assert!(ran.stderr.contains(&warning), "{ran}");
-    assert_eq!(project.paw(&["worktree", "list"]).stderr, "", "said once");
+    assert_eq!(project.paw(&["worktree", "list"]).stderr, "", "warned once");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn remove_worktree_cleans_up_stale_worktree() {
     project.paw(&["worktree", "list"]);
     let ran = project.paw(&["-v", "worktree", "remove", "auth-work", "--force", "--json"]);
     assert_eq!((ran.code, &document(&ran)["removed"]), (0, &json!(true)), "{ran}");
-    assert!(!ran.stderr.contains("worktree remove"), "git is not asked to remove what is gone: {ran}");
+    assert!(!ran.stderr.contains("worktree remove"), "git does not remove a missing directory: {ran}");
     assert_eq!(project.rows(), Vec::<Value>::new());
 }
 
@@ -206,7 +206,7 @@ fn git_worktree_prune_on_stale_detection() {
 }
 
 #[test]
-fn what_plain_git_has_removed_can_be_made_again() {
+fn create_succeeds_again_after_plain_git_removed_the_worktree() {
     let project = Project::new();
     let before = project.created(&["feature/auth"]);
     project.repo.git(["worktree", "remove", "--force", &project.dir("project-auth").display().to_string()]);
@@ -214,11 +214,11 @@ fn what_plain_git_has_removed_can_be_made_again() {
     let (before, after) = (&before["worktree"], &after["worktree"]);
     assert_eq!((&after["path"], after["id"] == before["id"]), (&before["path"], false));
     assert_eq!(project.rows().len(), 1);
-    assert_eq!(project.create(&["feature/auth"]).code, 1, "one that is there stays");
+    assert_eq!(project.create(&["feature/auth"]).code, 1, "an existing worktree is refused");
 }
 
 #[test]
-fn a_directory_that_returns_is_linked_again() {
+fn returned_directory_is_relinked() {
     let project = Project::new();
     project.created(&["feature/auth", "--name", "auth-work"]);
     let (here, away) = (project.dir("project-auth-work"), project.dir("away"));
@@ -248,9 +248,9 @@ fn setup_script_fails_worktree_still_created() {
     project.sandbox.install_program("npm", "#!/bin/sh\nexit 1\n");
     project.configure("[worktree]\nsetup_commands = [\"npm install\"]\n");
     let ran = project.create(&["feature/auth"]);
-    let answer = document(&ran);
-    assert_eq!((ran.code, &answer["setup_status"]), (0, &json!("failed")));
-    assert_eq!(answer["setup_error"], "npm install exited with code 1");
+    let output = document(&ran);
+    assert_eq!((ran.code, &output["setup_status"]), (0, &json!("failed")));
+    assert_eq!(output["setup_error"], "npm install exited with code 1");
     assert_eq!(project.rows()[0]["setup_status"], "failed");
     assert!(ran.stderr.contains("warning"), "{ran}");
 }
@@ -260,9 +260,9 @@ fn setup_script_times_out() {
     let project = Project::new();
     project.sandbox.install_program("npm", "#!/bin/sh\nsleep 600\n");
     project.configure("[worktree]\nsetup_commands = [\"npm install\"]\nsetup_timeout_secs = 1\n");
-    let answer = project.created(&["feature/auth"]);
-    assert_eq!(answer["setup_status"], "timeout");
-    assert_eq!(answer["setup_error"], "Setup command 'npm install' timed out after 1s");
+    let output = project.created(&["feature/auth"]);
+    assert_eq!(output["setup_status"], "timeout");
+    assert_eq!(output["setup_error"], "Setup command 'npm install' timed out after 1s");
 }
 
 #[test]
@@ -270,8 +270,8 @@ fn custom_setup_script_from_betcode_directory() {
     let project = Project::new();
     project.repo.write(".betcode/worktree-setup.sh", "pwd > here\n");
     assert_eq!(project.created(&["develop"])["setup_status"], "untrusted");
-    let answer = project.created(&["feature/auth", "--trust"]);
-    assert_eq!(answer["setup_status"], "success");
+    let output = project.created(&["feature/auth", "--trust"]);
+    assert_eq!(output["setup_status"], "success");
     let here = fs::read_to_string(project.dir("project-auth/here")).unwrap();
     assert_eq!(here.trim(), project.dir("project-auth").display().to_string());
 }
@@ -279,9 +279,9 @@ fn custom_setup_script_from_betcode_directory() {
 #[test]
 fn no_setup_configured() {
     let project = Project::new();
-    let answer = project.created(&["feature/auth"]);
-    assert_eq!(answer["setup_status"], "none");
-    assert_eq!(answer.get("setup_error"), None);
+    let output = project.created(&["feature/auth"]);
+    assert_eq!(output["setup_status"], "none");
+    assert_eq!(output.get("setup_error"), None);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn setup_script_environment() {
 }
 
 #[test]
-fn on_a_terminal_the_user_is_asked_before_a_repositorys_commands_run() {
+fn create_asks_on_a_terminal_before_running_repository_commands() {
     let project = Project::new();
     project.repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran\"]\n");
     let create = |branch: &str, answer: &str| {
@@ -321,7 +321,7 @@ fn on_a_terminal_the_user_is_asked_before_a_repositorys_commands_run() {
 }
 
 #[test]
-fn removing_keeps_what_is_uncommitted_and_undo_brings_it_back() {
+fn remove_stores_uncommitted_changes_and_undo_restores_them() {
     let project = Project::new();
     project.created(&["feature/auth"]);
     let dir = project.dir("project-auth");
@@ -347,7 +347,7 @@ fn removing_keeps_what_is_uncommitted_and_undo_brings_it_back() {
 }
 
 #[test]
-fn ignored_files_that_a_removal_destroys_are_named() {
+fn remove_names_deleted_ignored_files() {
     let project = Project::new();
     fs::write(project.repo.root.join(".git/info/exclude"), "*.log\n").unwrap();
     let fill = || {
@@ -370,7 +370,7 @@ fn ignored_files_that_a_removal_destroys_are_named() {
 }
 
 #[test]
-fn a_name_that_an_agent_chose_has_no_power_over_the_terminal() {
+fn output_escapes_control_characters_in_file_names_and_subjects() {
     const EVIL: &str = "evil\u{1b}]0;title\u{7}";
     let harmless = |ran: &RunOutput| {
         for text in [&ran.stdout, &ran.stderr] {
@@ -396,7 +396,7 @@ fn a_name_that_an_agent_chose_has_no_power_over_the_terminal() {
 }
 
 #[test]
-fn pruning_names_what_is_locked_and_forgets_the_rest() {
+fn prune_keeps_locked_worktrees_and_removes_the_others() {
     let project = Project::new();
     for branch in ["feature/auth", "develop"] {
         project.created(&[branch]);
@@ -409,16 +409,13 @@ fn pruning_names_what_is_locked_and_forgets_the_rest() {
     let ran = project.paw(&["worktree", "prune"]);
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
-        (
-            "forgot develop ([SANDBOX]/project-develop)\n",
-            "kept auth, which is locked ([SANDBOX]/project-auth)\n"
-        ),
+        ("forgot develop ([SANDBOX]/project-develop)\n", "kept auth: locked ([SANDBOX]/project-auth)\n"),
         "{ran}"
     );
 }
 
 #[test]
-fn one_file_of_a_rescue_comes_back_where_i_am() {
+fn undo_restores_one_file_into_the_current_checkout() {
     let project = Project::new();
     project.created(&["feature/auth"]);
     fs::write(project.dir("project-auth/lost.txt"), "found\n").unwrap();
@@ -431,7 +428,7 @@ fn one_file_of_a_rescue_comes_back_where_i_am() {
 }
 
 #[test]
-fn programs_that_run_in_a_worktree_are_named_and_ended_only_by_force() {
+fn remove_names_running_programs_and_ends_them_with_force() {
     let project = Project::new();
     project.created(&["feature/auth"]);
     let mut child =
@@ -440,11 +437,11 @@ fn programs_that_run_in_a_worktree_are_named_and_ended_only_by_force() {
     assert!(ran.code == 1 && ran.stderr.contains("sleep 600"), "{ran}");
     let ran = project.paw(&["worktree", "remove", "auth", "--force"]);
     assert!(ran.code == 0 && ran.stderr.contains(&format!("ended {} (sleep 600)", child.id())), "{ran}");
-    wait_until("the program is over", || child.try_wait().unwrap());
+    wait_until("the program has exited", || child.try_wait().unwrap());
 }
 
 #[test]
-fn worktrees_of_plain_git_are_listed_and_can_be_adopted() {
+fn unmanaged_worktrees_are_listed_and_can_be_adopted() {
     let project = Project::new();
     let plain = project.dir("plain");
     project.repo.git(["worktree", "add", "--quiet", plain.to_str().unwrap(), "develop"]);
@@ -456,7 +453,7 @@ fn worktrees_of_plain_git_are_listed_and_can_be_adopted() {
 }
 
 #[test]
-fn a_checkout_that_we_test_in_is_no_worktree_of_anybodys() {
+fn list_hides_verify_checkouts_except_in_json() {
     let project = Project::new();
     let kept = project.sandbox.home().join(".local/share/git-paw/verify/project-1/checkout");
     project.repo.git(["worktree", "add", "--quiet", "--detach", kept.to_str().unwrap()]);
@@ -471,20 +468,20 @@ fn a_checkout_that_we_test_in_is_no_worktree_of_anybodys() {
 }
 
 #[test]
-fn switch_prints_the_path_and_tells_where_i_came_from() {
+fn switch_prints_the_path_and_returns_the_previous_worktree() {
     let project = Project::new();
     let first = project.created(&["feature/auth"])["worktree"]["id"].clone();
     project.created(&["develop"]);
     let ran = project.paw(&["worktree", "switch", "auth"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "[SANDBOX]/project-auth\n"));
-    let answer = document(&project.paw(&["worktree", "switch", "develop", "--json"]));
-    assert_eq!(answer["previous_worktree_id"], first);
-    let ran = project.paw(&["worktree", "switch", "nobody", "--json"]);
+    let output = document(&project.paw(&["worktree", "switch", "develop", "--json"]));
+    assert_eq!(output["previous_worktree_id"], first);
+    let ran = project.paw(&["worktree", "switch", "missing", "--json"]);
     assert_eq!((ran.code, &document(&ran)["error"]["code"]), (1, &json!("NOT_FOUND")));
 }
 
 #[test]
-fn the_shell_integration_changes_the_directory() {
+fn shell_integration_changes_the_directory_on_switch() {
     let project = Project::new();
     project.created(&["feature/auth"]);
     let bin = PathBuf::from(PROGRAM);
@@ -492,7 +489,7 @@ fn the_shell_integration_changes_the_directory() {
     let script = format!(
         "PATH=$PATH:{bin}; eval \"$(git paw shell-init bash)\"
          git paw worktree switch auth; pwd
-         git paw worktree switch nobody; echo $?; pwd
+         git paw worktree switch missing; echo $?; pwd
          git paw worktree switch auth --json | head -1
          git status --short | wc -l 2>/dev/null; true"
     );
@@ -502,7 +499,7 @@ fn the_shell_integration_changes_the_directory() {
 }
 
 #[test]
-fn outside_of_a_repository_every_worktree_is_listed_and_creating_says_what_is_missing() {
+fn worktree_commands_outside_a_repository_list_all_and_require_repo() {
     let project = Project::new();
     project.created(&["feature/auth"]);
     let outside = project.sandbox.root();
