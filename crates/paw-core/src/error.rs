@@ -1,6 +1,6 @@
-//! What can go wrong: an error has a code, a message, hints and details ([`ErrorReport`]).
+//! Errors with a code, a message, hints and details ([`ErrorReport`]).
 //!
-//! Enums stay beside the code that raises them and implement [`Diagnostic`]. [`PawError`] carries any of them upwards.
+//! Error enums live next to the code that raises them and implement [`Diagnostic`]. [`PawError`] wraps any of them.
 
 mod code;
 mod report;
@@ -14,9 +14,9 @@ pub use report::{Diagnostic, ErrorReport};
 
 use ErrorCode::{Cancelled, FailedPrecondition, Internal, InvalidArgument, NotFound};
 
-/// Every failure a command can end with. `Display` is what a terminal shows, hints included.
+/// Any failure of a command. `Display` includes the hints.
 ///
-/// It is no [`Diagnostic`] itself, so that `?` can turn every `Diagnostic` into it.
+/// Not a [`Diagnostic`] itself, so that `?` can convert every `Diagnostic` into it.
 #[derive(Debug, thiserror::Error)]
 pub enum PawError {
     NotAGitRepo,
@@ -38,7 +38,7 @@ pub enum PawError {
     UserCancelled,
     TmuxError(String),
     CliNotFound(String),
-    /// An error of any crate, as it was raised.
+    /// An error of any crate.
     Other(Box<dyn Diagnostic>),
 }
 
@@ -52,7 +52,7 @@ impl PawError {
         Self::new(Internal, message)
     }
 
-    /// The same error with one more hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         self.report().hint(hint).into()
@@ -76,7 +76,7 @@ impl PawError {
             Self::WorktreeError(detail) | Self::TmuxError(detail) => ErrorReport::new(Internal, detail),
             Self::UserCancelled => ErrorReport::new(Cancelled, "Cancelled."),
             Self::CliNotFound(name) => ErrorReport::new(NotFound, format!("CLI '{name}' not found in config"))
-                .hint("git paw list-clis shows the names it knows"),
+                .hint("run `git paw list-clis` to list the known CLIs"),
             Self::Other(error) => error.report(),
         }
     }
@@ -118,7 +118,7 @@ impl<E: Diagnostic> From<E> for PawError {
     }
 }
 
-/// A skill text that cannot be loaded. `Display` has the hints.
+/// A skill cannot be loaded. `Display` includes the hints.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     UnknownSkill { name: String },
@@ -129,7 +129,7 @@ impl Diagnostic for SkillError {
     fn report(&self) -> ErrorReport {
         match self {
             Self::UnknownSkill { name } => {
-                let message = format!("unknown skill '{name}': there is no embedded default of that name");
+                let message = format!("unknown skill '{name}': no embedded default has this name");
                 ErrorReport::new(NotFound, message)
                     .hint(format!("add .agents/skills/{name}/SKILL.md to the repository"))
             }
@@ -147,7 +147,7 @@ impl fmt::Display for SkillError {
     }
 }
 
-/// A broker that cannot be started or reached. `Display` has the hints.
+/// The broker cannot be started or reached. `Display` includes the hints.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
     PortInUse { port: u16, source: io::Error },
@@ -163,8 +163,8 @@ impl Diagnostic for BrokerError {
             Self::PortInUse { port, .. } => failed(format!("port {port} is already in use"))
                 .hint("set another [broker] port in .git-paw/config.toml"),
             Self::ProbeTimeout { port } => {
-                failed(format!("the program listening on port {port} did not answer in time"))
-                    .hint(format!("look for a stuck process (lsof -i :{port}), or set another [broker] port"))
+                failed(format!("the program listening on port {port} did not respond in time"))
+                    .hint(format!("find the stuck process (lsof -i :{port}), or set another [broker] port"))
             }
             Self::BindFailed(source) => failed(format!("cannot listen: {source}"))
                 .hint("check [broker] bind and port in .git-paw/config.toml"),
@@ -318,26 +318,26 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnostic_keeps_its_four_parts_as_a_paw_error() {
+    fn a_paw_error_keeps_the_four_parts_of_a_diagnostic() {
         let report = ErrorReport::new(ErrorCode::AlreadyExists, "it exists")
-            .hint("move it away")
+            .hint("move it")
             .hint("or choose another name")
             .details(json!({"path": "/x"}));
         let error = PawError::from(report.clone());
         assert_eq!(error.report(), report);
         insta::assert_snapshot!(error, @"
         it exists
-        hint: move it away
+        hint: move it
         hint: or choose another name
         ");
         assert_eq!(
             report.document().to_string(),
-            r#"{"error":{"code":"ALREADY_EXISTS","message":"it exists","hints":["move it away","or choose another name"],"details":{"path":"/x"}}}"#
+            r#"{"error":{"code":"ALREADY_EXISTS","message":"it exists","hints":["move it","or choose another name"],"details":{"path":"/x"}}}"#
         );
     }
 
     #[test]
-    fn a_summary_is_for_programs_and_the_full_text_for_people() {
+    fn a_summary_shortens_the_message_for_programs_only() {
         let report = ErrorReport::new(Internal, "git failed: no such ref").summary("git failed");
         assert_eq!(
             (report.message.as_str(), report.to_string().as_str()),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_added_to_an_error_leaves_its_code_and_message() {
+    fn adding_a_hint_keeps_code_and_message() {
         let error = PawError::SessionError("no session".into()).hint("git paw start");
         let report = error.report();
         assert_eq!((report.code, report.message.as_str()), (FailedPrecondition, "no session"));

@@ -1,11 +1,11 @@
-//! The words every other crate shares: names with their checks, the configuration, errors and exit codes.
+//! What all crates share: validated names, the configuration, errors and exit codes.
 //!
-//! Nothing here reads a file, starts a program or asks for the time. Whatever does sits in `paw-host`.
+//! Nothing here reads a file, starts a program or reads the clock; that is the job of `paw-host`.
 //!
 //! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`]
 //! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
-//! - [`paths`]: every file and directory we keep
-//! - [`receipt`]: what is remembered of a session
+//! - [`paths`]: the path of every file and directory that git paw keeps
+//! - [`receipt`]: the file that describes a session
 //! - [`error`]: [`PawError`], [`Diagnostic`] and the exit codes
 
 pub mod config;

@@ -1,4 +1,4 @@
-//! Names that come from people, files and agents: made once, checked once, then passed on as what they are.
+//! Validated names that come from users, files and agents.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 
-/// A text that is not a name of its kind. The message says which rule it breaks.
+/// An invalid name. The message says which rule it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("Invalid branch name: '{name}' {problem}")]
@@ -72,7 +72,7 @@ macro_rules! checked_on_reading {
     };
 }
 
-/// A local branch as git would accept it: `feat/auth`, never `refs/heads/feat/auth`.
+/// A local branch name that git accepts: `feat/auth`, never `refs/heads/feat/auth`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BranchName(String);
@@ -89,18 +89,18 @@ impl BranchName {
         }
     }
 
-    /// The full name of the ref, which git can never mistake for an option or a path.
+    /// The full ref name, which git cannot mistake for an option or a path.
     pub fn full_ref(&self) -> String {
         format!("refs/heads/{}", self.0)
     }
 
-    /// What follows the last `/`: the short name a person would use for it.
+    /// The part after the last `/`.
     pub fn last_segment(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The branch as part of a directory name: `/` becomes `-`, and what a file system or a shell could trip
-    /// over is dropped.
+    /// The branch as part of a directory name: `/` becomes `-`, and characters that are unsafe in file names or shells are
+    /// removed.
     pub fn directory_part(&self) -> String {
         let part: String = self
             .0
@@ -112,7 +112,7 @@ impl BranchName {
     }
 }
 
-/// Which of git's rules for branch names a text breaks, or nothing.
+/// The rule for git branch names that a text breaks, if any.
 fn branch_problem(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("is empty".into());
@@ -145,7 +145,7 @@ fn branch_problem(name: &str) -> Option<String> {
         if part.starts_with('.') {
             return Some(format!("has a part that starts with '.': '{part}'"));
         }
-        // git compares the letters as they are; this is no file name yet.
+        // git compares this suffix case-sensitively.
         if part.strip_suffix(".lock").is_some() {
             return Some(format!("has a part that ends with '.lock': '{part}'"));
         }
@@ -153,7 +153,7 @@ fn branch_problem(name: &str) -> Option<String> {
     None
 }
 
-/// Who sends and receives messages: the slug of the agent's branch, or one of the two reserved ids.
+/// A sender or recipient of messages: the slug of the agent's branch, or one of the two reserved ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(String);
@@ -163,7 +163,7 @@ checked_on_reading!(AgentId);
 
 impl AgentId {
     pub const SUPERVISOR: &'static str = "supervisor";
-    /// The person at the keyboard.
+    /// The user.
     pub const OPERATOR: &'static str = "operator";
 
     pub fn new(id: impl Into<String>) -> Result<Self, NameError> {
@@ -172,17 +172,17 @@ impl AgentId {
         if !id.is_empty() && id.chars().all(legal) { Ok(Self(id)) } else { Err(NameError::Agent(id)) }
     }
 
-    /// The agent in whose name the session itself speaks.
+    /// The sender of messages from the session itself.
     pub fn supervisor() -> Self {
         Self(Self::SUPERVISOR.to_owned())
     }
 
-    /// The agent in whose name the person at the keyboard speaks.
+    /// The sender of messages from the user.
     pub fn operator() -> Self {
         Self(Self::OPERATOR.to_owned())
     }
 
-    /// The slug of a branch. Two branches may share one; [`AgentId::for_branch`] tells them apart.
+    /// The slug of a branch. Two branches may have the same slug; [`AgentId::for_branch`] gives them different ids.
     pub fn slug(branch: &BranchName) -> Self {
         let mut slug = String::with_capacity(branch.0.len());
         for c in branch.0.chars() {
@@ -197,8 +197,8 @@ impl AgentId {
         Self(if slug.is_empty() { "agent" } else { slug }.to_owned())
     }
 
-    /// The id of an agent on `branch` beside those that are `taken` already: its slug, with a short suffix made
-    /// from the branch when another branch or a reserved id has that slug.
+    /// A unique id for an agent on `branch`: its slug, with a short hash of the branch as a suffix if the slug is reserved or
+    /// already `taken`.
     pub fn for_branch(branch: &BranchName, taken: impl Fn(&AgentId) -> bool) -> Self {
         let free = |id: &Self| !matches!(id.as_str(), Self::SUPERVISOR | Self::OPERATOR) && !taken(id);
         let slug = Self::slug(branch);
@@ -220,26 +220,26 @@ impl AgentId {
     }
 }
 
-/// What a repository is called: the name of its directory.
+/// The name of a repository: the name of its directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProjectName(String);
 
 text_newtype!(ProjectName);
 
 impl ProjectName {
-    /// The last component of the repository's root, or `project` where there is none.
+    /// The last component of the repository's root, or `project` if there is none.
     pub fn from_path(root: &Path) -> Self {
         let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
         Self(name.unwrap_or_else(|| "project".to_owned()))
     }
 
-    /// The directory of a session's worktree, beside the repository.
+    /// The directory name of a worktree next to the repository.
     pub fn worktree_dir_name(&self, branch: &BranchName) -> String {
         format!("{}-{}", self.0, branch.directory_part())
     }
 }
 
-/// The name of a tmux session of ours; also the name of its receipt file.
+/// The name of a session in tmux, and of its receipt file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionName(String);
@@ -258,7 +258,7 @@ impl SessionName {
         }
     }
 
-    /// `paw-<project>`. tmux gives `.` and `:` a meaning, so whatever is not plain becomes `-`.
+    /// `paw-<project>`. Replaces special characters by `-`, because `.` and `:` have a meaning in tmux.
     pub fn for_project(project: &ProjectName) -> Self {
         let mut slug = String::from("paw-");
         for c in project.0.chars() {
@@ -289,7 +289,7 @@ impl SessionName {
     }
 }
 
-/// Four hexadecimal digits that depend on the text alone (FNV-1a, folded), so an id is the same on every machine.
+/// A hash of four hexadecimal digits (FNV-1a, folded), equal on every machine.
 fn short_hash(text: &str) -> String {
     let hash =
         text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -311,12 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_name_with_two_dots_is_refused_with_the_offending_token() {
+    fn a_branch_name_with_two_dots_is_rejected_with_the_offending_token() {
         assert_eq!(problem("feature/bad..name"), "Invalid branch name: 'feature/bad..name' contains '..'");
     }
 
     #[test]
-    fn branch_names_that_git_refuses_are_refused() {
+    fn branch_names_that_git_rejects_are_invalid() {
         let refused = [
             "", "-x", "/x", "x/", "x.", ".x", "a/.b", "a.lock", "a.lock/b", "a//b", "a b", "a~b", "a^b",
             "a:b", "a?b", "a*b", "a[b", "a\\b", "a@{b", "@", "HEAD", "a\tb", "a\nb", "a\u{7f}b",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_but_legal_branch_names_are_accepted() {
+    fn unusual_but_legal_branch_names_are_accepted() {
         for name in
             ["feat/a;rm -rf".replace(' ', "_").as_str(), "$(x)", "`x`", "a'b\"c", "ünïcode/ß", "a@b", "x&y|z"]
         {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_of_unsafe_characters_alone_still_has_a_directory() {
+    fn a_branch_of_only_unsafe_characters_still_has_a_directory_name() {
         let part = branch("###").directory_part();
         assert!(part.starts_with("branch-"), "{part}");
         assert_ne!(part, branch("##").directory_part());
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn two_branches_with_one_slug_are_told_apart() {
+    fn branches_with_equal_slugs_get_different_agent_ids() {
         let first = AgentId::for_branch(&branch("feat/a"), |_| false);
         let second = AgentId::for_branch(&branch("feat-a"), |id| *id == first);
         assert_eq!(first.as_str(), "feat-a");
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_checked_when_they_are_read_back() {
+    fn names_are_validated_when_deserialized() {
         #[derive(Deserialize)]
         struct Read<T> {
             name: T,

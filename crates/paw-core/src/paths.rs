@@ -1,8 +1,8 @@
-//! Every file and directory that git paw keeps, each spelled once. Joins only: nothing here looks at a disk.
+//! The path of every file and directory that git paw keeps. Only joins paths; does not access the disk.
 //!
-//! - [`PawDir`]: what all worktrees of a repository share, in git's common directory
+//! - [`PawDir`]: shared by all worktrees of a repository, in git's common directory
 //! - [`CheckoutDir`]: `.git-paw/` in a checkout
-//! - [`ConfigDir`], [`DataDir`], [`RuntimeDir`], [`SessionsDir`]: the user's own, below the XDG directories
+//! - [`ConfigDir`], [`DataDir`], [`RuntimeDir`], [`SessionsDir`]: the user's directories, below the XDG base directories
 //! - [`TaskmasterDir`], [`ReportDir`]: `.taskmaster/` in a project, and the report of one run
 
 mod checkout;
@@ -20,12 +20,12 @@ pub use user::{ConfigDir, DataDir, RuntimeDir, SessionsDir};
 /// The file of a skill, in a directory named after it.
 const SKILL: &str = "SKILL.md";
 
-/// The lock beside a file or directory: `merge.json` has `merge.lock`.
+/// The lock file of a file or directory: `merge.lock` for `merge.json`.
 pub fn lock_of(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
 
-/// Where a full log is moved: `a.jsonl` becomes `a.1.jsonl`.
+/// The name of a rotated log: `a.jsonl` becomes `a.1.jsonl`.
 pub fn rotated(log: &Path) -> PathBuf {
     log.with_extension("1.jsonl")
 }

@@ -1,4 +1,4 @@
-//! What is remembered of a session: everything needed to build it again after tmux, the machine or we have died.
+//! Session receipts: everything needed to rebuild a session after tmux or the machine has stopped.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
-/// The shape this version writes. A file with a higher number is from a newer version and is left alone.
+/// The format that this version writes. A file with a higher number is from a newer version and is not changed.
 pub const FORMAT: u32 = 1;
 
-/// Where a broker was reached when receipts only said that there was one.
+/// The address of the broker in old receipts, which do not contain it.
 const OLD_PORT: u16 = 9119;
 const OLD_BIND: &str = "127.0.0.1";
 
 /// A receipt that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiptError {
-    #[error("it is not a session receipt: {0}")]
+    #[error("not a session receipt: {0}")]
     Malformed(serde_json::Error),
-    #[error("it was written by a newer version (format {found}, this one knows {FORMAT})")]
+    #[error("written by a newer git-paw (format {found}, this one knows {FORMAT})")]
     Newer { found: u64 },
-    #[error("the session cannot be written down: {0}")]
+    #[error("cannot serialize the session: {0}")]
     Unwritable(serde_json::Error),
 }
 
@@ -32,18 +32,18 @@ impl Diagnostic for ReceiptError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
-            Self::Newer { .. } => report.hint("update git-paw; the file was left as it is"),
+            Self::Newer { .. } => report.hint("update git-paw; the file was not changed"),
             Self::Malformed(_) | Self::Unwritable(_) => report,
         }
     }
 }
 
-/// What the last command left a session in.
+/// The status of a session after the last command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
     Active,
-    /// Nobody looks and the broker is down, but tmux and the agents go on.
+    /// Detached and without a broker; tmux and the agents keep running.
     Paused,
     Stopped,
 }
@@ -58,7 +58,7 @@ impl fmt::Display for SessionStatus {
     }
 }
 
-/// Whether an agent of its own supervises the others.
+/// Whether the session has a supervisor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionMode {
@@ -73,10 +73,10 @@ pub struct SupervisorReceipt {
     pub cli: String,
     /// The shell line that starts the CLI.
     pub command: String,
-    /// Its own conversation, once known, to go on with.
+    /// The id of its conversation in the CLI, to resume it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// What it is told when it begins, whenever that has to be.
+    /// Its first prompt, also after a restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,37 +85,37 @@ pub struct SupervisorReceipt {
     pub boot_prompt_problem: Option<String>,
 }
 
-/// One agent: a CLI in a worktree.
+/// An agent: a CLI in a worktree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentReceipt {
     pub branch: BranchName,
     pub worktree_path: PathBuf,
     pub cli: String,
-    /// The session made the branch, so it may also delete it.
+    /// The session created the branch, so it may also delete it.
     #[serde(default)]
     pub branch_created: bool,
-    /// Receipts of other versions leave it out; [`Receipt::agent_ids`] then has it.
+    /// Missing in receipts of other versions; [`Receipt::agent_ids`] fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
     /// The shell line that starts the CLI, approval flags included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What the agent works on, if a specification says so.
+    /// The spec that the agent works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
-    /// What the agent is told when it begins, whenever that has to be.
+    /// The first prompt of the agent, also after a restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt: Option<String>,
-    /// What the agent still has to be told; nothing once it was.
+    /// The first prompt until it is delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_boot_prompt: Option<String>,
-    /// Why it could not be told.
+    /// Why the prompt was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt_problem: Option<String>,
-    /// The CLI's own conversation, once known, to go on with.
+    /// The id of its conversation in the CLI, to resume it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// The settings file of its CLI, in the worktree, where it is not the usual one.
+    /// The settings file of its CLI in the worktree, if it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_path: Option<PathBuf>,
     #[serde(flatten)]
@@ -142,11 +142,11 @@ impl AgentReceipt {
     }
 }
 
-/// A session, as it is kept on disk.
+/// A session as stored on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// What its tmux session can be known by: one that was made before there was a number does not say which it is. It
-    /// keeps its zero until it is built again.
+    /// 0 for a session from before formats were numbered, whose tmux session has no identifying options. It stays 0 until
+    /// the session is rebuilt.
     #[serde(default)]
     pub format: u32,
     pub session_name: SessionName,
@@ -156,7 +156,7 @@ pub struct Receipt {
     pub status: SessionStatus,
     #[serde(default)]
     pub mode: SessionMode,
-    /// A command looks after its agents in the place of a supervisor, so they are started as they would be under one.
+    /// A command attends its agents instead of a supervisor, so they start as in supervisor mode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,22 +169,22 @@ pub struct Receipt {
     pub broker_bind: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker_log_path: Option<PathBuf>,
-    /// Where the dashboard was made. Panes are found by what they say they are, never by this.
+    /// The index of the dashboard pane at start. Panes are found by their options, never by this index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dashboard_pane: Option<u32>,
     #[serde(default = "yes")]
     pub mouse: bool,
-    /// The borders of panes say whose they are, and what the agents are doing.
+    /// Pane borders show the branch and the state of the agent.
     #[serde(default = "yes")]
     pub borders: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tmux_socket: Option<String>,
-    /// What its messages carry, if that is not what its name gives: it was called otherwise before.
+    /// The session id in its messages, if the session was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_id: Option<String>,
-    /// Whatever another version or another program has put there.
+    /// Fields of other versions and programs.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
@@ -194,7 +194,7 @@ fn yes() -> bool {
 }
 
 impl Receipt {
-    /// A session without agents, without a broker.
+    /// A session without agents and without a broker.
     pub fn new(
         session_name: SessionName,
         repo_path: PathBuf,
@@ -225,7 +225,7 @@ impl Receipt {
         }
     }
 
-    /// From the text of a file of this version, of an older one, or of none with a number.
+    /// Parses a receipt of this version, of an older one, or without a format number.
     pub fn parse(text: &str) -> Result<Self, ReceiptError> {
         let value: Value = serde_json::from_str(text).map_err(ReceiptError::Malformed)?;
         if let Some(found) = value["format"].as_u64().filter(|found| *found > u64::from(FORMAT)) {
@@ -246,7 +246,7 @@ impl Receipt {
         Ok(text)
     }
 
-    /// What messages of this session carry. Two sessions of one name, one after the other, are told apart.
+    /// The session id in messages. Unique even if a later session has the same name.
     pub fn session_id(&self) -> String {
         self.original_id.clone().unwrap_or_else(|| {
             format!("{}@{}", self.session_name, self.created_at.strftime("%Y%m%dT%H%M%SZ"))
@@ -257,14 +257,14 @@ impl Receipt {
         self.broker_port.is_some()
     }
 
-    /// Where agents reach the broker, if the session has one.
+    /// The URL of the broker, if the session has one.
     pub fn broker_url(&self) -> Option<String> {
         let bind = self.broker_bind.as_deref().unwrap_or(OLD_BIND);
         let host = if bind.contains(':') { format!("[{bind}]") } else { bind.to_owned() };
         self.broker_port.map(|port| format!("http://{host}:{port}"))
     }
 
-    /// Each agent's id, in the order of the agents; where a receipt does not say, what it would be given now.
+    /// The ids of the agents, in order. A missing id is generated as for a new agent.
     pub fn agent_ids(&self) -> Vec<AgentId> {
         let said: Vec<_> = self.worktrees.iter().filter_map(|agent| agent.agent_id.clone()).collect();
         let mut ids: Vec<AgentId> = Vec::with_capacity(self.worktrees.len());
@@ -281,12 +281,12 @@ impl Receipt {
         self.worktrees.iter().find(|agent| agent.branch == *branch)
     }
 
-    /// Whether somebody answers for its agents, a supervisor or a command in its place.
+    /// Whether a supervisor or a command answers for its agents.
     pub fn is_looked_after(&self) -> bool {
         self.mode == SessionMode::Supervisor || self.unattended
     }
 
-    /// What the session really is: recorded as alive counts only while tmux has it.
+    /// The real status: a session is running only if tmux has it.
     pub fn effective_status(&self, is_tmux_alive: impl Fn(&SessionName) -> bool) -> SessionStatus {
         match self.status {
             SessionStatus::Stopped => SessionStatus::Stopped,

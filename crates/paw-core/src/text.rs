@@ -1,13 +1,13 @@
-//! Text that other people and programs wrote, made safe to show, and the wording that every crate shares.
+//! Makes text from other people and programs safe to display, and formats text that all crates share.
 //!
-//! The policy is the same everywhere: a character that a terminal obeys or a reader cannot see becomes U+FFFD, so
-//! that it is visible that something was there.
+//! The policy is the same everywhere: a character that a terminal interprets or a reader cannot see is replaced by
+//! U+FFFD.
 //!
-//! - [`is_unsafe`], [`is_hidden`]: the one list of these characters
+//! - [`is_unsafe`], [`is_hidden`]: the list of these characters
 //! - [`line`], [`block`], [`html`], [`path`]: text without them
-//! - [`reveal`]: the same characters spelled out, for people who approve what they read
+//! - [`reveal`]: text with these characters escaped, for people who review it
 //! - [`strip_terminal_codes`], [`output_line`]: output of programs without colours, titles and cursor movements
-//! - [`truncate`], [`truncate_start`], [`truncate_chars`], [`first_of`], [`first_paths`]: the part there is room for
+//! - [`truncate`], [`truncate_start`], [`truncate_chars`], [`first_of`], [`first_paths`]: text cut to a length
 //! - [`plural`], [`plural_irregular`]: a number with its noun
 
 mod characters;

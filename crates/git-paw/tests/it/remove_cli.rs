@@ -30,7 +30,7 @@ fn remove_cli_from_empty_or_missing_config_returns_error() {
     exit 1
     --- stderr
     error: CLI 'nobody' not found in config
-    hint: git paw list-clis shows the names it knows
+    hint: run `git paw list-clis` to list the known CLIs
     ");
     sandbox.write("home/.config/git-paw/config.toml", "");
     assert_eq!(paw(&sandbox, &sandbox.root(), &["remove-cli", "nobody"]).code, 1);
@@ -43,6 +43,6 @@ fn a_detected_cli_cannot_be_removed_and_the_error_says_why() {
     insta::assert_snapshot!(paw(&sandbox, &sandbox.root(), &["remove-cli", "claude"]), @"
     exit 1
     --- stderr
-    error: 'claude' was found on PATH ([SANDBOX]/bin/claude) and not added: there is nothing to remove
+    error: 'claude' is not a custom CLI: it was found on PATH ([SANDBOX]/bin/claude)
     ");
 }

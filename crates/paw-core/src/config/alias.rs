@@ -1,4 +1,4 @@
-//! Other spellings of the same key, brought to the one that the schema knows.
+//! Aliases of keys, converted to the name in the schema.
 //!
 //! - `[supervisor] learnings = true` and `[supervisor.learnings_config]` are `[supervisor.learnings]`
 //! - `[supervisor.governance]` is `[governance]`
@@ -7,76 +7,83 @@
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// A key that was given under two of its names: the one that is not read, and the one that is.
+/// A key that is set under two names: the ignored one and the used one.
 #[derive(Debug)]
-pub(super) struct Clash {
+pub(super) struct AliasConflict {
     pub(super) byte: usize,
     pub(super) ignored: Vec<String>,
     pub(super) used: Vec<String>,
 }
 
-/// Brings every other spelling to the one in the schema. What is spelled that way already wins.
-pub(super) fn normalise(root: &mut DeTable<'_>) -> Vec<Clash> {
-    let mut clashes = Vec::new();
+/// Converts every alias to the name in the schema. A key that already has that name takes precedence.
+pub(super) fn normalize(root: &mut DeTable<'_>) -> Vec<AliasConflict> {
+    let mut conflicts = Vec::new();
     if let Some(supervisor) = table_mut(root, "supervisor") {
         if let Some(learnings) = supervisor.get_mut("learnings") {
             switch_to_table(learnings);
         }
-        clashes.extend(take_over(supervisor, "learnings_config", "learnings").into_iter().map(|lost| {
-            Clash {
-                byte: lost.byte,
-                ignored: path(&["supervisor", "learnings_config", &lost.key]),
-                used: path(&["supervisor", "learnings", &lost.key]),
-            }
-        }));
+        conflicts.extend(rename_key(supervisor, "learnings_config", "learnings").into_iter().map(
+            |ignored_key| AliasConflict {
+                byte: ignored_key.byte,
+                ignored: path(&["supervisor", "learnings_config", &ignored_key.key]),
+                used: path(&["supervisor", "learnings", &ignored_key.key]),
+            },
+        ));
         if let Some(governance) = supervisor.remove("governance") {
-            // A table that held nothing else must not count as a decision about the supervisor.
+            // Otherwise an empty [supervisor] would count as a configured supervisor.
             if supervisor.is_empty() {
                 root.remove("supervisor");
             }
-            clashes.extend(absorb(root, "governance", governance).into_iter().map(|lost| Clash {
-                byte: lost.byte,
-                ignored: path(&["supervisor", "governance", &lost.key]),
-                used: path(&["governance", &lost.key]),
+            conflicts.extend(merge_into(root, "governance", governance).into_iter().map(|ignored_key| {
+                AliasConflict {
+                    byte: ignored_key.byte,
+                    ignored: path(&["supervisor", "governance", &ignored_key.key]),
+                    used: path(&["governance", &ignored_key.key]),
+                }
             }));
         }
     }
     if let Some(docs) = table_mut(root, "governance").and_then(|governance| governance.get_mut("docs")) {
         one_to_list(docs);
     }
-    clashes
+    conflicts
 }
 
-struct Lost {
+struct IgnoredKey {
     byte: usize,
     key: String,
 }
 
-fn take_over(table: &mut DeTable<'_>, from: &str, to: &'static str) -> Vec<Lost> {
-    table.remove(from).map(|value| absorb(table, to, value)).unwrap_or_default()
+fn rename_key(table: &mut DeTable<'_>, from: &str, to: &'static str) -> Vec<IgnoredKey> {
+    table.remove(from).map(|value| merge_into(table, to, value)).unwrap_or_default()
 }
 
-/// Puts `value` at `key`, or its keys into the table that is there; returns those that were there already.
-fn absorb<'i>(table: &mut DeTable<'i>, key: &'static str, value: Spanned<DeValue<'i>>) -> Vec<Lost> {
+/// Sets `key` to `value`, or merges its keys into an existing table. Returns the keys that already existed.
+fn merge_into<'i>(
+    table: &mut DeTable<'i>,
+    key: &'static str,
+    value: Spanned<DeValue<'i>>,
+) -> Vec<IgnoredKey> {
     let place = value.span();
-    let mut lost = Vec::new();
+    let mut ignored_key = Vec::new();
     match (table.get_mut(key).map(Spanned::get_mut), value.into_inner()) {
         (Some(DeValue::Table(present)), DeValue::Table(coming)) => {
             for (key, value) in coming {
                 if present.contains_key(key.get_ref().as_ref()) {
-                    lost.push(Lost { byte: key.span().start, key: key.into_inner().into_owned() });
+                    ignored_key
+                        .push(IgnoredKey { byte: key.span().start, key: key.into_inner().into_owned() });
                 } else {
                     present.insert(key, value);
                 }
             }
         }
-        // Neither of the wrong kinds may hide the other from the type check that follows.
+        // Keep the value of the wrong type, so that the type check reports it.
         (Some(_), DeValue::Table(_)) => {}
         (_, value) => {
             table.insert(Spanned::new(place.clone(), key.into()), Spanned::new(place, value));
         }
     }
-    lost
+    ignored_key
 }
 
 /// `true` becomes `{ enabled = true }`.

@@ -1,9 +1,8 @@
-//! Adding and removing `[clis.<name>]` in a file that somebody wrote by hand.
+//! Adds and removes `[clis.<name>]` in a hand-written file.
 //!
-//! The file is never written anew: the entry's place is found, a few bytes there are replaced, and all others
-//! stay, comments, order, line endings and unknown keys included. Before the result is returned it is read
-//! again and compared with what the change should have meant, so that no way of writing TOML can be damaged
-//! unnoticed.
+//! An edit replaces only the bytes of the entry and keeps everything else: comments, order, line endings and unknown keys.
+//! Before the result is returned, it is parsed again and compared with the intended change, so that no edit can damage a
+//! file unnoticed.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use super::source::{Source, dotted, newline_of, start_paragraph};
 
 const CLIS: &str = "clis";
 
-/// What `git paw add-cli` says about a CLI.
+/// The entry that `git paw add-cli` writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CliEntry {
     pub command: String,
@@ -23,7 +22,7 @@ pub struct CliEntry {
 }
 
 impl CliEntry {
-    /// The keys this entry decides about, with their values as TOML; `None` means the key has to go.
+    /// The keys of the entry with their values as TOML; `None` removes the key.
     fn keys(&self) -> [(&'static str, Option<String>); 2] {
         let toml = |text: &String| Value::from(text.as_str()).to_string();
         [("command", Some(toml(&self.command))), ("display_name", self.display_name.as_ref().map(toml))]
@@ -38,7 +37,7 @@ impl CliEntry {
     }
 }
 
-/// The text with this CLI in it. An entry of that name keeps its other keys.
+/// Adds or updates a CLI. An existing entry keeps its other keys.
 pub fn set_cli(text: &str, source: &str, name: &str, entry: &CliEntry) -> Result<String, ConfigError> {
     let edit = Edit { text, source: Source::new(text, source), name, newline: newline_of(text) };
     let document = edit.source.document()?;
@@ -58,7 +57,7 @@ pub fn set_cli(text: &str, source: &str, name: &str, entry: &CliEntry) -> Result
     edit.checked(changed, wanted)
 }
 
-/// The text without this CLI; `None` if it has none of that name.
+/// Removes a CLI; `None` if the text has no such entry.
 pub fn remove_cli(text: &str, source: &str, name: &str) -> Result<Option<String>, ConfigError> {
     let edit = Edit { text, source: Source::new(text, source), name, newline: newline_of(text) };
     let document = edit.source.document()?;
@@ -72,7 +71,7 @@ pub fn remove_cli(text: &str, source: &str, name: &str) -> Result<Option<String>
     edit.checked(changed, wanted).map(Some)
 }
 
-/// Bytes to replace.
+/// A byte range and its replacement.
 type Splice = (Range<usize>, String);
 
 fn apply(text: &str, mut splices: Vec<Splice>) -> String {
@@ -114,11 +113,11 @@ impl Edit<'_> {
         }
     }
 
-    /// An entry where there is none of that name yet.
+    /// Adds a new entry.
     fn new_entry(&self, clis: &Table, entry: &CliEntry) -> Splice {
         let end = self.line_end(last_byte(clis));
         if clis.is_dotted() {
-            // A header here would swallow the keys that follow.
+            // A header here would capture the keys that follow.
             let lines = entry.assignments().map(|line| format!("{CLIS}.{}.{line}", self.key()));
             return self.new_lines(end, lines);
         }
@@ -173,11 +172,11 @@ impl Edit<'_> {
         splices
     }
 
-    /// `[clis.cli]`, or `cli.command = …` in lines of their own.
+    /// `[clis.cli]`, or `cli.command = …` on separate lines.
     fn set_table(&self, cli_key: &toml_edit::Key, cli: &Table, entry: &CliEntry) -> Vec<Splice> {
         let place = cli_key.span().unwrap_or_default();
         if cli.is_implicit() && !cli.is_dotted() {
-            // Only [clis.cli.something] is there: the entry itself goes above it.
+            // Only [clis.cli.something] exists: insert the entry above it.
             let first = self.line_start(first_byte(cli));
             return vec![self.new_section(first, entry)];
         }
@@ -228,8 +227,7 @@ impl Edit<'_> {
         }
     }
 
-    /// The lines of an item: a header with the keys below it, or the keys alone. Comments above and below
-    /// stay.
+    /// The lines of an item: a header with its keys, or only the keys. Comments above and below are kept.
     fn cut(&self, item: &Item, cuts: &mut Vec<Range<usize>>) {
         match item {
             Item::None => {}
@@ -258,7 +256,7 @@ impl Edit<'_> {
         }
     }
 
-    /// A section takes the empty line along that set it apart, so that removing leaves no growing gap.
+    /// Removing a section also removes the empty line before it.
     fn with_one_empty_line(&self, cut: Range<usize>) -> Range<usize> {
         let (before, after) = (&self.text[..cut.start], &self.text[cut.end..]);
         let empty_above = before.trim_start_matches('\u{feff}').is_empty()
@@ -273,7 +271,7 @@ impl Edit<'_> {
         }
     }
 
-    /// Whether the new text says what it should, and nothing else.
+    /// Checks that the new text has exactly the intended change.
     fn checked(&self, changed: String, mut wanted: toml::Table) -> Result<String, ConfigError> {
         let without_empty_clis = |table: &mut toml::Table| {
             if table.get(CLIS).and_then(Plain::as_table).is_some_and(toml::Table::is_empty) {
@@ -283,7 +281,7 @@ impl Edit<'_> {
         let mut got = Source::new(&changed, self.source.file).values().unwrap_or_default();
         without_empty_clis(&mut wanted);
         without_empty_clis(&mut got);
-        // Compared as text, because a NaN somewhere in the file is not equal to itself.
+        // Compared as text, because NaN is not equal to itself.
         if Plain::Table(got).to_string() == Plain::Table(wanted).to_string() {
             return Ok(changed);
         }
@@ -308,7 +306,7 @@ impl Edit<'_> {
         if start == 0 && self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { start }
     }
 
-    /// Just after the line's newline.
+    /// The position after the newline of the line.
     fn line_end(&self, byte: usize) -> usize {
         self.text[byte..].find('\n').map_or(self.text.len(), |newline| byte + newline + 1)
     }
@@ -327,7 +325,7 @@ fn span(value: &Value) -> Range<usize> {
     value.span().unwrap_or_default()
 }
 
-/// The values inside one pair of braces, in the order of the file, those behind dotted keys included.
+/// The values of an inline table in file order, including those of dotted keys.
 fn value_spans(table: &InlineTable) -> Vec<Range<usize>> {
     let mut spans: Vec<_> = table.get_values().into_iter().map(|(_, value)| span(value)).collect();
     spans.sort_by_key(|span| span.start);
@@ -341,8 +339,7 @@ fn insert_pair(table: &InlineTable, pair: &str) -> Splice {
     }
 }
 
-/// Takes `key = value` pairs out of a table in braces, each with the comma before it, or after it at the
-/// front.
+/// Removes `key = value` pairs from an inline table, each with the comma before it, or after it at the start.
 fn remove_pairs(text: &str, table: &InlineTable, goes: impl Fn(&Range<usize>) -> bool) -> Vec<Splice> {
     let blank = [' ', '\t', '\r', '\n'];
     let spans = value_spans(table);
@@ -362,7 +359,7 @@ fn remove_pairs(text: &str, table: &InlineTable, goes: impl Fn(&Range<usize>) ->
     cuts.into_iter().map(|cut| (cut, String::new())).collect()
 }
 
-/// Where the values are that stand below a table's own header.
+/// The positions of the values below the header of a table.
 fn own_values(table: &Table) -> impl Iterator<Item = Range<usize>> {
     table.get_values().into_iter().map(|(_, value)| span(value))
 }
@@ -375,7 +372,7 @@ fn first_byte(table: &Table) -> usize {
     extent(table).map(|range| range.start).min().unwrap_or_default()
 }
 
-/// The headers and values of a table and of all below it.
+/// The headers and values of a table and its subtables.
 fn extent(table: &Table) -> Box<dyn Iterator<Item = Range<usize>> + '_> {
     let below = table.iter().flat_map(|(_, item)| -> Box<dyn Iterator<Item = Range<usize>> + '_> {
         match item {

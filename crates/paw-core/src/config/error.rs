@@ -1,24 +1,24 @@
-//! What can be wrong with a configuration file, in words that point at the place.
+//! Errors in configuration files, with their position.
 
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 
-/// A file that cannot be used, or an edit that cannot be made.
+/// An invalid file, or an edit that is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is not TOML.
     #[error("{file}:{line}:{column}: {message}\n{snippet}")]
     Syntax { file: String, line: usize, column: usize, snippet: String, message: String },
-    /// A key has a value it cannot have.
+    /// A key has an invalid value.
     #[error("{file}:{line}:{column}: {key}: {message}\n{snippet}")]
     Value { file: String, line: usize, column: usize, snippet: String, key: String, message: String },
-    /// Two valid files that do not fit together.
-    #[error("the user's and the repository's configuration do not fit together: {message}")]
+    /// Two valid files whose merged values are invalid.
+    #[error("the user's and the repository's configuration conflict: {message}")]
     Mismatch { message: String },
-    /// The entry is written in a way that cannot be changed without touching its neighbours.
-    #[error("{file}: cannot change {key} without touching the keys around it")]
+    /// The entry cannot be changed without changing others.
+    #[error("{file}: cannot change {key} without changing the keys around it")]
     Entangled { file: String, key: String },
     /// A value that TOML cannot express, such as a path that is not Unicode.
-    #[error("the configuration cannot be written as TOML: {message}")]
+    #[error("cannot write the configuration as TOML: {message}")]
     Unwritable { message: String },
 }
 

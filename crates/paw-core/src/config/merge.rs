@@ -1,4 +1,4 @@
-//! Two layers to one configuration: key by key, the repository wins.
+//! Merges two layers key by key; the repository takes precedence.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,14 +7,12 @@ use toml::{Table, Value};
 
 use super::{ConfigError, Layer, PawConfig, SpecType};
 
-/// Tables of named entries. An entry belongs together: half of one layer's CLI with half of another's is
-/// neither.
+/// Tables of named entries. An entry is replaced as a whole, never merged.
 const WHOLE_ENTRIES: [&str; 2] = ["clis", "presets"];
 
-/// The configuration that holds when the user's file says `user` and the repository's says `repo`.
+/// Merges the user's and the repository's layer with the defaults.
 ///
-/// `exists` answers for paths as they are written in the configuration: relative ones start at the
-/// repository's root.
+/// `exists` checks paths as written in the configuration; relative paths start at the root of the repository.
 pub fn resolve(user: Layer, repo: Layer, exists: impl Fn(&Path) -> bool) -> Result<PawConfig, ConfigError> {
     let merged = merge_layers(user.table, repo.table);
     let mut config = PawConfig::deserialize(Value::Table(merged))
@@ -45,7 +43,7 @@ fn merge(mut under: Table, over: Table) -> Table {
     under
 }
 
-/// Spec Kit keeps the project's principles beside its specs; nobody should have to say so.
+/// Detects the constitution that Spec Kit stores next to its specs.
 fn adopt_constitution(config: &mut PawConfig, exists: impl Fn(&Path) -> bool) {
     if let Some(specs) = &config.specs
         && specs.spec_type == SpecType::Speckit
@@ -58,7 +56,7 @@ fn adopt_constitution(config: &mut PawConfig, exists: impl Fn(&Path) -> bool) {
     }
 }
 
-/// Resolves `.` and `..` by the words alone.
+/// Resolves `.` and `..` without reading the disk.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

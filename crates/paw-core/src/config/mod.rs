@@ -1,17 +1,16 @@
-//! The configuration: what can be set, what holds when nothing is, and how files are read, merged, made and
-//! edited.
+//! The configuration: its schema and defaults, and how files are parsed, merged, generated and edited.
 //!
-//! Text in, values or text out; reading and writing the files is `paw-host`'s.
+//! Text in, values or text out; `paw-host` reads and writes the files.
 //!
 //! - [`schema`]: every key with its type, default and help, declared once with the macros of `section`
-//! - [`parse()`]: one file's text to a [`Layer`], with errors that point at the line, and warnings
-//! - [`resolve`]: the user's and the repository's layer to a [`PawConfig`]
-//! - [`Layer::needs_trust`]: what a repository's file would have us run or loosen
+//! - [`parse()`]: the text of a file to a [`Layer`], with warnings and with errors that show the line
+//! - [`resolve`]: merges the user's and the repository's layer into a [`PawConfig`]
+//! - [`Layer::needs_trust`]: the keys of a repository that run programs or relax permissions
 //! - [`default_file`], [`add_missing`]: the file that `git paw init` writes
-//! - [`set_cli`], [`remove_cli`]: edits that leave every other byte alone
+//! - [`set_cli`], [`remove_cli`]: edits that keep every other byte
 //!
-//! Below those: `source` (a guarded parse, lines and columns), `alias` (other spellings of a key), `unknown`
-//! (keys that nobody reads), `no_effect` (keys that come to nothing) and `error`.
+//! Internal: `source` (safe parsing, lines and columns), `alias` (aliases of keys), `unknown` (unknown keys),
+//! `no_effect` (keys without effect) and `error`.
 
 mod alias;
 mod edit;

@@ -1,4 +1,4 @@
-//! One file's text to a [`Layer`]: checked against the schema, other spellings resolved, with warnings.
+//! Parses the text of a file into a [`Layer`]: checks the schema, resolves aliases, collects warnings.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::source::{Source, dotted};
 use super::{ConfigError, PawConfig, alias, no_effect, unknown};
 use crate::text;
 
-/// What one file says, and nothing about what it leaves out.
+/// The keys that one file sets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layer {
     pub(super) table: toml::Table,
@@ -19,18 +19,18 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// What there is to say about the file, in the order of its lines.
+    /// Warnings in the order of the lines.
     pub fn warnings(&self) -> &[ConfigWarning] {
         &self.warnings
     }
 
-    /// Whether the file sets nothing at all.
+    /// Whether the file sets no key.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 }
 
-/// Something in a file that is probably not meant, but does no harm.
+/// A probable mistake in a file that does not prevent its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigWarning {
     pub file: String,
@@ -44,11 +44,11 @@ impl fmt::Display for ConfigWarning {
     }
 }
 
-/// A number below the least that makes sense is raised to it.
+/// The minimum of a number; smaller values are raised to it.
 struct Minimum {
     path: [&'static str; 3],
     least: i64,
-    /// Zero is not too little but turns the thing off.
+    /// Zero is allowed and turns the feature off.
     zero_is_off: bool,
 }
 
@@ -57,36 +57,36 @@ const MINIMA: [Minimum; 2] = [
     Minimum { path: ["supervisor", "auto_approve", "stall_threshold_seconds"], least: 5, zero_is_off: false },
 ];
 
-/// Reads a configuration file. `source` is the name it is shown under.
+/// Parses a configuration file. `source` is its name in messages.
 pub fn parse(text: &str, source: &str) -> Result<Layer, ConfigError> {
     let source = Source::new(text, source);
     let mut root = source.spanned()?;
-    let clashes = alias::normalise(root.get_mut());
-    let strangers = unknown::take(root.get_mut());
+    let conflicts = alias::normalize(root.get_mut());
+    let unknown_keys = unknown::remove_unknown(root.get_mut());
 
     if let Err(error) = PawConfig::deserialize(Deserializer::from(root.clone())) {
-        return Err(explain(source, root.get_ref(), &strangers, &error));
+        return Err(explain(source, root.get_ref(), &unknown_keys, &error));
     }
     let mut table = toml::Table::deserialize(Deserializer::from(root.clone()))
-        .map_err(|error| explain(source, root.get_ref(), &strangers, &error))?;
+        .map_err(|error| explain(source, root.get_ref(), &unknown_keys, &error))?;
 
     let mut warnings = Vec::new();
     let mut warn = |byte, message| warnings.push((byte, message));
-    for clash in clashes {
-        let (ignored, used) = (dotted(&clash.ignored), dotted(&clash.used));
-        warn(clash.byte, format!("{ignored} is ignored: {used} says it too"));
+    for conflict in conflicts {
+        let (ignored, used) = (dotted(&conflict.ignored), dotted(&conflict.used));
+        warn(conflict.byte, format!("{ignored} is ignored because {used} is also set"));
     }
-    for stranger in &strangers {
-        warn(stranger.byte, stranger.to_string());
+    for unknown in &unknown_keys {
+        warn(unknown.byte, unknown.to_string());
     }
-    for idle in no_effect::find(root.get_ref(), &table) {
-        warn(idle.byte, format!("{} has {}", dotted(&idle.path), idle.help));
+    for unused in no_effect::find(root.get_ref(), &table) {
+        warn(unused.byte, format!("{} has {}", dotted(&unused.path), unused.help));
     }
     for minimum in &MINIMA {
         if let Some(given) = minimum.apply(&mut table) {
             let byte = find(root.get_ref(), &minimum.path).map_or(0, |place| place.start);
             let (key, least) = (dotted(&minimum.path), minimum.least);
-            warn(byte, format!("{key} = {given} is too little: {least} is used"));
+            warn(byte, format!("{key} = {given} is too small, using {least}"));
         }
     }
     warnings.sort_by_key(|&(byte, _)| byte);
@@ -98,7 +98,7 @@ pub fn parse(text: &str, source: &str) -> Result<Layer, ConfigError> {
     Ok(Layer { table, warnings })
 }
 
-impl fmt::Display for unknown::Unknown {
+impl fmt::Display for unknown::UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unknown key {}", dotted(&self.path))?;
         self.advice.as_ref().map_or(Ok(()), |advice| write!(f, " ({advice})"))
@@ -106,7 +106,7 @@ impl fmt::Display for unknown::Unknown {
 }
 
 impl Minimum {
-    /// Raises the number if it is too small, and returns what it was.
+    /// Raises the number if it is too small and returns the original value.
     fn apply(&self, table: &mut toml::Table) -> Option<i64> {
         let [section, subsection, key] = self.path;
         let value = table.get_mut(section)?.get_mut(subsection)?.get_mut(key)?;
@@ -119,11 +119,11 @@ impl Minimum {
     }
 }
 
-/// A value that does not fit, with its key, its place and what would fit.
+/// Describes an invalid value: its key, its position and what is expected.
 fn explain(
     source: Source<'_>,
     root: &DeTable<'_>,
-    strangers: &[unknown::Unknown],
+    unknown_keys: &[unknown::UnknownKey],
     error: &toml::de::Error,
 ) -> ConfigError {
     let mut message = in_plain_words(error.message());
@@ -133,18 +133,17 @@ fn explain(
         return source.syntax_error(place, &message);
     }
     if error.message().starts_with("missing field") {
-        // Only entries such as clis.<name> must have a key; the place may be the header of a table inside
-        // one.
+        // Only entries such as clis.<name> have required keys. The position may be the header of a table inside.
         path.truncate(2);
-        if let Some(stranger) = strangers.iter().find(|stranger| stranger.path.starts_with(&path)) {
-            message = format!("{message}; line {}: {stranger}", source.line_of(stranger.byte));
+        if let Some(unknown) = unknown_keys.iter().find(|unknown| unknown.path.starts_with(&path)) {
+            message = format!("{message}; line {}: {unknown}", source.line_of(unknown.byte));
         }
     }
     source.value_error(place, dotted(&path), &message)
 }
 
-/// The keys that lead to the innermost key or value at this byte. The headers of a table need not surround
-/// what is in it, so every branch is searched.
+/// The path to the innermost key or value at this byte. The header of a table need not enclose its content, so every
+/// branch is searched.
 fn path_to(table: &DeTable<'_>, byte: usize, path: &mut Vec<String>) -> bool {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
@@ -173,7 +172,7 @@ fn find(root: &DeTable<'_>, path: &[&str]) -> Option<Range<usize>> {
     table.get(*last).map(Spanned::span)
 }
 
-/// What the deserializer says, for people who write configuration and not Rust.
+/// Rewrites a message of the deserializer for people who do not know Rust.
 fn in_plain_words(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("missing field ") {
         return format!("the key {} is missing", rest.trim_matches('`'));
@@ -186,7 +185,7 @@ fn in_plain_words(message: &str) -> String {
     let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
     if let Some(word) = found.strip_prefix("unknown variant ") {
         let allowed = expected.trim_start_matches("one of ").replace(" or ", ", ").replace('`', "");
-        return format!("\"{}\" is not possible here, only: {allowed}", word.trim_matches('`'));
+        return format!("\"{}\" is not allowed here, expected one of: {allowed}", word.trim_matches('`'));
     }
     let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
     let found = match found {

@@ -1,10 +1,9 @@
-//! One declaration per section: `section!` turns it into the struct, its `Default` and the table of its keys.
+//! One declaration per section: `section!` generates the struct, its `Default` and the table of its keys.
 //!
-//! Loading, warnings about unknown keys, the generated file and the documentation all read that same table,
-//! so a key cannot be documented with one default and behave with another. Each key starts with a word saying
-//! what it is:
+//! Parsing, warnings about unknown keys, the generated file and the documentation all use that table, so the documented
+//! default is always the real one. Each key starts with a word for its kind:
 //!
-//! | word | the field | when the file is silent |
+//! | word | the field | if the key is not set |
 //! |---|---|---|
 //! | `default key: T = value` | `T` | the value |
 //! | `optional key: T = example` | `Option<T>` | `None`; the example is shown in the generated file |
@@ -14,7 +13,7 @@
 //! | `maybe key: S` | `Option<S>` | `None` |
 //! | `entries key: E = "name"` | a map from name to `E` | no entries |
 
-/// What is known about one key.
+/// The description of a key.
 #[derive(Debug)]
 pub struct ConfigKey {
     pub name: &'static str,
@@ -22,19 +21,19 @@ pub struct ConfigKey {
     pub(super) help: &'static [&'static str],
 }
 
-/// What stands behind a key.
+/// The kind of value of a key.
 #[derive(Debug)]
 pub enum KeyShape {
-    /// A value, with its default or, for a key without one, an example.
+    /// A value, with its default or an example.
     Value { sample: fn() -> toml::Value, is_default: bool },
-    /// A table of its own: `[broker]`.
+    /// A section: `[broker]`.
     Section(&'static [ConfigKey]),
-    /// A table per name: `[clis.<name>]`.
+    /// A section per name: `[clis.<name>]`.
     Entries { example: &'static str, keys: &'static [ConfigKey] },
 }
 
 impl ConfigKey {
-    /// One line that says what the key is for.
+    /// One line of help.
     pub fn help(&self) -> String {
         self.help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
     }
@@ -44,7 +43,7 @@ pub(super) fn sample(value: impl serde::Serialize) -> toml::Value {
     toml::Value::try_from(value).unwrap_or_else(|_| toml::Value::String(String::new()))
 }
 
-/// A section whose keys may all be left out.
+/// A section whose keys are all optional.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -75,7 +74,7 @@ macro_rules! section {
     };
 }
 
-/// A table per name, such as `[clis.<name>]`, in which some keys must be given.
+/// A section per name, such as `[clis.<name>]`, with required keys.
 macro_rules! entry {
     (
         $(#[doc = $about:literal])+
@@ -97,7 +96,7 @@ macro_rules! entry {
     };
 }
 
-/// The parts of one key's declaration, chosen by its word.
+/// The generated parts of a key, selected by its word.
 macro_rules! key {
     (type default $ty:ty) => { $ty };
     (type required $ty:ty) => { $ty };
@@ -149,7 +148,7 @@ macro_rules! key {
     };
 
     (method fallback $key:ident: $ty:ty = $sample:expr) => {
-        #[doc = concat!("`", stringify!($key), "`, or its default where no file sets it.")]
+        #[doc = concat!("`", stringify!($key), "`, or its default if it is not set.")]
         pub fn $key(&self) -> $ty {
             self.$key.clone().unwrap_or_else(|| $sample)
         }
@@ -157,7 +156,7 @@ macro_rules! key {
     (method $other:ident $key:ident: $ty:ty $(= $sample:expr)?) => {};
 }
 
-/// A closed set of words, each with its spelling in the file.
+/// A fixed set of words, each with its spelling in the file.
 macro_rules! choice {
     (
         $(#[doc = $about:literal])+

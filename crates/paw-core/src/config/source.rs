@@ -1,5 +1,4 @@
-//! A file's text: a parse that hostile input cannot turn into a stack overflow, and places in it for people
-//! to read.
+//! The text of a file: parsing that cannot overflow the stack, and positions for messages.
 
 use std::ops::Range;
 
@@ -10,14 +9,14 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::ConfigError;
 use crate::text;
 
-/// Far more than any key needs. The parser bounds brackets and dotted keys each by itself, but not their
-/// product, and whatever walks the result recurses.
+/// Far more than any key needs. The parser limits brackets and dotted keys separately but not their product, and code
+/// that walks the result is recursive.
 const MAX_DEPTH: usize = 64;
 
 /// How much of a long line is shown.
 const SNIPPET_WIDTH: usize = 96;
 
-/// The text of one file and the name it is shown under.
+/// The text of a file and its name in messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
@@ -29,27 +28,27 @@ impl<'a> Source<'a> {
         Self { text, file }
     }
 
-    /// The whole file, every key and value with its place.
+    /// Parses the file into values with positions.
     pub(super) fn spanned(self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
         let (root, errors) = DeTable::parse_recoverable(self.text);
-        let depth_ok = depth_is_fine(root.get_ref());
+        let depth_ok = is_shallow_enough(root.get_ref());
         if depth_ok && errors.is_empty() {
             return Ok(root);
         }
-        dismantle(root.into_inner());
+        drop_iteratively(root.into_inner());
         Err(match errors.first() {
-            Some(error) => self.syntax_error(error.span().unwrap_or(0..0), &in_plain_words(error.message())),
+            Some(error) => self.syntax_error(error.span().unwrap_or(0..0), &rephrase(error.message())),
             None => self.syntax_error(0..0, "tables are nested too deeply"),
         })
     }
 
-    /// The whole file as plain values.
+    /// Parses the file into plain values.
     pub(super) fn values(self) -> Result<toml::Table, ConfigError> {
         toml::Table::deserialize(Deserializer::from(self.spanned()?))
             .map_err(|error| self.syntax_error(error.span().unwrap_or(0..0), error.message()))
     }
 
-    /// The whole file with the places of its punctuation: headers, braces, dotted keys.
+    /// Parses the file with the positions of headers, braces and dotted keys.
     pub(super) fn document(self) -> Result<toml_edit::Document<&'a str>, ConfigError> {
         drop(self.spanned()?);
         toml_edit::Document::parse(self.text)
@@ -57,24 +56,23 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn syntax_error(self, at: Range<usize>, message: &str) -> ConfigError {
-        let Place { line, column, snippet } = self.place(at);
+        let Position { line, column, snippet } = self.position(at);
         let (file, message) = (text::line(self.file).into_owned(), text::line(message).into_owned());
         ConfigError::Syntax { file, line, column, snippet, message }
     }
 
     pub(super) fn value_error(self, at: Range<usize>, key: String, message: &str) -> ConfigError {
-        let Place { line, column, snippet } = self.place(at);
+        let Position { line, column, snippet } = self.position(at);
         let (file, message) = (text::line(self.file).into_owned(), text::line(message).into_owned());
         ConfigError::Value { file, line, column, snippet, key, message }
     }
 
-    /// The number of the line that holds this byte.
+    /// The line number of a byte.
     pub(super) fn line_of(self, byte: usize) -> usize {
         self.text[..self.text.floor_char_boundary(byte)].matches('\n').count() + 1
     }
 
-    /// The numbers of the lines that hold these bytes, which must be sorted. Reads the text once, however
-    /// many they are.
+    /// The line numbers of sorted byte positions, in one pass over the text.
     pub(super) fn lines_of(self, bytes: impl Iterator<Item = usize>) -> Vec<usize> {
         let (mut line, mut done) = (1, 0);
         bytes
@@ -87,7 +85,7 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    fn place(self, at: Range<usize>) -> Place {
+    fn position(self, at: Range<usize>) -> Position {
         let start = self.text.floor_char_boundary(at.start);
         let (before, rest) = self.text.split_at(start);
         let head = before.rsplit('\n').next().unwrap_or_default().trim_start_matches('\u{feff}');
@@ -97,17 +95,17 @@ impl<'a> Source<'a> {
         let column = head.chars().count() + 1;
         let marked = self.text[start..end].chars().count().max(1);
         let line = self.line_of(start);
-        Place { line, column, snippet: snippet(line, &format!("{head}{tail}"), column, marked) }
+        Position { line, column, snippet: snippet(line, &format!("{head}{tail}"), column, marked) }
     }
 }
 
-struct Place {
+struct Position {
     line: usize,
     column: usize,
     snippet: String,
 }
 
-/// The line and, below it, a mark under the place; the neighbourhood only, if the line is long.
+/// The line with a mark below the position. A long line is cut to the part around it.
 fn snippet(number: usize, line: &str, column: usize, marked: usize) -> String {
     let skipped = if column > SNIPPET_WIDTH * 3 / 4 { column - SNIPPET_WIDTH / 2 } else { 0 };
     let shown: String = line.chars().skip(skipped).take(SNIPPET_WIDTH).collect();
@@ -120,7 +118,7 @@ fn snippet(number: usize, line: &str, column: usize, marked: usize) -> String {
     format!("  {number} | {shown}\n  {gutter} | {:indent$}{marks}", "").replace(" \n", "\n")
 }
 
-/// A key in one line, quoted where TOML wants quotes. Unequal keys stay unequal.
+/// A key on one line, quoted if TOML requires it. Different keys give different texts.
 pub(super) fn key_text(key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { key.to_owned() } else { format!("{key:?}") }
@@ -136,7 +134,7 @@ pub(super) fn newline_of(text: &str) -> &'static str {
     if text.split_once('\n').is_some_and(|(line, _)| line.ends_with('\r')) { "\r\n" } else { "\n" }
 }
 
-/// Ends the last line and leaves an empty one, unless there is one already or nothing stands before it.
+/// Ends the last line and adds an empty one, unless the text is empty or already ends with one.
 pub(super) fn start_paragraph(text: &mut String, newline: &str) {
     if text.trim_start_matches('\u{feff}').is_empty() {
         return;
@@ -150,9 +148,9 @@ pub(super) fn start_paragraph(text: &mut String, newline: &str) {
     }
 }
 
-fn in_plain_words(message: &str) -> String {
+fn rephrase(message: &str) -> String {
     if message.starts_with("invalid float") || message.starts_with("string values must be quoted") {
-        "this is no value (text goes in quotes; true, false and numbers do not)".to_owned()
+        "not a value (text needs quotes; true, false and numbers do not)".to_owned()
     } else if message.contains("recursion limit") || message.contains("recursion depth") {
         "tables are nested too deeply".to_owned()
     } else {
@@ -160,7 +158,7 @@ fn in_plain_words(message: &str) -> String {
     }
 }
 
-fn depth_is_fine(root: &DeTable<'_>) -> bool {
+fn is_shallow_enough(root: &DeTable<'_>) -> bool {
     let mut open: Vec<(&DeValue<'_>, usize)> = root.values().map(|value| (value.get_ref(), 1)).collect();
     while let Some((value, depth)) = open.pop() {
         if depth > MAX_DEPTH {
@@ -175,8 +173,8 @@ fn depth_is_fine(root: &DeTable<'_>) -> bool {
     true
 }
 
-/// Drops a table level by level: the compiler's own drop recurses.
-fn dismantle(root: DeTable<'_>) {
+/// Drops a table level by level, because the generated drop code is recursive.
+fn drop_iteratively(root: DeTable<'_>) {
     let mut open: Vec<DeValue<'_>> = root.into_iter().map(|(_, value)| value.into_inner()).collect();
     while let Some(value) = open.pop() {
         match value {

@@ -1,7 +1,7 @@
-//! The file that `git paw init` writes, and what it adds to one that is there already.
+//! The file that `git paw init` writes, and what it adds to an existing file.
 //!
-//! Every key is a comment that shows its default or an example: `# port = 9119    # preferred port`. Taking
-//! away the leading `# ` makes it valid; lines of prose start with `##` and stay comments.
+//! Every key is a comment that shows its default or an example: `# port = 9119    # preferred port`.
+//! Removing the leading `# ` makes it valid; lines of prose start with `##` and stay comments.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,14 +12,14 @@ use super::source::{Source, newline_of, start_paragraph};
 use super::{ConfigError, ConfigKey, KeyShape, PawConfig, SpecType};
 
 const ABOUT: &str = "\
-## git-paw settings of this repository. What is not set here comes from ~/.config/git-paw/config.toml, then from
-## the defaults, which are shown below. To change one, remove the \"# \" in front of it and of its [section].
+## git-paw settings for this repository. Settings missing here come from ~/.config/git-paw/config.toml, then from
+## the defaults shown below. To change one, remove the \"# \" in front of it and of its [section].
 ";
 
 /// Comments after values are aligned up to this column.
 const MAX_COLUMN: usize = 44;
 
-/// The complete file, all of it commented out. With `speckit`, the section for Spec Kit is in force.
+/// The complete file, all of it commented out. With `speckit`, the section for Spec Kit is active.
 pub fn default_file(speckit: bool) -> String {
     let mut file = format!("{ABOUT}\n{}", root_stanza(|_| true));
     for key in PawConfig::KEYS.iter().filter(|key| is_section(key)) {
@@ -32,10 +32,10 @@ pub fn default_file(speckit: bool) -> String {
     file
 }
 
-/// The file with a commented stanza for every key and section that `existing` names nowhere, not even in a
-/// comment. `None` when there is nothing to add.
+/// Adds a commented stanza for every key and section that `existing` does not mention, not even in a comment. `None` if
+/// nothing is missing.
 ///
-/// Not one byte of `existing` changes. Sections go to the end; keys without a section go above the first
+/// Changes no byte of `existing`. Sections go to the end; keys without a section go above the first
 /// section, where removing the `# ` is enough.
 pub fn add_missing(existing: &str, source: &str) -> Result<Option<String>, ConfigError> {
     let document = Source::new(existing, source).document()?;
@@ -162,7 +162,7 @@ fn first_key(keys: &str) -> Option<&str> {
     (!first.is_empty()).then_some(first)
 }
 
-/// A line inside a text or a list is nobody's header and nobody's comment.
+/// A line inside a multi-line value is neither a header nor a comment.
 fn lines_outside_values<'a>(text: &'a str, root: &Table) -> Vec<Line<'a>> {
     let mut values = Vec::new();
     value_spans(root, &mut values);
@@ -195,7 +195,7 @@ fn value_spans(table: &Table, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Every name at the top level, in use or in a comment.
+/// Every top-level name, active or commented out.
 fn names(root: &Table, lines: &[Line<'_>]) -> BTreeSet<String> {
     let in_use = root.iter().map(|(key, _)| key);
     let headers = lines.iter().filter_map(Line::header);
@@ -203,7 +203,7 @@ fn names(root: &Table, lines: &[Line<'_>]) -> BTreeSet<String> {
     in_use.chain(headers).chain(commented).map(str::to_owned).collect()
 }
 
-/// Where a key without a section can still be written: above the first header and the comments on top of it.
+/// Where a top-level key can be inserted: above the first header and its comments.
 fn end_of_root(text: &str, lines: &[Line<'_>]) -> usize {
     let Some(first_header) = lines.iter().position(|line| line.header().is_some()) else { return text.len() };
     let comments = lines[..first_header].iter().rev().take_while(|line| line.is_comment()).count();

@@ -1,5 +1,4 @@
-//! What a repository's file would have us run or loosen. Its user approves that once, before any of it is
-//! used.
+//! The keys in the file of a repository that run programs or relax permissions. The user has to approve them before use.
 
 use std::net::IpAddr;
 use std::path::{Component, Path};
@@ -9,8 +8,7 @@ use toml::{Table, Value};
 use super::source::dotted;
 use super::{Approval, BrokerAuth, Layer};
 
-/// One such key and its value, in one line. Two layers that ask for the same have equal lists, in the same
-/// order.
+/// A key that needs trust and its value, on one line. Equal settings give equal lists in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrustItem {
     pub key: String,
@@ -18,7 +16,7 @@ pub struct TrustItem {
 }
 
 impl TrustItem {
-    /// How much it lets agents do unasked, if that is what it is about.
+    /// The approval level, if the key sets one.
     pub fn approval(&self) -> Option<Approval> {
         let is_asked_for = |level: &&Approval| self.value == exact(&Value::from(level.as_str()));
         let is_level = matches!(self.key.as_str(), "supervisor.agent_approval" | "supervisor.approval");
@@ -30,16 +28,15 @@ impl Layer {
     /// The keys of this layer that run programs, grant permissions, open the broker or write outside of the repository,
     /// sorted by key.
     ///
-    /// Values that cannot do harm, such as an empty list or a loopback address, are not among them. An approval is, unless
-    /// it is the strictest: whether it is more than the user's own is not known here.
+    /// Omits harmless values, such as an empty list or a loopback address. Includes every approval level except the
+    /// strictest, because the user's own level is not known here.
     pub fn needs_trust(&self) -> Vec<TrustItem> {
         let mut items: Vec<_> = self.items().into_iter().map(|(_, item)| item).collect();
         items.sort();
         items
     }
 
-    /// As if the file did not have those of these keys that are unwanted. An entry of `[clis]` or of
-    /// `[autopilot.executors]` goes as a whole: half of one is none.
+    /// The layer without the unwanted keys. Removes an entry of `[clis]` or `[autopilot.executors]` as a whole.
     #[must_use]
     pub fn without(&self, unwanted: impl Fn(&TrustItem) -> bool) -> Self {
         let mut layer = self.clone();
@@ -90,7 +87,7 @@ fn visit(table: &Table, path: &mut Vec<String>, items: &mut Vec<(Vec<String>, Tr
 
 fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
     match path {
-        // Whatever else a CLI's entry may hold some day: only these are known to be harmless.
+        // Any new key of a CLI needs trust; only these are known to be harmless.
         ["clis", _, key] => !matches!(*key, "display_name" | "submit_delay_ms"),
         ["clis", _, _, ..]
         | ["autopilot", "executors", _, ..]
@@ -110,7 +107,7 @@ fn is_loopback(bind: &str) -> bool {
     bind == "localhost" || bind.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a path of a repository's file stays among that repository's own files.
+/// Whether a path in the file of a repository stays inside that repository.
 fn stays_inside(path: &str) -> bool {
     Path::new(path).components().all(|part| match part {
         Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
@@ -119,7 +116,7 @@ fn stays_inside(path: &str) -> bool {
     })
 }
 
-/// The value in one line. Unequal values stay unequal, and nothing in it can disturb a terminal.
+/// The value on one line, safe for a terminal. Different values give different texts.
 fn exact(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),

@@ -1,4 +1,4 @@
-//! Keys that nobody reads: most often a slip of the pen, so the nearest known name is offered.
+//! Unknown keys, most often typos. Suggests the nearest known name.
 
 use toml::de::{DeTable, DeValue};
 
@@ -6,32 +6,32 @@ use super::schema::PawConfig;
 use super::section::{ConfigKey, KeyShape};
 use super::source::key_text;
 
-/// Longer names are not compared: nobody mistypes a name into a paragraph.
+/// Longer names are not compared: they are not typos.
 const MAX_COMPARED: usize = 64;
 
-/// A key that nobody reads, the keys that lead to it, and what may have been meant.
+/// An unknown key, its path, and a suggestion.
 #[derive(Debug)]
-pub(super) struct Unknown {
+pub(super) struct UnknownKey {
     pub(super) byte: usize,
     pub(super) path: Vec<String>,
     pub(super) advice: Option<String>,
 }
 
-/// Takes every key that the schema does not know out of the table, and returns them in the order of the file.
-pub(super) fn take(root: &mut DeTable<'_>) -> Vec<Unknown> {
+/// Removes every unknown key from the table and returns them in file order.
+pub(super) fn remove_unknown(root: &mut DeTable<'_>) -> Vec<UnknownKey> {
     let mut found = Vec::new();
     visit(root, PawConfig::KEYS, &mut Vec::new(), &mut found);
     found.sort_by_key(|unknown| unknown.byte);
     found
 }
 
-/// Goes only where the schema goes, so never deep.
-fn visit(table: &mut DeTable<'_>, keys: &[ConfigKey], path: &mut Vec<String>, found: &mut Vec<Unknown>) {
+/// The recursion is as deep as the schema.
+fn visit(table: &mut DeTable<'_>, keys: &[ConfigKey], path: &mut Vec<String>, found: &mut Vec<UnknownKey>) {
     for (name, mut value) in std::mem::replace(table, DeTable::new()) {
         path.push(name.get_ref().to_string());
         let Some(key) = keys.iter().find(|key| key.name == name.get_ref()) else {
             let advice = advice(name.get_ref(), keys, path.len() > 1);
-            found.push(Unknown { byte: name.span().start, path: path.clone(), advice });
+            found.push(UnknownKey { byte: name.span().start, path: path.clone(), advice });
             path.pop();
             continue;
         };

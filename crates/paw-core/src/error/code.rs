@@ -1,15 +1,15 @@
-//! The kinds of failure, and what each means to a shell.
+//! Error codes and exit codes.
 
 use std::fmt;
 
-/// The command did what it was asked to do.
+/// The command succeeded.
 pub const EXIT_OK: u8 = 0;
-/// Something failed; stderr says what and what to do next.
+/// The command failed; stderr has the error.
 pub const EXIT_FAILURE: u8 = 1;
-/// The user declined, or pressed Ctrl+C at a prompt. Also what clap uses for arguments it cannot read.
+/// The user declined, or pressed Ctrl+C at a prompt. clap uses the same code for invalid arguments.
 pub const EXIT_CANCELLED: u8 = 2;
 
-/// The kind of a failure, named and numbered as gRPC does. Programs act on it.
+/// The kind of a failure, with the names of gRPC status codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     Cancelled,
@@ -34,7 +34,7 @@ impl ErrorCode {
         }
     }
 
-    /// The process exit code. No wildcard: a new code has to choose.
+    /// The process exit code.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Cancelled => EXIT_CANCELLED,

@@ -1,4 +1,4 @@
-//! The four parts of every error, from where it is raised to where it is printed, serialized or sent.
+//! The four parts of every error: code, message, hints and details.
 
 use std::error::Error;
 use std::fmt;
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 use super::ErrorCode;
 
-/// An error that knows its code, message, hints and details.
+/// An error with a code, message, hints and details.
 ///
-/// `Display` is the message. It has no hints: these are printed below it, or sent beside it.
+/// `Display` is the message without the hints, which are printed below it or sent separately.
 pub trait Diagnostic: Error + Send + Sync + 'static {
-    /// All four parts at once. An error that passes on another one returns the report of that one.
+    /// All four parts. An error that wraps another one returns the report of that one.
     fn report(&self) -> ErrorReport;
 }
 
-/// An error in its four parts. Also the error of code that raises it in one place only and needs no enum.
+/// The four parts of an error. Can also be raised directly where an enum is not worthwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErrorReport {
     pub code: ErrorCode,
-    /// What happened, and to what.
+    /// What failed, and on what.
     pub message: String,
-    /// What a terminal shows instead of the message, where that leaves out what is in the details.
+    /// The message for a terminal, if `message` omits what the details contain.
     full_text: Option<String>,
-    /// What to do next, each a line of its own.
+    /// What to do next, one line each.
     pub hints: Vec<String>,
-    /// What programs can act on; empty where the message says everything.
+    /// Data for programs; may be empty.
     pub details: Value,
 }
 
@@ -57,14 +57,14 @@ impl ErrorReport {
         self
     }
 
-    /// Gives programs a shorter message, because they read the rest in the details.
+    /// Sets a shorter message for programs, which read the rest from the details.
     #[must_use]
     pub fn summary(mut self, message: &str) -> Self {
         self.full_text = Some(std::mem::replace(&mut self.message, message.to_owned()));
         self
     }
 
-    /// The message as people read it, without the hints.
+    /// The message for people, without the hints.
     pub fn full_text(&self) -> &str {
         self.full_text.as_ref().unwrap_or(&self.message)
     }
@@ -80,7 +80,7 @@ impl ErrorReport {
     }
 }
 
-/// As a terminal shows it: the message, then one line for each hint.
+/// The message, then one line for each hint.
 impl fmt::Display for ErrorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.full_text())?;

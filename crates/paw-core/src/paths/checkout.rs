@@ -1,27 +1,27 @@
-//! Our directory in a checkout.
+//! The `.git-paw` directory of a checkout.
 
 use std::path::{Path, PathBuf};
 
 use super::SKILL;
 
-/// A repository's own version of a skill.
+/// A repository's override of a skill.
 pub fn repo_skill(repository: &Path, name: &str) -> PathBuf {
     repository.join(".agents/skills").join(name).join(SKILL)
 }
 
-/// `.git-paw/` of a checkout: in the main one everything, in an agent's worktree the briefing alone.
+/// `.git-paw/` of a checkout. An agent's worktree contains only the briefing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutDir(PathBuf);
 
 impl CheckoutDir {
     pub const NAME: &str = ".git-paw";
-    /// The other files' names as git and the configuration know them, relative to the checkout.
+    /// Paths of the files relative to the checkout.
     pub const CONFIG: &str = ".git-paw/config.toml";
     pub const SCRIPTS: &str = ".git-paw/scripts";
     pub const LOGS: &str = ".git-paw/logs";
     pub const WORKTREES: &str = ".git-paw/worktrees";
     pub const BRIEFING: &str = ".git-paw/AGENTS.local.md";
-    /// The setup script, and where another tool has it. The first that exists is used.
+    /// The locations of the setup script, including that of another tool. The first one that exists is used.
     pub const SETUP_SCRIPTS: [&str; 2] = [".git-paw/worktree-setup.sh", ".betcode/worktree-setup.sh"];
 
     pub fn of(checkout: &Path) -> Self {
@@ -44,7 +44,7 @@ impl CheckoutDir {
         self.0.join("logs")
     }
 
-    /// Every message of a session, readable with `tail`.
+    /// A log of all messages of a session, for `tail`.
     pub fn audit_trail(&self) -> PathBuf {
         self.0.join("broker.log")
     }
@@ -57,12 +57,12 @@ impl CheckoutDir {
         self.0.join("scripts/sweep.sh")
     }
 
-    /// Worktrees that are placed inside the repository.
+    /// The directory of worktrees with `worktree_placement = "child"`.
     pub fn worktrees(&self) -> PathBuf {
         self.0.join("worktrees")
     }
 
-    /// A briefing that must not touch `AGENTS.md`.
+    /// The briefing, if it must not be in `AGENTS.md`.
     pub fn briefing(&self) -> PathBuf {
         self.0.join("AGENTS.local.md")
     }

@@ -1,15 +1,15 @@
-//! Files of a repository, below git's common directory: shared by its worktrees, out of reach of `git clean`.
+//! Files of a repository, below git's common directory: shared by its worktrees, untouched by `git clean`.
 
 use std::path::{Path, PathBuf};
 
 use crate::AgentId;
 
-/// In git's directory of one linked worktree: the agent that works there.
+/// In the admin directory of a linked worktree: the agent that works there.
 pub const AGENT_FILE: &str = "paw-agent";
-/// Beside it: the only branch that may be committed to.
+/// Next to it: the only branch that the agent may commit to.
 pub const BRANCH_FILE: &str = "paw-branch";
 
-/// `<git-common-dir>/paw/`, and what lies beside it.
+/// `<git-common-dir>/paw/` and its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PawDir(PathBuf);
 
@@ -32,7 +32,7 @@ impl PawDir {
         self.0.join("broker.db")
     }
 
-    /// Where the running broker listens.
+    /// The address of the running broker.
     pub fn endpoint(&self) -> PathBuf {
         self.0.join("endpoint.json")
     }
@@ -42,12 +42,12 @@ impl PawDir {
         self.0.join("broker.lock")
     }
 
-    /// The token of the person at the keyboard.
+    /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")
     }
 
-    /// What the agents' hooks have reported, one file per agent.
+    /// Reports of the agents' hooks, one file per agent.
     pub fn agents(&self) -> PathBuf {
         self.0.join("agents")
     }
@@ -67,32 +67,32 @@ impl PawDir {
 
     pub const GATE_RESULT: &str = "result.json";
 
-    /// What a gate has printed.
+    /// The output of a gate.
     pub fn gate_log(&self, commit: &str, gate: &str) -> PathBuf {
         self.gates().join(commit).join(format!("{gate}.log"))
     }
 
-    /// The governance documents as gates get to read them.
+    /// The governance documents as provided to gates.
     pub fn gate_governance(&self, commit: &str) -> PathBuf {
         self.gates().join(commit).join("governance.json")
     }
 
-    /// Scratch repositories in which a session's conflicts are computed.
+    /// Scratch repositories for conflict detection in a session.
     pub fn radar(&self) -> PathBuf {
         self.0.join("radar")
     }
 
-    /// The same for several autopilot tasks at once.
+    /// Scratch repositories for conflict detection between concurrent autopilot tasks.
     pub fn autopilot_radar(&self) -> PathBuf {
         self.0.join("autopilot-radar")
     }
 
-    /// What the running merge is about to do.
+    /// The journal of the running merge.
     pub fn merge_journal(&self) -> PathBuf {
         self.0.join("merge.json")
     }
 
-    /// Every verdict on a command.
+    /// The log of approval verdicts.
     pub fn approvals(&self) -> PathBuf {
         self.0.join("approvals.jsonl")
     }
@@ -102,7 +102,7 @@ impl PawDir {
         self.0.join("unattended.lock")
     }
 
-    /// Held while git registers, moves or forgets worktrees.
+    /// Held while git registers, moves or unregisters worktrees.
     pub fn worktrees_lock(&self) -> PathBuf {
         self.0.join("worktrees.lock")
     }
@@ -117,7 +117,7 @@ impl PawDir {
         self.0.join("session.lock")
     }
 
-    /// Our git hooks. Not below `paw/`, because sandboxed agents may write there.
+    /// The git hooks. Not below `paw/`, where sandboxed agents can write.
     pub fn hooks(&self) -> PathBuf {
         self.0.with_file_name("paw-hooks")
     }
@@ -126,12 +126,12 @@ impl PawDir {
         self.hooks().join("hooks")
     }
 
-    /// Names the directory of our hooks; included by the repository's configuration.
+    /// Sets the hooks directory; included by the repository's git configuration.
     pub fn hooks_config(&self) -> PathBuf {
         self.hooks().join("hooks.gitconfig")
     }
 
-    /// The repository's configuration `before` and `after` our line was added.
+    /// The repository's git configuration `before` and `after` our line was added.
     pub fn kept_config(&self, when: &str) -> PathBuf {
         self.hooks().join(format!("config.{when}"))
     }

@@ -1,9 +1,9 @@
-//! `.taskmaster/`: tasks and settings, shared with another program; runs, state and reports, our own.
+//! `.taskmaster/`: tasks and settings, shared with another program, and our own runs, state and reports.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// `.taskmaster/` of a project, and the older places beside it.
+/// `.taskmaster/` of a project, and older locations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskmasterDir {
     root: PathBuf,
@@ -12,7 +12,7 @@ pub struct TaskmasterDir {
 
 impl TaskmasterDir {
     pub const NAME: &str = ".taskmaster";
-    /// Directories in it that every run writes to and no commit holds.
+    /// Directories that every run writes to and that are not committed.
     pub const REPORTS: &str = "reports";
     pub const STATE: &str = "state";
     /// Relative to the project.
@@ -25,7 +25,7 @@ impl TaskmasterDir {
         Self { root: project.to_path_buf(), dir: project.join(Self::NAME) }
     }
 
-    /// As a person would type the paths from the project.
+    /// Paths relative to the project.
     pub fn relative() -> Self {
         Self::of(Path::new(""))
     }
@@ -50,52 +50,52 @@ impl TaskmasterDir {
         self.root.join(Self::OLD_CONFIG)
     }
 
-    /// The active tag, as the other program keeps it.
+    /// The active tag, in the file of the other program.
     pub fn state_file(&self) -> PathBuf {
         self.dir.join("state.json")
     }
 
-    /// What runs remember.
+    /// The state of runs.
     pub fn state(&self) -> PathBuf {
         self.dir.join(Self::STATE)
     }
 
-    /// The active tag where `state.json` would be a new file that git asks about.
+    /// The active tag, if `state.json` would be a new untracked file.
     pub fn active_tag(&self) -> PathBuf {
         self.state().join("active-tag.json")
     }
 
-    /// Held by the run.
+    /// Held by the running run.
     pub fn run_lock(&self) -> PathBuf {
         self.state().join("run.lock")
     }
 
-    /// Exists while the run is asked to pause.
+    /// Exists while a pause of the run is requested.
     pub fn pause_request(&self) -> PathBuf {
         self.state().join("pause-wanted")
     }
 
-    /// Where files that a coverage run has made are moved.
+    /// Where files created by a coverage run are moved.
     pub fn put_aside(&self) -> PathBuf {
         self.state().join("put-aside")
     }
 
-    /// What the process of one task among several has printed.
+    /// The output of one of several concurrent tasks.
     pub fn output_log(&self) -> PathBuf {
         self.state().join("output.log")
     }
 
-    /// What an executor said that split a task into subtasks.
+    /// The output of an executor that split a task into subtasks.
     pub fn expand_log(&self, task: &str, stamp: &str) -> PathBuf {
         self.state().join("expand").join(format!("task-{task}-{stamp}.log"))
     }
 
-    /// The newest run, for views.
+    /// The newest run, for displays.
     pub fn current_run(&self) -> PathBuf {
         self.state().join("current-run.json")
     }
 
-    /// What runs are resumed from.
+    /// The checkpoints that runs resume from.
     pub fn checkpoints(&self) -> PathBuf {
         self.state().join("runs")
     }
@@ -104,7 +104,7 @@ impl TaskmasterDir {
         self.checkpoints().join(format!("{run}.json"))
     }
 
-    /// What the tests said before the current subtask.
+    /// The test results before the current subtask.
     pub fn baseline(&self, run: &str) -> PathBuf {
         self.checkpoints().join(format!("{run}.baseline.json"))
     }
@@ -148,12 +148,12 @@ impl ReportDir {
         self.0.join("test-results")
     }
 
-    /// What an executor was told.
+    /// The prompt of an executor.
     pub fn prompt(&self, turn: &str) -> PathBuf {
         self.0.join("executor").join(format!("{turn}.prompt.md"))
     }
 
-    /// What it said.
+    /// The output of an executor.
     pub fn executor_log(&self, turn: &str) -> PathBuf {
         self.0.join("executor").join(format!("{turn}.log"))
     }
@@ -163,7 +163,7 @@ impl ReportDir {
     }
 }
 
-/// The lock on a list of tasks, by the other program's convention: a directory named after the whole file.
+/// The lock of a task file, by the other program's convention: a directory named after the file.
 pub fn tasks_lock(tasks: &Path) -> PathBuf {
     let mut name = OsString::from(tasks);
     name.push(".lock");

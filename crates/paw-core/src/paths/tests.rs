@@ -6,7 +6,7 @@ fn text(path: impl AsRef<Path>) -> String {
 }
 
 #[test]
-fn shared_files_are_in_paw_and_what_runs_outside_a_sandbox_is_beside_it() {
+fn shared_files_are_in_paw_and_hooks_are_outside_of_it() {
     let dir = PawDir::of(Path::new("/r/.git"));
     assert_eq!(text(dir.log()), "/r/.git/paw/broker.db");
     assert_eq!(text(dir.agent_notes(&AgentId::new("feat-x").unwrap())), "/r/.git/paw/agents/feat-x.jsonl");
@@ -18,7 +18,7 @@ fn shared_files_are_in_paw_and_what_runs_outside_a_sandbox_is_beside_it() {
 }
 
 #[test]
-fn relative_names_of_a_checkout_are_those_of_its_files() {
+fn relative_checkout_paths_match_the_absolute_ones() {
     let dir = CheckoutDir::of(Path::new(""));
     for (path, name) in [
         (dir.path().to_path_buf(), CheckoutDir::NAME),
@@ -33,7 +33,7 @@ fn relative_names_of_a_checkout_are_those_of_its_files() {
 }
 
 #[test]
-fn user_files_are_below_a_directory_of_our_own() {
+fn user_files_are_in_a_git_paw_directory() {
     let session = SessionName::new("paw-app").unwrap();
     let data = DataDir::below(Path::new("/d"));
     assert_eq!(text(ConfigDir::below(Path::new("/c")).config()), "/c/git-paw/config.toml");
@@ -44,7 +44,7 @@ fn user_files_are_below_a_directory_of_our_own() {
 }
 
 #[test]
-fn taskmaster_files_can_be_named_relative_to_the_project() {
+fn taskmaster_paths_can_be_relative_to_the_project() {
     let (here, there) = (TaskmasterDir::relative(), TaskmasterDir::of(Path::new("/p")));
     assert_eq!(text(here.run("r1").log()), ".taskmaster/reports/runs/r1/log.jsonl");
     assert_eq!(text(there.baseline("r1")), "/p/.taskmaster/state/runs/r1.baseline.json");

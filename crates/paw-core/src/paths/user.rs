@@ -1,4 +1,4 @@
-//! The user's own directories. Where they are is the environment's to say.
+//! The user's directories. The environment determines their location.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl DataDir {
         self.0.join("operations").join(format!("{worktree}.lock"))
     }
 
-    /// What the user has approved.
+    /// The user's approvals.
     pub fn trust(&self) -> PathBuf {
         self.0.join("trust.json")
     }
@@ -71,7 +71,7 @@ impl DataDir {
         self.0.join("sessions")
     }
 
-    /// Checkouts that gates run in, one directory per repository.
+    /// Checkouts for gates, one directory per repository.
     pub fn checkouts(&self) -> PathBuf {
         self.0.join("verify")
     }
@@ -81,7 +81,7 @@ impl DataDir {
         self.0.join("daemon.lock")
     }
 
-    /// Which process the daemon is.
+    /// Describes the running daemon: its process id and socket.
     pub fn daemon_note(&self) -> PathBuf {
         self.0.join("daemon.json")
     }
@@ -119,7 +119,7 @@ impl SessionsDir {
     }
 }
 
-/// `$XDG_RUNTIME_DIR/git-paw/`, or our data directory where the system has no such directory.
+/// `$XDG_RUNTIME_DIR/git-paw/`, or our data directory if the variable is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeDir(PathBuf);
 

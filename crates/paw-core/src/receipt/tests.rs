@@ -68,7 +68,7 @@ fn broker_fields_and_dashboard_pane_field_are_omitted_when_none() {
     }
 }
 
-/// As files of earlier versions and of the other program look.
+/// A receipt as written by earlier versions.
 const OLD: &str = r#"{
   "session_name": "paw-my-app", "repo_path": "/projects/my-app", "project_name": "my-app",
   "created_at": "2025-01-15T10:30:00Z", "status": "stopped",
@@ -105,7 +105,7 @@ fn v0_4_saved_sessions_load() {
 }
 
 #[test]
-fn an_old_receipt_that_only_says_there_was_a_broker_gets_the_usual_address() {
+fn an_old_receipt_with_a_broker_gets_the_default_address() {
     let enabled = OLD.replace("\"status\"", "\"broker_enabled\": true, \"status\"");
     let old = Receipt::parse(&enabled).unwrap();
     assert_eq!(old.broker_url().as_deref(), Some("http://127.0.0.1:9119"));
@@ -145,7 +145,7 @@ fn effective_status_combines_file_state_with_tmux_liveness() {
 }
 
 #[test]
-fn fields_of_others_survive_a_rewrite() {
+fn unknown_fields_survive_a_rewrite() {
     let text = OLD.replace("\"status\"", "\"theirs\": [1, {\"x\": null}], \"status\"");
     let text = text.replace("\"cli\"", "\"mood\": \"fine\", \"cli\"");
     let rewritten = json(&Receipt::parse(&text).unwrap());
@@ -154,7 +154,7 @@ fn fields_of_others_survive_a_rewrite() {
 }
 
 #[test]
-fn a_receipt_of_a_newer_version_is_refused() {
+fn a_receipt_of_a_newer_version_is_an_error() {
     let newer = OLD.replace("\"status\"", "\"format\": 2, \"status\"");
     let error = Receipt::parse(&newer).unwrap_err();
     assert!(matches!(error, ReceiptError::Newer { found: 2 }), "{error}");
@@ -162,14 +162,14 @@ fn a_receipt_of_a_newer_version_is_refused() {
 }
 
 #[test]
-fn a_truncated_receipt_and_one_with_bad_names_are_refused() {
+fn a_truncated_receipt_and_invalid_names_are_errors() {
     assert!(matches!(Receipt::parse(&OLD[..OLD.len() / 2]), Err(ReceiptError::Malformed(_))));
     assert!(Receipt::parse(&OLD.replace("paw-my-app\",", "../../etc\",")).is_err());
     assert!(Receipt::parse(&OLD.replace("feat/auth", "--upload-pack=x")).is_err());
 }
 
 #[test]
-fn agents_without_an_id_get_one_that_nobody_has() {
+fn agents_without_an_id_get_a_unique_one() {
     let mut receipt = receipt();
     receipt.worktrees[0].branch = branch("feat-b");
     receipt.worktrees[2].agent_id = Some(AgentId::new("feat-b").unwrap());
@@ -179,7 +179,7 @@ fn agents_without_an_id_get_one_that_nobody_has() {
 }
 
 #[test]
-fn two_sessions_of_one_name_have_different_ids() {
+fn two_sessions_with_the_same_name_have_different_ids() {
     let first = receipt();
     let mut second = receipt();
     second.created_at = "2025-01-15T10:30:01Z".parse().unwrap();

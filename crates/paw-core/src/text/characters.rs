@@ -1,25 +1,25 @@
-//! The characters that must not reach a terminal, a log or a web page as they are.
+//! The characters that must not reach a terminal, a log or a web page unescaped.
 
-/// Whether a character acts on a terminal or deceives a reader. The list:
+/// Whether a character controls a terminal or misleads a reader:
 ///
 /// - C0 and C1 controls: they move the cursor, start escape sequences and end lines. Callers that want line breaks
 ///   and tabs allow them explicitly.
 /// - line and paragraph separators: some viewers break the line there.
-/// - every bidirectional control: they reorder what is read ("Trojan Source").
+/// - bidirectional controls: they reorder the displayed text ("Trojan Source").
 /// - characters without a width: soft hyphen, zero-width spaces and joiners, invisible operators, the byte order
-///   mark, interlinear annotation, tags. Two names that look equal are then unequal, and tags can carry whole
-///   sentences that only a language model reads.
-/// - fillers: letters that are drawn as a blank.
+///   mark, interlinear annotation, tags. With them, two different names can look equal, and tags can
+///   hide whole sentences that only a language model reads.
+/// - fillers: letters displayed as a blank.
 ///
-/// Zero-width joiners also build emoji and some Persian and Indic words. These are shown in parts; that is the price
-/// of names that are what they look like.
+/// Zero-width joiners are also part of emoji and of some Persian and Indic words. Those are displayed in parts, so that
+/// names cannot look alike.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control() || is_bidi_control(c) || is_separator(c) || is_zero_width(c) || is_filler(c)
 }
 
-/// Whether a reviewer of a command or a script must be shown that a character is there: the unsafe ones, and those
-/// that only change the look of their neighbour. Variation selectors are harmless in prose, where emoji use them, but
-/// a shell sees them as part of a word.
+/// Whether a character has to be made visible to a reviewer of a command or script: unsafe characters, and those that
+/// only change how another one looks. Variation selectors are harmless in prose, where emoji use them, but a shell
+/// treats them as part of a word.
 pub fn is_hidden(c: char) -> bool {
     is_unsafe(c)
         || matches!(c, '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}')

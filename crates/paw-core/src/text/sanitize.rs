@@ -1,4 +1,4 @@
-//! Text without unsafe characters, in the shapes that callers need.
+//! Removes unsafe characters from text.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -37,8 +37,8 @@ pub fn path(path: &Path) -> String {
     replace(&path.to_string_lossy(), |_| false, |_| char::REPLACEMENT_CHARACTER).into_owned()
 }
 
-/// The text as one line in which hidden characters are spelled out (`\u{202e}`), for people who approve it. Tabs
-/// become spaces and line breaks `\n`.
+/// The text as one line with hidden characters escaped (`\u{202e}`), for people who review it. Tabs become spaces and
+/// line breaks `\n`.
 pub fn reveal(text: &str) -> String {
     let mut revealed = String::with_capacity(text.len());
     for c in text.chars() {
@@ -52,7 +52,7 @@ pub fn reveal(text: &str) -> String {
     revealed
 }
 
-/// A carriage return before a line break belongs to the line break.
+/// Treats CRLF as one line break.
 fn replace(text: &str, keep: fn(char) -> bool, replacement: fn(char) -> char) -> Cow<'_, str> {
     if !text.contains(|c| is_unsafe(c) && !keep(c)) {
         return Cow::Borrowed(text);
@@ -78,7 +78,7 @@ mod tests {
     const HOSTILE: &str = "a\u{1b}[2Jb\r\nc\td\u{202e}e\u{200b}f\rg";
 
     #[test]
-    fn line_joins_lines_and_marks_what_it_replaces() {
+    fn line_joins_lines_and_replaces_unsafe_characters() {
         assert_eq!(line(HOSTILE), "a\u{fffd}[2Jb c d\u{fffd}e\u{fffd}f\u{fffd}g");
         assert!(matches!(line("größer 日本 🐾"), Cow::Borrowed(_)));
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn reveal_spells_hidden_characters_out() {
+    fn reveal_escapes_hidden_characters() {
         assert_eq!(
             reveal("echo 'x'\u{1b}[8m\u{202e}\n\tls\u{fe0f}"),
             "echo 'x'\\u{1b}[8m\\u{202e}\\n    ls\\u{fe0f}"
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn path_marks_bytes_that_are_not_text() {
+    fn path_replaces_bytes_that_are_not_utf8() {
         use std::os::unix::ffi::OsStrExt as _;
         let odd = Path::new(std::ffi::OsStr::from_bytes(b"a\xffb\n\x1b.rs"));
         assert_eq!(path(odd), "a\u{fffd}b\u{fffd}\u{fffd}.rs");

@@ -1,4 +1,4 @@
-//! Output of programs that draw on a terminal, as plain text.
+//! Converts terminal output of programs to plain text.
 
 use std::borrow::Cow;
 use std::str::Chars;
@@ -8,7 +8,7 @@ const ESCAPE: char = '\u{1b}';
 /// The text without escape sequences (colours, cursor movements, window titles, links) and without control characters
 /// such as the bell. Line breaks, carriage returns and tabs stay.
 ///
-/// A sequence without an end loses only its introducer, so that a text cannot hide its own rest.
+/// From an unterminated sequence only the introducer is removed, so that a text cannot hide its rest.
 pub fn strip_terminal_codes(text: &str) -> Cow<'_, str> {
     if !text.contains(is_code) {
         return Cow::Borrowed(text);
@@ -27,8 +27,8 @@ pub fn strip_terminal_codes(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// One line of a program's output as a terminal shows it in the end: the last state of a progress bar, tabs as spaces,
-/// no terminal codes, and U+FFFD for every other unsafe character.
+/// One line of program output as a terminal finally displays it: the last state of a progress bar, tabs as spaces, no
+/// terminal codes, and U+FFFD for every other unsafe character.
 pub fn output_line(line: &str) -> String {
     let last = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
     super::line(&strip_terminal_codes(last).replace('\t', "    ")).into_owned()
@@ -62,7 +62,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
     }
 }
 
-/// Parameters, then one character that ends it.
+/// Parameters, then one final character.
 fn skip_control_sequence(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     match ahead.find(|c| !matches!(c, ' '..='?')) {
@@ -71,7 +71,7 @@ fn skip_control_sequence(rest: &mut Chars<'_>) {
     }
 }
 
-/// Until the bell or the string terminator. Any other control that ends a string on a terminal is left to the caller.
+/// Up to BEL or the string terminator. The caller handles other controls that end a string.
 fn skip_string(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.clone().next() {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_titles_and_links_leave_only_their_words() {
+    fn colours_titles_and_links_are_removed() {
         for text in [
             "\u{1b}[1;31mok\u{1b}[0m",
             "\u{1b}]0;title\u{7}ok",
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_without_an_end_hides_nothing() {
+    fn an_unterminated_sequence_hides_no_text() {
         assert_eq!(strip_terminal_codes("\u{1b}]0;still here"), "0;still here");
         assert_eq!(strip_terminal_codes("\u{1b}[31\u{1}text"), "31text");
         assert_eq!(strip_terminal_codes("\u{1b}[31é"), "31é");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_of_open_strings_is_read_once() {
+    fn unterminated_strings_take_linear_time() {
         assert_eq!(strip_terminal_codes(&"\u{9d}".repeat(500_000)), "");
         assert_eq!(strip_terminal_codes(&"\u{1b}]".repeat(500_000)), "");
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_line_marks_characters_that_deceive_and_expands_tabs() {
+    fn an_output_line_replaces_unsafe_characters_and_expands_tabs() {
         assert_eq!(output_line("\u{1b}[1mok\u{202e}\tünï 🐾"), "ok\u{fffd}    ünï 🐾");
     }
 

@@ -1,21 +1,21 @@
-//! As much of a text as there is room for. Nothing here splits a character.
+//! Cuts text to a length without splitting characters.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Columns that a safe text takes on a terminal.
+/// The width of a safe text on a terminal, in columns.
 pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// Columns of one character.
+/// The width of a character, in columns.
 pub fn columns(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// As much of the text as fits in `room` columns, ending in `…` when something is missing.
+/// Cuts the text to `room` columns, with `…` at the end if something was removed.
 pub fn truncate(text: &str, room: usize) -> String {
     // A character takes no more columns than bytes.
     if text.len() <= room || fits(text, room) {
@@ -29,7 +29,7 @@ pub fn truncate(text: &str, room: usize) -> String {
     kept.chain((room > 0).then_some('…')).collect()
 }
 
-/// As much of the end of the text as fits in `room` columns, beginning with `…` when something is missing.
+/// Keeps the end of the text within `room` columns, with `…` at the start if something was removed.
 pub fn truncate_start(text: &str, room: usize) -> String {
     if fits(text, room) {
         return text.to_owned();
@@ -46,8 +46,7 @@ pub fn truncate_start(text: &str, room: usize) -> String {
     if room == 0 { String::new() } else { format!("…{}", &text[start..]) }
 }
 
-/// The first `most` characters, followed by `…` when something is missing. For texts that are stored or passed on,
-/// where columns do not matter.
+/// Cuts the text to `most` characters, with `…` at the end if something was removed. For text that is stored or sent.
 pub fn truncate_chars(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -55,12 +54,12 @@ pub fn truncate_chars(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// As much of a commit's id as people read.
+/// The short form of a commit id.
 pub fn short_commit(id: &str) -> &str {
     id.get(..10).unwrap_or(id)
 }
 
-/// The first `most` of the items, and how many more there are.
+/// The first `most` items and the number of the others.
 pub fn first_of<S: AsRef<str>>(items: &[S], most: usize) -> String {
     let shown: Vec<_> = items.iter().take(most).map(AsRef::as_ref).collect();
     let shown = shown.join(", ");
@@ -70,7 +69,7 @@ pub fn first_of<S: AsRef<str>>(items: &[S], most: usize) -> String {
     }
 }
 
-/// A few of the paths are enough to know which are meant.
+/// The first few paths and the number of the others.
 pub fn first_paths(paths: &[PathBuf]) -> String {
     first_of(&paths.iter().map(|path| super::path(path)).collect::<Vec<_>>(), 5)
 }

@@ -1,4 +1,4 @@
-//! The steps of making a worktree, against what git says itself.
+//! The steps of creating a worktree, compared with git itself.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn branch(name: &str) -> BranchName {
 }
 
 #[test]
-fn the_bytes_of_a_checkout_are_read_from_every_kind_of_index() {
+fn checkout_size_is_read_from_every_index_version() {
     let sandbox = Sandbox::new();
     for (name, format, version) in
         [("two", "sha1", "2"), ("four", "sha1", "4"), ("long", "sha256", "2"), ("both", "sha256", "4")]
@@ -38,7 +38,7 @@ fn the_bytes_of_a_checkout_are_read_from_every_kind_of_index() {
 }
 
 #[test]
-fn registration_and_checkout_are_two_steps() {
+fn a_worktree_is_registered_and_checked_out_in_two_steps() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let git = Git::at(&repo.root);
@@ -68,7 +68,7 @@ fn registration_and_checkout_are_two_steps() {
 }
 
 #[test]
-fn a_rebase_that_fails_leaves_everything_as_it_was_and_says_why() {
+fn a_failed_rebase_is_aborted_and_reports_the_conflict() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.git(["checkout", "--quiet", "-b", "topic"]);

@@ -131,7 +131,7 @@ fn config_with_many_custom_clis() {
 }
 
 #[test]
-fn the_constitution_of_spec_kit_is_wired_when_it_is_there() {
+fn the_constitution_of_spec_kit_is_detected_if_it_exists() {
     let files = Files::new().repo("[specs]\ntype = \"speckit\"\n");
     assert_eq!(files.load().unwrap().governance.constitution, None);
     files.sandbox.write("repo/.specify/memory/constitution.md", "");

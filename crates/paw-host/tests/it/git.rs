@@ -1,4 +1,4 @@
-//! Repositories, branches and worktrees with the names real and hostile people choose.
+//! Repositories, branches and worktrees with ordinary and hostile names.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -37,7 +37,7 @@ fn a_path_outside_any_repository_is_not_a_git_repo() {
 }
 
 #[test]
-fn a_repository_that_git_refuses_is_not_called_missing() {
+fn a_repository_that_git_refuses_is_not_reported_as_missing() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.write(".git/config", "[core\n");
@@ -56,7 +56,7 @@ fn a_linked_worktree_belongs_to_the_main_checkout() {
 }
 
 #[test]
-fn bare_repositories_their_worktrees_and_submodules_are_told_apart() {
+fn discover_distinguishes_bare_repositories_worktrees_and_submodules() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let bare = sandbox.root().join("app.git");
@@ -80,7 +80,7 @@ fn bare_repositories_their_worktrees_and_submodules_are_told_apart() {
 }
 
 #[test]
-fn a_path_with_spaces_quotes_newlines_bytes_and_a_leading_dash_is_found() {
+fn discover_works_with_spaces_quotes_newlines_bytes_and_a_leading_dash() {
     let sandbox = Sandbox::new();
     let odd: [&[u8]; 4] = [b"it's \"odd\"", b"new\nline", b"\xff\xfe", b"-dash"];
     for name in odd {
@@ -127,20 +127,20 @@ fn the_default_branch_is_found_without_origin_head() {
     let clone = TestRepo::clone_of(&origin.root, sandbox.root().join("clone"));
     clone.git(["switch", "--quiet", "--create", "other"]);
     let default = |repo: &TestRepo| Git::at(&repo.root).find_default_branch().unwrap().map(String::from);
-    assert_eq!(default(&clone).as_deref(), Some("main"), "what origin says");
+    assert_eq!(default(&clone).as_deref(), Some("main"), "origin/HEAD");
     clone.git(["remote", "set-head", "origin", "--delete"]);
     assert_eq!(default(&clone).as_deref(), Some("main"), "main exists");
     clone.git(["branch", "trunk"]);
     clone.git(["config", "init.defaultBranch", "trunk"]);
-    assert_eq!(default(&clone).as_deref(), Some("trunk"), "what the user configured");
+    assert_eq!(default(&clone).as_deref(), Some("trunk"), "init.defaultBranch");
     origin.git(["branch", "--move", "main", "own"]);
-    assert_eq!(default(&origin).as_deref(), Some("own"), "what is checked out");
+    assert_eq!(default(&origin).as_deref(), Some("own"), "the current branch");
     origin.git(["switch", "--quiet", "--detach"]);
     assert_eq!(default(&origin), None);
 }
 
 #[test]
-fn a_repository_without_commits_has_a_branch_to_come() {
+fn a_repository_without_commits_has_a_current_branch() {
     let sandbox = Sandbox::new();
     let dir = sandbox.root().join("empty");
     fs::create_dir(&dir).unwrap();
@@ -152,7 +152,7 @@ fn a_repository_without_commits_has_a_branch_to_come() {
 }
 
 #[test]
-fn status_names_every_file_whatever_it_is_called() {
+fn status_lists_files_with_unusual_names() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.commit_file("old name", "some text that moves as it is\n", "old");
@@ -176,7 +176,7 @@ fn status_names_every_file_whatever_it_is_called() {
 }
 
 #[test]
-fn what_we_call_a_branch_is_what_git_calls_a_branch() {
+fn branch_name_validation_matches_git() {
     let accepted = |name: &str| {
         let full = format!("refs/heads/{name}");
         Command::new("git").args(["check-ref-format", &full]).capture().unwrap().exit.success()

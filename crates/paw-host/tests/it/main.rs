@@ -1,10 +1,10 @@
-//! The doors, tried on the real things behind them.
+//! Tests with the real git, tmux and files.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "tests may panic and access files directly"
 )]
 
 mod checkout;

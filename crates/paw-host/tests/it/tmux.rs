@@ -1,10 +1,10 @@
-//! Batches, exact targets and panes, on a real server of our own.
+//! Batches, exact targets and panes, on a private tmux server.
 
 use paw_core::SessionName;
 use paw_host::tmux::{Batch, Tmux, TmuxCommand, TmuxError, session_target};
 use paw_testkit::wait_until;
 
-/// A private server that ends with the test.
+/// A private server that is killed when the test ends.
 struct Server {
     tmux: Tmux,
 }
@@ -30,7 +30,7 @@ fn new_session(name: &str) -> TmuxCommand {
 }
 
 #[test]
-fn a_batch_builds_a_session_as_one_process() {
+fn a_batch_builds_a_session_in_one_process() {
     let server = Server::new("batch");
     let name = session("paw-app");
     let mut batch: Batch = [
@@ -64,7 +64,7 @@ fn a_batch_builds_a_session_as_one_process() {
 }
 
 #[test]
-fn a_target_never_reaches_a_session_whose_name_only_begins_alike() {
+fn a_target_never_matches_a_longer_session_name() {
     let server = Server::new("exact");
     server.tmux.run(&new_session("paw-application")).unwrap();
     let short = session("paw-app");
@@ -87,13 +87,13 @@ fn session_lifecycle_create_check_kill() {
 }
 
 #[test]
-fn a_batch_that_fails_says_which_command_and_why() {
+fn a_failed_batch_reports_the_command() {
     let server = Server::new("fail");
-    let batch: Batch = [new_session("paw-fail"), TmuxCommand::new("split-window").args(["-t", "=nobody:"])]
+    let batch: Batch = [new_session("paw-fail"), TmuxCommand::new("split-window").args(["-t", "=missing:"])]
         .into_iter()
         .collect();
     let error = server.tmux.run_batch(&batch).unwrap_err().to_string();
-    assert!(error.contains("nobody"), "{error}");
+    assert!(error.contains("missing"), "{error}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn set(text: &str, name: &str, entry: &CliEntry) -> String {
 }
 
 fn remove(text: &str, name: &str) -> String {
-    remove_cli(text, "config.toml", name).unwrap().expect("the entry is there")
+    remove_cli(text, "config.toml", name).unwrap().expect("the entry exists")
 }
 
 fn load(text: &str) -> PawConfig {
@@ -63,13 +63,13 @@ fn adding_overwrites_existing_entry() {
 }
 
 #[test]
-fn an_overwritten_entry_loses_a_display_name_that_is_not_given_again() {
+fn overwriting_an_entry_removes_a_display_name_that_is_not_given() {
     let old = "[clis.a]\ncommand = \"/old\"\ndisplay_name = \"Old\" # gone\nfuture = 1 # stays\n";
     assert_eq!(set(old, "a", &entry("/new")), "[clis.a]\ncommand = \"/new\"\nfuture = 1 # stays\n");
 }
 
 #[test]
-fn an_overwritten_entry_gains_keys_in_its_own_style() {
+fn overwriting_an_entry_adds_keys_in_its_style() {
     let indented = "[clis.a]\n  command = \"/old\"  # c\n  future = 1\n[broker]\n";
     let expected = "[clis.a]\n  command = \"/new\"  # c\n  display_name = \"N\"\n  future = 1\n[broker]\n";
     assert_eq!(set(indented, "a", &named("/new", "N")), expected);
@@ -131,14 +131,14 @@ fn dotted_keys_stay_dotted() {
 }
 
 #[test]
-fn a_lone_sub_table_gets_its_entry() {
+fn an_entry_is_inserted_above_its_lone_sub_table() {
     let text = "[broker]\n\n[clis.a.approval_args]\nauto = \"-y\"\n";
     let expected = "[broker]\n\n[clis.a]\ncommand = \"/a\"\n\n[clis.a.approval_args]\nauto = \"-y\"\n";
     assert_eq!(set(text, "a", &entry("/a")), expected);
 }
 
 #[test]
-fn names_that_need_quotes_work() {
+fn edits_quote_names_where_necessary() {
     for name in ["my agent", "", "a.b", "quo\"te", "it's", "näme", "new\nline", "]"] {
         let text = set("[broker]\n", name, &named("/x", name));
         assert_eq!(load(&text).clis[name].display_name.as_deref(), Some(name));
@@ -150,7 +150,7 @@ fn names_that_need_quotes_work() {
 }
 
 #[test]
-fn windows_line_endings_survive() {
+fn edits_keep_windows_line_endings() {
     let text = "# hi\r\nmouse = true\r\n\r\n[clis.a]\r\ncommand = \"/a\" # c\r\n\r\n[broker]\r\nport = 1\r\n";
     let added = set(text, "b", &named("/b", "B"));
     assert_eq!(
@@ -188,14 +188,14 @@ fn remove_all_clis_leaves_empty_config() {
 }
 
 #[test]
-fn removing_leaves_the_neighbours_comments() {
+fn removing_an_entry_keeps_the_comments_of_others() {
     let text = "# top\n\n# about a\n[clis.a]\n# inside\ncommand = \"/a\" # c\n# about b\n\n[clis.b]\ncommand = \"/b\"\n\
                 [clis.a.approval_args]\nauto = \"-y\"\n# end\n";
     assert_eq!(remove(text, "a"), "# top\n\n# about a\n# about b\n\n[clis.b]\ncommand = \"/b\"\n# end\n");
 }
 
 #[test]
-fn an_entry_that_is_no_table_is_an_error() {
+fn an_entry_that_is_not_a_table_is_an_error() {
     for text in
         ["clis = 3", "clis.a = 3", "clis = { a = 3 }", "[[clis]]\na = 1", "[[clis.a]]\ncommand = \"x\""]
     {
@@ -210,19 +210,19 @@ fn an_entry_that_is_no_table_is_an_error() {
 }
 
 #[test]
-fn malformed_text_is_left_alone() {
+fn editing_malformed_text_is_an_error() {
     assert!(matches!(set_cli("[clis", "f", "a", &entry("/a")), Err(ConfigError::Syntax { .. })));
     assert!(matches!(remove_cli("[clis", "f", "a"), Err(ConfigError::Syntax { .. })));
 }
 
 #[test]
-fn what_cannot_be_changed_cleanly_is_refused() {
+fn an_edit_that_would_change_other_keys_is_rejected() {
     let commas_in_comments = "clis = { a.command = \"/a\" # x, y\n, b.command = \"/b\" }\n";
     let error = remove_cli(commas_in_comments, "config.toml", "a").unwrap_err();
-    insta::assert_snapshot!(error, @"config.toml: cannot change clis.a without touching the keys around it");
+    insta::assert_snapshot!(error, @"config.toml: cannot change clis.a without changing the keys around it");
 }
 
-/// A file of random pieces that know nothing of each other, with entries `a` and `b` in one of the styles.
+/// A file of random pieces, with entries `a` and `b` in one of the styles.
 fn some_file() -> impl Strategy<Value = String> {
     let filler = prop::sample::select(vec!["", "# a comment\n", "\n", "   # indented\n\n", "#[clis.a]\n"]);
     let root = prop::sample::select(vec![
@@ -294,7 +294,7 @@ proptest! {
         let old = before.get("clis").and_then(|clis| clis.get("a")).filter(|cli| cli.get("command").is_some());
         if let Some(old) = old {
             let display_name = old.get("display_name").and_then(Plain::as_str).map(str::to_owned);
-            // The same display name is written again, so compare without it.
+            // The edit writes the same display name again, so compare without it.
             prop_assume!(display_name.is_none());
             let changed = set(&text, "a", &CliEntry { command, display_name });
             prop_assert!(common_prefix(&text, &changed) + common_suffix(&text, &changed) + "\"/a\"".len() >= text.len());

@@ -91,7 +91,7 @@ fn repo_overrides_later_scalar_fields_too() {
 }
 
 #[test]
-fn a_repository_can_go_back_to_a_default() {
+fn a_repository_can_reset_a_key_to_its_default() {
     let config = merged("[broker]\nenabled = true\nport = 9200", "[broker]\nenabled = false\nport = 9119");
     assert_eq!(config.broker, crate::config::BrokerConfig::default());
 }
@@ -110,7 +110,7 @@ fn a_section_is_merged_key_by_key() {
 }
 
 #[test]
-fn other_spellings_merge_with_the_usual_one() {
+fn aliases_merge_with_the_key_in_the_schema() {
     let config =
         merged("supervisor.learnings = true", "[supervisor.learnings_config]\nflush_interval_seconds = 9");
     let learnings = config.supervisor.unwrap().learnings;
@@ -118,7 +118,7 @@ fn other_spellings_merge_with_the_usual_one() {
 }
 
 #[test]
-fn the_constitution_of_spec_kit_is_found_beside_its_specs() {
+fn the_constitution_of_spec_kit_is_detected_next_to_its_specs() {
     let constitution = |text: &str, there: &str| {
         resolve(Layer::default(), layer(text), |path| path == Path::new(there))
             .unwrap()

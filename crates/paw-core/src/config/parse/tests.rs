@@ -114,7 +114,7 @@ fn config_with_10_custom_clis() {
 }
 
 #[test]
-fn wrong_values_say_where_and_what_would_fit() {
+fn an_invalid_value_is_reported_with_its_position_and_what_is_expected() {
     insta::assert_snapshot!(error("[broker]\nenabled = true\nport = \"x\"  # ours\n"), @r#"
     config.toml:3:8: broker.port: expected a whole number from 0 to 65535, found "x"
       3 | port = "x"  # ours
@@ -126,12 +126,12 @@ fn wrong_values_say_where_and_what_would_fit() {
         |                   ^^^^^
     ");
     insta::assert_snapshot!(error("[supervisor]\nagent_approval = \"yolo\""), @r#"
-    config.toml:2:18: supervisor.agent_approval: "yolo" is not possible here, only: manual, auto, full-auto
+    config.toml:2:18: supervisor.agent_approval: "yolo" is not allowed here, expected one of: manual, auto, full-auto
       2 | agent_approval = "yolo"
         |                  ^^^^^^
     "#);
     insta::assert_snapshot!(error("[clis.a]\ncommand = \"a\"\napproval_args = { always = \"-y\" }"), @r#"
-    config.toml:3:19: clis.a.approval_args.always: "always" is not possible here, only: manual, auto, full-auto
+    config.toml:3:19: clis.a.approval_args.always: "always" is not allowed here, expected one of: manual, auto, full-auto
       3 | approval_args = { always = "-y" }
         |                   ^^^^^^
     "#);
@@ -143,7 +143,7 @@ fn wrong_values_say_where_and_what_would_fit() {
 }
 
 #[test]
-fn a_missing_key_is_reported_however_its_table_is_written() {
+fn a_missing_required_key_is_reported_in_every_table_style() {
     for text in [
         "[clis.a]",
         "clis.a.display_name = \"x\"",
@@ -158,7 +158,7 @@ fn a_missing_key_is_reported_however_its_table_is_written() {
 }
 
 #[test]
-fn every_kind_of_wrong_value_is_explained() {
+fn every_kind_of_invalid_value_is_explained() {
     let first_line = |text: &str| error(text).lines().next().unwrap().to_owned();
     insta::assert_snapshot!(first_line("mouse = 1"), @"config.toml:1:9: mouse: expected true or false, found 1");
     insta::assert_snapshot!(first_line("mouse = [1]"), @"config.toml:1:9: mouse: expected true or false, found a list");
@@ -188,7 +188,7 @@ fn the_three_spellings_of_learnings_mean_the_same() {
 }
 
 #[test]
-fn governance_may_stand_under_the_supervisor() {
+fn governance_may_be_a_section_of_the_supervisor() {
     let plain = config("[governance]\ndocs = [\"a.md\", \"b.md\"]\ndod = \"dod.md\"");
     assert_eq!(plain, config("[supervisor.governance]\ndocs = [\"a.md\", \"b.md\"]\ndod = \"dod.md\""));
     assert_eq!(
@@ -206,11 +206,11 @@ fn one_governance_document_may_be_given_without_a_list() {
 }
 
 #[test]
-fn a_key_given_under_two_names_is_warned_about() {
+fn a_key_set_under_two_names_is_a_warning() {
     let text = "[governance]\ndod = \"a\"\n[supervisor]\nlearnings = true\n[supervisor.learnings_config]\nenabled = false\n[supervisor.governance]\ndod = \"b\"\nadr = \"c\"\n";
     insta::assert_snapshot!(warnings(text), @r"
-    config.toml:6: supervisor.learnings_config.enabled is ignored: supervisor.learnings.enabled says it too
-    config.toml:8: supervisor.governance.dod is ignored: governance.dod says it too
+    config.toml:6: supervisor.learnings_config.enabled is ignored because supervisor.learnings.enabled is also set
+    config.toml:8: supervisor.governance.dod is ignored because governance.dod is also set
     ");
     let config = config(text);
     assert!(config.supervisor.unwrap().learnings.enabled);
@@ -219,7 +219,7 @@ fn a_key_given_under_two_names_is_warned_about() {
 }
 
 #[test]
-fn a_wrong_kind_under_another_name_is_still_an_error() {
+fn a_wrong_type_under_an_alias_is_an_error() {
     for text in [
         "supervisor.learnings_config = 3",
         "[supervisor]\nlearnings = true\nlearnings_config = 3",
@@ -267,28 +267,28 @@ mouse = true
 }
 
 #[test]
-fn whatever_an_unknown_key_holds_it_is_only_a_warning() {
+fn an_unknown_key_is_only_a_warning_whatever_its_value() {
     let layer =
         parse("a = 99999999999999999999\n[broker]\nb = nan\nc = [[{ d = 1979-05-27 }]]", "f").unwrap();
     assert_eq!(layer.warnings().len(), 3);
 }
 
 #[test]
-fn an_unknown_key_cannot_play_with_the_terminal() {
+fn warnings_about_unknown_keys_are_safe_for_a_terminal() {
     let text = warnings("\"a\\u001b[31m\\u202e\" = 1");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text:?}");
 }
 
 #[test]
-fn numbers_that_are_too_small_are_raised_with_a_warning() {
+fn too_small_numbers_are_raised_with_a_warning() {
     let text = "[supervisor.auto_approve]\nstall_threshold_seconds = 0\n[broker.watcher]\nrepublish_working_ttl_seconds = 3\n";
     insta::assert_snapshot!(warnings(text), @r"
-    config.toml:2: supervisor.auto_approve.stall_threshold_seconds = 0 is too little: 5 is used
-    config.toml:4: broker.watcher.republish_working_ttl_seconds = 3 is too little: 5 is used
+    config.toml:2: supervisor.auto_approve.stall_threshold_seconds = 0 is too small, using 5
+    config.toml:4: broker.watcher.republish_working_ttl_seconds = 3 is too small, using 5
     ");
-    let settled = config(text);
-    assert_eq!(settled.supervisor.unwrap().auto_approve.unwrap().stall_threshold_seconds, 5);
-    assert_eq!(settled.broker.watcher.republish_working_ttl_seconds, 5);
+    let raised = config(text);
+    assert_eq!(raised.supervisor.unwrap().auto_approve.unwrap().stall_threshold_seconds, 5);
+    assert_eq!(raised.broker.watcher.republish_working_ttl_seconds, 5);
     for fine in ["0", "5", "60"] {
         let text = format!("broker.watcher.republish_working_ttl_seconds = {fine}");
         assert_eq!(warnings(&text), "");
@@ -297,14 +297,14 @@ fn numbers_that_are_too_small_are_raised_with_a_warning() {
 }
 
 #[test]
-fn whoever_sets_a_key_that_comes_to_nothing_is_told_why() {
+fn setting_a_key_without_effect_is_a_warning_with_the_reason() {
     let text = "[supervisor]\nauto_revert = true\n\n[supervisor.tell]\nmode = \"feedback\"\ninventory_max_age_seconds = 5\n";
     insta::assert_snapshot!(warnings(text), @r"
-    config.toml:2: supervisor.auto_revert has no effect: main only moves to tested commits, so nothing is undone
-    config.toml:6: supervisor.tell.inventory_max_age_seconds has no effect: the panes are looked at anew for every instruction
+    config.toml:2: supervisor.auto_revert has no effect: main only moves to tested commits, so nothing is reverted
+    config.toml:6: supervisor.tell.inventory_max_age_seconds has no effect: panes are listed again for every instruction
     ");
-    assert!(config(text).supervisor.unwrap().auto_revert, "it is still a value that fits");
-    assert_eq!(warnings("supervisor.auto_revert = false"), "", "that is what happens anyway");
+    assert!(config(text).supervisor.unwrap().auto_revert, "the value is still valid");
+    assert_eq!(warnings("supervisor.auto_revert = false"), "", "the default is no warning");
 }
 
 /// A valid file with some of its characters replaced, removed, doubled or swapped.

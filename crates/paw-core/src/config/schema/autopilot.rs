@@ -1,33 +1,33 @@
-//! `[autopilot]`: who does a task test-first, and what is run at its end.
+//! `[autopilot]`: the executor of test-first tasks and the commands run at their end.
 
 use std::path::PathBuf;
 
 use crate::config::section::{entry, section};
 
 section! {
-    /// A task done test-first: git paw autopilot.
+    /// Test-first task runs: git paw autopilot.
     AutopilotConfig {
-        /// who writes tests and code when --executor names nobody
+        /// executor to use without --executor
         optional executor: String = "claude",
-        /// how long an executor may take for one attempt
+        /// time limit for one attempt of an executor
         default executor_timeout_minutes: u64 = 30,
-        /// run before the last tests; what it changes becomes a commit
+        /// run before the final tests; its changes are committed
         optional format_command: String = "cargo fmt",
-        /// has to succeed before the push
+        /// must succeed before the push
         optional lint_command: String = "cargo clippy",
         /// measures coverage: changed lines before each commit, all before the push
         optional coverage_command: String = "npm run coverage",
-        /// where coverage_command leaves its report; else the usual places
+        /// report written by coverage_command; searched in common locations if not set
         optional coverage_report: PathBuf = "coverage/lcov.info",
-        /// whether a run stands still when coverage_command leaves no report
+        /// stop the run if coverage_command writes no report
         default coverage_required: bool = false,
-        /// a program of your own that writes tests and code
+        /// a custom program that writes tests and code
         entries executors: ExecutorConfig = "mine",
     }
 }
 
 entry! {
-    /// A program that is told what to do on its standard input.
+    /// A program that reads its prompt from standard input.
     ExecutorConfig {
         /// the program and its arguments
         required command: Vec<String> = ["my-agent", "--stdin"],

@@ -1,4 +1,4 @@
-//! `[broker]`: how agents' messages are carried.
+//! `[broker]`: the message broker.
 
 use std::net::Ipv6Addr;
 
@@ -13,11 +13,11 @@ section! {
         default port: u16 = 9119,
         /// address to listen on
         default bind: String = "127.0.0.1".to_owned(),
-        /// token: senders prove who they are; none: they do not
+        /// token: senders must authenticate; none: no authentication
         default auth: BrokerAuth = BrokerAuth::Token,
-        /// normal: messages survive a crash; full: a power cut too, but slower
+        /// normal: messages survive a crash; full: also a power cut, but slower
         default synchronous: Synchronous = Synchronous::Normal,
-        /// agents' changed files
+        /// watches the files that agents change
         section watcher: WatcherConfig,
     }
 }
@@ -25,13 +25,13 @@ section! {
 section! {
     /// How changes in worktrees become status messages.
     WatcherConfig {
-        /// say "working" again after this long; 0 turns it off, 5 is the least
+        /// repeat the status "working" after this long; 0: never, at least 5 otherwise
         default republish_working_ttl_seconds: u64 = 60,
     }
 }
 
 choice! {
-    /// How a sender proves who it is.
+    /// How senders authenticate.
     BrokerAuth {
         Token = "token",
         None = "none",
@@ -39,7 +39,7 @@ choice! {
 }
 
 choice! {
-    /// What a message that was acknowledged survives.
+    /// What an acknowledged message survives.
     Synchronous {
         Normal = "normal",
         Full = "full",
@@ -47,7 +47,7 @@ choice! {
 }
 
 impl BrokerConfig {
-    /// Where the broker is reached.
+    /// The URL of the broker.
     pub fn url(&self) -> String {
         match self.bind.parse::<Ipv6Addr>() {
             Ok(address) => format!("http://[{address}]:{}", self.port),

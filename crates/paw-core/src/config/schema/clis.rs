@@ -1,4 +1,4 @@
-//! `[clis.<name>]` and `[presets.<name>]`: what users name themselves.
+//! `[clis.<name>]` and `[presets.<name>]`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::config::section::{choice, entry};
 
 entry! {
-    /// A CLI of the user's own, or other settings for a known one.
+    /// A custom CLI, or settings for a known one.
     CliConfig {
         /// program to run, looked up on PATH
         required command: String = "/usr/local/bin/my-agent",
@@ -14,7 +14,7 @@ entry! {
         optional display_name: String = "My Agent",
         /// wait between typing a prompt and submitting it
         optional submit_delay_ms: u64 = 1500,
-        /// its settings file in the worktree, for the rules that let agents talk
+        /// its settings file in the worktree, where git paw adds permission rules
         optional settings_path: PathBuf = ".my-agent/settings.json",
         /// arguments for the levels manual, auto and full-auto
         optional approval_args: BTreeMap<Approval, String> = BTreeMap::from([(Approval::FullAuto, "--yolo")]),
@@ -32,7 +32,7 @@ entry! {
 }
 
 choice! {
-    /// How much an agent may do without being asked.
+    /// What an agent may do without asking.
     Approval {
         Manual = "manual",
         Auto = "auto",
@@ -41,7 +41,7 @@ choice! {
 }
 
 impl CliConfig {
-    /// The arguments that start this CLI at `level`, where the configuration says them.
+    /// The configured arguments for `level`, if any.
     pub fn approval_args(&self, level: Approval) -> Option<&str> {
         self.approval_args.as_ref()?.get(&level).map(String::as_str)
     }

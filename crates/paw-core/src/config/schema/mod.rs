@@ -1,6 +1,6 @@
-//! Every key of the configuration, with its type, its default and its help. A new key is one line here.
+//! Every configuration key with its type, default and help. Adding a key takes one line here.
 //!
-//! `root` has the top of the file and the small sections, the others have the sections they are named after.
+//! `root` has the top-level keys and the small sections; each other module has the section it is named after.
 
 mod autopilot;
 mod broker;

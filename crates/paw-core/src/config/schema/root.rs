@@ -1,4 +1,4 @@
-//! The top of the file: its own keys, the map of its sections, and the sections of one key.
+//! The top-level keys, the list of sections, and sections with a single key.
 
 use std::fmt;
 
@@ -14,27 +14,27 @@ use crate::config::section::{choice, section};
 section! {
     /// The whole configuration.
     PawConfig {
-        /// CLI to start when none is named
+        /// CLI to start if none is given
         optional default_cli: String = "claude",
-        /// CLI for specs that name none
+        /// CLI for specs that do not name one
         optional default_spec_cli: String = "claude",
-        /// put before the branch of a spec
+        /// prefix of the branch of a spec
         fallback branch_prefix: BranchPrefix = BranchPrefix::from("spec/"),
         /// use the mouse inside the tmux session
         fallback mouse: bool = true,
-        /// sibling: beside the repository; child: in .git-paw/worktrees
+        /// sibling: next to the repository; child: in .git-paw/worktrees
         fallback worktree_placement: WorktreePlacement = WorktreePlacement::Sibling,
-        /// where this guide is on the web, for agents
+        /// URL of the online documentation, for agents
         optional docs_base_url: String = "https://example.com/git-paw",
-        /// a CLI of your own, or other settings for a known one
+        /// a custom CLI, or settings for a known one
         entries clis: CliConfig = "my-agent",
         /// branches and a CLI to start together: git paw start --preset backend
         entries presets: Preset = "backend",
-        /// where specs are
+        /// location and format of specs
         maybe specs: SpecsConfig,
-        /// what agents print, kept in files
+        /// log files of pane output
         maybe logging: LoggingConfig,
-        /// the session's overview pane
+        /// the dashboard pane
         section dashboard: DashboardConfig,
         /// how panes look
         section layout: LayoutConfig,
@@ -42,17 +42,17 @@ section! {
         section tmux: TmuxConfig,
         /// messages between agents
         section broker: BrokerConfig,
-        /// an agent that watches, checks and merges the others
+        /// an agent that supervises the others
         maybe supervisor: SupervisorConfig,
-        /// documents that work is held against
+        /// documents that work is checked against
         section governance: GovernanceConfig,
-        /// OpenSpec commands typed by agents
+        /// OpenSpec commands run by agents
         section opsx: OpsxConfig,
         /// the MCP server, git paw mcp
         section mcp: McpConfig,
-        /// how a new worktree is made ready
+        /// setup of new worktrees
         section worktree: WorktreeConfig,
-        /// a task done test-first
+        /// test-first task runs
         section autopilot: AutopilotConfig,
     }
 }
@@ -60,15 +60,15 @@ section! {
 section! {
     /// The tmux server that sessions run in.
     TmuxConfig {
-        /// run sessions on a tmux socket of this name, not the default one
+        /// name of the tmux socket for sessions, instead of the default one
         optional socket: String = "paw",
     }
 }
 
 section! {
-    /// What happens when an agent types an OpenSpec command that is not its job.
+    /// What happens when an agent runs an OpenSpec command outside its role.
     OpsxConfig {
-        /// an agent runs an OpenSpec command that is not its job: warn, block or off
+        /// when an agent runs an OpenSpec command outside its role: warn, block or off
         default role_gating: RoleGating = RoleGating::Warn,
     }
 }
@@ -82,9 +82,9 @@ section! {
 }
 
 choice! {
-    /// Where the worktrees of a session are made.
+    /// Where the worktrees of a session are created.
     WorktreePlacement {
-        /// In the directory that holds the repository.
+        /// In the parent directory of the repository.
         Sibling = "sibling",
         /// Inside the repository, in `.git-paw/worktrees`.
         Child = "child",
@@ -92,7 +92,7 @@ choice! {
 }
 
 choice! {
-    /// What to do when an agent steps out of its role.
+    /// What to do when an agent acts outside its role.
     RoleGating {
         Warn = "warn",
         Block = "block",
@@ -100,7 +100,7 @@ choice! {
     }
 }
 
-/// What is put before a spec's name to make its branch. Ends with a slash unless it is empty.
+/// The prefix that turns the name of a spec into its branch. Ends with a slash unless empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct BranchPrefix(String);

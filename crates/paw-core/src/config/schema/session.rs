@@ -1,4 +1,4 @@
-//! The sections about one session: specs, logs, panes, documents and worktrees.
+//! The sections for sessions: specs, logs, panes, documents and worktrees.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -7,47 +7,47 @@ use crate::config::section::{choice, section};
 use crate::paths::CheckoutDir;
 
 section! {
-    /// Where specs are and how they are written.
+    /// The location and format of specs.
     SpecsConfig {
         /// openspec, markdown, speckit or superpowers
         default spec_type as "type": SpecType = SpecType::Openspec,
-        /// their directory; each type has its own default
+        /// directory of the specs; the default depends on the type
         optional dir: PathBuf = "specs",
     }
 }
 
 section! {
-    /// Whether and where the output of panes is kept.
+    /// Log files of pane output.
     LoggingConfig {
-        /// keep what every pane prints
+        /// write the output of every pane to a file
         default enabled: bool = false,
-        /// directory of the logs
+        /// directory of the log files
         default log_dir: PathBuf = PathBuf::from(CheckoutDir::LOGS),
-        /// the oldest logs go when all of them together are larger; 0 keeps them
+        /// delete the oldest logs above this total size; 0: never
         default max_megabytes: u64 = 200,
-        /// logs that nobody has written to for so long go; 0 keeps them
+        /// delete logs not written to for this long; 0: never
         default max_age_days: u32 = 30,
     }
 }
 
 section! {
-    /// The overview pane.
+    /// The dashboard pane.
     DashboardConfig {
-        /// open the panel of messages even where broker_log.default_visible is false
+        /// show the message panel even if broker_log.default_visible is false
         default show_message_log: bool = false,
-        /// the panel of messages
+        /// the message panel
         section broker_log: BrokerLogConfig,
     }
 }
 
 section! {
-    /// The dashboard's panel of messages.
+    /// The message panel of the dashboard.
     BrokerLogConfig {
         /// messages kept for scrolling
         default max_messages: u32 = 500,
-        /// open from the start
+        /// show it at start
         default default_visible: bool = true,
-        /// most lines it takes below the other panels
+        /// maximum height below the other panels
         default height_lines: u16 = 20,
     }
 }
@@ -61,7 +61,7 @@ section! {
 }
 
 section! {
-    /// The documents that the supervisor holds work against, as paths in the repository.
+    /// The documents that the supervisor checks work against, as paths in the repository.
     GovernanceConfig {
         /// architecture decision records
         optional adr: PathBuf = "docs/adr",
@@ -71,9 +71,9 @@ section! {
         optional security: PathBuf = "docs/security.md",
         /// definition of done
         optional dod: PathBuf = "docs/dod.md",
-        /// principles; found by itself with Spec Kit
+        /// principles; detected automatically with Spec Kit
         optional constitution: PathBuf = "docs/constitution.md",
-        /// what the project says about itself
+        /// project description
         optional readme: PathBuf = "README.md",
         /// more documents to check
         default docs: Vec<PathBuf> = Vec::new(),
@@ -81,13 +81,13 @@ section! {
 }
 
 section! {
-    /// What is done in a new worktree before an agent gets it.
+    /// The setup of a new worktree before an agent starts in it.
     WorktreeConfig {
         /// commands to run in it, such as "npm install"
         default setup_commands: Vec<String> = Vec::new(),
-        /// give up on them after this long
+        /// time limit for all setup commands
         default setup_timeout_secs: u64 = 300,
-        /// ignored files to bring along, such as ".env"
+        /// ignored files to copy, such as ".env"
         default copy: Vec<String> = Vec::new(),
     }
 }
@@ -103,7 +103,7 @@ choice! {
 }
 
 impl SpecType {
-    /// Where specs of this type are when the configuration does not say.
+    /// The default directory of specs of this type.
     pub fn default_dir(self) -> &'static Path {
         Path::new(match self {
             Self::Openspec | Self::Markdown => "specs",
@@ -119,12 +119,12 @@ impl FromStr for SpecType {
     fn from_str(text: &str) -> Result<Self, String> {
         let known = || Self::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
         let found = Self::ALL.iter().find(|format| format.as_str() == text);
-        found.copied().ok_or_else(|| format!("there are: {}", known()))
+        found.copied().ok_or_else(|| format!("expected one of: {}", known()))
     }
 }
 
 impl SpecsConfig {
-    /// The directory of the specs: the configured one, or the usual one of the type.
+    /// The directory of the specs: the configured one, or the default of the type.
     pub fn dir(&self) -> &Path {
         self.dir.as_deref().unwrap_or_else(|| self.spec_type.default_dir())
     }

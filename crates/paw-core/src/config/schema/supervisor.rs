@@ -1,22 +1,22 @@
-//! `[supervisor]`: the agent that watches the others, what it may approve, and how it proves their work.
+//! `[supervisor]`: the supervising agent, automatic approvals, gates and warnings.
 
 use super::Approval;
 use crate::config::section::{choice, section};
 
 section! {
-    /// The supervisor and what it watches.
+    /// The supervisor and its checks.
     SupervisorConfig {
         /// start every session with a supervisor
         default enabled: bool = false,
         /// CLI of the supervisor; default_cli if not set
         optional cli: String = "claude",
-        /// how much agents may do unasked: manual, auto or full-auto
+        /// what agents may do without asking: manual, auto or full-auto
         default agent_approval: Approval = Approval::Auto,
         /// the same for the supervisor itself; agent_approval if not set
         optional approval: Approval = Approval::Auto,
         /// gate: run the tests
         optional test_command: String = "cargo test",
-        /// gate: find mistakes
+        /// gate: lint
         optional lint_command: String = "cargo clippy",
         /// gate: build
         optional build_command: String = "cargo build",
@@ -28,29 +28,29 @@ section! {
         optional doc_tool_command: String = "cargo doc --no-deps",
         /// gate: check the specs
         optional spec_validate_command: String = "openspec validate",
-        /// gate: look for known weaknesses
+        /// gate: check for known vulnerabilities
         optional security_audit_command: String = "cargo audit",
         /// remind the supervisor to verify after each commit
         default verify_on_commit_nudge: bool = true,
-        /// refuse commits on a branch that is not the agent's own
+        /// reject commits to a branch other than the agent's own
         default strict_branch_guard: bool = true,
-        /// no effect: main only moves to tested commits, so nothing is undone
+        /// no effect: main only moves to tested commits, so nothing is reverted
         default auto_revert: bool = false,
-        /// note in git paw approvals what was approved by hand
+        /// record manual approvals in git paw approvals
         default manual_approvals_log: bool = true,
-        /// an agent without progress for this long is looked at
+        /// check an agent without progress after this long
         default no_progress_window_seconds: u64 = 1500,
-        /// warn about conversations of more thousand tokens than this; 0: never
+        /// warn about conversations with more thousand tokens than this; 0: never
         default context_bloat_threshold_k: u64 = 250,
-        /// a question unanswered for this long is raised again; 0: never
+        /// repeat an unanswered question after this long; 0: never
         default blocked_on_supervisor_window_seconds: u64 = 900,
         /// how permission prompts are answered in supervised sessions
         maybe auto_approve: AutoApproveConfig,
-        /// agents that touch the same files
+        /// warnings about agents that change the same files
         section conflict: ConflictConfig,
-        /// what held agents up, collected in a file
+        /// learnings: what slowed agents down, collected in a file
         section learnings: LearningsConfig,
-        /// everyday commands that agents may run unasked
+        /// common commands that agents may run without asking
         section common_dev_allowlist: DevAllowlistConfig,
         /// how your instructions reach an agent
         section tell: TellConfig,
@@ -58,13 +58,13 @@ section! {
 }
 
 section! {
-    /// What is approved without asking.
+    /// Automatic approvals.
     AutoApproveConfig {
         /// answer prompts
         default enabled: bool = true,
-        /// commands that are harmless here, beside the known ones
+        /// additional safe commands
         default safe_commands: Vec<String> = Vec::new(),
-        /// a pane that draws nothing is looked at again after this long; 5 is the least
+        /// check an unchanged pane again after this long; at least 5
         default stall_threshold_seconds: u64 = 30,
         /// off, conservative (no network, no push) or safe
         default approval_level: ApprovalLevel = ApprovalLevel::Safe,
@@ -74,47 +74,47 @@ section! {
 }
 
 section! {
-    /// When agents are warned about each other.
+    /// Warnings about conflicting agents.
     ConflictConfig {
         /// ask the supervisor about files that are still shared after this long
         default window_seconds: u64 = 120,
         /// warn when two agents plan to change the same files
         default warn_on_intent_overlap: bool = true,
-        /// ask the supervisor when an agent changes files another one claimed
+        /// ask the supervisor when an agent changes files that another one claimed
         default escalate_on_violation: bool = true,
     }
 }
 
 section! {
-    /// The collection of what held agents up.
+    /// The collection of learnings: what slowed agents down.
     LearningsConfig {
-        /// collect it
+        /// collect learnings
         default enabled: bool = false,
         /// write the file this often
         default flush_interval_seconds: u64 = 60,
-        /// tell the agents too: auto or force_off
+        /// publish learnings to agents: auto or force_off
         default broker_publish: LearningsPublish = LearningsPublish::Auto,
     }
 }
 
 section! {
-    /// The everyday commands.
+    /// Common commands that need no approval.
     DevAllowlistConfig {
-        /// allow them
+        /// allow these commands
         default enabled: bool = true,
-        /// more commands, by how they begin
+        /// additional commands, by prefix
         default extra: Vec<String> = Vec::new(),
-        /// sets for rust, node, python or go; none named: all of them
+        /// command sets: rust, node, python or go; empty: all
         default stacks: Vec<Stack> = Vec::new(),
     }
 }
 
 section! {
-    /// How a user's instruction reaches an agent.
+    /// How the user's instructions reach an agent.
     TellConfig {
         /// feedback (a message) or send-keys (typed into its pane)
         default mode: TellMode = TellMode::Feedback,
-        /// no effect: the panes are looked at anew for every instruction
+        /// no effect: panes are listed again for every instruction
         default inventory_max_age_seconds: u64 = 60,
     }
 }
@@ -137,7 +137,7 @@ choice! {
 }
 
 choice! {
-    /// A set of everyday commands.
+    /// A set of common commands.
     Stack {
         Rust = "rust",
         Node = "node",
@@ -147,7 +147,7 @@ choice! {
 }
 
 choice! {
-    /// The way of an instruction.
+    /// How an instruction is delivered.
     TellMode {
         Feedback = "feedback",
         SendKeys = "send-keys",
@@ -155,7 +155,7 @@ choice! {
 }
 
 impl SupervisorConfig {
-    /// The level of the supervisor's own pane.
+    /// The approval level of the supervisor itself.
     pub fn approval(&self) -> Approval {
         self.approval.unwrap_or(self.agent_approval)
     }

@@ -181,7 +181,7 @@ fn broker_config_url_method() {
 }
 
 #[test]
-fn keys_that_no_file_sets_have_an_effective_value() {
+fn unset_keys_have_an_effective_value() {
     let silent = PawConfig::default();
     assert!(silent.mouse());
     assert_eq!(silent.branch_prefix().as_str(), "spec/");
@@ -199,7 +199,7 @@ fn a_branch_prefix_ends_with_a_slash() {
 }
 
 #[test]
-fn the_supervisor_is_as_free_as_its_agents_unless_told_otherwise() {
+fn the_supervisor_has_the_approval_level_of_its_agents_by_default() {
     let approval = |text: &str| load(text).supervisor.unwrap().approval();
     assert_eq!(approval("supervisor.agent_approval = \"manual\""), Approval::Manual);
     assert_eq!(approval("supervisor = { agent_approval = \"manual\", approval = \"auto\" }"), Approval::Auto);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Within every limit the parser has by itself, and still thousands of tables deep.
+/// Within every limit of the parser, but thousands of tables deep.
 fn tower(tail: &str) -> String {
     let dotted = format!("{}a", "a.".repeat(78));
     let mut value = "1".to_owned();
@@ -37,9 +37,9 @@ fn a_huge_file_is_read() {
 }
 
 #[test]
-fn the_mark_is_under_the_place() {
+fn errors_mark_the_position_in_the_line() {
     insta::assert_snapshot!(message("a = 1\nmouse = yes\n"), @r"
-    config.toml:2:9: this is no value (text goes in quotes; true, false and numbers do not)
+    config.toml:2:9: not a value (text needs quotes; true, false and numbers do not)
       2 | mouse = yes
         |         ^^^
     ");
@@ -56,7 +56,7 @@ fn the_mark_is_under_the_place() {
 }
 
 #[test]
-fn only_the_neighbourhood_of_a_long_line_is_shown() {
+fn errors_cut_long_lines_around_the_position() {
     let long = format!("a = \"{}\" oops # {}", "x".repeat(500), "y".repeat(500));
     insta::assert_snapshot!(message(&long), @r#"
     config.toml:1:508: unexpected key or value, expected newline, `#`
@@ -66,7 +66,7 @@ fn only_the_neighbourhood_of_a_long_line_is_shown() {
 }
 
 #[test]
-fn what_is_printed_cannot_play_with_the_terminal() {
+fn errors_are_safe_for_a_terminal() {
     let error = message("a = \u{1b}[31m\u{202e}\t1");
     assert!(!error.contains('\u{1b}') && !error.contains('\u{202e}'), "{error:?}");
 }
@@ -75,7 +75,7 @@ fn what_is_printed_cannot_play_with_the_terminal() {
 fn lines_and_columns_count_from_one_and_skip_the_byte_order_mark() {
     let ConfigError::Syntax { line, column, .. } = Source::new("\u{feff}ä = ?", "f").syntax_error(8..9, "")
     else {
-        panic!("a syntax error is a syntax error");
+        panic!("expected a syntax error");
     };
     assert_eq!((line, column), (1, 5));
 }

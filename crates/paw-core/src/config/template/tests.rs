@@ -4,7 +4,7 @@ use super::*;
 use crate::config::{AutoApproveConfig, Layer, LoggingConfig, SpecsConfig, SupervisorConfig, parse, resolve};
 
 fn add(existing: &str) -> String {
-    add_missing(existing, "config.toml").unwrap().expect("something is missing")
+    add_missing(existing, "config.toml").unwrap().expect("a key is missing")
 }
 
 fn lines_with(text: &str, start: &str) -> usize {
@@ -94,7 +94,7 @@ fn generated_config_contains_commented_examples() {
 }
 
 #[test]
-fn with_spec_kit_its_section_is_in_force() {
+fn the_default_file_activates_the_section_for_spec_kit() {
     let file = default_file(true);
     assert!(file.contains("\n[specs]\ntype = \"speckit\"\ndir = \".specify/specs\"\n"));
     assert_eq!(lines_with(&file, "[specs]"), 1);
@@ -103,54 +103,54 @@ fn with_spec_kit_its_section_is_in_force() {
 }
 
 #[test]
-fn the_file_is_pleasant_to_read() {
+fn the_default_file_is_aligned_and_commented() {
     let head: Vec<_> = default_file(false).lines().take(40).map(str::to_owned).collect();
     insta::assert_snapshot!(head.join("\n"), @r##"
-    ## git-paw settings of this repository. What is not set here comes from ~/.config/git-paw/config.toml, then from
-    ## the defaults, which are shown below. To change one, remove the "# " in front of it and of its [section].
+    ## git-paw settings for this repository. Settings missing here come from ~/.config/git-paw/config.toml, then from
+    ## the defaults shown below. To change one, remove the "# " in front of it and of its [section].
 
-    # default_cli = "claude"          # CLI to start when none is named
-    # default_spec_cli = "claude"     # CLI for specs that name none
-    # branch_prefix = "spec/"         # put before the branch of a spec
+    # default_cli = "claude"          # CLI to start if none is given
+    # default_spec_cli = "claude"     # CLI for specs that do not name one
+    # branch_prefix = "spec/"         # prefix of the branch of a spec
     # mouse = true                    # use the mouse inside the tmux session
-    # worktree_placement = "sibling"  # sibling: beside the repository; child: in .git-paw/worktrees
-    # docs_base_url = "https://example.com/git-paw"  # where this guide is on the web, for agents
+    # worktree_placement = "sibling"  # sibling: next to the repository; child: in .git-paw/worktrees
+    # docs_base_url = "https://example.com/git-paw"  # URL of the online documentation, for agents
 
-    # [clis.my-agent]                            # a CLI of your own, or other settings for a known one
+    # [clis.my-agent]                            # a custom CLI, or settings for a known one
     # command = "/usr/local/bin/my-agent"        # program to run, looked up on PATH
     # display_name = "My Agent"                  # name shown in lists
     # submit_delay_ms = 1500                     # wait between typing a prompt and submitting it
-    # settings_path = ".my-agent/settings.json"  # its settings file in the worktree, for the rules that let agents talk
+    # settings_path = ".my-agent/settings.json"  # its settings file in the worktree, where git paw adds permission rules
     # approval_args = { full-auto = "--yolo" }   # arguments for the levels manual, auto and full-auto
 
     # [presets.backend]                   # branches and a CLI to start together: git paw start --preset backend
     # branches = ["feat/api", "feat/db"]  # branches to start
     # cli = "claude"                      # CLI for all of them
 
-    # [specs]            # where specs are
+    # [specs]            # location and format of specs
     # type = "openspec"  # openspec, markdown, speckit or superpowers
-    # dir = "specs"      # their directory; each type has its own default
+    # dir = "specs"      # directory of the specs; the default depends on the type
 
-    # [logging]                  # what agents print, kept in files
-    # enabled = false            # keep what every pane prints
-    # log_dir = ".git-paw/logs"  # directory of the logs
-    # max_megabytes = 200        # the oldest logs go when all of them together are larger; 0 keeps them
-    # max_age_days = 30          # logs that nobody has written to for so long go; 0 keeps them
+    # [logging]                  # log files of pane output
+    # enabled = false            # write the output of every pane to a file
+    # log_dir = ".git-paw/logs"  # directory of the log files
+    # max_megabytes = 200        # delete the oldest logs above this total size; 0: never
+    # max_age_days = 30          # delete logs not written to for this long; 0: never
 
-    # [dashboard]               # the session's overview pane
-    # show_message_log = false  # open the panel of messages even where broker_log.default_visible is false
+    # [dashboard]               # the dashboard pane
+    # show_message_log = false  # show the message panel even if broker_log.default_visible is false
 
-    # [dashboard.broker_log]  # the panel of messages
+    # [dashboard.broker_log]  # the message panel
     # max_messages = 500      # messages kept for scrolling
-    # default_visible = true  # open from the start
-    # height_lines = 20       # most lines it takes below the other panels
+    # default_visible = true  # show it at start
+    # height_lines = 20       # maximum height below the other panels
 
     # [layout]                   # how panes look
     "##);
 }
 
 #[test]
-fn keys_without_a_section_are_added_where_they_can_be_used() {
+fn top_level_keys_are_added_above_the_first_section() {
     let file = add("# about us\ndefault_cli = \"x\"\n\n# our broker\n[broker]\nport = 1\n");
     let (above, below) = file.split_once("# our broker\n[broker]\nport = 1\n\n").unwrap();
     assert!(above.starts_with("# about us\ndefault_cli = \"x\"\n\n# default_spec_cli = "), "{above}");
@@ -163,7 +163,7 @@ fn keys_without_a_section_are_added_where_they_can_be_used() {
 }
 
 #[test]
-fn a_commented_section_counts_as_there() {
+fn a_commented_section_counts_as_present() {
     for existing in [
         "#[broker]\n",
         "#   [ broker ] # later\n",
@@ -177,7 +177,7 @@ fn a_commented_section_counts_as_there() {
 }
 
 #[test]
-fn prose_and_text_values_do_not_count_as_there() {
+fn prose_and_text_values_do_not_count_as_sections() {
     for existing in [
         "# [broker] is not used here\n",
         "# see [broker]\n",
@@ -206,7 +206,7 @@ fn line_endings_and_byte_order_mark_are_kept() {
     assert!(parse(&file, "f").is_ok());
 }
 
-/// The values of the table that are defaults, and not examples.
+/// The values of the table that are defaults rather than examples.
 fn keep_defaults(table: &mut toml::Table, keys: &[ConfigKey]) {
     table.retain(|name, value| {
         let key = keys.iter().find(|key| key.name == name).expect("the file has only known keys");
@@ -225,7 +225,7 @@ fn keep_defaults(table: &mut toml::Table, keys: &[ConfigKey]) {
 }
 
 #[test]
-fn the_uncommented_file_says_the_defaults() {
+fn the_uncommented_default_file_parses_to_the_defaults() {
     let text = uncommented(&default_file(false));
     let mut layer = parse(&text, "f").unwrap();
     assert!(layer.warnings().is_empty());
@@ -251,7 +251,7 @@ fn the_uncommented_file_says_the_defaults() {
     assert_eq!(said, expected);
 }
 
-/// What a file may hold of each key and section: nothing, or it in one of several forms.
+/// Files that contain each key and section in one of several forms, or not at all.
 fn some_file() -> impl Strategy<Value = String> {
     let stanzas: Vec<String> =
         PawConfig::KEYS
@@ -291,7 +291,7 @@ proptest! {
                 prop_assert_eq!(add_missing(&file, "f").unwrap(), None);
                 prop_assert_eq!(parse(&file, "f").unwrap().table, parse(&existing, "f").unwrap().table);
 
-                // The old text is there in at most two pieces, with something new between and behind them.
+                // The old text is split into at most two pieces, with new text between and after them.
                 let end = end_of_root(&existing, &lines_outside_values(&existing, Source::new(&existing, "f").document().unwrap().as_table()));
                 prop_assert!(file.starts_with(&existing[..end]));
                 prop_assert!(file[end..].contains(&existing[end..]));
@@ -300,7 +300,7 @@ proptest! {
                     let header = format!("[{}]", key.name);
                     prop_assert!(lines_with(&file, &header) <= 1);
                 }
-                // Whatever was added can be used by taking away the comment sign.
+                // Removing the comment sign activates what was added.
                 let used = uncommented(&file.replace("\r\n", "\n").replace("#[", "# ["));
                 prop_assert!(parse(&used, "f").is_ok(), "{}", used);
             }

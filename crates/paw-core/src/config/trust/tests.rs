@@ -6,7 +6,7 @@ fn items(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn whatever_runs_or_loosens_needs_trust() {
+fn keys_that_run_programs_or_relax_permissions_need_trust() {
     let text = r#"
 [worktree]
 setup_commands = ["npm install", 'echo "hi"']
@@ -52,7 +52,7 @@ command = "a\tb"
 }
 
 #[test]
-fn what_cannot_harm_needs_no_trust() {
+fn harmless_values_need_no_trust() {
     let text = r#"
 default_cli = "claude"
 mouse = false
@@ -80,7 +80,7 @@ cli = "claude"
 }
 
 #[test]
-fn an_approval_is_asked_for_by_its_level() {
+fn an_approval_level_needs_trust_unless_it_is_manual() {
     let level = |text: &str| {
         let items = parse(text, "config.toml").unwrap().needs_trust();
         items.into_iter().map(|item| item.approval()).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ fn an_approval_is_asked_for_by_its_level() {
 }
 
 #[test]
-fn logs_of_a_repository_stay_inside_of_it() {
+fn a_log_directory_inside_the_repository_needs_no_trust() {
     for (dir, stays) in [
         (".git-paw/logs", true),
         ("./a/./b", true),
@@ -107,7 +107,7 @@ fn logs_of_a_repository_stay_inside_of_it() {
 }
 
 #[test]
-fn the_list_does_not_depend_on_how_the_file_is_written() {
+fn the_trust_list_does_not_depend_on_the_toml_style() {
     let headers = "[supervisor]\ntest_command = \"a\"\n[worktree]\nsetup_commands = [\"b\", \"c\"]\n";
     let dotted =
         "worktree.setup_commands = [ 'b', 'c', ]\nmouse = true\nsupervisor.test_command = \"\"\"a\"\"\"\n";
@@ -115,7 +115,7 @@ fn the_list_does_not_depend_on_how_the_file_is_written() {
 }
 
 #[test]
-fn different_values_are_never_shown_alike() {
+fn different_values_have_different_texts() {
     let shown = ["a b", "a\\tb", "a\\nb", "a\\u0001b", "a\\u0002b", "a\\u202eb"].map(|command| {
         let item = items(&format!("supervisor.test_command = \"{command}\"")).concat();
         assert!(!item.contains(|c: char| c.is_control() || c == '\u{202e}'), "{item:?}");
@@ -137,7 +137,7 @@ fn every_command_of_the_supervisor_needs_trust() {
 }
 
 #[test]
-fn the_keys_named_here_exist_in_the_schema() {
+fn the_keys_that_need_trust_exist_in_the_schema() {
     for path in [
         "worktree.setup_commands",
         "supervisor.auto_approve.safe_commands",
@@ -170,7 +170,7 @@ fn the_keys_named_here_exist_in_the_schema() {
 }
 
 #[test]
-fn without_its_unwanted_keys_a_layer_says_the_rest() {
+fn a_layer_without_unwanted_keys_keeps_the_others() {
     let layer = crate::config::parse(
         "default_cli = \"x\"\n[clis.evil]\ncommand = \"evil\"\n[clis.evil.approval_args]\nauto = \"-y\"\n\
          [supervisor]\nenabled = true\ntest_command = \"evil\"\n[broker]\nbind = \"0.0.0.0\"\nport = 1\n",
@@ -187,7 +187,7 @@ fn without_its_unwanted_keys_a_layer_says_the_rest() {
 }
 
 #[test]
-fn what_autopilot_would_run_needs_trust_and_an_executor_goes_as_a_whole() {
+fn autopilot_commands_need_trust_and_an_executor_is_removed_as_a_whole() {
     let text = r#"
 [autopilot]
 executor = "claude"
