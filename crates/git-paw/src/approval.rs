@@ -89,7 +89,7 @@ pub(crate) fn preparation(
         return Ok(Preparation { copy: config.worktree.copy.clone(), setup: SetupPlan::default() });
     }
     let planned = Preparation::from_config(config, &layers.repo, repo);
-    let checked = planned.checked(&TrustStore::open(&context.dirs), repo)?;
+    let checked = planned.apply_approvals(&TrustStore::open(&context.dirs), repo)?;
     let approved = match checked.setup.trust() {
         SetupTrust::NeedsApproval(subject) => consents(subject, SETUP_QUESTION, repo, consent, context)?,
         SetupTrust::Nothing | SetupTrust::Trusted => return Ok(checked),

@@ -23,7 +23,7 @@ impl Worktrees {
             return Err(WorktreeError::InvalidPath { path: real, problem: "has no branch checked out" });
         };
         let name = repository_path(&repo.common_dir);
-        if let Some(row) = self.registry.rows(Some(&name))?.into_iter().find(|row| row.path == real) {
+        if let Some(row) = self.registry.load_rows(Some(&name))?.into_iter().find(|row| row.path == real) {
             return Err(WorktreeError::AlreadyRegistered { id: row.id, path: real });
         }
         let now = now();

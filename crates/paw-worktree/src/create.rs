@@ -87,8 +87,8 @@ impl Preparation {
     }
 
     /// Marks the setup as approved if the user has approved exactly these steps before.
-    pub fn checked(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
-        Ok(Self { setup: self.setup.checked(store, repo)?, ..self })
+    pub fn apply_approvals(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
+        Ok(Self { setup: self.setup.apply_approvals(store, repo)?, ..self })
     }
 }
 

@@ -44,7 +44,7 @@ pub enum WorktreeError {
     BranchCheckedOut { branch: BranchName, path: PathBuf },
     #[error("Path '{}' already exists", .0.display())]
     PathExists(PathBuf),
-    #[error("Path '{}' belongs to a locked worktree whose directory is missing{}", path.display(), because(.reason))]
+    #[error("Path '{}' belongs to a locked worktree whose directory is missing{}", path.display(), reason_suffix(.reason))]
     PathLocked { path: PathBuf, reason: String },
     #[error(
         "Insufficient disk space to create worktree ({required_bytes} bytes needed, {available_bytes} free)"
@@ -72,7 +72,7 @@ pub enum WorktreeError {
     Dirty { files: Vec<PathBuf> },
     #[error("Worktree contains other worktrees: {}", first_paths(.paths))]
     ContainsWorktrees { paths: Vec<PathBuf> },
-    #[error("Worktree is locked{}", because(.reason))]
+    #[error("Worktree is locked{}", reason_suffix(.reason))]
     Locked { reason: String },
     #[error("Worktree has an active conversation: {}", .ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", "))]
     HasActiveConversation { ids: Vec<ConversationId> },
@@ -244,7 +244,7 @@ fn joined(ids: &[WorktreeId]) -> String {
     ids.iter().map(WorktreeId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn because(reason: &str) -> String {
+fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {}", text::line(reason)) }
 }
 

@@ -47,7 +47,7 @@ impl Worktrees {
         match repo {
             Some(dir) => {
                 let listed = listed_from(dir)?;
-                let rows = self.registry.rows(listed.first().map(|main| main.path.as_path()))?;
+                let rows = self.registry.load_rows(listed.first().map(|main| main.path.as_path()))?;
                 self.merge(rows, &listed)
             }
             None => self.list_all(),
@@ -56,7 +56,7 @@ impl Worktrees {
 
     fn list_all(&self) -> Result<WorktreeListing, WorktreeError> {
         let mut repositories: BTreeMap<PathBuf, Vec<ManagedWorktree>> = BTreeMap::new();
-        for row in self.registry.rows(None)? {
+        for row in self.registry.load_rows(None)? {
             repositories.entry(row.common_dir.clone()).or_default().push(row);
         }
         let mut listing = WorktreeListing::default();

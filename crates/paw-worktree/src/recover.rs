@@ -16,7 +16,7 @@ use crate::service::{Worktrees, now, require_repository};
 impl Worktrees {
     /// Recovers every unfinished row whose owner is dead. Costs one query if there is none.
     pub(crate) fn recover(&self) -> Result<(), WorktreeError> {
-        for row in self.registry.unfinished()? {
+        for row in self.registry.load_unfinished()? {
             let Some(_operation) = self.try_begin(&row.id)? else { continue };
             // Its owner may have finished in the meantime.
             let Some(row) = self.registry.find(&row.id)? else { continue };

@@ -166,7 +166,7 @@ impl Registry {
     }
 
     /// The rows of one repository, or all, oldest first.
-    pub(crate) fn rows(&self, repo: Option<&Path>) -> Result<Vec<ManagedWorktree>, WorktreeError> {
+    pub(crate) fn load_rows(&self, repo: Option<&Path>) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let filter = if repo.is_some() { "WHERE repo = ?1" } else { "WHERE ?1 IS NULL" };
         let mut statement =
@@ -176,7 +176,7 @@ impl Registry {
     }
 
     /// Rows with a creation or removal that is running or was interrupted.
-    pub(crate) fn unfinished(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
+    pub(crate) fn load_unfinished(&self) -> Result<Vec<ManagedWorktree>, WorktreeError> {
         let connection = self.lock();
         let sql =
             format!("SELECT {COLUMNS} FROM worktrees WHERE status IN ('creating', 'removing') ORDER BY id");

@@ -118,7 +118,7 @@ impl Worktrees {
     }
 
     fn find_at(&self, repo: &Repo, path: &Path) -> Result<Option<ManagedWorktree>, WorktreeError> {
-        let rows = self.registry.rows(Some(&repository_path(&repo.common_dir)))?;
+        let rows = self.registry.load_rows(Some(&repository_path(&repo.common_dir)))?;
         Ok(rows.into_iter().find(|row| row.path == path))
     }
 

@@ -43,7 +43,7 @@ impl Worktrees {
     /// others.
     pub fn require(&self, id_or_name: &str, repo: Option<&Path>) -> Result<ManagedWorktree, WorktreeError> {
         self.recover()?;
-        let rows = self.registry.rows(None)?;
+        let rows = self.registry.load_rows(None)?;
         let found = find_rows(&rows, id_or_name);
         if found.len() < 2 {
             return require_one(id_or_name, &found);
@@ -60,7 +60,7 @@ impl Worktrees {
         repo: Option<&Path>,
     ) -> Result<ManagedWorktree, WorktreeError> {
         self.recover()?;
-        let rows = self.registry.rows(None)?;
+        let rows = self.registry.load_rows(None)?;
         let found = find_rows(&rows, id_or_name);
         if repo.is_none() || found.iter().any(|row| row.id.as_str() == id_or_name) {
             return require_one(id_or_name, &found);

@@ -46,7 +46,7 @@ impl Worktrees {
         listed: &[git::GitWorktree],
         lock: &WorktreesLock,
     ) -> Result<(), WorktreeError> {
-        let rows = self.registry.rows(Some(&repository_path(&plan.repo.common_dir)))?;
+        let rows = self.registry.load_rows(Some(&repository_path(&plan.repo.common_dir)))?;
         self.retire_missing(&rows, listed, &plan.repo, lock)
     }
 }

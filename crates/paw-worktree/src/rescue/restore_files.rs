@@ -75,7 +75,7 @@ pub(super) fn write_files(
             blocked.extend(target.find_blocker(&entry.path, &content(entry, &bytes)));
         }
         blocked.extend(
-            staged.iter().filter(|change| target.is_staged_otherwise(change)).map(|c| c.path.clone()),
+            staged.iter().filter(|change| target.is_staged_differently(change)).map(|c| c.path.clone()),
         );
         blocked.sort();
         blocked.dedup();
@@ -250,7 +250,7 @@ impl Target {
         (!harmless).then(|| path.to_path_buf())
     }
 
-    fn is_staged_otherwise(&self, change: &StagedChange) -> bool {
+    fn is_staged_differently(&self, change: &StagedChange) -> bool {
         self.tracked.as_ref().is_some_and(|known| {
             known.staged.contains(&change.path) && known.entries.get(&change.path) != change.entry.as_ref()
         })

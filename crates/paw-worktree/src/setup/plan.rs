@@ -113,7 +113,7 @@ impl SetupPlan {
     }
 
     /// Marks the plan as approved if the user has approved exactly this before.
-    pub fn checked(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
+    pub fn apply_approvals(self, store: &TrustStore, repo: &Repo) -> Result<Self, TrustError> {
         match &self.subject {
             Some(subject) if store.is_approved(repo, subject)? => Ok(self.approved()),
             _ => Ok(self),

@@ -99,7 +99,7 @@ impl Scene {
     fn plan(&self) -> SetupPlan {
         let layers = load_layers(Some(&self.repo.root), None).unwrap();
         let plan = setup::plan(&layers.resolve().unwrap(), &layers.repo, &self.repo.root);
-        plan.checked(&store(), &self.repository()).unwrap()
+        plan.apply_approvals(&store(), &self.repository()).unwrap()
     }
 
     /// Creates the worktree, runs the plan in it, and returns the outcome and the output.
