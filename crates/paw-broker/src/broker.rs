@@ -154,7 +154,7 @@ impl Broker {
         let (watch_sender, watches) = mpsc::channel(WATCHES);
         let app = Arc::new(ServerContext {
             bus: Arc::clone(&bus),
-            keys: TokenCache::load(keyring.clone(), settings.session.clone())?,
+            tokens: TokenCache::load(keyring.clone(), settings.session.clone())?,
             auth: settings.config.auth,
             address: ServerAddress(address),
             repository: settings.repository.clone(),
@@ -261,7 +261,7 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
 async fn refresh_regularly(app: Arc<ServerContext>, mut ended: watch::Receiver<bool>) {
     while tokio::time::timeout(REFRESH_INTERVAL, ended.wait_for(|ended| *ended)).await.is_err() {
         app.bus.refresh();
-        app.keys.refresh().await;
+        app.tokens.refresh().await;
     }
 }
 

@@ -1,8 +1,8 @@
-//! What an agent or a person uses to speak and to listen: over HTTP when a broker runs, else straight to the log,
-//! under the same rules. Blocking, without a runtime. The only HTTP client of the workspace.
+//! The client of the broker: over HTTP if a broker is running, otherwise directly on the log, with the same rules.
+//! Blocking, without a runtime. The only HTTP client of the workspace.
 //!
-//! - [`BrokerClient`]: one who speaks and listens; `direct` is its way to the log, `listen` everything as it is said
-//! - [`BrokerConnection`]: a broker at an address, its status and its events; [`probe`]: what listens on a port
+//! - [`BrokerClient`]: publishes and reads messages; `direct` uses the log, `listen` follows all messages
+//! - [`BrokerConnection`]: status and events of a broker at an address; [`probe`]: what listens on a port
 //! - `request`: one HTTP request; `events`: server-sent events
 
 mod connection;
@@ -36,34 +36,32 @@ use crate::identity::{IdentityError, SendRefusal, Token};
 use crate::log::{LogError, SessionId, StoredMessage};
 use crate::message::{Message, MessageError};
 
-/// How often a broker that is just starting is asked again.
-const TRIES: u32 = 10;
-const BETWEEN_TRIES: Duration = Duration::from_millis(100);
-/// How long whoever follows waits at a time.
-const FOLLOW: Duration = Duration::from_secs(20);
-/// How long one request waits at most. A broker lets nobody wait for longer than a minute, and may end meanwhile.
-const ROUND: Duration = Duration::from_secs(25);
+/// Attempts to reach a broker that is starting.
+const ATTEMPTS: u32 = 10;
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// How long [`BrokerClient::follow`] waits at a time.
+const FOLLOW_WAIT: Duration = Duration::from_secs(20);
+/// The longest wait of one request. A broker ends a long poll after a minute.
+const MAX_REQUEST_WAIT: Duration = Duration::from_secs(25);
 
-/// A message that could not be sent, or an inbox that could not be read.
+/// A message cannot be sent, or an inbox cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error(transparent)]
     Message(#[from] MessageError),
     #[error(transparent)]
     Refused(#[from] SendRefusal),
-    #[error("the broker refused it ({status}): {text}")]
+    #[error("the broker refused the request ({status}): {text}")]
     Http { status: u16, text: String, hints: Vec<String> },
-    #[error("cannot talk to the broker at {url}: {source}")]
+    #[error("cannot connect to the broker at {url}: {source}")]
     Connection { url: String, source: io::Error },
-    #[error(
-        "this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole"
-    )]
+    #[error("the token in GIT_PAW_BROKER_TOKEN is not valid in this session")]
     UnknownToken,
-    #[error("you say you are '{0}' (GIT_PAW_AGENT_ID), but nothing proves it")]
+    #[error("GIT_PAW_AGENT_ID is '{0}', but GIT_PAW_BROKER_TOKEN is not set")]
     NoToken(AgentId),
-    #[error("the session does not know you: your own token ({}) is missing or old", .0.display())]
+    #[error("the operator token {} is missing or not valid in this session", .0.display())]
     NoOperator(PathBuf),
-    #[error("no session of this repository yet")]
+    #[error("this repository has no session")]
     NoSession,
     #[error(transparent)]
     Log(#[from] LogError),
@@ -82,13 +80,13 @@ impl Diagnostic for ClientError {
             Self::Http { hints, .. } => report.with_hints(hints.clone()),
             Self::Connection { .. } => report,
             Self::UnknownToken => report.hint(
-                "type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN",
+                "run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN",
             ),
             Self::NoToken(_) => report
-                .hint("type it in that agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID"),
+                .hint("run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID"),
             Self::NoOperator(_) => report
-                .hint("git paw pause, then git paw start; that makes a new one, and the agents keep working"),
-            Self::NoSession => report.hint("git paw start"),
+                .hint("run 'git paw pause', then 'git paw start' to create a new one; the agents keep working"),
+            Self::NoSession => report.hint("start one with 'git paw start'"),
             Self::Log(error) => error.report(),
             Self::Identity(error) => error.report(),
             Self::File(error) => error.report(),
@@ -96,18 +94,18 @@ impl Diagnostic for ClientError {
     }
 }
 
-/// Who speaks: what a pane's environment says, or nothing for the person at the keyboard.
+/// The identity of a client, from a pane's environment. Empty for the operator.
 #[derive(Debug, Clone, Default)]
 pub struct ClientIdentity {
     /// `GIT_PAW_AGENT_ID`
     pub agent: Option<String>,
     /// `GIT_PAW_BROKER_TOKEN`
     pub token: Option<String>,
-    /// `GIT_PAW_BROKER_URL`, for when there is no `endpoint.json`.
+    /// `GIT_PAW_BROKER_URL`, used if there is no `endpoint.json`.
     pub url: Option<String>,
 }
 
-/// Which way a message went.
+/// How a message was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendRoute {
     Broker,
@@ -121,17 +119,17 @@ pub struct SendReceipt {
     pub route: SendRoute,
 }
 
-/// What was in an inbox.
+/// A page of an inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inbox {
     pub messages: Vec<StoredMessage>,
-    /// Ask again after this number. Never lower than the one that was asked with.
+    /// The `since` of the next request. Never lower than that of this request.
     pub last_seq: u64,
-    /// Whether there is more right away.
+    /// Whether more messages are available now.
     pub more: bool,
 }
 
-/// One who speaks and listens in a repository.
+/// Publishes and reads the messages of a repository.
 #[derive(Debug, Clone)]
 pub struct BrokerClient {
     dir: PawDir,
@@ -144,7 +142,7 @@ pub struct BrokerClient {
 }
 
 impl BrokerClient {
-    /// `session`: which one to use while no broker runs; the last one if not given.
+    /// `session` is used while no broker is running. Default: the last session.
     pub fn new(
         common_dir: &Path,
         config: BrokerConfig,
@@ -163,86 +161,88 @@ impl BrokerClient {
         Ok(Self { dir, config, agent, token, session, url: set(who.url), nudge: true })
     }
 
-    /// The same, but whether a commit is followed by a request to verify it, while no broker runs, is as said.
+    /// Sets whether a request to verify follows each commit message while no broker is running.
     #[must_use]
     pub fn with_nudge(self, nudge: bool) -> Self {
         Self { nudge, ..self }
     }
 
-    /// Who speaks.
+    /// The sender of this client's messages.
     pub fn agent(&self) -> &AgentId {
         &self.agent
     }
 
-    /// Sends a message. When it returns, the message is stored.
+    /// Publishes a message. When it returns, the message is stored.
     pub fn publish(&self, message: &Message, now: Timestamp) -> Result<SendReceipt, ClientError> {
-        // The same rules for every way in.
+        // The broker and the log apply the same rules.
         let message = Message::from_json(message.to_json())?;
         let body = message.to_text();
-        match self.ask(&HttpRequest::post("/publish", &body))? {
+        match self.send(&HttpRequest::post("/publish", &body))? {
             Some(answer) => {
                 let answer = self.accepted(answer)?;
                 Ok(SendReceipt { seq: answer.head.seq.unwrap_or_default(), route: SendRoute::Broker })
             }
-            None => Ok(SendReceipt { seq: self.write_down(message, now)?, route: SendRoute::Log }),
+            None => Ok(SendReceipt { seq: self.append_to_log(message, now)?, route: SendRoute::Log }),
         }
     }
 
-    /// Has the broker watch another worktree. Says whether one runs.
+    /// Asks the broker to watch another worktree. Returns whether a broker is running.
     pub fn watch(&self, agent: &AgentId, worktree: &Path, cli: &str) -> Result<bool, ClientError> {
         let body =
             json!({"agent_id": agent, "worktree_path": worktree.to_string_lossy(), "cli": cli}).to_string();
-        match self.ask(&HttpRequest::post("/watch", &body))? {
+        match self.send(&HttpRequest::post("/watch", &body))? {
             Some(answer) => self.accepted(answer).map(|_| true),
             None => Ok(false),
         }
     }
 
-    /// The own inbox after `since`, waiting up to `wait` for something to come.
+    /// The client's own inbox after `since`. Waits up to `wait` for a message.
     pub fn inbox(&self, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
         self.inbox_of(&self.agent, since, wait)
     }
 
-    /// Anybody's inbox.
+    /// The inbox of any agent.
     pub fn inbox_of(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
         let watch = Stopwatch::start();
         let mut failures = 0;
         loop {
-            let looked = self.look_in(agent, since, watch.remaining(wait).min(ROUND));
+            let fetched = self.fetch_inbox(agent, since, watch.remaining(wait).min(MAX_REQUEST_WAIT));
             let left = watch.remaining(wait);
-            match looked {
+            match fetched {
                 Ok(inbox) if !inbox.messages.is_empty() || inbox.last_seq > since || left.is_zero() => {
                     return Ok(inbox);
                 }
                 Ok(_) => failures = 0,
-                // The broker ended in the middle of it. What it has stored is in the log.
-                Err(ClientError::Connection { .. }) if failures < TRIES && !left.is_zero() => failures += 1,
+                // The broker ended during the request. Its messages are in the log.
+                Err(ClientError::Connection { .. }) if failures < ATTEMPTS && !left.is_zero() => {
+                    failures += 1
+                }
                 Err(error) => return Err(error),
             }
-            // A broker that ends answers at once.
-            thread::sleep(BETWEEN_TRIES.min(left));
+            // A broker that is shutting down responds at once.
+            thread::sleep(RETRY_DELAY.min(left));
         }
     }
 
-    /// One look, over the broker or at the log.
-    fn look_in(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+    /// One request, to the broker or to the log.
+    fn fetch_inbox(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let path = format!("/messages/{agent}?since={since}&wait={seconds}&entries=1");
-        match self.ask(&HttpRequest::get(&path).waiting(Duration::from_secs(seconds)))? {
+        match self.send(&HttpRequest::get(&path).waiting(Duration::from_secs(seconds)))? {
             Some(answer) => Ok(InboxPage::read(&self.accepted(answer)?.body)?.into_inbox(since)),
-            None => self.look_up(agent, since, wait),
+            None => self.load_inbox(agent, since, wait),
         }
     }
 
-    /// Everything that comes after `since`, with or without a broker, until `each` has had enough. An empty inbox is
-    /// handed out now and then, so that whoever follows can end.
+    /// Calls `each` with every page of the inbox after `since`, with or without a broker, until it breaks. `each` is
+    /// also called with an empty page from time to time, so that the caller can stop.
     pub fn follow(
         &self,
         mut since: u64,
         mut each: impl FnMut(&Inbox) -> ControlFlow<()>,
     ) -> Result<(), ClientError> {
         loop {
-            let inbox = self.inbox(since, FOLLOW)?;
+            let inbox = self.inbox(since, FOLLOW_WAIT)?;
             since = inbox.last_seq;
             if each(&inbox).is_break() {
                 return Ok(());
@@ -250,16 +250,16 @@ impl BrokerClient {
         }
     }
 
-    /// A good answer. One that refuses whoever asks speaks of headers, which only programs send.
+    /// The response if it is a success. Replaces an authentication error, which mentions headers, with our own.
     fn accepted(&self, answer: HttpResponse) -> Result<HttpResponse, ClientError> {
         answer.ok().map_err(|error| match error {
-            ClientError::Http { status: 401, .. } => self.stranger(),
+            ClientError::Http { status: 401, .. } => self.identity_error(),
             error => error,
         })
     }
 
-    /// Why nobody here believes who we are.
-    fn stranger(&self) -> ClientError {
+    /// Why the client's identity is not accepted.
+    fn identity_error(&self) -> ClientError {
         match &self.token {
             _ if self.agent.as_str() == AgentId::OPERATOR => {
                 ClientError::NoOperator(self.dir.operator_token())
@@ -269,16 +269,16 @@ impl BrokerClient {
         }
     }
 
-    /// Asks the broker, or says that there is none.
-    fn ask(&self, request: &HttpRequest<'_>) -> Result<Option<HttpResponse>, ClientError> {
-        for _ in 0..TRIES {
+    /// Sends a request to the broker. `None` if no broker is running.
+    fn send(&self, request: &HttpRequest<'_>) -> Result<Option<HttpResponse>, ClientError> {
+        for _ in 0..ATTEMPTS {
             let Some(url) = self.find_broker()? else { return Ok(None) };
             let Some(address) = endpoint::parse_address(&url) else { return Ok(None) };
             match request.send(address, self.token.as_ref()) {
                 Ok(answer) => return Ok(Some(answer)),
-                // It is about to listen, or has just ended. Nothing was sent.
+                // The broker is starting or has just ended. Nothing was sent.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    thread::sleep(BETWEEN_TRIES);
+                    thread::sleep(RETRY_DELAY);
                 }
                 Err(source) => return Err(ClientError::Connection { url, source }),
             }
@@ -286,12 +286,12 @@ impl BrokerClient {
         Ok(None)
     }
 
-    /// Whether a broker runs right now.
+    /// Whether a broker is running.
     pub fn has_broker(&self) -> Result<bool, ClientError> {
         Ok(self.find_broker()?.is_some())
     }
 
-    /// Where the broker listens. A port alone proves nothing: only a running broker holds the lock.
+    /// The URL of the running broker. An open port is not enough: only a running broker holds the lock.
     fn find_broker(&self) -> Result<Option<String>, ClientError> {
         if !self.dir.path().is_dir() || Lock::try_take(&self.dir.broker_lock())?.is_some() {
             return Ok(None);
@@ -301,7 +301,7 @@ impl BrokerClient {
     }
 }
 
-/// An answer of `/messages?entries=1`.
+/// A response of `/messages?entries=1`.
 #[derive(Deserialize)]
 struct InboxPage {
     entries: Vec<WireEntry>,
@@ -316,7 +316,7 @@ impl InboxPage {
 
     fn into_inbox(self, since: u64) -> Inbox {
         Inbox {
-            messages: self.entries.into_iter().filter_map(WireEntry::stored).collect(),
+            messages: self.entries.into_iter().filter_map(WireEntry::parse).collect(),
             last_seq: self.last_seq.max(since),
             more: self.more,
         }

@@ -1,10 +1,9 @@
-//! The broker over HTTP. Every request is looked at before it is read: where it was meant to go, which page sent it,
-//! who sends it, and how much it brings.
+//! The HTTP server of the broker. Every request is checked before its body is read: `Host`, `Origin`, token and size.
 //!
-//! - `admit`: Host, Origin and token; `keys`: whose tokens are known
+//! - `access`: checks of `Host`, `Origin` and token; `token_cache`: the valid tokens
 //! - `publish`, `inbox`, `status`, `watch`, `events`: one file per endpoint
-//! - `serve`: connections, how many and how long
-//! - `answer`: errors as JSON
+//! - `serve`: connections and their limits; `write_timeout`: closes a connection whose client stops reading
+//! - `response`: responses, and errors as JSON
 
 mod access;
 mod events;
@@ -37,34 +36,34 @@ pub use watch::WatchRequest;
 use crate::bus::Bus;
 
 const ENDPOINTS: [&str; 5] = ["/publish", "/status", "/log", "/watch", "/events"];
-/// The longest message that is taken.
+/// The largest message in bytes.
 pub const LARGEST_BODY: usize = 256 << 10;
 
-/// What every request can see.
+/// What every request handler needs.
 #[derive(Debug)]
 pub struct ServerContext {
     pub bus: Arc<Bus>,
-    pub keys: TokenCache,
+    pub tokens: TokenCache,
     pub auth: BrokerAuth,
     pub address: ServerAddress,
     pub repository: PathBuf,
-    /// Worktrees that shall be watched.
+    /// Requests to watch a worktree.
     pub watches: mpsc::Sender<WatchRequest>,
-    /// Turns true when the broker ends.
+    /// Turns true when the broker shuts down.
     pub ending: flag::Receiver<bool>,
     pub started: Stopwatch,
-    /// Large bodies that may be in memory at once.
+    /// Limits how many large bodies are in memory at once.
     pub large_bodies: tokio::sync::Semaphore,
 }
 
-/// One request, from the door to its answer.
-async fn answer(app: &Arc<ServerContext>, connection: &Connection, request: Request<Incoming>) -> Response {
+/// Handles one request.
+async fn handle(app: &Arc<ServerContext>, connection: &Connection, request: Request<Incoming>) -> Response {
     let (head, body) = request.into_parts();
-    let answered = match access::check_host_and_origin(app.address, &head.headers) {
+    let response = match access::check_host_and_origin(app.address, &head.headers) {
         Ok(()) => dispatch(app, connection, &head, body).await,
         Err(refused) => Err(refused),
     };
-    answered.unwrap_or_else(ApiError::into_response)
+    response.unwrap_or_else(ApiError::into_response)
 }
 
 async fn dispatch(
@@ -89,8 +88,8 @@ async fn dispatch(
     }
 }
 
-/// Waits until the broker ends.
+/// Waits until the broker shuts down.
 async fn ended(ending: &mut flag::Receiver<bool>) {
-    // A sender that is gone has ended too.
+    // A dropped sender also means shutdown.
     let _ = ending.wait_for(|ending| *ending).await;
 }

@@ -88,7 +88,7 @@ impl Drop for Team {
 fn without_any_session_nothing_can_be_said_and_the_error_says_so() {
     let team = Team::new();
     let ran = team.paw(&["say", "status", "working"]);
-    assert!(ran.code == 1 && ran.stderr.contains("no session of this repository yet"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("this repository has no session"), "{ran}");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_second_broker_says_where_the_first_is() {
 #[test]
 fn the_dashboard_shows_a_running_session_from_any_terminal() {
     let mut team = Team::new();
-    assert!(team.paw(&["dashboard"]).stderr.contains("no broker is running here"));
+    assert!(team.paw(&["dashboard"]).stderr.contains("no broker is running for this repository"));
     team.serve();
     team.paw(&["say", "question", "may I rename Token?"]);
     let mut terminal = Terminal::run(&team.sandbox, &team.repo.root, PROGRAM, &["dashboard"]);
@@ -306,8 +306,8 @@ fn a_token_of_another_session_is_explained_to_a_person() {
     insta::assert_snapshot!(ran, @r"
     exit 1
     --- stderr
-    error: this session does not know you: the token in GIT_PAW_BROKER_TOKEN is of another session, or not whole
-    hint: type it in the agent's own pane, or speak as yourself: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
+    error: the token in GIT_PAW_BROKER_TOKEN is not valid in this session
+    hint: run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
     ");
 }
 

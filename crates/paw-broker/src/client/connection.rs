@@ -1,4 +1,4 @@
-//! A broker at an address: its status, its events, and whether a port is a broker at all.
+//! A broker at an address: its status, its events, and whether a port belongs to a broker at all.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,12 +13,12 @@ use super::request::HttpRequest;
 use crate::identity::Token;
 use crate::log::SessionId;
 
-/// A broker that is silent for longer is gone: it gives a sign of life every 15 seconds.
-const SILENCE: Duration = Duration::from_secs(40);
-/// How long an unknown program on a port may take to answer.
-const PROBE: Duration = Duration::from_millis(500);
+/// A broker that is silent for longer is gone: it sends a heartbeat every 15 seconds.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(40);
+/// How long an unknown program on a port may take to respond.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a broker says about itself. Without a valid token, or from another program, parts are missing.
+/// The response of `/status`. Parts are missing without a valid token, or if another program responds.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BrokerStatus {
@@ -29,14 +29,14 @@ pub struct BrokerStatus {
     pub last_seq: u64,
 }
 
-/// Why a broker cannot be followed at the moment.
+/// A broker cannot be reached, or does not respond as expected.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    #[error("no answer")]
+    #[error("no response")]
     Silent,
     #[error("refused ({0})")]
     Refused(u16),
-    #[error("not an answer of a broker")]
+    #[error("not the response of a broker")]
     Unreadable,
     #[error("{0}")]
     Io(io::Error),
@@ -52,7 +52,7 @@ impl From<io::Error> for ConnectionError {
     }
 }
 
-/// Where a broker listens, and the token it is asked with.
+/// The address of a broker, and the token to use.
 #[derive(Debug, Clone, Copy)]
 pub struct BrokerConnection<'a> {
     pub address: SocketAddr,
@@ -69,14 +69,14 @@ impl BrokerConnection<'_> {
         status.filter(|status| status.git_paw).ok_or(ConnectionError::Unreadable)
     }
 
-    /// Every message after `since`, as it is stored.
+    /// All messages after `since`, as they are stored.
     pub fn events(&self, since: u64) -> Result<EventStream, ConnectionError> {
         let (head, reader) =
             HttpRequest::get(&format!("/events?since={since}")).open(self.address, self.token)?;
         if head.status != 200 {
             return Err(ConnectionError::Refused(head.status));
         }
-        reader.get_ref().set_read_timeout(Some(SILENCE))?;
+        reader.get_ref().set_read_timeout(Some(HEARTBEAT_TIMEOUT))?;
         Ok(EventStream::new(reader))
     }
 }
@@ -85,7 +85,7 @@ impl BrokerConnection<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortOwner {
     Nothing,
-    /// A broker, for this repository if it says so.
+    /// A broker, and its repository if it reports one.
     Broker {
         repository: Option<PathBuf>,
         session: Option<SessionId>,
@@ -95,7 +95,7 @@ pub enum PortOwner {
 
 /// Finds out what listens on `address`.
 pub fn probe(address: SocketAddr) -> Result<PortOwner, BrokerError> {
-    let Some(asked) = HttpRequest::get("/status").probe(address, PROBE) else {
+    let Some(asked) = HttpRequest::get("/status").probe(address, PROBE_TIMEOUT) else {
         return Ok(PortOwner::Nothing);
     };
     match asked {
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers one connection with `bytes`, then closes it; never, when there are none.
+    /// Responds to one connection with `bytes` and closes it. Never responds if there are none.
     fn listener(bytes: Option<&'static [u8]>) -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_tells_free_ports_brokers_other_programs_and_silent_ones_apart() {
+    fn probe_distinguishes_free_ports_brokers_other_programs_and_silent_programs() {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         assert_eq!(probe(free).unwrap(), PortOwner::Nothing);
         let web = listener(Some(b"HTTP/1.1 404 Not Found\r\n\r\nno"));

@@ -1,4 +1,4 @@
-//! Straight to the log, while no broker runs.
+//! Access to the log while no broker is running.
 
 use std::sync::Arc;
 use std::thread;
@@ -15,11 +15,11 @@ use crate::log::{self, MessageDraft, MessageLog, PageLimit, SessionId};
 use crate::message::Message;
 use crate::route;
 
-/// How often the log is looked at while somebody waits.
-const GLANCE: Duration = Duration::from_millis(250);
+/// How often the log is polled while a reader waits.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl BrokerClient {
-    pub(super) fn write_down(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
+    pub(super) fn append_to_log(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
         let reply = route::automatic_reply(&message).filter(|_| self.nudge);
@@ -31,14 +31,19 @@ impl BrokerClient {
         Ok(log.append(&session, &drafts)?)
     }
 
-    pub(super) fn look_up(&self, agent: &AgentId, since: u64, wait: Duration) -> Result<Inbox, ClientError> {
+    pub(super) fn load_inbox(
+        &self,
+        agent: &AgentId,
+        since: u64,
+        wait: Duration,
+    ) -> Result<Inbox, ClientError> {
         let (log, session, _) = self.open_log()?;
         let watch = Stopwatch::start();
         loop {
             let page = log.inbox(&session, agent, since, PageLimit::DEFAULT)?;
             let left = watch.remaining(wait);
             if page.is_empty() && !left.is_zero() {
-                thread::sleep(GLANCE.min(left));
+                thread::sleep(POLL_INTERVAL.min(left));
                 continue;
             }
             let last_seq = page.last().map_or(since, |entry| entry.seq.max(since));
@@ -58,16 +63,16 @@ impl BrokerClient {
             Some(session) => session.clone(),
             None => log.current_session()?.ok_or(ClientError::NoSession)?,
         };
-        let caller = self.prove(&log, &session)?;
+        let caller = self.authenticate(&log, &session)?;
         Ok((log, session, caller))
     }
 
-    fn prove(&self, log: &Arc<dyn MessageLog>, session: &SessionId) -> Result<Caller, ClientError> {
+    fn authenticate(&self, log: &Arc<dyn MessageLog>, session: &SessionId) -> Result<Caller, ClientError> {
         if self.config.auth == BrokerAuth::None {
             return Ok(Caller::Unauthenticated);
         }
-        let token = self.token.as_ref().ok_or_else(|| self.stranger())?;
+        let token = self.token.as_ref().ok_or_else(|| self.identity_error())?;
         let keys = Keyring::new(log, self.dir.path()).load(session)?;
-        keys.owner(token).cloned().map(Caller::Known).ok_or_else(|| self.stranger())
+        keys.owner(token).cloned().map(Caller::Known).ok_or_else(|| self.identity_error())
     }
 }

@@ -1,4 +1,4 @@
-//! A broker's stream of events (server-sent events), as messages.
+//! A broker's stream of server-sent events, as messages.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
@@ -12,17 +12,17 @@ use crate::log::{SessionId, StoredMessage};
 use crate::message::Message;
 
 /// The longest line a broker sends: one message.
-const LONGEST_LINE: u64 = 8 << 20;
+const MAX_LINE: u64 = 8 << 20;
 
-/// What a broker sends.
+/// An event of a broker.
 #[derive(Debug)]
 pub enum BrokerEvent {
     Message(Box<StoredMessage>),
-    /// A sign of life while there is no message.
-    Alive,
+    /// A heartbeat while there is no message.
+    Heartbeat,
 }
 
-/// Events until the broker ends, which is the end, or is silent for too long, which is an error.
+/// Events until the broker shuts down. Ends with an error if the broker is silent for too long.
 #[derive(Debug)]
 pub struct EventStream {
     reader: BufReader<TcpStream>,
@@ -37,7 +37,7 @@ impl EventStream {
 
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();
-        Ok((&mut self.reader).take(LONGEST_LINE).read_until(b'\n', &mut self.line)? > 0)
+        Ok((&mut self.reader).take(MAX_LINE).read_until(b'\n', &mut self.line)? > 0)
     }
 }
 
@@ -58,7 +58,7 @@ impl Iterator for EventStream {
     }
 }
 
-/// One message as a broker sends it.
+/// A message in a response of the broker.
 #[derive(Debug, Deserialize)]
 pub(super) struct WireEntry {
     seq: u64,
@@ -69,8 +69,8 @@ pub(super) struct WireEntry {
 }
 
 impl WireEntry {
-    /// Nothing for a message of a type that this version does not know.
-    pub(super) fn stored(self) -> Option<StoredMessage> {
+    /// The parsed message. `None` if this version does not know its type.
+    pub(super) fn parse(self) -> Option<StoredMessage> {
         let message = Message::from_json(self.message).ok()?;
         Some(StoredMessage {
             seq: self.seq,
@@ -89,16 +89,16 @@ struct EventDecoder {
 }
 
 impl EventDecoder {
-    /// Takes the next line; the empty one after an event gives the event. Unreadable events are skipped.
+    /// Handles the next line. The empty line after an event returns the event; unreadable events are skipped.
     fn on_line(&mut self, line: &[u8]) -> Option<BrokerEvent> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             let row: Option<WireEntry> = serde_json::from_slice(&std::mem::take(&mut self.data)).ok();
-            return row.and_then(WireEntry::stored).map(|stored| BrokerEvent::Message(Box::new(stored)));
+            return row.and_then(WireEntry::parse).map(|stored| BrokerEvent::Message(Box::new(stored)));
         }
         if line.starts_with(b":") {
-            return Some(BrokerEvent::Alive);
+            return Some(BrokerEvent::Heartbeat);
         }
         if let Some(data) = line.strip_prefix(b"data:") {
             self.data.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
@@ -114,9 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_a_message_and_a_comment_is_a_sign_of_life() {
+    fn decoder_reads_events_as_messages_and_comments_as_heartbeats() {
         let mut decoder = EventDecoder::default();
-        assert!(matches!(decoder.on_line(b": git paw\n"), Some(BrokerEvent::Alive)));
+        assert!(matches!(decoder.on_line(b": git paw\n"), Some(BrokerEvent::Heartbeat)));
         for line in ["", "id: 7", "event: message"] {
             assert!(decoder.on_line(line.as_bytes()).is_none());
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_an_unknown_type_is_skipped() {
+    fn decoder_skips_events_of_unknown_types() {
         let mut decoder = EventDecoder::default();
         for data in ["", "{", "{}", r#"{"seq":7,"message":{"type":"new"}}"#] {
             decoder.on_line(format!("data: {data}").as_bytes());
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_passed_over(lines in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20)) {
+        fn decoder_accepts_any_bytes(lines in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20)) {
             let mut decoder = EventDecoder::default();
             for line in lines {
                 let mut data = b"data: ".to_vec();

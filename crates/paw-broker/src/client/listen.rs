@@ -1,4 +1,4 @@
-//! Everything that is said in a session, as it is said: the broker's stream of events, or the log while none runs.
+//! All messages of a session as they are stored: from the broker's events, or from the log while no broker is running.
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -11,27 +11,27 @@ use super::{BrokerClient, ClientError};
 use crate::endpoint;
 use crate::log::{MessageLog, PageLimit, SessionId, StoredMessage};
 
-/// How often a broker that is not there is looked for.
-const GLANCE: Duration = Duration::from_millis(250);
+/// How often the log is polled while no broker is running.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What whoever listens is told.
+/// What a listener gets.
 #[derive(Debug)]
 pub enum ListenEvent<'a> {
     Message(&'a StoredMessage),
-    /// Nothing new. Told now and then, so that whoever listens can end.
+    /// No new message. Sent from time to time, so that the listener can stop.
     Idle,
 }
 
-/// How it came that nothing more is heard.
+/// Why a source of messages ended.
 enum StreamEnd {
-    Enough,
-    /// The broker has ended, or cannot be reached.
+    Stopped,
+    /// The broker shut down, or cannot be reached.
     Gone,
-    /// It says nothing to us.
+    /// The broker refused the token.
     Refused,
 }
 
-/// Whoever listens, and how far it has heard.
+/// A listener and its position.
 struct ListenState<F> {
     session: SessionId,
     since: u64,
@@ -39,7 +39,7 @@ struct ListenState<F> {
 }
 
 impl<F: FnMut(ListenEvent<'_>) -> ControlFlow<()>> ListenState<F> {
-    fn hear(&mut self, stored: &StoredMessage) -> ControlFlow<()> {
+    fn on_message(&mut self, stored: &StoredMessage) -> ControlFlow<()> {
         self.since = self.since.max(stored.seq);
         if stored.session == self.session {
             (self.each)(ListenEvent::Message(stored))
@@ -48,79 +48,79 @@ impl<F: FnMut(ListenEvent<'_>) -> ControlFlow<()>> ListenState<F> {
         }
     }
 
-    fn hear_nothing(&mut self) -> ControlFlow<()> {
+    fn on_idle(&mut self) -> ControlFlow<()> {
         (self.each)(ListenEvent::Idle)
     }
 }
 
 impl BrokerClient {
-    /// Everything after `since`, whoever it is for, states of agents among it, with or without a broker, until `each` has
-    /// had enough. An inbox, which [`BrokerClient::follow`] reads, holds no states.
+    /// Calls `each` with all messages after `since`, for any audience, with or without a broker, until it breaks. Unlike
+    /// an inbox, which [`BrokerClient::follow`] reads, this includes status messages.
     pub fn listen(
         &self,
         since: u64,
         each: impl FnMut(ListenEvent<'_>) -> ControlFlow<()>,
     ) -> Result<(), ClientError> {
         let (log, session, _) = self.open_log()?;
-        let mut ear = ListenState { session, since, each };
+        let mut listener = ListenState { session, since, each };
         loop {
             let address = self.find_broker()?.and_then(|url| endpoint::parse_address(&url));
-            // One that cannot be reached is about to listen, or has just ended.
+            // A broker that cannot be reached is starting, or has just ended.
             let end = match address {
-                Some(address) => self.stream(address, &mut ear),
+                Some(address) => self.stream(address, &mut listener),
                 None => StreamEnd::Gone,
             };
             let end = match end {
-                StreamEnd::Gone => read_log(&*log, &mut ear)?,
+                StreamEnd::Gone => read_log(&*log, &mut listener)?,
                 end => end,
             };
             match end {
-                StreamEnd::Enough => return Ok(()),
-                StreamEnd::Refused => return Err(self.stranger()),
-                StreamEnd::Gone if ear.hear_nothing().is_break() => return Ok(()),
-                StreamEnd::Gone => thread::sleep(GLANCE),
+                StreamEnd::Stopped => return Ok(()),
+                StreamEnd::Refused => return Err(self.identity_error()),
+                StreamEnd::Gone if listener.on_idle().is_break() => return Ok(()),
+                StreamEnd::Gone => thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
-    /// Until the broker ends.
-    fn stream<F>(&self, address: SocketAddr, ear: &mut ListenState<F>) -> StreamEnd
+    /// Reads events until the broker shuts down.
+    fn stream<F>(&self, address: SocketAddr, listener: &mut ListenState<F>) -> StreamEnd
     where
         F: FnMut(ListenEvent<'_>) -> ControlFlow<()>,
     {
         let connection = BrokerConnection { address, token: self.token.as_ref() };
-        let events = match connection.events(ear.since) {
+        let events = match connection.events(listener.since) {
             Err(ConnectionError::Refused(401)) => return StreamEnd::Refused,
             Err(_) => return StreamEnd::Gone,
             Ok(events) => events,
         };
         for event in events.map_while(Result::ok) {
             let heard = match event {
-                BrokerEvent::Message(stored) => ear.hear(&stored),
-                BrokerEvent::Alive => ear.hear_nothing(),
+                BrokerEvent::Message(stored) => listener.on_message(&stored),
+                BrokerEvent::Heartbeat => listener.on_idle(),
             };
             if heard.is_break() {
-                return StreamEnd::Enough;
+                return StreamEnd::Stopped;
             }
         }
         StreamEnd::Gone
     }
 }
 
-fn read_log<F>(log: &dyn MessageLog, ear: &mut ListenState<F>) -> Result<StreamEnd, ClientError>
+fn read_log<F>(log: &dyn MessageLog, listener: &mut ListenState<F>) -> Result<StreamEnd, ClientError>
 where
     F: FnMut(ListenEvent<'_>) -> ControlFlow<()>,
 {
     loop {
-        let page = log.history(&ear.session, ear.since, PageLimit::DEFAULT)?;
+        let page = log.history(&listener.session, listener.since, PageLimit::DEFAULT)?;
         let Some(last) = page.last() else { return Ok(StreamEnd::Gone) };
         let last = last.seq;
-        let session = ear.session.clone();
+        let session = listener.session.clone();
         for stored in page.iter().filter_map(|entry| entry.parse(&session)) {
-            if ear.hear(&stored).is_break() {
-                return Ok(StreamEnd::Enough);
+            if listener.on_message(&stored).is_break() {
+                return Ok(StreamEnd::Stopped);
             }
         }
-        ear.since = ear.since.max(last);
+        listener.since = listener.since.max(last);
     }
 }

@@ -1,4 +1,4 @@
-//! One HTTP request to a broker: small, blocking, bounded in time and size. HTTP/1.0, so that a body is sent as it is.
+//! One HTTP request to a broker: blocking, limited in time and size. HTTP/1.0, so that the body is not chunked.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::ClientError;
 use crate::identity::Token;
 
-const CONNECT: Duration = Duration::from_millis(500);
-/// How long an answer may take, beyond what was asked to be waited for.
-const ANSWER: Duration = Duration::from_secs(2);
-/// More than the head of any answer of a broker.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a response may take, in addition to the requested wait.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// More than the head of any response of a broker.
 const LARGEST_HEAD: u64 = 16 << 10;
 /// More than any page that a broker sends.
 const LARGEST_BODY: u64 = 16 << 20;
@@ -27,7 +27,7 @@ pub(super) struct HttpRequest<'a> {
     wait: Duration,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct HttpResponse {
     pub(super) head: ResponseHead,
@@ -37,7 +37,7 @@ pub(super) struct HttpResponse {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) status: u16,
-    /// The number a message was stored under.
+    /// The sequence number of a stored message.
     pub(super) seq: Option<u64>,
     length: Option<u64>,
 }
@@ -55,27 +55,27 @@ impl<'a> HttpRequest<'a> {
         Self { wait, ..self }
     }
 
-    /// Sends it and reads the whole answer.
+    /// Sends the request and reads the complete response.
     pub(super) fn send(&self, address: SocketAddr, token: Option<&Token>) -> io::Result<HttpResponse> {
         let (head, mut reader) = self.open(address, token)?;
         let body = head.read_body(&mut reader)?;
         Ok(HttpResponse { head, body })
     }
 
-    /// Sends it and reads the head of the answer.
+    /// Sends the request and reads the head of the response.
     pub(super) fn open(
         &self,
         address: SocketAddr,
         token: Option<&Token>,
     ) -> io::Result<(ResponseHead, BufReader<TcpStream>)> {
-        let stream = TcpStream::connect_timeout(&address, CONNECT)?;
-        stream.set_read_timeout(Some(ANSWER.saturating_add(self.wait)))?;
+        let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+        stream.set_read_timeout(Some(RESPONSE_TIMEOUT.saturating_add(self.wait)))?;
         self.write(&stream, address, token)?;
         let mut reader = BufReader::new(stream);
         Ok((ResponseHead::read(&mut reader)?, reader))
     }
 
-    /// Sends it to an unknown program. Nothing if no program listens; all of it has to be done within `limit`.
+    /// Sends the request to an unknown program, within `limit`. `None` if no program listens.
     pub(super) fn probe(&self, address: SocketAddr, limit: Duration) -> Option<io::Result<HttpResponse>> {
         let deadline = (Stopwatch::start(), limit);
         let stream = TcpStream::connect_timeout(&address, limit).ok()?;
@@ -83,7 +83,7 @@ impl<'a> HttpRequest<'a> {
             self.write(&stream, address, None)?;
             let mut reader = BufReader::new(DeadlineReader(&stream, deadline));
             let head = ResponseHead::read(&mut reader)?;
-            // A body that does not arrive in time is as good as none.
+            // A body that does not arrive in time is ignored.
             let body = head.read_body(&mut reader).unwrap_or_default();
             Ok(HttpResponse { head, body })
         };
@@ -91,10 +91,10 @@ impl<'a> HttpRequest<'a> {
     }
 
     fn write(&self, mut stream: &TcpStream, address: SocketAddr, token: Option<&Token>) -> io::Result<()> {
-        stream.set_write_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
         let mut text =
             format!("{} {} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n", self.method, self.path);
-        // A token with a line break in it would be a header of its own.
+        // A token with a line break would inject a header.
         if let Some(token) = token.filter(|token| token.reveal().bytes().all(|byte| byte.is_ascii_graphic()))
         {
             let _ = write!(text, "Authorization: Bearer {}\r\n", token.reveal());
@@ -105,12 +105,12 @@ impl<'a> HttpRequest<'a> {
         }
         text.push_str("\r\n");
         text.push_str(self.body);
-        // In one piece: a program that answers after the first part and closes would make the rest an error.
+        // In one write: if a program responds to the first part and closes, a second write would fail.
         stream.write_all(text.as_bytes())
     }
 }
 
-/// A stream that may be read until a point in time.
+/// A stream with a deadline for reading.
 struct DeadlineReader<'a>(&'a TcpStream, (Stopwatch, Duration));
 
 impl Read for DeadlineReader<'_> {
@@ -126,7 +126,7 @@ impl Read for DeadlineReader<'_> {
 }
 
 impl ResponseHead {
-    /// `InvalidData` if it is not HTTP, `UnexpectedEof` if there is no answer at all.
+    /// Fails with `InvalidData` if the response is not HTTP, and with `UnexpectedEof` if there is none.
     fn read(reader: &mut impl BufRead) -> io::Result<Self> {
         let mut reader = reader.take(LARGEST_HEAD);
         let mut line = Vec::new();
@@ -175,7 +175,7 @@ fn status(line: &[u8]) -> Option<u16> {
 }
 
 impl HttpResponse {
-    /// The answer, if it is a good one.
+    /// The response if its status is a success.
     pub(super) fn ok(self) -> Result<Self, ClientError> {
         let status = self.head.status;
         if (200..300).contains(&status) {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_with_its_number() {
+    fn response_is_read_with_its_sequence_number() {
         let text = b"HTTP/1.1 202 Accepted\r\nX-Git-Paw-Seq: 7\r\ncontent-length: 2\r\n\r\nokay";
         let answer = parse(text).unwrap();
         assert_eq!((answer.head.status, answer.head.seq, &*answer.body), (202, Some(7), &b"ok"[..]));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_not_a_whole_answer_is_refused() {
+    fn incomplete_responses_are_refused() {
         for text in [
             "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
             "HTTP/1.1 200 OK\r\nhalf a head",
@@ -224,7 +224,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_an_answer_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_response_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse(&bytes);
             let mut bytes = bytes;
             bytes.splice(0..0, *b"HTTP/1.1 200 OK\r\n\r\n");

@@ -1,6 +1,6 @@
-//! `GET /events`: everything as it happens, as server-sent events. Each carries its number, so a reader that lost the
-//! connection goes on where it was. A slow reader is given the next piece when it took the last one; what it has not
-//! read waits in the log, not in memory.
+//! `GET /events`: all messages as server-sent events. Each event has its sequence number as id, so a reader that lost
+//! the connection resumes where it stopped. A slow reader gets the next chunk when it has read the last one; unread
+//! messages stay in the log, not in memory.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -24,10 +24,10 @@ use crate::bus::Subscription;
 use crate::cache::CachedMessage;
 use crate::log::PageLimit;
 
-/// A sign of life when nothing happens.
+/// The interval of heartbeats while there is no message.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// What is handed to a connection at once.
-const PIECE: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
+/// The size of one chunk.
+const CHUNK: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
 
 pub(super) async fn events(
     app: &ServerContext,
@@ -39,8 +39,8 @@ pub(super) async fn events(
         Some(since) => since,
         None => app.bus.head(),
     };
-    connection.keep();
-    let stream = app.bus.subscribe_after(since).with_limit(PIECE);
+    connection.start_stream();
+    let stream = app.bus.subscribe_after(since).with_limit(CHUNK);
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
     tokio::spawn(follow(stream, sender, app.ending.clone()));
     let mut response = Response::new(Either::Right(body));
@@ -63,10 +63,10 @@ async fn follow(
     mut ending: flag::Receiver<bool>,
 ) {
     let session = Value::from(stream.session().as_str()).to_string();
-    let mut piece = String::from(": git paw\n\n");
+    let mut chunk = String::from(": git paw\n\n");
     loop {
-        // The reader went, or stopped reading for so long that its connection was closed.
-        if sender.send_data(Bytes::from(std::mem::take(&mut piece))).await.is_err() {
+        // The reader is gone, or was disconnected because it stopped reading.
+        if sender.send_data(Bytes::from(std::mem::take(&mut chunk))).await.is_err() {
             return;
         }
         let next = tokio::select! {
@@ -74,14 +74,14 @@ async fn follow(
             () = ended(&mut ending) => return,
         };
         match next {
-            Err(_) => piece.push_str(": still here\n\n"),
-            Ok(Ok(Some(page))) => page.iter().for_each(|kept| push_event(&mut piece, &session, kept)),
+            Err(_) => chunk.push_str(": still here\n\n"),
+            Ok(Ok(Some(page))) => page.iter().for_each(|kept| push_event(&mut chunk, &session, kept)),
             Ok(Ok(None) | Err(_)) => return,
         }
     }
 }
 
-/// JSON as we write it holds no line break.
+/// Our JSON contains no line breaks.
 fn push_event(text: &mut String, session: &str, kept: &CachedMessage) {
     let _ = write!(text, "id: {}\nevent: message\ndata: ", kept.entry.seq);
     push_entry(text, session, kept);

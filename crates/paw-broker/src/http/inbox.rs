@@ -14,18 +14,18 @@ use super::{ServerContext, access, ended};
 use crate::cache::CachedMessage;
 use crate::log::PageLimit;
 
-/// The longest a poll may wait.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// The most messages one answer holds, whatever was asked for.
-const MOST_MESSAGES: usize = 5000;
+/// The longest wait of a long poll.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+/// The most messages in one response, whatever the limit in the request.
+const MAX_MESSAGES: usize = 5000;
 
-/// What may stand behind the question mark.
+/// The query parameters.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Query {
     since: u64,
     wait: Duration,
     limit: Option<usize>,
-    /// Numbers, times and senders too.
+    /// Whether to include sequence numbers, times and senders.
     entries: bool,
 }
 
@@ -39,9 +39,9 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             match name {
                 "since" => query.since = number("since", value)?,
-                "wait" => query.wait = Duration::from_secs(number("wait", value)?).min(LONGEST_WAIT),
+                "wait" => query.wait = Duration::from_secs(number("wait", value)?).min(MAX_WAIT),
                 "limit" => {
-                    query.limit = Some(usize::try_from(number("limit", value)?).unwrap_or(MOST_MESSAGES));
+                    query.limit = Some(usize::try_from(number("limit", value)?).unwrap_or(MAX_MESSAGES));
                 }
                 "entries" => query.entries = value != "0" && value != "false",
                 _ => {}
@@ -51,7 +51,7 @@ impl Query {
     }
 
     fn page(&self) -> PageLimit {
-        let messages = self.limit.unwrap_or(PageLimit::DEFAULT.messages).clamp(1, MOST_MESSAGES);
+        let messages = self.limit.unwrap_or(PageLimit::DEFAULT.messages).clamp(1, MAX_MESSAGES);
         PageLimit { messages, ..PageLimit::DEFAULT }
     }
 }
@@ -68,7 +68,7 @@ pub(super) async fn messages(app: &ServerContext, head: &Parts, agent: &str) -> 
     Ok(json_text(format!("{{\"{name}\":{content},\"last_seq\":{last},\"more\":{more}}}")))
 }
 
-/// The id in the path, or the branch it was made from.
+/// The agent in the path: its id, or its branch.
 fn inbox_of(text: &str) -> Result<AgentId, ApiError> {
     AgentId::new(text.replace("%2F", "-").replace("%2f", "-").replace('/', "-"))
         .map_err(|_| ApiError::bad_request("agent_id must match [a-z0-9-_]+"))
@@ -86,7 +86,7 @@ async fn poll(
     let (mut news, mut ending) = (app.bus.head_changes(), app.ending.clone());
     let deadline = Instant::now() + query.wait;
     loop {
-        // Whatever comes after this line wakes the wait below.
+        // Messages stored after this line wake the wait below.
         news.borrow_and_update();
         let page = app.bus.inbox(agent, query.since, query.page()).await?;
         if !page.is_empty() {
@@ -122,7 +122,7 @@ fn entries(app: &ServerContext, page: &[Arc<CachedMessage>]) -> String {
     list(page, |text, kept| push_entry(text, &session, kept))
 }
 
-/// One message with its number, time, session (in JSON) and sender, none of which needs escaping.
+/// Writes one message with its sequence number, time, session (as JSON) and sender, none of which needs escaping.
 pub(super) fn push_entry(text: &mut String, session: &str, kept: &CachedMessage) {
     let entry = &kept.entry;
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! `POST /publish`: one message in, answered when it is stored.
+//! `POST /publish`: stores one message, and responds when it is stored.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::{LARGEST_BODY, ServerContext, access};
 use crate::identity::may_send;
 use crate::message::Message;
 
-/// The number the message was stored under.
+/// The sequence number of the stored message.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("x-git-paw-seq");
 
 /// How long a body may take to arrive.
-const ARRIVAL: Duration = Duration::from_secs(10);
-/// How long a large body may have to wait for its turn.
-const TURN: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a large body may wait for its turn.
+const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bodies up to this size need no turn.
 const SMALL_BODY: u64 = 16 << 10;
 
@@ -29,7 +29,7 @@ pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -
     if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
-    let body = read(app, &head.headers, body).await?;
+    let body = read_body(app, &head.headers, body).await?;
     let message = Message::parse(&body)?;
     may_send(&caller, &message)?;
     let seq = app.bus.publish(message, clock::now()).await?;
@@ -38,8 +38,8 @@ pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -
     Ok(response)
 }
 
-/// The whole body, if it is small enough and arrives in time.
-pub(super) async fn read(
+/// Reads the whole body, if it is small enough and arrives in time.
+pub(super) async fn read_body(
     app: &ServerContext,
     headers: &HeaderMap,
     body: Incoming,
@@ -52,14 +52,14 @@ pub(super) async fn read(
     let _turn = if length.is_some_and(|length| length <= SMALL_BODY) {
         None
     } else {
-        let turn = tokio::time::timeout(TURN, app.large_bodies.acquire()).await;
+        let turn = tokio::time::timeout(TURN_TIMEOUT, app.large_bodies.acquire()).await;
         Some(turn.map_err(|_| ApiError::busy())?.map_err(|_| ApiError::busy())?)
     };
     let whole = Limited::new(body, LARGEST_BODY).collect();
-    match tokio::time::timeout(ARRIVAL, whole).await {
+    match tokio::time::timeout(BODY_TIMEOUT, whole).await {
         Err(_) => Err(ApiError::too_slow()),
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(ApiError::too_large()),
-        Ok(Err(_)) => Err(ApiError::bad_request("the request body ended before its end")),
+        Ok(Err(_)) => Err(ApiError::bad_request("the request body is incomplete")),
     }
 }

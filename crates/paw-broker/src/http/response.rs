@@ -1,4 +1,4 @@
-//! Errors as JSON, each with the status code that fits.
+//! Responses, and errors as JSON with a status code.
 
 use std::convert::Infallible;
 
@@ -14,10 +14,10 @@ use crate::identity::SendRefusal;
 use crate::log::LogError;
 use crate::message::MessageError;
 
-/// Whole, or piece by piece.
+/// A response with a complete body or a stream.
 pub(super) type Response = hyper::Response<Either<Full<Bytes>, Channel<Bytes, Infallible>>>;
 
-/// A request that is not done.
+/// A request that failed.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -44,19 +44,19 @@ impl ApiError {
     }
 
     pub(super) fn method_not_allowed() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this endpoint has another method")
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")
     }
 
     pub(super) fn wrong_host() -> Self {
         Self::with_hint(
             StatusCode::MISDIRECTED_REQUEST,
-            "the Host header names somebody else",
-            "use the address in GIT_PAW_BROKER_URL as it is",
+            "the Host header does not name this server",
+            "use the address in GIT_PAW_BROKER_URL unchanged",
         )
     }
 
     pub(super) fn foreign_origin() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "requests of other web pages are refused")
+        Self::new(StatusCode::FORBIDDEN, "requests from other web pages are refused")
     }
 
     pub(super) fn no_token() -> Self {
@@ -84,7 +84,7 @@ impl ApiError {
     }
 
     pub(super) fn too_large() -> Self {
-        let text = format!("a message may have {} bytes at most", super::LARGEST_BODY);
+        let text = format!("the message is larger than {} bytes", super::LARGEST_BODY);
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, &text)
     }
 
@@ -135,7 +135,7 @@ impl ApiError {
     }
 }
 
-/// A JSON document that is text already.
+/// A response with a JSON document.
 pub(super) fn json_text(text: String) -> Response {
     let mut response = Response::new(Either::Left(Full::new(Bytes::from(text))));
     let json = HeaderValue::from_static("application/json");
@@ -143,7 +143,7 @@ pub(super) fn json_text(text: String) -> Response {
     response
 }
 
-/// It is done, and there is nothing to say.
+/// An empty `202 Accepted`.
 pub(super) fn accepted() -> Response {
     let mut response = Response::new(Either::Left(Full::default()));
     *response.status_mut() = StatusCode::ACCEPTED;

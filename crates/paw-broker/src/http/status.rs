@@ -1,4 +1,4 @@
-//! `GET /status`: who answers here, and, to those who are known, who is doing what.
+//! `GET /status`: which broker this is and, for callers with a token, the state of the agents.
 
 use hyper::http::request::Parts;
 use paw_host::clock;
@@ -14,7 +14,7 @@ pub(super) async fn status(app: &ServerContext, head: &Parts) -> Response {
         "version": env!("CARGO_PKG_VERSION"),
         "repository": app.repository.to_string_lossy(),
     });
-    // Without a token it still says who it is, so that anybody can tell whose port this is.
+    // The part without a token lets a caller find out which repository the port belongs to.
     if access::caller(app, &head.headers).await.is_ok() {
         let now = clock::now();
         status["session"] = app.bus.session().as_str().into();

@@ -1,5 +1,5 @@
-//! Whose tokens the server knows. They are read again when a token is unknown, because another process may have made
-//! it a moment ago: by one request at a time, at a bounded pace, and never on a thread that serves requests.
+//! The valid tokens. They are loaded again when a token is unknown, because another process may have just created it:
+//! one request at a time, at a limited rate, and never on a thread that serves requests.
 
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -12,22 +12,22 @@ use tokio::task::spawn_blocking;
 use crate::identity::{IdentityError, Keyring, SessionTokens, Token};
 use crate::log::SessionId;
 
-/// Unknown tokens have the keys read again at most this often.
-const PACE: Duration = Duration::from_millis(20);
+/// The shortest time between two loads that unknown tokens cause.
+const MIN_RELOAD_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub struct TokenCache {
     keyring: Keyring,
     session: SessionId,
     loaded: RwLock<LoadedTokens>,
-    /// Held while the keys are read; requests that wait for it use what was found.
+    /// Held while tokens are loaded; requests that wait for it use the result.
     reading: Mutex<()>,
 }
 
 #[derive(Debug)]
 struct LoadedTokens {
     keys: SessionTokens,
-    /// Started before the keys were read.
+    /// Started before the tokens were read.
     age: Stopwatch,
 }
 
@@ -43,22 +43,22 @@ impl TokenCache {
         })
     }
 
-    /// The owner of a token that is valid now.
-    pub(super) async fn owner(&self, token: &Token) -> Option<AgentId> {
+    /// The owner of a token.
+    pub(super) async fn find_owner(&self, token: &Token) -> Option<AgentId> {
         if let Some(owner) = self.known_owner(token) {
             return Some(owner);
         }
         let arrived = Stopwatch::start();
         let _turn = self.reading.lock().await;
         if self.age() > arrived.elapsed() {
-            // Slows down guesses, too.
-            tokio::time::sleep(PACE.saturating_sub(self.age())).await;
+            // Also slows down guessing.
+            tokio::time::sleep(MIN_RELOAD_INTERVAL.saturating_sub(self.age())).await;
             self.read().await;
         }
         self.known_owner(token)
     }
 
-    /// Reads the keys again, so that new tokens are known and revoked ones are not.
+    /// Loads the tokens again, to learn about new and revoked ones.
     pub(crate) async fn refresh(&self) {
         let _turn = self.reading.lock().await;
         self.read().await;
@@ -71,8 +71,8 @@ impl TokenCache {
             Ok(Ok(keys)) => {
                 *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = LoadedTokens { keys, age };
             }
-            Ok(Err(error)) => tracing::warn!(%error, "cannot read the tokens"),
-            Err(_) => tracing::debug!("the runtime ended while tokens were read"),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot load the tokens"),
+            Err(_) => tracing::debug!("the runtime ended while tokens were loaded"),
         }
     }
 

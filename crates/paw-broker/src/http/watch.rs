@@ -1,4 +1,4 @@
-//! `POST /watch`: another worktree to be watched.
+//! `POST /watch`: starts watching another worktree.
 
 use std::path::PathBuf;
 
@@ -50,10 +50,13 @@ pub(super) async fn watch(app: &ServerContext, head: &Parts, body: Incoming) -> 
     if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
-    let body = publish::read(app, &head.headers, body).await?;
+    let body = publish::read_body(app, &head.headers, body).await?;
     let request = WatchRequest::parse(&body)?;
     app.watches.try_send(request).map_err(|_| {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "nobody watches worktrees here, or too many at once")
+        ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the broker does not watch worktrees, or too many requests are pending",
+        )
     })?;
     Ok(accepted())
 }

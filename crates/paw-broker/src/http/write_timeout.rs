@@ -1,4 +1,4 @@
-//! A connection whose other side must keep reading: bytes that nobody takes for too long end it.
+//! A TCP stream whose writes time out if the client stops reading.
 
 use std::io;
 use std::pin::Pin;
@@ -12,25 +12,25 @@ use tokio::time::{Instant, Sleep, sleep};
 #[derive(Debug)]
 pub(super) struct WriteTimeout {
     stream: TcpStream,
-    patience: Duration,
-    /// Runs while a write waits.
+    timeout: Duration,
+    /// Runs while a write is blocked.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl WriteTimeout {
-    pub(super) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(super) fn new(stream: TcpStream, timeout: Duration) -> Self {
+        Self { stream, timeout, waiting: None }
     }
 
-    fn judge<T>(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn check_timeout<T>(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if write.is_ready() {
             self.waiting = None;
             return write;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(waiting.as_mut().poll(cx));
-        waiting.as_mut().reset(Instant::now() + patience);
+        waiting.as_mut().reset(Instant::now() + timeout);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -49,7 +49,7 @@ impl AsyncWrite for WriteTimeout {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let write = Pin::new(&mut this.stream).poll_write(cx, bytes);
-        this.judge(cx, write)
+        this.check_timeout(cx, write)
     }
 
     fn poll_write_vectored(
@@ -59,7 +59,7 @@ impl AsyncWrite for WriteTimeout {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let write = Pin::new(&mut this.stream).poll_write_vectored(cx, parts);
-        this.judge(cx, write)
+        this.check_timeout(cx, write)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -197,7 +197,7 @@ fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
 }
 
 #[test]
-fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
+fn client_errors_about_tokens_suggest_a_command_and_mention_no_headers() {
     let server = Server::start();
     let speak = |agent: &str, token: Option<&str>| {
         let who =
@@ -208,8 +208,8 @@ fn whoever_is_not_believed_is_told_what_to_do_in_words_of_the_command_line() {
     };
     let check = || {
         for (said, words) in [
-            (speak("a", None), "you say you are 'a' (GIT_PAW_AGENT_ID), but nothing proves it"),
-            (speak("a", Some("paw_other")), "the token in GIT_PAW_BROKER_TOKEN is of another session"),
+            (speak("a", None), "GIT_PAW_AGENT_ID is 'a', but GIT_PAW_BROKER_TOKEN is not set"),
+            (speak("a", Some("paw_other")), "the token in GIT_PAW_BROKER_TOKEN is not valid in this session"),
         ] {
             assert!(said.contains(words) && said.contains("unset GIT_PAW_AGENT_ID"), "{said}");
             assert!(!said.contains("Authorization") && !said.contains("header"), "{said}");

@@ -290,7 +290,7 @@ fn when_every_connection_is_at_work_a_new_one_is_told_so() {
 #[test]
 fn a_head_that_never_ends_is_dropped() {
     let server =
-        Server::with_limits(ServerLimits { head: Duration::from_millis(300), ..ServerLimits::default() });
+        Server::with_limits(ServerLimits { idle: Duration::from_millis(300), ..ServerLimits::default() });
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.write_all(b"GET /status HTTP/1.1\r\nHost: 127").unwrap();

@@ -111,7 +111,7 @@ fn bad_questions_are_answered_with_their_texts() {
         ("/messages/a?since=x", 400, "since must be a valid u64"),
         ("/log?since=1.5", 400, "since must be a valid u64"),
         ("/nothing", 404, "no such endpoint"),
-        ("/publish", 405, "this endpoint has another method"),
+        ("/publish", 405, "method not allowed"),
     ];
     for (path, status, error) in table {
         let answer = a.get(path);

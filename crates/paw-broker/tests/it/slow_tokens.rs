@@ -111,7 +111,7 @@ impl Slow {
         let (ending, ended) = tokio::sync::watch::channel(false);
         let app = ServerContext {
             bus: Bus::open(log, session.clone(), false).unwrap(),
-            keys: TokenCache::load(keyring, session).unwrap(),
+            tokens: TokenCache::load(keyring, session).unwrap(),
             auth: BrokerAuth::Token,
             address: ServerAddress(address),
             repository: dir.path().to_path_buf(),

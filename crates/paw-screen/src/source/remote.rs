@@ -99,7 +99,7 @@ impl Follower {
                     self.since = Some(stored.seq);
                     self.send([DashboardUpdate::View(ViewEvent::Message(Arc::from(stored)))])?;
                 }
-                BrokerEvent::Alive => self.send([])?,
+                BrokerEvent::Heartbeat => self.send([])?,
             }
         }
         Ok(())
