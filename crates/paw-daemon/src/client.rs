@@ -10,7 +10,7 @@ use crate::proto::conversation_service_client::ConversationServiceClient;
 use crate::proto::daemon_service_client::DaemonServiceClient;
 use crate::proto::worktree_service_client::WorktreeServiceClient;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One connection, one client per service.
 #[derive(Debug, Clone)]
@@ -38,15 +38,15 @@ pub async fn channel(socket: &Path) -> Result<Channel, DaemonError> {
         return Err(unreachable("its path is not UTF-8".to_owned()));
     };
     let endpoint =
-        Endpoint::from_shared(format!("unix://{path}")).map_err(|error| unreachable(deepest(&error)))?;
-    endpoint.connect_timeout(PATIENCE).connect().await.map_err(|error| unreachable(deepest(&error)))
+        Endpoint::from_shared(format!("unix://{path}")).map_err(|error| unreachable(root_cause(&error)))?;
+    endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await.map_err(|error| unreachable(root_cause(&error)))
 }
 
 /// The error at the bottom, which says what happened; those above it say "transport error".
-fn deepest(error: &dyn std::error::Error) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
     }
-    deepest.to_string()
+    cause.to_string()
 }

@@ -1,4 +1,4 @@
-//! What keeps a daemon from running, or a client from reaching it. What a call cannot do is a `Refusal` in `status`.
+//! What keeps a daemon from running, or a client from reaching it. What a call cannot do is a `CallError` in `status`.
 
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub enum DaemonError {
     #[error("cannot reach the daemon at {}: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
     #[error("the daemon{} does not answer: {reason}", process(*.pid))]
-    Silent { pid: Option<u32>, reason: String },
+    Unresponsive { pid: Option<u32>, reason: String },
     #[error("the daemon failed: {0}")]
     Failed(#[from] tokio::task::JoinError),
     #[error(transparent)]
@@ -56,7 +56,7 @@ impl Diagnostic for DaemonError {
             Self::NotASocket(_) => report.hint("move it away"),
             Self::PathTooLong(_) => report.hint("set XDG_RUNTIME_DIR to a shorter directory"),
             Self::Unreachable { .. } => report.hint("git paw daemon run starts one"),
-            Self::Silent { .. } => report.hint("if it hangs, end it with kill"),
+            Self::Unresponsive { .. } => report.hint("if it hangs, end it with kill"),
             Self::Listen { .. } | Self::Start(_) | Self::Serve(_) | Self::Describe(_) | Self::Failed(_) => {
                 report
             }

@@ -10,13 +10,12 @@
 //! - inside: `claim` and `socket` (one daemon at a time), `peer` (who may connect), `worktrees`, `conversations` and
 //!   `itself` (the three services), `turn` (a message on its way), `status` (errors on the wire)
 
-mod claim;
 pub mod client;
 pub mod control;
-mod conversations;
+mod conversation_service;
+mod daemon_service;
 pub mod error;
-mod fit;
-mod itself;
+mod instance_lock;
 pub mod log;
 pub mod options;
 mod peer;
@@ -25,9 +24,10 @@ pub mod server;
 mod shared;
 mod socket;
 mod status;
+mod truncation;
 mod turn;
 mod wire;
-mod worktrees;
+mod worktree_service;
 
 pub use client::DaemonClient;
 pub use control::{DaemonStatus, status, stop};

@@ -5,7 +5,7 @@ use std::io;
 use tokio::net::UnixStream;
 
 /// The user at the other end, if that user may not be there.
-pub(crate) fn find_stranger(stream: &UnixStream) -> io::Result<Option<u32>> {
+pub(crate) fn find_foreign_uid(stream: &UnixStream) -> io::Result<Option<u32>> {
     let peer = stream.peer_cred()?.uid();
     Ok((!may_connect(peer, rustix::process::geteuid().as_raw())).then_some(peer))
 }
@@ -27,6 +27,6 @@ mod tests {
     #[tokio::test]
     async fn our_own_connection_is_no_stranger() {
         let (one, _other) = UnixStream::pair().unwrap();
-        assert_eq!(find_stranger(&one).unwrap(), None);
+        assert_eq!(find_foreign_uid(&one).unwrap(), None);
     }
 }

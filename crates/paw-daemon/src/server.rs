@@ -1,4 +1,4 @@
-//! A daemon's life: take the claim, put in order what a crash left, listen, serve, and go without leaving anything.
+//! A daemon's life: take the instance_lock, put in order what a crash left, listen, serve, and go without leaving anything.
 
 use std::future::Future;
 use std::path::Path;
@@ -20,10 +20,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::transport::Server;
 
-use crate::claim::{Claim, Note};
-use crate::conversations::ConversationCalls;
+use crate::conversation_service::ConversationHandler;
+use crate::daemon_service::DaemonHandler;
 use crate::error::DaemonError;
-use crate::itself::DaemonCalls;
+use crate::instance_lock::{DaemonInfo, InstanceLock};
 use crate::options::DaemonOptions;
 use crate::peer;
 use crate::proto::FILE_DESCRIPTOR_SET;
@@ -33,15 +33,15 @@ use crate::proto::worktree_service_server::WorktreeServiceServer;
 use crate::shared::Shared;
 use crate::socket::{self, Socket};
 use crate::turn::Turns;
-use crate::worktrees::WorktreeCalls;
+use crate::worktree_service::WorktreeHandler;
 
-/// How long turns may take to end once they were told to, and jobs to come to their end.
-const SETTLING: Duration = Duration::from_secs(5);
+/// How long turns may take to end once they were proto_event to, and jobs to come to their end.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait when connections cannot be accepted, for lack of file descriptors perhaps.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Serves until it is told to stop, by SIGTERM, SIGINT, SIGHUP or a client. For a process that does nothing else: what it
-/// has started is ended with it. `on_ready` is told the socket once clients can connect.
+/// Serves until it is proto_event to stop, by SIGTERM, SIGINT, SIGHUP or a client. For a process that does nothing else: what it
+/// has started is ended with it. `on_ready` is proto_event the socket once clients can connect.
 pub fn run(options: DaemonOptions, on_ready: impl FnOnce(&Path)) -> Result<(), DaemonError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(DaemonError::Start)?;
@@ -58,17 +58,17 @@ pub fn run(options: DaemonOptions, on_ready: impl FnOnce(&Path)) -> Result<(), D
     outcome
 }
 
-/// How a daemon is told to stop.
+/// How a daemon is proto_event to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
     /// Calls may finish for a while.
-    pub gently: CancellationToken,
+    pub graceful: CancellationToken,
     /// Nobody waits any more.
-    pub at_once: CancellationToken,
+    pub immediate: CancellationToken,
 }
 
 impl Shutdown {
-    /// The first signal stops gently, the second at once.
+    /// The first signal stops graceful, the second at once.
     fn on_signals() -> std::io::Result<Self> {
         let shutdown = Self::default();
         let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
@@ -76,10 +76,10 @@ impl Shutdown {
             let (mut signals, shutdown) = (signal(kind)?, shutdown.clone());
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
-                    if shutdown.gently.is_cancelled() {
-                        shutdown.at_once.cancel();
+                    if shutdown.graceful.is_cancelled() {
+                        shutdown.immediate.cancel();
                     }
-                    shutdown.gently.cancel();
+                    shutdown.graceful.cancel();
                 }
             });
         }
@@ -92,27 +92,27 @@ impl Shutdown {
 pub struct Daemon {
     shared: Arc<Shared>,
     listener: UnixListener,
-    // Dropped in this order: nobody finds the socket of a daemon that gave up its claim.
+    // Dropped in this order: nobody finds the socket of a daemon that gave up its instance_lock.
     _socket: Socket,
-    _claim: Claim,
+    _instance_lock: InstanceLock,
 }
 
 impl Daemon {
     pub async fn bind(options: DaemonOptions) -> Result<Self, DaemonError> {
-        let (claim, shared) = spawn_blocking(move || prepare(options)).await??;
+        let (instance_lock, shared) = spawn_blocking(move || prepare(options)).await??;
         let (listener, socket) = socket::listen(&shared.options.socket).await?;
-        Ok(Self { shared: Arc::new(shared), listener, _socket: socket, _claim: claim })
+        Ok(Self { shared: Arc::new(shared), listener, _socket: socket, _instance_lock: instance_lock })
     }
 
     pub async fn serve(self, shutdown: Shutdown) -> Result<(), DaemonError> {
-        let Self { shared, listener, _socket, _claim } = self;
+        let Self { shared, listener, _socket, _instance_lock } = self;
         tracing::info!("listening on {} as {}", shared.options.socket.display(), std::process::id());
         let (connections, incoming) = mpsc::channel(16);
         tokio::spawn(accept(listener, connections, shared.stopping.clone()));
         let (health, health_service) = tonic_health::server::health_reporter();
-        health.set_serving::<WorktreeServiceServer<WorktreeCalls>>().await;
-        health.set_serving::<ConversationServiceServer<ConversationCalls>>().await;
-        health.set_serving::<DaemonServiceServer<DaemonCalls>>().await;
+        health.set_serving::<WorktreeServiceServer<WorktreeHandler>>().await;
+        health.set_serving::<ConversationServiceServer<ConversationHandler>>().await;
+        health.set_serving::<DaemonServiceServer<DaemonHandler>>().await;
         let describe = || {
             tonic_reflection::server::Builder::configure()
                 .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
@@ -120,9 +120,9 @@ impl Daemon {
         };
         let unknown = |error: tonic_reflection::server::Error| DaemonError::Describe(error.to_string());
         let router = Server::builder()
-            .add_service(WorktreeServiceServer::new(WorktreeCalls(Arc::clone(&shared))))
-            .add_service(ConversationServiceServer::new(ConversationCalls(Arc::clone(&shared))))
-            .add_service(DaemonServiceServer::new(DaemonCalls(Arc::clone(&shared))))
+            .add_service(WorktreeServiceServer::new(WorktreeHandler(Arc::clone(&shared))))
+            .add_service(ConversationServiceServer::new(ConversationHandler(Arc::clone(&shared))))
+            .add_service(DaemonServiceServer::new(DaemonHandler(Arc::clone(&shared))))
             .add_service(health_service)
             .add_service(describe().build_v1().map_err(unknown)?)
             .add_service(describe().build_v1alpha().map_err(unknown)?);
@@ -132,11 +132,11 @@ impl Daemon {
 
         tokio::select! {
             ended = &mut server => return ended?.map_err(|error| DaemonError::Serve(error.to_string())),
-            () = shutdown.gently.cancelled() => shared.stopping.cancel(),
+            () = shutdown.graceful.cancelled() => shared.stopping.cancel(),
             () = shared.stopping.cancelled() => {}
         }
         tracing::info!("stopping");
-        health.set_not_serving::<WorktreeServiceServer<WorktreeCalls>>().await;
+        health.set_not_serving::<WorktreeServiceServer<WorktreeHandler>>().await;
         finish(&shared, &shutdown, server).await;
         tracing::info!("stopped");
         Ok(())
@@ -147,12 +147,12 @@ impl Daemon {
 async fn finish<T>(shared: &Shared, shutdown: &Shutdown, mut server: JoinHandle<T>) {
     let finished = within(shared.options.grace, shutdown, &mut server).await;
     shared.turns.stop();
-    if !finished && tokio::time::timeout(SETTLING, &mut server).await.is_err() {
+    if !finished && tokio::time::timeout(SETTLE_TIMEOUT, &mut server).await.is_err() {
         tracing::warn!("some calls did not finish");
         server.abort();
     }
     shared.jobs.close();
-    if !within(SETTLING, shutdown, shared.jobs.wait()).await {
+    if !within(SETTLE_TIMEOUT, shutdown, shared.jobs.wait()).await {
         tracing::warn!("some work did not finish");
     }
 }
@@ -161,22 +161,22 @@ async fn within(limit: Duration, shutdown: &Shutdown, work: impl Future) -> bool
     tokio::select! {
         _ = work => true,
         () = tokio::time::sleep(limit) => false,
-        () = shutdown.at_once.cancelled() => false,
+        () = shutdown.immediate.cancelled() => false,
     }
 }
 
 /// Everything before the first connection: who we are, what is there, what somebody else left.
-fn prepare(options: DaemonOptions) -> Result<(Claim, Shared), DaemonError> {
+fn prepare(options: DaemonOptions) -> Result<(InstanceLock, Shared), DaemonError> {
     let started_at = clock::now();
-    let note = Note {
+    let info = DaemonInfo {
         pid: std::process::id(),
         socket: options.socket.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
     };
-    let claim = Claim::take(&options.data_dir, &note)?;
+    let instance_lock = InstanceLock::take(&options.data_dir, &info)?;
     let worktrees = Worktrees::open(&options.data_dir)?;
-    end_forgotten_turns(&worktrees)?;
+    end_orphaned_turns(&worktrees)?;
     // One repository that git cannot read must not keep the others from being served.
     if let Err(error) = worktrees.reconcile() {
         tracing::warn!("cannot compare every worktree with its disk: {error}");
@@ -191,18 +191,19 @@ fn prepare(options: DaemonOptions) -> Result<(Claim, Shared), DaemonError> {
         worktrees,
         options,
     };
-    Ok((claim, shared))
+    Ok((instance_lock, shared))
 }
 
 /// A daemon that was killed leaves its turns running, without anybody who listens to them.
-fn end_forgotten_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
+fn end_orphaned_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
     let registry = worktrees.registry();
     let conversations = registry.conversations(None)?.into_iter();
-    for talk in conversations.filter(|talk| talk.status == ConversationStatus::Active) {
-        let ended = process::end_marked(talk.id.as_str());
+    for conversation in conversations.filter(|conversation| conversation.status == ConversationStatus::Active)
+    {
+        let ended = process::end_marked(conversation.id.as_str());
         tracing::warn!(
             "conversation {} was interrupted; {} still running",
-            talk.id,
+            conversation.id,
             plural_irregular(ended, "process was", "processes were")
         );
     }
@@ -221,7 +222,7 @@ async fn accept(
             () = stopping.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
-        match accepted.and_then(|(stream, _)| Ok((peer::find_stranger(&stream)?, stream))) {
+        match accepted.and_then(|(stream, _)| Ok((peer::find_foreign_uid(&stream)?, stream))) {
             Ok((None, stream)) => {
                 if connections.send(Ok(stream)).await.is_err() {
                     return;
@@ -230,7 +231,7 @@ async fn accept(
             Ok((Some(uid), _)) => tracing::warn!("refused a connection of user {uid}"),
             Err(error) => {
                 tracing::warn!("cannot accept a connection: {error}");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::options::DaemonOptions;
-use crate::status::Refusal;
+use crate::status::CallError;
 use crate::turn::Turns;
 
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Runs what may block, to its end: a client that goes away does not leave half of it behind.
-    pub(crate) async fn work<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Arc<Self>) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&Arc<Self>) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, Status> {
         let shared = Arc::clone(self);
         let done = self.jobs.spawn_blocking(move || work(&shared)).await;
@@ -42,14 +42,14 @@ impl Shared {
     }
 
     /// A CLI by its name. What a repository says about CLIs is not asked: it could name any program.
-    pub(crate) fn require_cli(&self, name: &str) -> Result<CliInfo, Refusal> {
-        let layers = config::load_layers(None, Some(&self.options.user_config)).map_err(Refusal::Config)?;
-        let clis = layers.resolve().map_err(Refusal::Config)?.clis;
+    pub(crate) fn require_cli(&self, name: &str) -> Result<CliInfo, CallError> {
+        let layers = config::load_layers(None, Some(&self.options.user_config)).map_err(CallError::Config)?;
+        let clis = layers.resolve().map_err(CallError::Config)?.clis;
         let found = detect_clis(&clis, &self.options.search_path).clis;
         let installed = found.iter().map(|cli| cli.binary_name.clone()).collect();
         found
             .into_iter()
             .find(|cli| cli.binary_name == name)
-            .ok_or_else(|| Refusal::NoCli { cli: name.to_owned(), installed })
+            .ok_or_else(|| CallError::NoCli { cli: name.to_owned(), installed })
     }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn listen(path: &Path) -> Result<(UnixListener, Socket), Daemon
     if let Some(dir) = path.parent() {
         files::create_private_dir(dir)?;
     }
-    make_room(path).await?;
+    remove_stale_socket(path).await?;
     let listening = |source| DaemonError::Listen { socket: path.to_path_buf(), source };
     let listener = UnixListener::bind(path).map_err(listening)?;
     let socket = Socket { path: path.to_path_buf() };
@@ -41,7 +41,7 @@ pub(crate) async fn listen(path: &Path) -> Result<(UnixListener, Socket), Daemon
 }
 
 /// A daemon that was killed leaves its socket behind, where nobody answers any more.
-async fn make_room(path: &Path) -> Result<(), DaemonError> {
+async fn remove_stale_socket(path: &Path) -> Result<(), DaemonError> {
     let unusable = |source| DaemonError::Listen { socket: path.to_path_buf(), source };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

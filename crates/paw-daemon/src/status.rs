@@ -12,7 +12,7 @@ use serde_json::json;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
-use crate::{fit, wire};
+use crate::{truncation, wire};
 
 /// What machines know our errors by.
 pub(crate) const DOMAIN: &str = "git-paw";
@@ -23,12 +23,12 @@ pub(crate) const DETAILS: &str = "paw-details";
 const HINTS: &str = "hints";
 
 /// Clients take some kilobytes of trailers, of which the details come twice.
-const ROOM_FOR_DETAILS: usize = 1500;
-const ROOM_FOR_MESSAGE: usize = 500;
+const MAX_DETAILS: usize = 1500;
+const MAX_MESSAGE: usize = 500;
 
-/// Why a call is refused.
+/// TurnEndReason a call is refused.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum CallError {
     #[error(transparent)]
     Worktree(#[from] WorktreeError),
     #[error("Repository path must be absolute: '{}'", .0.display())]
@@ -49,7 +49,7 @@ pub(crate) enum Refusal {
     Process(#[from] ProcessError),
 }
 
-impl Diagnostic for Refusal {
+impl Diagnostic for CallError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);
         match self {
@@ -74,8 +74,8 @@ impl Diagnostic for Refusal {
     }
 }
 
-impl From<Refusal> for Status {
-    fn from(refusal: Refusal) -> Self {
+impl From<CallError> for Status {
+    fn from(refusal: CallError) -> Self {
         let report = refusal.report();
         if report.code == ErrorCode::Internal {
             tracing::error!("{refusal}");
@@ -101,9 +101,9 @@ fn grpc_code(code: ErrorCode) -> Code {
 
 fn status(report: &ErrorReport) -> Status {
     let code = grpc_code(report.code);
-    let message = fit::text(&report.message, ROOM_FOR_MESSAGE);
-    let details = fit::value(&report.details, ROOM_FOR_DETAILS);
-    let hints = fit::text(&report.hints.join("\n"), ROOM_FOR_MESSAGE);
+    let message = truncation::text(&report.message, MAX_MESSAGE);
+    let details = truncation::value(&report.details, MAX_DETAILS);
+    let hints = truncation::text(&report.hints.join("\n"), MAX_MESSAGE);
     let hints = Some(hints).filter(|hints| !hints.is_empty());
     let rich = RpcStatus {
         code: code as i32,
@@ -121,7 +121,7 @@ fn status(report: &ErrorReport) -> Status {
         ],
     };
     let mut trailers = MetadataMap::new();
-    if let Ok(readable) = fit::ascii_json(&details).parse() {
+    if let Ok(readable) = truncation::ascii_json(&details).parse() {
         trailers.insert(DETAILS, readable);
     }
     Status::with_details_and_metadata(code, message, rich.encode_to_vec().into(), trailers)
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn hints_go_out_beside_the_message() {
-        let sent = Status::from(Refusal::from(WorktreeError::Unknown("x".into())));
+        let sent = Status::from(CallError::from(WorktreeError::Unknown("x".into())));
         assert_eq!((sent.code(), sent.message()), (Code::NotFound, "Worktree 'x' does not exist"));
         let rich = RpcStatus::decode(sent.details()).unwrap();
         let info = ErrorInfo::decode(rich.details[0].value.as_slice()).unwrap();
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn an_endless_complaint_of_git_still_fits_in_the_trailers() {
         let stderr = "fatal: “über” \u{1b}[31m\n".repeat(100_000);
-        let refused = Status::from(Refusal::from(WorktreeError::CreationFailed { stderr }));
+        let refused = Status::from(CallError::from(WorktreeError::CreationFailed { stderr }));
         let readable = refused.metadata().get(DETAILS).unwrap().as_encoded_bytes().len();
         assert!(readable + refused.details().len() * 4 / 3 + refused.message().len() < 7000);
     }

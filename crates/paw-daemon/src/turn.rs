@@ -1,9 +1,9 @@
-//! A message on its way: from the claim on its conversation, over the CLI that answers it, to the last event.
+//! A message on its way: from the guard on its conversation, over the CLI that answers it, to the last event.
 //!
 //! One turn at a time per conversation. However a turn ends, its process is gone with everything it had started before
 //! the conversation is free again.
 
-mod running;
+mod registry;
 mod stream;
 
 use std::sync::Arc;
@@ -15,62 +15,71 @@ use paw_host::clock;
 use paw_host::process::ProcessError;
 use paw_worktree::{Conversation, ConversationStatus, ManagedWorktree, WorktreeError};
 
-pub(crate) use running::{Turns, Why};
+pub(crate) use registry::{TurnEndReason, Turns};
 pub(crate) use stream::TurnStream;
 
 use crate::shared::Shared;
-use crate::status::Refusal;
-use running::Claim;
+use crate::status::CallError;
+use registry::TurnGuard;
 
 /// The variable that tells a program it runs for an agent, which may not approve anything.
 const AGENT: &str = "GIT_PAW_AGENT_ID";
 
 /// Starts the CLI in the conversation's worktree, or says why not. Blocks; nothing has been started when it fails.
-pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<TurnStream, Refusal> {
+pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<TurnStream, CallError> {
     if message.trim().is_empty() {
-        return Err(Refusal::EmptyMessage);
+        return Err(CallError::EmptyMessage);
     }
     let registry = shared.worktrees.registry();
-    let talk = registry.require_conversation(id)?;
-    let closed = || Refusal::Closed(talk.id.clone());
-    let worktree =
-        talk.worktree.clone().filter(|_| talk.status != ConversationStatus::Closed).ok_or_else(closed)?;
-    let claim = Claim::take(shared, &talk.id, &worktree).ok_or_else(|| Refusal::InTurn(talk.id.clone()))?;
-    if !registry.set_conversation_status(&talk.id, ConversationStatus::Active, clock::now())? {
+    let conversation = registry.require_conversation(id)?;
+    let closed = || CallError::Closed(conversation.id.clone());
+    let worktree = conversation
+        .worktree
+        .clone()
+        .filter(|_| conversation.status != ConversationStatus::Closed)
+        .ok_or_else(closed)?;
+    let guard = TurnGuard::take(shared, &conversation.id, &worktree)
+        .ok_or_else(|| CallError::InTurn(conversation.id.clone()))?;
+    if !registry.set_conversation_status(&conversation.id, ConversationStatus::Active, clock::now())? {
         return Err(closed());
     }
     let row = shared.worktrees.require_usable(worktree.as_str(), None).map_err(|error| match error {
-        WorktreeError::DirectoryMissing { path } => Refusal::NoDirectory { cli: spoken(&talk.cli), path },
+        WorktreeError::DirectoryMissing { path } => {
+            CallError::NoDirectory { cli: display_name(&conversation.cli), path }
+        }
         other => other.into(),
     })?;
-    let running = start(shared, &talk, &row, message)?;
+    let running = start(shared, &conversation, &row, message)?;
     tracing::info!(
         "conversation {} in {}: {} runs as {}",
-        talk.id,
+        conversation.id,
         row.path.display(),
-        talk.cli,
+        conversation.cli,
         running.pid()
     );
-    Ok(stream::follow(shared, claim, running, headless::listener(cli::descriptor(&talk.cli))))
+    Ok(stream::follow(shared, guard, running, headless::listener(cli::descriptor(&conversation.cli))))
 }
 
 fn start(
     shared: &Shared,
-    talk: &Conversation,
+    conversation: &Conversation,
     row: &ManagedWorktree,
     message: &str,
-) -> Result<paw_host::process::RunningCommand, Refusal> {
-    let cli = shared.require_cli(&talk.cli)?;
-    let turn = Turn { message, resume: talk.cli_session.as_deref(), model: talk.model.as_deref() };
-    let command = headless::command(cli::descriptor(&talk.cli), &cli.path, &row.path, turn)
+) -> Result<paw_host::process::RunningCommand, CallError> {
+    let cli = shared.require_cli(&conversation.cli)?;
+    let turn =
+        Turn { message, resume: conversation.cli_session.as_deref(), model: conversation.model.as_deref() };
+    let command = headless::command(cli::descriptor(&conversation.cli), &cli.path, &row.path, turn)
         .env(AGENT, AgentId::slug(&row.branch).as_str());
-    command.start(talk.id.as_str()).map_err(|error| match error {
-        ProcessError::NoDirectory { dir, .. } => Refusal::NoDirectory { cli: spoken(&talk.cli), path: dir },
+    command.start(conversation.id.as_str()).map_err(|error| match error {
+        ProcessError::NoDirectory { dir, .. } => {
+            CallError::NoDirectory { cli: display_name(&conversation.cli), path: dir }
+        }
         other => other.into(),
     })
 }
 
 /// What people call a CLI in a sentence.
-fn spoken(cli: &str) -> String {
+fn display_name(cli: &str) -> String {
     cli::find(cli).map_or(cli, |known| known.short_name).to_owned()
 }

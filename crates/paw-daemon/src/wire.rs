@@ -7,12 +7,12 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct};
 use serde_json::Value;
 
-use crate::fit;
-use crate::proto::conversation_event as told;
+use crate::proto::conversation_event as proto_event;
 use crate::proto::{self, WorktreeInfo};
+use crate::truncation;
 
 /// Clients take messages of four megabytes; a tool may have printed more.
-const ROOM: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn timestamp(moment: Timestamp) -> prost_types::Timestamp {
     prost_types::Timestamp { seconds: moment.as_second(), nanos: moment.subsec_nanosecond() }
@@ -20,16 +20,16 @@ pub(crate) fn timestamp(moment: Timestamp) -> prost_types::Timestamp {
 
 /// A row, with the conversations of its worktree.
 pub(crate) fn managed(row: &ManagedWorktree, conversations: &[Conversation]) -> WorktreeInfo {
-    let own = || conversations.iter().filter(|talk| talk.worktree.as_ref() == Some(&row.id));
-    let active = own().find(|talk| talk.status == paw_worktree::ConversationStatus::Active);
-    let last_active = own().map(|talk| talk.updated_at).fold(row.updated_at, Timestamp::max);
+    let own = || conversations.iter().filter(|conversation| conversation.worktree.as_ref() == Some(&row.id));
+    let active = own().find(|conversation| conversation.status == paw_worktree::ConversationStatus::Active);
+    let last_active = own().map(|conversation| conversation.updated_at).fold(row.updated_at, Timestamp::max);
     WorktreeInfo {
         id: row.id.to_string(),
         name: row.name.clone(),
         path: row.path.to_string_lossy().into_owned(),
         branch: row.branch.to_string(),
         created_at: Some(timestamp(row.created_at)),
-        active_session_id: active.map(|talk| talk.id.to_string()),
+        active_session_id: active.map(|conversation| conversation.id.to_string()),
         status: row.status.to_string(),
         message: row.message.clone(),
         setup_status: row.setup.status.to_string(),
@@ -57,41 +57,52 @@ pub(crate) fn unmanaged(found: &UnmanagedWorktree) -> WorktreeInfo {
     }
 }
 
-pub(crate) fn conversation(talk: &Conversation) -> proto::Conversation {
+pub(crate) fn conversation(conversation: &Conversation) -> proto::Conversation {
     proto::Conversation {
-        id: talk.id.to_string(),
-        worktree_id: talk.worktree.as_ref().map(ToString::to_string),
-        cli: talk.cli.clone(),
-        model: talk.model.clone(),
-        status: talk.status.to_string(),
-        cli_session: talk.cli_session.clone(),
-        created_at: Some(timestamp(talk.created_at)),
-        updated_at: Some(timestamp(talk.updated_at)),
+        id: conversation.id.to_string(),
+        worktree_id: conversation.worktree.as_ref().map(ToString::to_string),
+        cli: conversation.cli.clone(),
+        model: conversation.model.clone(),
+        status: conversation.status.to_string(),
+        cli_session: conversation.cli_session.clone(),
+        created_at: Some(timestamp(conversation.created_at)),
+        updated_at: Some(timestamp(conversation.updated_at)),
     }
 }
 
-pub(crate) fn event(event: TurnEvent) -> told::Event {
-    let short = |text: String| fit::text(&text, ROOM);
+pub(crate) fn event(event: TurnEvent) -> proto_event::Event {
+    let short = |text: String| truncation::text(&text, MAX_BYTES);
     match event {
-        TurnEvent::Text(text) => told::Event::Text(told::Text { text: short(text) }),
-        TurnEvent::ToolUse { id, name, input } => {
-            told::Event::ToolUse(told::ToolUse { id, name, input: Some(object(&fit::value(&input, ROOM))) })
-        }
+        TurnEvent::Text(text) => proto_event::Event::Text(proto_event::Text { text: short(text) }),
+        TurnEvent::ToolUse { id, name, input } => proto_event::Event::ToolUse(proto_event::ToolUse {
+            id,
+            name,
+            input: Some(object(&truncation::value(&input, MAX_BYTES))),
+        }),
         TurnEvent::ToolResult { id, output, is_error } => {
-            told::Event::ToolResult(told::ToolResult { id, output: short(output), is_error })
+            proto_event::Event::ToolResult(proto_event::ToolResult { id, output: short(output), is_error })
         }
         TurnEvent::PermissionDenied { id, name, input, message } => {
-            let input = Some(object(&fit::value(&input, ROOM)));
-            told::Event::PermissionDenied(told::PermissionDenied { id, name, input, message: short(message) })
+            let input = Some(object(&truncation::value(&input, MAX_BYTES)));
+            proto_event::Event::PermissionDenied(proto_event::PermissionDenied {
+                id,
+                name,
+                input,
+                message: short(message),
+            })
         }
-        TurnEvent::Error(message) => told::Event::Error(told::Error { message: short(message) }),
-        TurnEvent::Raw(said) => told::Event::Raw(told::Raw { json: fit::value(&said, ROOM).to_string() }),
+        TurnEvent::Error(message) => {
+            proto_event::Event::Error(proto_event::Error { message: short(message) })
+        }
+        TurnEvent::Raw(said) => proto_event::Event::Raw(proto_event::Raw {
+            json: truncation::value(&said, MAX_BYTES).to_string(),
+        }),
     }
 }
 
-pub(crate) fn done(done: TurnOutcome) -> told::Event {
+pub(crate) fn done(done: TurnOutcome) -> proto_event::Event {
     let TurnOutcome { ok, cost_usd, turns, session, message } = done;
-    told::Event::Done(told::Done { ok, cost_usd, turns, cli_session: session, message })
+    proto_event::Event::Done(proto_event::Done { ok, cost_usd, turns, cli_session: session, message })
 }
 
 /// JSON as a `Struct`, which has to be an object.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::context::Context;
 
-/// Offer worktrees and conversations to other programs, over gRPC
+/// Serve worktrees and conversations to other programs over gRPC
 ///
 /// The socket is daemon.sock in $XDG_RUNTIME_DIR/git-paw, or in the data directory; only you can connect. The services
 /// are paw.v1.WorktreeService, paw.v1.ConversationService and paw.v1.DaemonService, with reflection and health.
@@ -29,14 +29,14 @@ enum Action {
     /// Run in the foreground until SIGTERM or Ctrl+C
     #[command(after_help = "Examples:\n  git paw daemon run")]
     Run,
-    /// Say whether a daemon runs, and how it is; the exit code is 1 when none does
+    /// Show the status of the daemon; exits with 1 if none is running
     #[command(after_help = "Examples:\n  git paw daemon status --json")]
     Status {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Stop the daemon and wait until it is gone
+    /// Stop the daemon and wait until it has exited
     #[command(after_help = "Examples:\n  git paw daemon stop")]
     Stop,
 }
@@ -46,7 +46,7 @@ impl DaemonArgs {
         matches!(self.action, Action::Status { json: true })
     }
 
-    /// The daemon keeps a log of its own.
+    /// Whether this process is the daemon, which writes its own log.
     pub(crate) fn runs_the_daemon(&self) -> bool {
         matches!(self.action, Action::Run)
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DaemonArgs, context: &Context) -> Result<(), PawError> 
         Action::Run => {
             paw_daemon::log::init(&options.data_dir)?;
             let ready = |socket: &Path| {
-                context.output.note(&format!("listening on {} (Ctrl+C stops it)", socket.display()));
+                context.output.note(&format!("listening on {} (Ctrl+C to stop)", socket.display()));
             };
             Ok(paw_daemon::run(options, ready)?)
         }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &DaemonArgs, context: &Context) -> Result<(), PawError> 
 
 fn status(options: &DaemonOptions, context: &Context) -> Result<(), PawError> {
     let Some(status) = paw_daemon::status(options)? else {
-        return Err(PawError::internal("no daemon is running").hint("git paw daemon run starts one"));
+        return Err(PawError::internal("no daemon is running").hint("start one with 'git paw daemon run'"));
     };
     if context.output.wants_json() {
         return context.output.document(&json!({"daemon": status}));

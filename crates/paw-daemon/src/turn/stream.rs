@@ -15,22 +15,22 @@ use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::Status;
 
-use super::running::{Claim, Why};
-use crate::proto::{ConversationEvent, conversation_event as told};
+use super::registry::{TurnEndReason, TurnGuard};
+use crate::proto::{ConversationEvent, conversation_event as proto_event};
 use crate::shared::Shared;
-use crate::status::Refusal;
+use crate::status::CallError;
 use crate::wire;
 
 /// How many events may wait for their client; then the CLI waits too.
-const WAITING: usize = 64;
+const MAX_PENDING: usize = 64;
 /// How long a client may take to hear that its turn was cut short.
-const LAST_WORD: Duration = Duration::from_secs(1);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The events of one turn. Dropped before its end, it ends the turn.
 #[derive(Debug)]
 pub(crate) struct TurnStream {
     events: mpsc::Receiver<Result<ConversationEvent, Status>>,
-    _guard: DropGuard,
+    _cancel_on_drop: DropGuard,
 }
 
 impl Stream for TurnStream {
@@ -44,64 +44,64 @@ impl Stream for TurnStream {
 /// Follows a CLI to its end, beside everything else.
 pub(super) fn follow(
     shared: &Arc<Shared>,
-    claim: Claim,
+    guard: TurnGuard,
     running: RunningCommand,
     listener: TurnListener,
 ) -> TurnStream {
-    let (sender, events) = mpsc::channel(WAITING);
-    let token = claim.token().clone();
-    let guard = token.clone().drop_guard();
+    let (sender, events) = mpsc::channel(MAX_PENDING);
+    let token = guard.token().clone();
+    let cancel_on_drop = token.clone().drop_guard();
     let handle = Handle::current();
     let (stopper, ended) = (running.stopper(), token.clone());
     handle.spawn(async move {
         ended.cancelled().await;
         stopper.stop();
     });
-    let mouth = Mouth { sender, token, handle, sequence: 0 };
-    shared.jobs.spawn_blocking(move || listen(claim, running, listener, mouth));
-    TurnStream { events, _guard: guard }
+    let sink = EventSender { sender, token, handle, sequence: 0 };
+    shared.jobs.spawn_blocking(move || forward(guard, running, listener, sink));
+    TurnStream { events, _cancel_on_drop: cancel_on_drop }
 }
 
-fn listen(claim: Claim, running: RunningCommand, mut listener: TurnListener, mut mouth: Mouth) {
+fn forward(guard: TurnGuard, running: RunningCommand, mut listener: TurnListener, mut sink: EventSender) {
     let followed = running.follow(|stream, line| {
         for event in listener.read_line(stream, line) {
-            mouth.say(event)?;
+            sink.send(event)?;
         }
         ControlFlow::Continue(())
     });
     if let Some(session) = listener.session() {
-        claim.remember(&session);
+        guard.remember(&session);
     }
-    let why = claim.why();
+    let reason = guard.reason();
     // Whoever hears the last event may send the next message at once.
-    drop(claim);
+    drop(guard);
     match followed {
-        Ok(followed) if followed.stopped => mouth.break_off(cut_short(why)),
-        Ok(followed) => mouth.finish(listener.finish(followed.exit)),
-        Err(error) => mouth.break_off(Refusal::from(error).into()),
+        Ok(followed) if followed.stopped => sink.abort(cut_short(reason)),
+        Ok(followed) => sink.finish(listener.finish(followed.exit)),
+        Err(error) => sink.abort(CallError::from(error).into()),
     }
 }
 
-fn cut_short(why: Why) -> Status {
-    match why {
-        Why::Abandoned => Status::cancelled("The client went away"),
-        Why::Closed => Status::cancelled("The conversation was closed"),
-        Why::Removed => Status::cancelled("The worktree was removed"),
-        Why::Stopping => Status::unavailable("The daemon is stopping"),
+fn cut_short(reason: TurnEndReason) -> Status {
+    match reason {
+        TurnEndReason::Abandoned => Status::cancelled("The client went away"),
+        TurnEndReason::Closed => Status::cancelled("The conversation was closed"),
+        TurnEndReason::Removed => Status::cancelled("The worktree was removed"),
+        TurnEndReason::Stopping => Status::unavailable("The daemon is stopping"),
     }
 }
 
 /// Tells the client.
-struct Mouth {
+struct EventSender {
     sender: mpsc::Sender<Result<ConversationEvent, Status>>,
     token: CancellationToken,
     handle: Handle,
     sequence: u64,
 }
 
-impl Mouth {
+impl EventSender {
     /// Waits for a slow client, but not for one that is gone, and not once the turn is to end.
-    fn say(&mut self, event: TurnEvent) -> ControlFlow<()> {
+    fn send(&mut self, event: TurnEvent) -> ControlFlow<()> {
         let event = self.numbered(wire::event(event));
         let said = self.handle.block_on(async {
             tokio::select! {
@@ -119,12 +119,12 @@ impl Mouth {
         let _ = self.sender.blocking_send(Ok(event));
     }
 
-    fn break_off(self, status: Status) {
-        let last_word = tokio::time::timeout(LAST_WORD, self.sender.send(Err(status)));
-        let _ = self.handle.block_on(last_word);
+    fn abort(self, status: Status) {
+        let sent = tokio::time::timeout(ABORT_TIMEOUT, self.sender.send(Err(status)));
+        let _ = self.handle.block_on(sent);
     }
 
-    fn numbered(&mut self, event: told::Event) -> ConversationEvent {
+    fn numbered(&mut self, event: proto_event::Event) -> ConversationEvent {
         self.sequence += 1;
         ConversationEvent {
             sequence: self.sequence,

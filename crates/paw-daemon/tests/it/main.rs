@@ -12,8 +12,8 @@
 mod child;
 mod conversation;
 mod create;
-mod life;
-mod neighbours;
+mod health;
+mod lifecycle;
 mod setup;
 mod stale;
 mod world;

@@ -1,4 +1,4 @@
-//! One daemon per data directory: a lock that dies with its holder, and a note that says who that is.
+//! One daemon per data directory: a lock that dies with its holder, and a info that says who that is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::error::DaemonError;
 
 /// Who holds the claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
+pub(crate) struct DaemonInfo {
     pub(crate) pid: u32,
     pub(crate) socket: PathBuf,
     pub(crate) version: String,
@@ -21,28 +21,28 @@ pub(crate) struct Note {
 
 /// Held as long as the daemon lives.
 #[derive(Debug)]
-pub(crate) struct Claim {
-    note: PathBuf,
+pub(crate) struct InstanceLock {
+    info: PathBuf,
     _lock: Lock,
 }
 
-impl Claim {
-    pub(crate) fn take(data_dir: &Path, note: &Note) -> Result<Self, DaemonError> {
+impl InstanceLock {
+    pub(crate) fn take(data_dir: &Path, info: &DaemonInfo) -> Result<Self, DaemonError> {
         let Some(lock) = Lock::try_take(&lock_file(data_dir))? else {
-            let holder = find_note(data_dir);
-            let (pid, socket) = (holder.as_ref().map(|note| note.pid), holder.map(|note| note.socket));
+            let holder = find_info(data_dir);
+            let (pid, socket) = (holder.as_ref().map(|info| info.pid), holder.map(|info| info.socket));
             return Err(DaemonError::AlreadyRunning { pid, socket });
         };
-        let file = note_file(data_dir);
-        let text = serde_json::to_string_pretty(note).unwrap_or_default();
+        let file = info_file(data_dir);
+        let text = serde_json::to_string_pretty(info).unwrap_or_default();
         files::write_atomic(&file, text.as_bytes(), Access::Private)?;
-        Ok(Self { note: file, _lock: lock })
+        Ok(Self { info: file, _lock: lock })
     }
 }
 
-impl Drop for Claim {
+impl Drop for InstanceLock {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.note);
+        let _ = fs::remove_file(&self.info);
     }
 }
 
@@ -52,8 +52,8 @@ pub(crate) fn is_free(data_dir: &Path) -> Result<bool, DaemonError> {
 }
 
 /// What the last daemon wrote down. It may be dead.
-pub(crate) fn find_note(data_dir: &Path) -> Option<Note> {
-    let text = files::load_text(&note_file(data_dir)).ok()??;
+pub(crate) fn find_info(data_dir: &Path) -> Option<DaemonInfo> {
+    let text = files::load_text(&info_file(data_dir)).ok()??;
     serde_json::from_str(&text).ok()
 }
 
@@ -61,6 +61,6 @@ fn lock_file(data_dir: &Path) -> PathBuf {
     DataDir::of(data_dir).daemon_lock()
 }
 
-fn note_file(data_dir: &Path) -> PathBuf {
+fn info_file(data_dir: &Path) -> PathBuf {
     DataDir::of(data_dir).daemon_note()
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-const CUT: &str = "…";
+const ELLIPSIS: &str = "…";
 
 /// The text, or its beginning and its end with a mark between them. Never longer than `room` bytes if `room` holds the
 /// mark.
@@ -12,10 +12,10 @@ pub(crate) fn text(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();
     }
-    let half = room.saturating_sub(CUT.len()) / 2;
+    let half = room.saturating_sub(ELLIPSIS.len()) / 2;
     let head = &text[..text.floor_char_boundary(half)];
     let tail = &text[text.ceil_char_boundary(text.len() - half)..];
-    format!("{head}{CUT}{tail}")
+    format!("{head}{ELLIPSIS}{tail}")
 }
 
 /// The value with its longest texts and lists shortened until it takes at most `room` bytes as JSON in ASCII.
@@ -80,7 +80,10 @@ mod tests {
         let long = format!("fatal: {}last words", "x".repeat(10_000));
         let cut = value(&json!({ "stderr": long }), 200);
         let cut = cut["stderr"].as_str().unwrap();
-        assert!(cut.starts_with("fatal: xx") && cut.ends_with("last words") && cut.contains(CUT), "{cut}");
+        assert!(
+            cut.starts_with("fatal: xx") && cut.ends_with("last words") && cut.contains(ELLIPSIS),
+            "{cut}"
+        );
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

@@ -10,12 +10,12 @@ use crate::shared::Shared;
 use crate::wire;
 
 #[derive(Debug)]
-pub(crate) struct DaemonCalls(pub(crate) Arc<Shared>);
+pub(crate) struct DaemonHandler(pub(crate) Arc<Shared>);
 
 #[tonic::async_trait]
-impl DaemonService for DaemonCalls {
+impl DaemonService for DaemonHandler {
     async fn status(&self, _: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
-        let status = self.0.work(|shared| {
+        let status = self.0.run_blocking(|shared| {
             let listed = shared.worktrees.list(None);
             Ok(StatusResponse {
                 pid: std::process::id(),

@@ -170,7 +170,7 @@ async fn a_daemon_that_hangs_is_named() {
     let options = world.options();
     let error = tokio::task::spawn_blocking(move || control::status(&options)).await.unwrap().unwrap_err();
     assert!(
-        matches!(error, DaemonError::Silent { pid: Some(pid), .. } if pid == daemon.process.id()),
+        matches!(error, DaemonError::Unresponsive { pid: Some(pid), .. } if pid == daemon.process.id()),
         "{error}"
     );
     daemon.signal("-CONT");

@@ -15,15 +15,15 @@ use crate::proto::{
     ListConversationsResponse, SendMessageRequest, StartConversationRequest,
 };
 use crate::shared::Shared;
-use crate::status::Refusal;
-use crate::turn::{self, TurnStream, Why};
+use crate::status::CallError;
+use crate::turn::{self, TurnEndReason, TurnStream};
 use crate::wire;
 
 #[derive(Debug)]
-pub(crate) struct ConversationCalls(pub(crate) Arc<Shared>);
+pub(crate) struct ConversationHandler(pub(crate) Arc<Shared>);
 
 #[tonic::async_trait]
-impl ConversationService for ConversationCalls {
+impl ConversationService for ConversationHandler {
     type SendMessageStream = TurnStream;
 
     async fn start_conversation(
@@ -31,7 +31,7 @@ impl ConversationService for ConversationCalls {
         request: Request<StartConversationRequest>,
     ) -> Result<Response<Conversation>, Status> {
         let request = request.into_inner();
-        Ok(Response::new(self.0.work(move |shared| shared.start_conversation(request)).await?))
+        Ok(Response::new(self.0.run_blocking(move |shared| shared.start_conversation(request)).await?))
     }
 
     async fn send_message(
@@ -42,7 +42,7 @@ impl ConversationService for ConversationCalls {
             return Err(Status::unavailable("The daemon is stopping"));
         }
         let SendMessageRequest { conversation_id, content } = request.into_inner();
-        let stream = self.0.work(move |shared| turn::begin(shared, &conversation_id, &content));
+        let stream = self.0.run_blocking(move |shared| turn::begin(shared, &conversation_id, &content));
         Ok(Response::new(stream.await?))
     }
 
@@ -51,7 +51,7 @@ impl ConversationService for ConversationCalls {
         request: Request<ListConversationsRequest>,
     ) -> Result<Response<ListConversationsResponse>, Status> {
         let worktree = request.into_inner().worktree_id;
-        let listed = self.0.work(move |shared| {
+        let listed = self.0.run_blocking(move |shared| {
             let id = worktree.map(|id| shared.worktrees.require(&id, None)).transpose()?.map(|row| row.id);
             let found = shared.worktrees.registry().conversations(id.as_ref())?;
             Ok(found.iter().map(wire::conversation).collect())
@@ -64,15 +64,18 @@ impl ConversationService for ConversationCalls {
         request: Request<CloseConversationRequest>,
     ) -> Result<Response<CloseConversationResponse>, Status> {
         let id = request.into_inner().conversation_id;
-        let closed = self.0.work(move |shared| {
-            let talk = shared.worktrees.registry().require_conversation(&id)?;
+        let closed = self.0.run_blocking(move |shared| {
+            let conversation = shared.worktrees.registry().require_conversation(&id)?;
             // Closed first, so that the end of its turn does not make it wait for another message.
             let registry = shared.worktrees.registry();
-            let closed =
-                registry.set_conversation_status(&talk.id, ConversationStatus::Closed, clock::now())?;
-            shared.turns.end(&talk.id, Why::Closed);
+            let closed = registry.set_conversation_status(
+                &conversation.id,
+                ConversationStatus::Closed,
+                clock::now(),
+            )?;
+            shared.turns.end(&conversation.id, TurnEndReason::Closed);
             // Servers and watchers that earlier turns have left running.
-            process::end_marked(talk.id.as_str());
+            process::end_marked(conversation.id.as_str());
             Ok(closed)
         });
         Ok(Response::new(CloseConversationResponse { closed: closed.await? }))
@@ -80,7 +83,7 @@ impl ConversationService for ConversationCalls {
 }
 
 impl Shared {
-    fn start_conversation(&self, request: StartConversationRequest) -> Result<Conversation, Refusal> {
+    fn start_conversation(&self, request: StartConversationRequest) -> Result<Conversation, CallError> {
         let row = self.worktrees.require_usable(&request.worktree_id, None)?;
         let name = match request.cli.filter(|cli| !cli.is_empty()) {
             Some(cli) => cli,
@@ -89,13 +92,14 @@ impl Shared {
         let cli = self.require_cli(&name)?;
         let model = request.model.filter(|model| !model.is_empty());
         let registry = self.worktrees.registry();
-        let talk = registry.start_conversation(&row.id, &cli.binary_name, model.as_deref(), clock::now())?;
-        Ok(wire::conversation(&talk))
+        let conversation =
+            registry.start_conversation(&row.id, &cli.binary_name, model.as_deref(), clock::now())?;
+        Ok(wire::conversation(&conversation))
     }
 
-    fn default_cli(&self, row: &ManagedWorktree) -> Result<String, Refusal> {
+    fn default_cli(&self, row: &ManagedWorktree) -> Result<String, CallError> {
         let config =
-            config::load_config(&row.repo, Some(&self.options.user_config)).map_err(Refusal::Config)?;
+            config::load_config(&row.repo, Some(&self.options.user_config)).map_err(CallError::Config)?;
         Ok(config.default_cli.unwrap_or_else(|| cli::DEFAULT.to_owned()))
     }
 }

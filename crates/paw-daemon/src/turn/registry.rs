@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 use crate::shared::Shared;
 
 /// How long somebody waits for a turn to end. Its processes are killed long before.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Why a turn was ended.
+/// TurnEndReason a turn was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum TurnEndReason {
     /// Its client went away.
     Abandoned,
     /// Its conversation was closed.
@@ -29,14 +29,14 @@ pub(crate) enum Why {
 /// All turns of this daemon.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    running: Mutex<BTreeMap<ConversationId, Entry>>,
+    running: Mutex<BTreeMap<ConversationId, RunningTurn>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RunningTurn {
     worktree: WorktreeId,
-    why: Option<Why>,
+    reason: Option<TurnEndReason>,
     token: CancellationToken,
 }
 
@@ -46,43 +46,43 @@ impl Turns {
     }
 
     /// Ends the turn of a conversation and waits until it is over.
-    pub(crate) fn end(&self, id: &ConversationId, why: Why) {
-        self.end_and_wait(why, |known, _| known == id);
+    pub(crate) fn end(&self, id: &ConversationId, reason: TurnEndReason) {
+        self.end_and_wait(reason, |known, _| known == id);
     }
 
     /// Ends the turns in a worktree and waits until they are over.
-    pub(crate) fn end_all_of(&self, worktree: &WorktreeId, why: Why) {
-        self.end_and_wait(why, |_, entry| entry.worktree == *worktree);
+    pub(crate) fn end_all_of(&self, worktree: &WorktreeId, reason: TurnEndReason) {
+        self.end_and_wait(reason, |_, entry| entry.worktree == *worktree);
     }
 
     /// Ends all turns. Does not wait.
     pub(crate) fn stop(&self) {
-        cancel(&mut self.lock(), Why::Stopping, |_, _| true);
+        cancel(&mut self.lock(), TurnEndReason::Stopping, |_, _| true);
     }
 
-    fn end_and_wait(&self, why: Why, wanted: impl Fn(&ConversationId, &Entry) -> bool) {
+    fn end_and_wait(&self, reason: TurnEndReason, wanted: impl Fn(&ConversationId, &RunningTurn) -> bool) {
         let mut running = self.lock();
-        cancel(&mut running, why, &wanted);
+        cancel(&mut running, reason, &wanted);
         let still = |running: &mut BTreeMap<_, _>| running.iter().any(|(id, entry)| wanted(id, entry));
-        let outcome = self.changed.wait_timeout_while(running, PATIENCE, still);
+        let outcome = self.changed.wait_timeout_while(running, TIMEOUT, still);
         if outcome.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
-            tracing::warn!("a turn did not end within {}s", PATIENCE.as_secs());
+            tracing::warn!("a turn did not end within {}s", TIMEOUT.as_secs());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, RunningTurn>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn cancel(
-    running: &mut BTreeMap<ConversationId, Entry>,
-    why: Why,
-    wanted: impl Fn(&ConversationId, &Entry) -> bool,
+    running: &mut BTreeMap<ConversationId, RunningTurn>,
+    reason: TurnEndReason,
+    wanted: impl Fn(&ConversationId, &RunningTurn) -> bool,
 ) {
     for (id, entry) in running.iter_mut() {
         if wanted(id, entry) {
-            entry.why.get_or_insert(why);
+            entry.reason.get_or_insert(reason);
             entry.token.cancel();
         }
     }
@@ -90,13 +90,13 @@ fn cancel(
 
 /// The right to run the turn of a conversation. Given back, the conversation waits for its next message.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct TurnGuard {
     shared: Arc<Shared>,
     id: ConversationId,
     token: CancellationToken,
 }
 
-impl Claim {
+impl TurnGuard {
     /// Nothing while another turn runs.
     pub(super) fn take(shared: &Arc<Shared>, id: &ConversationId, worktree: &WorktreeId) -> Option<Self> {
         let mut running = shared.turns.lock();
@@ -104,7 +104,7 @@ impl Claim {
             return None;
         }
         let token = CancellationToken::new();
-        let entry = Entry { worktree: worktree.clone(), why: None, token: token.clone() };
+        let entry = RunningTurn { worktree: worktree.clone(), reason: None, token: token.clone() };
         running.insert(id.clone(), entry);
         Some(Self { shared: Arc::clone(shared), id: id.clone(), token })
     }
@@ -114,8 +114,13 @@ impl Claim {
         &self.token
     }
 
-    pub(super) fn why(&self) -> Why {
-        self.shared.turns.lock().get(&self.id).and_then(|entry| entry.why).unwrap_or(Why::Abandoned)
+    pub(super) fn reason(&self) -> TurnEndReason {
+        self.shared
+            .turns
+            .lock()
+            .get(&self.id)
+            .and_then(|entry| entry.reason)
+            .unwrap_or(TurnEndReason::Abandoned)
     }
 
     /// Remembers what the CLI calls the conversation.
@@ -127,7 +132,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for TurnGuard {
     fn drop(&mut self) {
         let registry = self.shared.worktrees.registry();
         if let Err(error) = registry.set_conversation_status(&self.id, ConversationStatus::Idle, clock::now())
