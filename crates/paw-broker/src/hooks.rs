@@ -1,13 +1,12 @@
-//! Commit signals by git hooks, in the worktrees of agents and nowhere else.
+//! Git hooks that report commits, only in the worktrees of agents.
 //!
-//! No hook of the user's is touched, moved or wrapped in its place: a file that another tool manages, that is tracked,
-//! or that other repositories share could not be given back. Instead the repository's configuration includes one
-//! file of ours for linked worktrees only, which points `core.hooksPath` to our [`script`]s. Those look up at every
-//! run where the hooks would have been (`core.hooksPath` as everybody else sets it, else `hooks` in the repository)
-//! and run what is there, whatever it is written in. A worktree without our marker is only passed through.
+//! The user's hooks are not changed, moved or wrapped: they may be managed by another tool, tracked, or shared with
+//! other repositories. Instead, the repository's configuration includes a file for linked worktrees only, which points
+//! `core.hooksPath` to our [`script`]s. Each script finds and runs the user's hook: in the `core.hooksPath` that would
+//! apply without us, or else in `hooks` of the repository. In a worktree without our marker they do nothing else.
 //!
-//! Names are never part of a script. The hook hands the new commit's id to our own program, in the background and
-//! with nothing to wait for; [`CommitSignal`] reads the rest from git.
+//! Scripts contain no names of branches or agents. The hook passes the id of the new commit to git paw in the
+//! background; [`CommitSignal`] reads the rest from git.
 
 mod install;
 mod script;

@@ -1,10 +1,10 @@
-//! Changes in worktrees become status messages, without ever polling `git status` while nothing happens.
+//! Turns changes in worktrees into status messages, without polling `git status`.
 //!
-//! One file system watcher serves all worktrees, with a watch on every directory that git does not ignore
-//! (`rules`). What happened is gathered until it settles (`pending`), then that one worktree is looked at: through
-//! [`WorktreeSnapshot`](paw_host::git::WorktreeSnapshot), which sees dirty, untracked and committed files alike. Whether that is
-//! worth a message is decided in `publish`. Where the system has no watches left, a worktree is looked at every few
-//! seconds instead, and its status says so.
+//! One file system watcher serves all worktrees and watches every directory that git does not ignore
+//! (`ignore_rules`). Changes are collected until they settle (`pending`); then the watcher takes a
+//! [snapshot](paw_host::git::WorktreeSnapshot) of that worktree, with its dirty, untracked and committed files.
+//! `publish` decides whether to send a status. If the system has no watches left, the worktree is scanned every few
+//! seconds instead, and its status mentions it.
 
 mod directories;
 mod ignore_rules;
@@ -29,10 +29,10 @@ pub use publish::{gone_message, is_gone_message};
 
 use crate::message::Message;
 
-/// The `source` in the payload of a status that comes from here and not from the agent itself.
+/// The `source` in the payload of a status that the watcher sends in an agent's name.
 pub const SOURCE: &str = "watcher";
 
-/// A worktree that cannot be watched, or not be looked at.
+/// A worktree cannot be watched or scanned.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     #[error(transparent)]
@@ -61,29 +61,29 @@ pub struct WatchTarget {
     pub cli: Option<String>,
 }
 
-/// How to watch.
+/// The settings of a watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchSettings {
-    /// The repository that all worktrees belong to.
+    /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
-    /// Where our own copies of indexes and objects live while we watch.
+    /// Where the watcher keeps its copies of indexes and objects.
     pub scratch_dir: PathBuf,
-    /// What the work will be merged into, as full refs: see [`find_bases`].
+    /// The refs that the work will be merged into: see [`find_bases`].
     pub bases: Vec<String>,
-    /// Our own files in a worktree, or directories of them, relative to it.
+    /// Files and directories of git paw in a worktree, relative to it.
     pub excluded: Vec<PathBuf>,
-    /// Say "working" again for the same files after this long. Zero: never.
+    /// After this time, further changes to the same files are reported again. Zero: never.
     pub republish_after: Duration,
-    /// How long it must be quiet before a worktree is looked at.
+    /// How long a worktree must be quiet before it is scanned.
     pub settle: Duration,
-    /// How long it may go on before a worktree is looked at all the same.
-    pub settle_at_most: Duration,
-    /// How often a worktree is looked at that cannot be watched.
+    /// After this time a worktree is scanned even if it is not quiet.
+    pub max_settle: Duration,
+    /// How often a worktree is scanned that cannot be watched.
     pub poll_every: Duration,
-    /// More directories than this are not watched, so that other programs find some left.
-    pub most_watches: usize,
-    /// Our copies are thrown away and made anew when they hold about this many bytes.
-    pub most_scratch_bytes: u64,
+    /// The most directories to watch, so that other programs have watches left.
+    pub max_watches: usize,
+    /// The copies are deleted and created again when they reach about this many bytes.
+    pub max_scratch_bytes: u64,
 }
 
 impl WatchSettings {
@@ -95,48 +95,48 @@ impl WatchSettings {
             excluded: vec![PathBuf::from(CheckoutDir::NAME)],
             republish_after: Duration::from_mins(1),
             settle: Duration::from_millis(20),
-            settle_at_most: Duration::from_millis(100),
+            max_settle: Duration::from_millis(100),
             poll_every: Duration::from_secs(3),
-            most_watches: usize::MAX,
-            most_scratch_bytes: 512 * 1024 * 1024,
+            max_watches: usize::MAX,
+            max_scratch_bytes: 512 * 1024 * 1024,
         }
     }
 }
 
-/// The refs that work is merged into: the default branch here, and as the remote has it.
+/// The refs that work is merged into: the default branch, locally and on the remote.
 pub fn find_bases(git: &Git) -> Result<Vec<String>, GitError> {
     let branch = git.find_default_branch()?;
     Ok(branch
         .map_or_else(Vec::new, |branch| vec![branch.full_ref(), format!("refs/remotes/origin/{branch}")]))
 }
 
-/// What the watcher has to tell.
+/// What the watcher reports.
 #[derive(Debug)]
 pub enum WatchReport {
     Work(AgentWork),
-    /// Something to publish that is no change of the work.
+    /// A status to publish that is not about changed files.
     Status(Message),
-    /// The worktree is gone, and no longer watched.
+    /// The worktree is gone and no longer watched.
     Gone(AgentId),
-    /// Something people should know.
+    /// A problem that the user should know about.
     Notice {
         agent: Option<AgentId>,
         text: String,
     },
 }
 
-/// The work of one agent at one moment.
+/// The work of one agent at one point in time.
 #[derive(Debug)]
 pub struct AgentWork {
     pub agent: AgentId,
     pub snapshot: WorkSnapshot,
-    /// Every file that differs from where the branch began. Sorted.
+    /// The files that differ from the base of the branch. Sorted.
     pub files: Vec<String>,
-    /// What to publish, if anything: the files may be the same while what is in them changed.
+    /// The status to publish. `None` if the contents changed but the list of files did not.
     pub status: Option<Message>,
 }
 
-/// A commit that holds everything somebody has in a worktree, in the repository that knows it.
+/// A commit with everything in a worktree, and the scratch repository that holds it.
 #[derive(Debug, Clone)]
 pub struct WorkSnapshot {
     pub scratch: Arc<ScratchRepo>,
@@ -150,7 +150,7 @@ enum WatchInput {
     Stop,
 }
 
-/// A running watcher. Ends when it is dropped.
+/// A running watcher. Dropping it stops it.
 #[derive(Debug)]
 pub struct Watcher {
     inputs: Sender<WatchInput>,
@@ -167,7 +167,7 @@ impl Watcher {
     ) -> Result<Self, ScratchError> {
         let (inputs, inbox) = mpsc::channel();
         for target in targets {
-            // The receiver is right here.
+            // Cannot fail: the receiver is still alive.
             let _ = inputs.send(WatchInput::Add(target));
         }
         let mut watching = run::WatchLoop::new(settings, inputs.clone(), Box::new(sink))?;
@@ -177,7 +177,7 @@ impl Watcher {
         Ok(Self { inputs, stopped, thread: Some(thread) })
     }
 
-    /// Watches one more, or again with other facts.
+    /// Adds a worktree, or updates the data of a watched one.
     pub fn add(&self, target: WatchTarget) {
         let _ = self.inputs.send(WatchInput::Add(target));
     }

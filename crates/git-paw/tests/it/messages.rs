@@ -350,7 +350,7 @@ fn who_was_warned_of_an_agent_hears_that_it_is_over_when_that_agent_is_removed()
     wait_until("both are warned", || (said("in-flight conflict") == 2).then_some(()));
     let ran = world.paw(&["remove", "feat/a", "--force"]);
     assert_eq!(ran.code, 0, "{ran}");
-    wait_until("it is told that the agent is gone", || (said("no longer works here") == 1).then_some(()));
+    wait_until("it is told that the agent is gone", || (said("left the session") == 1).then_some(()));
     assert_eq!(said("README.md no longer conflicts with the work of feat-a"), 1, "{}", world.history());
     assert_eq!(said("no longer conflicts with the work of feat-b"), 0, "nobody is left to hear it");
 }

@@ -1,4 +1,4 @@
-//! Putting our hooks beside the user's, and taking them away without a trace.
+//! Installs our hooks next to the user's, and removes them without a trace.
 
 use std::fs;
 use std::io;
@@ -13,18 +13,18 @@ use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{Access, FileError, load_text, write_atomic};
 use paw_host::git::{Git, GitError, Repo, find_admin_dir};
 
-use super::script::{ALWAYS, WHERE_NEEDED, script};
+use super::script::{ALWAYS, FREQUENT, script};
 
-/// Hooks that could not be installed or removed.
+/// Hooks cannot be installed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("commits in {} cannot be signalled: it is not a linked worktree", .0.display())]
+    #[error("cannot install commit hooks in {}: not a linked worktree", .0.display())]
     NotLinked(PathBuf),
-    #[error("commits cannot be signalled: the repository's path {} holds a line break", .0.display())]
+    #[error("cannot install commit hooks: the repository's path {} contains a line break", .0.display())]
     Path(PathBuf),
 }
 
@@ -38,18 +38,18 @@ impl Diagnostic for HookError {
     }
 }
 
-/// An agent whose commits are to be signalled.
+/// An agent whose commits are reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSetup {
     pub worktree: PathBuf,
     pub agent: AgentId,
-    /// Refuse commits on any other branch than this one.
+    /// The only branch on which commits are allowed.
     pub guard: Option<BranchName>,
-    /// Our own program, which is told of new commits.
+    /// The git paw program that the hook calls.
     pub program: PathBuf,
 }
 
-/// Everything of ours that all worktrees share.
+/// The paths that all worktrees share.
 struct HookPaths {
     common_dir: PathBuf,
     dir: PawDir,
@@ -65,7 +65,8 @@ impl HookPaths {
         self.common_dir.join("config")
     }
 
-    /// Every linked worktree of this repository. In a pattern, a backslash takes the meaning from what follows.
+    /// The include condition that matches every linked worktree of this repository. A backslash escapes the pattern
+    /// characters in the path.
     fn condition(&self) -> String {
         let dir = self.common_dir.display().to_string();
         let mut pattern = String::with_capacity(dir.len());
@@ -79,30 +80,30 @@ impl HookPaths {
     }
 }
 
-/// Installs what is missing, and marks the worktree as the agent's.
+/// Installs the hooks, and marks the worktree as the agent's.
 pub fn install(setup: &HookSetup) -> Result<(), HookError> {
     install_all(std::slice::from_ref(setup))
 }
 
-/// Like [`install`] for worktrees of one repository, asking git only once.
+/// Like [`install`], for several worktrees of one repository.
 pub fn install_all(setups: &[HookSetup]) -> Result<(), HookError> {
     let Some(first) = setups.first() else { return Ok(()) };
     let repo = Repo::discover(&first.worktree)?;
-    let place = HookPaths::of(&repo.common_dir);
+    let paths = HookPaths::of(&repo.common_dir);
     let admins: Vec<_> = setups.iter().map(|setup| admin_dir(&repo, setup)).collect::<Result<_, _>>()?;
-    if place.common_dir.display().to_string().contains('\n') {
-        return Err(HookError::Path(place.common_dir));
+    if paths.common_dir.display().to_string().contains('\n') {
+        return Err(HookError::Path(paths.common_dir));
     }
     let git = Git::at(repo.worktree.as_deref().unwrap_or(&first.worktree));
-    for name in ALWAYS.into_iter().chain(needed(&git, &place)?) {
+    for name in ALWAYS.into_iter().chain(find_frequent_hooks(&git, &paths)?) {
         let text = script(name, &first.program);
-        write_atomic(&place.dir.hook_scripts().join(name), text.as_bytes(), Access::Executable)?;
+        write_atomic(&paths.dir.hook_scripts().join(name), text.as_bytes(), Access::Executable)?;
     }
-    include(&git, &place)?;
+    include(&git, &paths)?;
     setups.iter().zip(admins).try_for_each(|(setup, admin)| mark(setup, &admin))
 }
 
-/// What git keeps about the worktree. The setup may name a directory in it.
+/// Git's administrative directory of the worktree. The setup may contain a subdirectory of the worktree.
 fn admin_dir(repo: &Repo, setup: &HookSetup) -> Result<PathBuf, HookError> {
     let not_linked = || HookError::NotLinked(setup.worktree.clone());
     if let Some(admin) = find_admin_dir(&repo.common_dir, &setup.worktree) {
@@ -125,37 +126,37 @@ fn mark(setup: &HookSetup, admin: &Path) -> Result<(), HookError> {
     Ok(())
 }
 
-/// Hooks that are run so often that passing them on is only worth it where there is one.
-fn needed(git: &Git, place: &HookPaths) -> Result<Vec<&'static str>, HookError> {
+/// Frequent hooks that are only installed if the user has one.
+fn find_frequent_hooks(git: &Git, paths: &HookPaths) -> Result<Vec<&'static str>, HookError> {
     let configured = git.find(["config", "--type=path", "--get-all", "core.hooksPath"])?.unwrap_or_default();
-    let ours = place.dir.hook_scripts().display().to_string();
+    let ours = paths.dir.hook_scripts().display().to_string();
     let dir = configured.lines().rfind(|line| *line != ours);
-    let dir = dir.map_or_else(|| place.common_dir.join("hooks"), |dir| git.dir().join(dir));
-    Ok(WHERE_NEEDED.into_iter().filter(|name| dir.join(name).is_file()).collect())
+    let dir = dir.map_or_else(|| paths.common_dir.join("hooks"), |dir| git.dir().join(dir));
+    Ok(FREQUENT.into_iter().filter(|name| dir.join(name).is_file()).collect())
 }
 
-fn include(git: &Git, place: &HookPaths) -> Result<(), HookError> {
-    let include = place.dir.hooks_config();
-    let hooks = place.dir.hook_scripts().display().to_string();
+fn include(git: &Git, paths: &HookPaths) -> Result<(), HookError> {
+    let include = paths.dir.hooks_config();
+    let hooks = paths.dir.hook_scripts().display().to_string();
     if load_text(&include)?.is_none() {
         write_atomic(&include, b"", Access::Usual)?;
     }
     let file = include.display().to_string();
     git.run(["config", "--file", &file, "core.hooksPath", &hooks])?;
-    let config = place.config().display().to_string();
-    let condition = place.condition();
+    let config = paths.config().display().to_string();
+    let condition = paths.condition();
     if git.find(["config", "--file", &config, "--get", &condition])?.as_deref() == Some(&file) {
         return Ok(());
     }
-    let before = read(&place.config())?;
+    let before = read(&paths.config())?;
     change_config(git, ["config", "--file", &config, &condition, &file])?;
-    // A configuration may hold a password, and be its owner's alone.
-    write_atomic(&place.dir.kept_config("before"), &before, Access::Private)?;
-    write_atomic(&place.dir.kept_config("after"), &read(&place.config())?, Access::Private)?;
+    // A configuration may contain a password and be private.
+    write_atomic(&paths.dir.kept_config("before"), &before, Access::Private)?;
+    write_atomic(&paths.dir.kept_config("after"), &read(&paths.config())?, Access::Private)?;
     Ok(())
 }
 
-/// Somebody else may be changing the configuration right now; that takes a moment.
+/// Retries while another process holds the lock of the configuration.
 fn change_config<const N: usize>(git: &Git, args: [&str; N]) -> Result<(), HookError> {
     let mut tries = 0;
     loop {
@@ -168,7 +169,7 @@ fn change_config<const N: usize>(git: &Git, args: [&str; N]) -> Result<(), HookE
     }
 }
 
-/// Takes the mark off one worktree. With the last one, everything of ours goes.
+/// Removes the marker of one worktree. Uninstalls everything with the last one.
 pub fn uninstall(common_dir: &Path, worktree: &Path) -> Result<(), HookError> {
     if let Some(admin) = find_admin_dir(common_dir, worktree) {
         remove(&admin.join(AGENT_FILE))?;
@@ -178,36 +179,36 @@ pub fn uninstall(common_dir: &Path, worktree: &Path) -> Result<(), HookError> {
     if marked { Ok(()) } else { uninstall_all(common_dir) }
 }
 
-/// Takes everything of ours away, and leaves the configuration as it was found.
+/// Removes everything we installed, and restores the configuration.
 pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
-    let place = HookPaths::of(common_dir);
+    let paths = HookPaths::of(common_dir);
     for admin in admin_dirs(common_dir) {
         remove(&admin.join(AGENT_FILE))?;
         remove(&admin.join(BRANCH_FILE))?;
     }
-    let git = Git::at(&place.common_dir);
-    let (config, condition) = (place.config().display().to_string(), place.condition());
+    let git = Git::at(&paths.common_dir);
+    let (config, condition) = (paths.config().display().to_string(), paths.condition());
     if git.find(["config", "--file", &config, "--get", &condition])?.is_some() {
-        let now = read(&place.config())?;
-        if Some(now) == read_kept(&place, "after")
-            && let Some(before) = read_kept(&place, "before")
+        let now = read(&paths.config())?;
+        if Some(now) == read_kept(&paths, "after")
+            && let Some(before) = read_kept(&paths, "before")
         {
-            write_atomic(&place.config(), &before, Access::Usual)?;
+            write_atomic(&paths.config(), &before, Access::Usual)?;
         } else {
             change_config(&git, ["config", "--file", &config, "--unset-all", &condition])?;
         }
     }
-    for file in [place.dir.hooks_config(), place.dir.kept_config("before"), place.dir.kept_config("after")] {
+    for file in [paths.dir.hooks_config(), paths.dir.kept_config("before"), paths.dir.kept_config("after")] {
         remove(&file)?;
     }
-    match fs::remove_dir_all(place.dir.hook_scripts()) {
+    match fs::remove_dir_all(paths.dir.hook_scripts()) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(FileError { action: "remove", path: place.dir.hook_scripts(), source }.into());
+            return Err(FileError { action: "remove", path: paths.dir.hook_scripts(), source }.into());
         }
         _ => {}
     }
-    // Only if nothing else is in it.
-    let _ = fs::remove_dir(place.dir.hooks());
+    // Fails if the directory is not empty.
+    let _ = fs::remove_dir(paths.dir.hooks());
     Ok(())
 }
 
@@ -220,8 +221,8 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(|source| FileError { action: "read", path: path.to_path_buf(), source })
 }
 
-fn read_kept(place: &HookPaths, when: &str) -> Option<Vec<u8>> {
-    fs::read(place.dir.kept_config(when)).ok()
+fn read_kept(paths: &HookPaths, when: &str) -> Option<Vec<u8>> {
+    fs::read(paths.dir.kept_config(when)).ok()
 }
 
 fn remove(path: &Path) -> Result<(), FileError> {

@@ -1,12 +1,12 @@
-//! The text of our hooks. Pure.
+//! The scripts of our hooks. Pure.
 
 use std::path::Path;
 
 use paw_core::paths::{AGENT_FILE, BRANCH_FILE};
 use paw_host::process::shell_quote;
 
-/// The hooks git runs in a worktree. Those that run many times for one command are passed on only where there is
-/// something to pass on to.
+/// The hooks that git runs in a worktree. Hooks that run many times for one command are installed only if the user has
+/// one.
 pub(super) const ALWAYS: [&str; 15] = [
     "applypatch-msg",
     "commit-msg",
@@ -24,7 +24,7 @@ pub(super) const ALWAYS: [&str; 15] = [
     "prepare-commit-msg",
     "sendemail-validate",
 ];
-pub(super) const WHERE_NEEDED: [&str; 6] = [
+pub(super) const FREQUENT: [&str; 6] = [
     "p4-changelist",
     "p4-post-changelist",
     "p4-prepare-changelist",
@@ -33,8 +33,8 @@ pub(super) const WHERE_NEEDED: [&str; 6] = [
     "reference-transaction",
 ];
 
-const PASS_ON: &str = r#"#!/bin/sh
-# Made by git-paw and removed with the session. Runs the hook that would have run without it.
+const FIND_USER_HOOK: &str = r#"#!/bin/sh
+# Created by git-paw and removed with the session. Runs the hook that would run without it.
 name=${0##*/}
 own=${0%/*}
 dir=
@@ -48,11 +48,11 @@ hook=$dir/$name
 [ -f "$hook" ] && [ -x "$hook" ] || hook=
 "#;
 
-const RUN: &str = r#"[ -n "$hook" ] || exit 0
+const RUN_USER_HOOK: &str = r#"[ -n "$hook" ] || exit 0
 exec "$hook" "$@"
 "#;
 
-/// On another branch than the worktree's own nothing is committed. A detached HEAD is a rebase, or somebody's wish.
+/// Refuses commits on a branch other than the worktree's own. A detached HEAD is allowed: it may be a rebase.
 const GUARD: &str = r#"file=$(git rev-parse --path-format=absolute --git-path "$branch_file")
 if [ -f "$file" ]; then
     expected=$(cat "$file")
@@ -66,7 +66,7 @@ if [ -f "$file" ]; then
 fi
 "#;
 
-/// The commit is made already: nothing here may fail it, hold it up, or keep its output open.
+/// The commit exists already: this must not fail, block or keep the output open.
 const SIGNAL: &str = r#"status=0
 if [ -n "$hook" ]; then
     "$hook" "$@"
@@ -79,14 +79,16 @@ fi
 exit "$status"
 "#;
 
-/// The hook of that name. `program` is told of new commits.
+/// The script of a hook. The post-commit hook calls `program`.
 pub(super) fn script(name: &str, program: &Path) -> String {
     match name {
         "post-commit" => {
             let program = shell_quote(program.as_os_str());
-            format!("{PASS_ON}program={program}\nagent_file={AGENT_FILE}\n{SIGNAL}")
+            format!("{FIND_USER_HOOK}program={program}\nagent_file={AGENT_FILE}\n{SIGNAL}")
         }
-        "pre-commit" | "pre-merge-commit" => format!("{PASS_ON}branch_file={BRANCH_FILE}\n{GUARD}{RUN}"),
-        _ => format!("{PASS_ON}{RUN}"),
+        "pre-commit" | "pre-merge-commit" => {
+            format!("{FIND_USER_HOOK}branch_file={BRANCH_FILE}\n{GUARD}{RUN_USER_HOOK}")
+        }
+        _ => format!("{FIND_USER_HOOK}{RUN_USER_HOOK}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What a commit hook has to tell, read from git by our own program.
+//! The message about a new commit, with data that git paw reads from git.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::install::HookError;
 use crate::message::{ArtifactMessage, Message};
 
-/// A signal names at most this many files, in this many bytes of JSON, and then how many there are. A broker takes
-/// messages of twice that size.
+/// The most files and bytes of JSON in a message. Above this, the message also has the total. The broker's limit is twice
+/// that size.
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: usize = 128 << 10;
 
@@ -24,12 +24,12 @@ pub struct CommitSignal {
     pub agent: AgentId,
     pub commit: String,
     pub branch: Option<String>,
-    /// What it changed, against its first parent. A first commit changed all it has.
+    /// The files it changed relative to its first parent. All of its files for a root commit.
     pub files: Vec<PathBuf>,
 }
 
 impl CommitSignal {
-    /// Reads what `commit` changed in the worktree at `dir`. Nothing when no agent of ours works there.
+    /// Reads what `commit` changed in the worktree at `dir`. `None` if the worktree has no agent.
     pub fn find(dir: &Path, commit: &str) -> Result<Option<Self>, HookError> {
         let git = Git::at(dir);
         let admin = git.run(["rev-parse", "--absolute-git-dir"])?;

@@ -1,40 +1,41 @@
-//! The directories that are watched, and what each of them is to us.
+//! The watched directories and their roles.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use paw_core::AgentId;
+use paw_core::text::plural_irregular;
 
-/// What a watched directory is to us. One may be several things.
+/// The role of a watched directory. A directory may have several.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DirRole {
     Files(AgentId),
-    /// What git keeps about one worktree, or its `logs`.
+    /// Git's administrative directory of one worktree, or its `logs`.
     Admin(AgentId),
-    /// What git keeps about all of them.
+    /// The git directory that all worktrees share.
     Common,
     Refs,
 }
 
-/// Why a directory is not watched.
+/// Why a directory cannot be watched.
 #[derive(Debug)]
 pub(super) enum WatchFailure {
     Gone,
     NoneLeft(String),
 }
 
-/// One watcher of the system for all of them.
+/// All watched directories, on one file system watcher.
 #[derive(Debug)]
 pub(super) struct WatchedDirs {
     system: Result<RecommendedWatcher, String>,
     roles: HashMap<PathBuf, BTreeSet<DirRole>>,
-    most: usize,
+    max: usize,
 }
 
 impl WatchedDirs {
-    pub(super) fn new(system: notify::Result<RecommendedWatcher>, most: usize) -> Self {
-        Self { system: system.map_err(|error| error.to_string()), roles: HashMap::new(), most }
+    pub(super) fn new(system: notify::Result<RecommendedWatcher>, max: usize) -> Self {
+        Self { system: system.map_err(|error| error.to_string()), roles: HashMap::new(), max }
     }
 
     pub(super) fn has(&self, dir: &Path) -> bool {
@@ -59,10 +60,10 @@ impl WatchedDirs {
             return Ok(());
         }
         let system = self.system.as_mut().map_err(|error| WatchFailure::NoneLeft(error.clone()))?;
-        if self.roles.len() >= self.most {
+        if self.roles.len() >= self.max {
             return Err(WatchFailure::NoneLeft(format!(
-                "{} directories are watched already",
-                self.roles.len()
+                "already watching {}",
+                plural_irregular(self.roles.len(), "directory", "directories")
             )));
         }
         match system.watch(dir, RecursiveMode::NonRecursive) {
@@ -75,7 +76,7 @@ impl WatchedDirs {
         }
     }
 
-    /// Watches a directory of refs with those below it. Refs are few, so none is left out.
+    /// Watches a directory of refs and all directories below it. They are few.
     pub(super) fn watch_refs(&mut self, dir: &Path) {
         let mut left = vec![dir.to_path_buf()];
         while let Some(dir) = left.pop() {
@@ -92,7 +93,7 @@ impl WatchedDirs {
         if roles.is_empty() {
             self.roles.remove(dir);
             if let Ok(system) = &mut self.system {
-                // A directory that is gone has lost its watch already.
+                // A deleted directory has no watch.
                 let _ = system.unwatch(dir);
             }
         }

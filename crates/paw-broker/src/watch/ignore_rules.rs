@@ -1,5 +1,5 @@
-//! What git ignores in one worktree: `.gitignore` files, `info/exclude` and `core.excludesFile`, and the tracked files
-//! that count although a rule names them.
+//! What git ignores in one worktree: `.gitignore` files, `info/exclude` and `core.excludesFile`, except for tracked files
+//! that match a rule.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -15,11 +15,11 @@ pub(super) struct IgnoreRules {
     root: PathBuf,
     /// By directory, relative to the root.
     local: HashMap<PathBuf, Gitignore>,
-    /// For the whole worktree, the stronger ones first.
+    /// For the whole worktree, in order of precedence.
     global: Vec<Gitignore>,
-    /// Tracked all the same.
-    forced: BTreeSet<PathBuf>,
-    /// Our own files.
+    /// Tracked files that match a rule.
+    tracked: BTreeSet<PathBuf>,
+    /// Files of git paw.
     excluded: Vec<PathBuf>,
 }
 
@@ -27,42 +27,42 @@ impl IgnoreRules {
     pub(super) fn load(root: &Path, common_dir: &Path, excluded: &[PathBuf]) -> Result<Self, GitError> {
         let git = Git::at(root);
         let files = [Some(common_dir.join("info/exclude")), find_excludes_file(&git)?];
-        let global = files.into_iter().flatten().map(|file| for_root(root, &file)).collect();
-        let forced = git.plumb(None, ["ls-files", "-z", "-c", "-i", "--exclude-standard"])?;
-        let forced = forced.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let global = files.into_iter().flatten().map(|file| load_rules(root, &file)).collect();
+        let tracked = git.plumb(None, ["ls-files", "-z", "-c", "-i", "--exclude-standard"])?;
+        let tracked = tracked.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(Self {
             root: root.to_path_buf(),
             local: HashMap::new(),
             global,
-            forced: forced.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect(),
+            tracked: tracked.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect(),
             excluded: excluded.to_vec(),
         })
     }
 
-    /// Reads the rules that a directory brings along.
+    /// Reads the `.gitignore` of a directory.
     pub(super) fn enter(&mut self, dir: &Path) {
         let file = self.root.join(dir).join(".gitignore");
         if file.is_file() {
-            self.local.insert(dir.to_path_buf(), for_root(&self.root.join(dir), &file));
+            self.local.insert(dir.to_path_buf(), load_rules(&self.root.join(dir), &file));
         } else {
             self.local.remove(dir);
         }
     }
 
-    /// Whether a change of this file is nobody's business. The directories above it are watched, so not ignored.
-    pub(super) fn hides_file(&self, path: &Path) -> bool {
-        is_excluded(path, &self.excluded) || (self.names(path, false) && !self.forced.contains(path))
+    /// Whether to ignore changes of this file. Its parent directories are watched, so they are not ignored.
+    pub(super) fn ignores_file(&self, path: &Path) -> bool {
+        is_excluded(path, &self.excluded) || (self.matches(path, false) && !self.tracked.contains(path))
     }
 
-    /// Whether nothing below this directory matters.
-    pub(super) fn hides_dir(&self, path: &Path) -> bool {
-        is_excluded(path, &self.excluded) || (self.names(path, true) && !self.holds_forced(path))
+    /// Whether to ignore everything below this directory.
+    pub(super) fn ignores_dir(&self, path: &Path) -> bool {
+        is_excluded(path, &self.excluded) || (self.matches(path, true) && !self.contains_tracked(path))
     }
 
-    /// The deepest file that says anything about a path decides, and in it the last line.
-    fn names(&self, path: &Path, is_dir: bool) -> bool {
-        // A directory that is watched only for the tracked files in it hides the others.
-        if path.parent().is_some_and(|parent| parent != Path::new("") && self.names(parent, true)) {
+    /// Whether a rule matches. The deepest file with a match decides, and in it the last line.
+    fn matches(&self, path: &Path, is_dir: bool) -> bool {
+        // An ignored directory that is watched only for its tracked files.
+        if path.parent().is_some_and(|parent| parent != Path::new("") && self.matches(parent, true)) {
             return true;
         }
         let absolute = self.root.join(path);
@@ -77,14 +77,14 @@ impl IgnoreRules {
         false
     }
 
-    fn holds_forced(&self, dir: &Path) -> bool {
-        self.forced.range(dir.to_path_buf()..).next().is_some_and(|path| path.starts_with(dir))
+    fn contains_tracked(&self, dir: &Path) -> bool {
+        self.tracked.range(dir.to_path_buf()..).next().is_some_and(|path| path.starts_with(dir))
     }
 }
 
-fn for_root(root: &Path, file: &Path) -> Gitignore {
+fn load_rules(root: &Path, file: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new(root);
-    // A line that cannot be understood is left out; git does the same.
+    // Invalid lines are skipped, as in git.
     let _ = builder.add(file);
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }

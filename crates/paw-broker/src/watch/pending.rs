@@ -1,16 +1,16 @@
-//! What happened in a worktree since it was last looked at, and when it is time to look. Pure.
+//! The changes in a worktree since its last scan, and when the next scan is due. Pure.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// More paths than this are not looked at one by one.
-const MOST_PATHS: usize = 2_000;
+/// Above this number of paths, the whole worktree is scanned.
+const MAX_PATHS: usize = 2_000;
 
-/// Times are those of the watcher's own stopwatch.
+/// Changes that were not scanned yet. Times are those of the watcher's stopwatch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct PendingChanges {
-    what: ChangeSet,
+    changes: ChangeSet,
     when: Option<Span>,
 }
 
@@ -20,42 +20,42 @@ struct Span {
     last: Duration,
 }
 
-/// What to look at.
+/// What to scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ChangeSet {
     pub(super) paths: BTreeSet<PathBuf>,
     /// HEAD or a ref may have moved.
     pub(super) head: bool,
     pub(super) whole: bool,
-    /// The rules of what is ignored, or the directories themselves, must be read again.
+    /// The ignore rules and the directories must be read again.
     walk: bool,
 }
 
 impl PendingChanges {
     pub(super) fn path(&mut self, path: PathBuf, now: Duration) {
-        if !self.what.whole {
-            self.what.paths.insert(path);
+        if !self.changes.whole {
+            self.changes.paths.insert(path);
         }
-        if self.what.paths.len() > MOST_PATHS {
-            self.what.paths.clear();
-            self.what.whole = true;
+        if self.changes.paths.len() > MAX_PATHS {
+            self.changes.paths.clear();
+            self.changes.whole = true;
         }
         self.touch(now);
     }
 
     pub(super) fn head(&mut self, now: Duration) {
-        self.what.head = true;
+        self.changes.head = true;
         self.touch(now);
     }
 
     pub(super) fn whole(&mut self, now: Duration) {
-        self.what.whole = true;
-        self.what.paths.clear();
+        self.changes.whole = true;
+        self.changes.paths.clear();
         self.touch(now);
     }
 
     pub(super) fn walk(&mut self, now: Duration) {
-        self.what.walk = true;
+        self.changes.walk = true;
         self.whole(now);
     }
 
@@ -64,17 +64,17 @@ impl PendingChanges {
         self.when = Some(Span { first, last: now });
     }
 
-    /// When to look: after a while of quiet, or when it has gone on for long enough.
-    pub(super) fn due(&self, settle: Duration, at_most: Duration) -> Option<Duration> {
-        self.when.map(|span| (span.last + settle).min(span.first + at_most))
+    /// When the scan is due: after `settle` without changes, but not later than `max_settle` after the first one.
+    pub(super) fn due(&self, settle: Duration, max_settle: Duration) -> Option<Duration> {
+        self.when.map(|span| (span.last + settle).min(span.first + max_settle))
     }
 
-    pub(super) fn wants_walk(&self) -> bool {
-        self.what.walk
+    pub(super) fn needs_walk(&self) -> bool {
+        self.changes.walk
     }
 
     pub(super) fn take(&mut self) -> ChangeSet {
-        std::mem::take(self).what
+        std::mem::take(self).changes
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_is_looked_at_when_it_is_quiet_but_not_later_than_the_limit() {
+    fn a_scan_is_due_when_the_worktree_is_quiet_but_not_later_than_the_limit() {
         let mut pending = PendingChanges::default();
         assert_eq!(pending.due(ms(30), ms(100)), None);
         pending.path("a".into(), ms(0));
@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_paths_becomes_one_look_at_everything() {
+    fn too_many_paths_cause_a_scan_of_the_whole_worktree() {
         let mut pending = PendingChanges::default();
-        for number in 0..=MOST_PATHS {
+        for number in 0..=MAX_PATHS {
             pending.path(number.to_string().into(), ms(0));
         }
         pending.path("one more".into(), ms(1));
-        let what = pending.take();
-        assert!(what.whole && what.paths.is_empty());
+        let changes = pending.take();
+        assert!(changes.whole && changes.paths.is_empty());
     }
 }

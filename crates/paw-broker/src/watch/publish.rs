@@ -1,4 +1,4 @@
-//! Whether a look at a worktree is worth a message. Pure.
+//! Whether the scan of a worktree causes a status message. Pure.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use paw_host::git::WorktreeSnapshot;
 
 use crate::message::{Message, StatusMessage};
 
-/// A status names at most this many files, and then how many there are.
-const MOST_FILES: usize = 5_000;
+/// The most files in a status. Above this, the status also has the total.
+const MAX_FILES: usize = 5_000;
 
 const GONE: &str = "gone";
 
-/// What was last said about a worktree.
+/// The last status of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LastStatus {
     pub(super) changed: Vec<PathBuf>,
@@ -24,14 +24,14 @@ pub(super) struct LastStatus {
 }
 
 impl LastStatus {
-    pub(super) fn about(taken: &WorktreeSnapshot, at: Duration) -> Self {
+    pub(super) fn new(taken: &WorktreeSnapshot, at: Duration) -> Self {
         let (changed, clean) = (taken.changed.clone(), taken.clean);
         Self { changed, clean, tree: taken.tree.clone(), head: taken.head.clone(), at }
     }
 }
 
-/// A clean worktree has nothing to say at first. After that a change of the list is said at once; further edits of
-/// the same files are said when there was a commit in between, or after `republish_after`, unless that is zero.
+/// Whether to send a status. The first scan of a clean worktree sends none. After that, a change of the list of files is
+/// sent at once; further edits of the same files are sent after a commit or after `republish_after`, unless it is zero.
 pub(super) fn is_news(
     last: Option<&LastStatus>,
     taken: &WorktreeSnapshot,
@@ -47,7 +47,7 @@ pub(super) fn is_news(
     edited && due && !republish_after.is_zero()
 }
 
-/// The status of an agent that changed these files: all of them committed, or not.
+/// The status of an agent that changed these files. `clean`: all of them are committed.
 pub(super) fn status(
     agent: &AgentId,
     cli: Option<&str>,
@@ -56,28 +56,28 @@ pub(super) fn status(
 ) -> Message {
     let word = if clean && !changed.is_empty() { "committed" } else { "working" };
     let mut status = StatusMessage::new(agent.clone(), word);
-    // JSON is UTF-8. A name that is not shows with replacement characters.
-    let files = changed.iter().take(MOST_FILES).map(|path| path.to_string_lossy().into_owned()).collect();
+    // JSON is UTF-8: other names get replacement characters.
+    let files = changed.iter().take(MAX_FILES).map(|path| path.to_string_lossy().into_owned()).collect();
     status.modified_files = Some(files);
     status.cli = cli.map(str::to_owned);
     status.message = note.map(str::to_owned);
     status.extra.payload.insert("source".into(), super::SOURCE.into());
-    if changed.len() > MOST_FILES {
+    if changed.len() > MAX_FILES {
         status.extra.payload.insert("modified_files_total".into(), changed.len().into());
     }
     status.into()
 }
 
-/// The last status of an agent that works here no longer: its worktree was removed, or it was taken out of the session.
+/// The last status of an agent that left: its worktree or the agent was removed.
 pub fn gone_message(agent: &AgentId) -> Message {
     let mut status = StatusMessage::new(agent.clone(), GONE);
     status.modified_files = Some(Vec::new());
-    status.message = Some("no longer works here".to_owned());
+    status.message = Some("left the session".to_owned());
     status.extra.payload.insert("source".into(), super::SOURCE.into());
     status.into()
 }
 
-/// Whether a message is that last one.
+/// Whether a message is a [`gone_message`].
 pub fn is_gone_message(message: &Message) -> bool {
     let Message::Status(status) = message else { return false };
     status.status == GONE && status.extra.payload.get("source").is_some_and(|source| source == super::SOURCE)
@@ -104,31 +104,31 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_worktree_is_silent_at_first_and_says_when_it_becomes_clean_again() {
+    fn a_clean_worktree_sends_no_first_status_but_one_when_it_becomes_clean_again() {
         assert!(!is_news(None, &taken(&[], "t", "h"), after(0), TTL));
         assert!(is_news(None, &taken(&["a"], "t", "h"), after(0), TTL));
-        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
-        assert!(is_news(Some(&said), &taken(&[], "u", "h"), after(1), TTL));
+        let last = LastStatus::new(&taken(&["a"], "t", "h"), after(0));
+        assert!(is_news(Some(&last), &taken(&[], "u", "h"), after(1), TTL));
     }
 
     #[test]
-    fn the_same_files_are_said_again_only_after_a_while() {
-        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
-        assert!(!is_news(Some(&said), &taken(&["a"], "u", "h"), after(59), TTL));
-        assert!(is_news(Some(&said), &taken(&["a"], "u", "h"), after(60), TTL));
-        assert!(!is_news(Some(&said), &taken(&["a"], "t", "h"), after(600), TTL), "nothing was edited");
-        assert!(!is_news(Some(&said), &taken(&["a"], "u", "h"), after(600), Duration::ZERO));
+    fn edits_of_the_same_files_are_sent_again_only_after_a_while() {
+        let last = LastStatus::new(&taken(&["a"], "t", "h"), after(0));
+        assert!(!is_news(Some(&last), &taken(&["a"], "u", "h"), after(59), TTL));
+        assert!(is_news(Some(&last), &taken(&["a"], "u", "h"), after(60), TTL));
+        assert!(!is_news(Some(&last), &taken(&["a"], "t", "h"), after(600), TTL), "nothing was edited");
+        assert!(!is_news(Some(&last), &taken(&["a"], "u", "h"), after(600), Duration::ZERO));
     }
 
     #[test]
-    fn an_agent_that_goes_on_after_its_commit_is_working_again_at_once() {
-        let said = LastStatus::about(&taken(&["a"], "t", "h"), after(0));
-        assert!(!is_news(Some(&said), &taken(&["a"], "t", "h2"), after(1), TTL), "a commit is no edit");
-        assert!(is_news(Some(&said), &taken(&["a"], "u", "h2"), after(2), TTL));
+    fn an_edit_after_a_commit_is_sent_at_once() {
+        let last = LastStatus::new(&taken(&["a"], "t", "h"), after(0));
+        assert!(!is_news(Some(&last), &taken(&["a"], "t", "h2"), after(1), TTL), "a commit is not an edit");
+        assert!(is_news(Some(&last), &taken(&["a"], "u", "h2"), after(2), TTL));
     }
 
     #[test]
-    fn what_is_all_committed_is_not_work_in_progress() {
+    fn status_is_committed_if_all_changed_files_are_committed() {
         let agent = AgentId::new("feat-a").unwrap();
         let word = |files: &[&str], clean| {
             let files: Vec<_> = files.iter().map(PathBuf::from).collect();
@@ -138,16 +138,16 @@ mod tests {
             }
         };
         assert_eq!((word(&["a"], true), word(&["a"], false)), ("committed".into(), "working".into()));
-        assert_eq!(word(&[], true), "working", "nothing was done on this branch");
+        assert_eq!(word(&[], true), "working", "the branch has no changes");
     }
 
     #[test]
-    fn a_status_names_a_bounded_number_of_files_and_how_many_there_are() {
-        let many: Vec<PathBuf> = (0..=MOST_FILES).map(|number| number.to_string().into()).collect();
+    fn status_has_a_limited_list_of_files_and_their_total() {
+        let many: Vec<PathBuf> = (0..=MAX_FILES).map(|number| number.to_string().into()).collect();
         let agent = AgentId::new("feat-a").unwrap();
         let Message::Status(status) = status(&agent, Some("claude"), (&many, false), None) else { panic!() };
-        assert_eq!(status.files().len(), MOST_FILES);
-        assert_eq!(status.extra.payload["modified_files_total"], MOST_FILES + 1);
+        assert_eq!(status.files().len(), MAX_FILES);
+        assert_eq!(status.extra.payload["modified_files_total"], MAX_FILES + 1);
         assert_eq!(status.extra.payload["source"], "watcher");
     }
 }

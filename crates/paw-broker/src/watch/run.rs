@@ -1,4 +1,4 @@
-//! The watcher's loop: events in, worktrees looked at when they have settled.
+//! The watcher's loop: receives file system events, and scans worktrees when they have settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use super::{WatchInput, WatchReport, WatchSettings, WatchTarget};
 pub(super) struct WatchLoop {
     settings: WatchSettings,
     scratch: Arc<ScratchRepo>,
-    places: WatchedDirs,
+    directories: WatchedDirs,
     trees: BTreeMap<AgentId, WatchedWorktree>,
     clock: Stopwatch,
     sink: Box<dyn FnMut(WatchReport) + Send>,
@@ -34,14 +34,14 @@ impl WatchLoop {
         inputs: Sender<WatchInput>,
         sink: Box<dyn FnMut(WatchReport) + Send>,
     ) -> Result<Self, ScratchError> {
-        // Events name real paths.
+        // Events contain real paths.
         if let Ok(real) = settings.common_dir.canonicalize() {
             settings.common_dir = real;
         }
         let scratch = Arc::new(ScratchRepo::open(&settings.common_dir, &settings.scratch_dir)?);
         let system = notify::recommended_watcher(move |event| drop(inputs.send(WatchInput::Event(event))));
         Ok(Self {
-            places: WatchedDirs::new(system, settings.most_watches),
+            directories: WatchedDirs::new(system, settings.max_watches),
             scratch,
             settings,
             trees: BTreeMap::new(),
@@ -54,13 +54,13 @@ impl WatchLoop {
         self.watch_shared();
         while !stopped.load(Ordering::Relaxed) {
             let due = self.next_due();
-            // However much happens, nobody waits for ever.
-            if due.is_some_and(|due| due + self.settings.settle_at_most < self.clock.elapsed()) {
-                self.look_at_the_due_one();
+            // A flood of events must not postpone a scan forever.
+            if due.is_some_and(|due| due + self.settings.max_settle < self.clock.elapsed()) {
+                self.scan_due_worktree();
                 continue;
             }
             let input = match due {
-                // Nothing to do until somebody says something.
+                // Nothing to do until the next input.
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => inbox.recv_timeout(due.saturating_sub(self.clock.elapsed())),
             };
@@ -70,25 +70,25 @@ impl WatchLoop {
                 Ok(WatchInput::Event(Err(error))) => tracing::debug!("file system watcher: {error}"),
                 Ok(WatchInput::Add(target)) => self.add(target),
                 Ok(WatchInput::Remove(agent)) => self.remove(&agent),
-                // The flag says it; this is only to be woken up.
+                // Only wakes the loop; the flag ends it.
                 Ok(WatchInput::Stop) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => self.look_at_the_due_one(),
+                Err(RecvTimeoutError::Timeout) => self.scan_due_worktree(),
             }
         }
     }
 
     fn due(&self, tree: &WatchedWorktree) -> Option<Duration> {
-        let settled = tree.pending.due(self.settings.settle, self.settings.settle_at_most);
-        settled.into_iter().chain(tree.look_at).min()
+        let settled = tree.pending.due(self.settings.settle, self.settings.max_settle);
+        settled.into_iter().chain(tree.next_scan).min()
     }
 
     fn next_due(&self) -> Option<Duration> {
         self.trees.values().filter_map(|tree| self.due(tree)).min()
     }
 
-    /// One at a time, so that what happens meanwhile is taken in between.
-    fn look_at_the_due_one(&mut self) {
+    /// Scans one worktree, so that events are handled between two scans.
+    fn scan_due_worktree(&mut self) {
         let now = self.clock.elapsed();
         let due = self.trees.iter().filter_map(|(agent, tree)| Some((self.due(tree)?, agent)));
         let Some(agent) = due.min().filter(|(due, _)| *due <= now).map(|(_, agent)| agent.clone()) else {
@@ -99,51 +99,51 @@ impl WatchLoop {
             (self.sink)(WatchReport::Gone(agent));
             return;
         }
-        if self.trees.get(&agent).is_some_and(|tree| tree.pending.wants_walk()) {
+        if self.trees.get(&agent).is_some_and(|tree| tree.pending.needs_walk()) {
             self.rewalk(&agent);
         }
         let Some(tree) = self.trees.get_mut(&agent) else { return };
-        let mut what = tree.pending.take();
-        if tree.look_at.is_some_and(|at| at <= now) {
-            what.whole = true;
+        let mut changes = tree.pending.take();
+        if tree.next_scan.is_some_and(|at| at <= now) {
+            changes.whole = true;
         }
-        tree.look_at = tree.polled.is_some().then(|| now + self.settings.poll_every);
-        match tree.look(&what, now, &self.settings) {
+        tree.next_scan = tree.polled.is_some().then(|| now + self.settings.poll_every);
+        match tree.scan(&changes, now, &self.settings) {
             Ok(work) => {
-                tree.told = None;
+                tree.reported_failure = None;
                 if let Some(work) = work {
                     (self.sink)(WatchReport::Work(work));
                 }
             }
             Err(error) => self.failed(&agent, &error.to_string(), now),
         }
-        if self.scratch.written() > self.settings.most_scratch_bytes {
-            self.start_over();
+        if self.scratch.written() > self.settings.max_scratch_bytes {
+            self.replace_scratch();
         }
     }
 
-    /// Tells it once, and tries again later.
+    /// Reports a failure once, and schedules another scan.
     fn failed(&mut self, agent: &AgentId, error: &str, now: Duration) {
         let Some(tree) = self.trees.get_mut(agent) else { return };
-        tree.look_at = Some(now + self.settings.poll_every);
-        let text = format!("cannot see what {agent} changed: {error}");
-        if tree.told.as_ref() != Some(&text) {
-            tree.told = Some(text.clone());
+        tree.next_scan = Some(now + self.settings.poll_every);
+        let text = format!("cannot detect changes of {agent}: {error}");
+        if tree.reported_failure.as_ref() != Some(&text) {
+            tree.reported_failure = Some(text.clone());
             (self.sink)(WatchReport::Notice { agent: Some(agent.clone()), text });
         }
     }
 
-    /// Our copies have grown: throws them away and looks at everything once.
-    fn start_over(&mut self) {
+    /// Deletes the copies, which have grown, and scans everything again.
+    fn replace_scratch(&mut self) {
         let now = self.clock.elapsed();
         match ScratchRepo::open(&self.settings.common_dir, &self.settings.scratch_dir) {
             Ok(scratch) => self.scratch = Arc::new(scratch),
-            Err(error) => return tracing::warn!("cannot make room for snapshots: {error}"),
+            Err(error) => return tracing::warn!("cannot replace the scratch repository: {error}"),
         }
         for tree in self.trees.values_mut() {
             tree.pending.whole(now);
             if let Err(error) = tree.move_to(&self.scratch, &self.settings) {
-                tracing::warn!("cannot follow {}: {error}", tree.target.agent);
+                tracing::warn!("cannot move the snapshots of {}: {error}", tree.target.agent);
             }
         }
     }
@@ -175,18 +175,18 @@ impl WatchLoop {
     fn watch_admin(&mut self, agent: &AgentId) {
         let Some(admin) = self.trees.get(agent).map(WatchedWorktree::admin_dir) else { return };
         for dir in [admin.join("logs"), admin] {
-            // A repository may keep no logs.
-            let _ = self.places.watch(&dir, DirRole::Admin(agent.clone()));
+            // The repository may have no reflogs.
+            let _ = self.directories.watch(&dir, DirRole::Admin(agent.clone()));
         }
     }
 
     fn remove(&mut self, agent: &AgentId) {
         self.trees.remove(agent);
-        self.places
+        self.directories
             .unwatch_where(|role| matches!(role, DirRole::Files(of) | DirRole::Admin(of) if of == agent));
     }
 
-    /// Reads the rules and the directories again, watching what is kept and nothing else.
+    /// Reads the ignore rules and the directories again, and updates the watches.
     fn rewalk(&mut self, agent: &AgentId) {
         let Some(tree) = self.trees.get_mut(agent) else { return };
         let root = tree.root.clone();
@@ -198,26 +198,26 @@ impl WatchLoop {
             return;
         }
         let role = DirRole::Files(agent.clone());
-        let before = self.places.with_role(&role);
+        let before = self.directories.with_role(&role);
         let mut kept = BTreeSet::new();
-        self.visit(agent, Path::new(""), &mut kept);
+        self.watch_below(agent, Path::new(""), &mut kept);
         for dir in before.difference(&kept) {
-            self.places.unwatch(dir, &role);
+            self.directories.unwatch(dir, &role);
         }
     }
 
-    /// Watches a directory and what is below it. Returns the files that are there.
-    fn visit(&mut self, agent: &AgentId, start: &Path, kept: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    /// Watches a directory and everything below it, and returns the files.
+    fn watch_below(&mut self, agent: &AgentId, start: &Path, kept: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let Some(mut tree) = self.trees.remove(agent) else { return Vec::new() };
         let root = tree.root.clone();
         let mut enter = |dir: &Path| {
-            // Not even a trailing slash may tell this path from the one in an event.
+            // Without a trailing slash, as in events.
             let path = if dir == Path::new("") { root.clone() } else { root.join(dir) };
             let role = DirRole::Files(agent.clone());
-            match self.places.watch(&path, role.clone()) {
-                // Looked at only now: a repository that appears later is seen by the watch.
+            match self.directories.watch(&path, role.clone()) {
+                // Checked after the watch is set, which reports a repository that appears later.
                 Ok(()) if is_repository(&root, dir) => {
-                    self.places.unwatch(&path, &role);
+                    self.directories.unwatch(&path, &role);
                     return Ok(false);
                 }
                 Ok(()) => drop(kept.insert(path)),
@@ -231,21 +231,21 @@ impl WatchLoop {
         match walked {
             Ok(files) => files,
             Err(reason) => {
-                self.poll(agent, &reason);
+                self.start_polling(agent, &reason);
                 Vec::new()
             }
         }
     }
 
-    /// Gives up watching one worktree, and its watches to the others.
-    fn poll(&mut self, agent: &AgentId, reason: &str) {
-        self.places.unwatch_where(|role| matches!(role, DirRole::Files(of) if of == agent));
+    /// Stops watching one worktree and polls it, so that the others have its watches.
+    fn start_polling(&mut self, agent: &AgentId, reason: &str) {
+        self.directories.unwatch_where(|role| matches!(role, DirRole::Files(of) if of == agent));
         let every = self.settings.poll_every.as_secs().max(1);
-        let text = format!("looked at every {every} s instead of watched: {reason}");
+        let text = format!("scanned every {every} s instead of watched: {reason}");
         let Some(tree) = self.trees.get_mut(agent) else { return };
         tree.polled = Some(text.clone());
-        tree.look_at = Some(self.clock.elapsed());
-        let status = tree.last_status();
+        tree.next_scan = Some(self.clock.elapsed());
+        let status = tree.repeat_status();
         (self.sink)(WatchReport::Notice { agent: Some(agent.clone()), text: format!("{agent} is {text}") });
         (self.sink)(WatchReport::Status(status));
     }
@@ -253,17 +253,17 @@ impl WatchLoop {
     fn watch_shared(&mut self) {
         let common = self.settings.common_dir.clone();
         for dir in [common.clone(), common.join("info")] {
-            let _ = self.places.watch(&dir, DirRole::Common);
+            let _ = self.directories.watch(&dir, DirRole::Common);
         }
-        let _ = self.places.watch(&common.join("reftable"), DirRole::Refs);
-        self.places.watch_refs(&common.join("refs/heads"));
-        self.places.watch_refs(&common.join("refs/remotes/origin"));
+        let _ = self.directories.watch(&common.join("reftable"), DirRole::Refs);
+        self.directories.watch_refs(&common.join("refs/heads"));
+        self.directories.watch_refs(&common.join("refs/remotes/origin"));
     }
 
-    /// Events were lost. Whatever they were about, every watch is set again and everything is read again.
-    fn watch_anew(&mut self) {
+    /// Sets all watches again and scans everything, because events were lost.
+    fn rescan(&mut self) {
         let now = self.clock.elapsed();
-        self.places.unwatch_where(|_| true);
+        self.directories.unwatch_where(|_| true);
         self.watch_shared();
         let agents: Vec<AgentId> = self.trees.keys().cloned().collect();
         for agent in agents {
@@ -277,7 +277,7 @@ impl WatchLoop {
     fn on_event(&mut self, event: &notify::Event) {
         let now = self.clock.elapsed();
         if event.need_rescan() {
-            return self.watch_anew();
+            return self.rescan();
         }
         if matches!(event.kind, EventKind::Access(_)) {
             return;
@@ -287,11 +287,11 @@ impl WatchLoop {
             EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From | RenameMode::Both))
         );
         for path in &event.paths {
-            if leaves && self.places.has(path) {
+            if leaves && self.directories.has(path) {
                 self.forget(path, now);
             }
             let Some(parent) = path.parent() else { continue };
-            for role in self.places.roles(parent) {
+            for role in self.directories.roles(parent) {
                 match role {
                     DirRole::Files(agent) => self.on_file(&agent, path, now),
                     DirRole::Admin(agent) => self.on_admin(&agent, path, now),
@@ -302,11 +302,11 @@ impl WatchLoop {
         }
     }
 
-    /// A watched directory is no longer where it was, and neither is what was below it.
+    /// Removes the watches of a directory that was moved or deleted, and of everything below it.
     fn forget(&mut self, dir: &Path, now: Duration) {
-        for path in self.places.below(dir) {
-            for role in self.places.roles(&path) {
-                self.places.unwatch(&path, &role);
+        for path in self.directories.below(dir) {
+            for role in self.directories.roles(&path) {
+                self.directories.unwatch(&path, &role);
                 if let DirRole::Files(agent) | DirRole::Admin(agent) = role
                     && let Some(tree) = self.trees.get_mut(&agent)
                 {
@@ -320,29 +320,29 @@ impl WatchLoop {
         let Some(tree) = self.trees.get_mut(agent) else { return };
         let Ok(relative) = path.strip_prefix(&tree.root).map(Path::to_path_buf) else { return };
         if path.file_name().is_some_and(|name| name == ".git") {
-            // The worktree may be on its way out, or a repository appeared inside it.
+            // The worktree may be in removal, or a repository appeared inside it.
             return tree.pending.walk(now);
         }
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let new = !self.places.has(path);
-            if new && !tree.rules.hides_dir(&relative) {
-                let files = self.visit(agent, &relative, &mut BTreeSet::new());
+            let new = !self.directories.has(path);
+            if new && !tree.rules.ignores_dir(&relative) {
+                let files = self.watch_below(agent, &relative, &mut BTreeSet::new());
                 let Some(tree) = self.trees.get_mut(agent) else { return };
                 for file in files {
                     tree.pending.path(file, now);
                 }
-                // A file stood here before, perhaps.
+                // The directory may have replaced a file.
                 tree.pending.path(relative, now);
             }
         } else if path.file_name().is_some_and(|name| name == ".gitignore") {
             tree.pending.walk(now);
-        } else if !tree.rules.hides_file(&relative) {
+        } else if !tree.rules.ignores_file(&relative) {
             tree.pending.path(relative, now);
         }
     }
 
     fn on_admin(&mut self, agent: &AgentId, path: &Path, now: Duration) {
-        // The index changes with every `git add` and many a `git status`, and says nothing about the files.
+        // The index is irrelevant: `git add` and `git status` change it without changing files.
         if path.file_name().is_some_and(|name| name == "HEAD")
             && let Some(tree) = self.trees.get_mut(agent)
         {
@@ -361,8 +361,8 @@ impl WatchLoop {
 
     fn on_ref(&mut self, path: &Path, now: Duration) {
         if path.is_dir() {
-            self.places.watch_refs(path);
-            // A ref may have been written before the watch was there.
+            self.directories.watch_refs(path);
+            // A ref may have been written before the watch was set.
             return self.trees.values_mut().for_each(|tree| tree.pending.head(now));
         }
         let name =

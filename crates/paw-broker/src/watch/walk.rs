@@ -1,13 +1,13 @@
-//! The directories of a worktree that are worth watching.
+//! Walks the directories of a worktree that are not ignored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::ignore_rules::IgnoreRules;
 
-/// Visits `start` and what is below it, leaving out what is ignored. `enter` is called before a directory is read, so
-/// that what appears while we read is seen by the watch; it may pass over a directory, or stop the walk.
-/// Returns the files that are there.
+/// Visits `start` and everything below it that is not ignored, and returns the files. `enter` is called before a
+/// directory is read, so that a watch set there sees files that appear during the walk; it can skip a directory or stop
+/// the walk.
 pub(super) fn walk<E>(
     root: &Path,
     start: &Path,
@@ -21,7 +21,7 @@ pub(super) fn walk<E>(
             continue;
         }
         rules.enter(&dir);
-        // It may be gone already; then there is nothing in it.
+        // The directory may have been deleted.
         let Ok(entries) = fs::read_dir(root.join(&dir)) else { continue };
         for entry in entries.filter_map(Result::ok) {
             let Ok(kind) = entry.file_type() else { continue };
@@ -30,10 +30,10 @@ pub(super) fn walk<E>(
                 continue;
             }
             if kind.is_dir() {
-                if !rules.hides_dir(&path) {
+                if !rules.ignores_dir(&path) {
                     left.push(path);
                 }
-            } else if !rules.hides_file(&path) {
+            } else if !rules.ignores_file(&path) {
                 files.push(path);
             }
         }
@@ -41,7 +41,7 @@ pub(super) fn walk<E>(
     Ok(files)
 }
 
-/// A submodule, or somebody's worktree within this one.
+/// Whether the directory is a submodule, or another worktree inside this one.
 pub(super) fn is_repository(root: &Path, dir: &Path) -> bool {
     dir != Path::new("") && root.join(dir).join(".git").symlink_metadata().is_ok()
 }

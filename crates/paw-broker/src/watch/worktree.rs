@@ -1,4 +1,4 @@
-//! One worktree that is watched.
+//! One watched worktree.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,15 +19,15 @@ pub(super) struct WatchedWorktree {
     pub(super) root: PathBuf,
     pub(super) rules: IgnoreRules,
     pub(super) pending: PendingChanges,
-    /// When to look next, where nothing tells us: always for a worktree that cannot be watched, once after a failure.
-    pub(super) look_at: Option<Duration>,
-    /// Why it is not watched but looked at now and then.
+    /// The next scheduled scan: regularly for a worktree that cannot be watched, once after a failure.
+    pub(super) next_scan: Option<Duration>,
+    /// Why the worktree is polled instead of watched.
     pub(super) polled: Option<String>,
-    /// The last failure that was told.
-    pub(super) told: Option<String>,
+    /// The last failure that was reported.
+    pub(super) reported_failure: Option<String>,
     snapshot: WorktreeSnapshotter,
     scratch: Arc<ScratchRepo>,
-    said: Option<LastStatus>,
+    last_status: Option<LastStatus>,
     last_commit: Option<String>,
 }
 
@@ -53,12 +53,12 @@ impl WatchedWorktree {
             root,
             target,
             pending: PendingChanges::default(),
-            look_at: None,
+            next_scan: None,
             polled: None,
-            told: None,
+            reported_failure: None,
             snapshot,
             scratch: Arc::clone(scratch),
-            said: None,
+            last_status: None,
             last_commit: None,
         })
     }
@@ -71,13 +71,13 @@ impl WatchedWorktree {
         !self.root.join(".git").exists()
     }
 
-    /// The ref that HEAD names, if it is on a branch.
+    /// The ref in HEAD, if it is on a branch.
     pub(super) fn head_ref(&self) -> Option<String> {
         let head = load_text(&self.snapshot.admin_dir().join("HEAD")).ok()??;
         Some(head.strip_prefix("ref: ")?.trim_end().to_owned())
     }
 
-    /// Forgets the copies in the old place, which is about to be deleted.
+    /// Switches to a new scratch repository; the old one is about to be deleted.
     pub(super) fn move_to(
         &mut self,
         scratch: &Arc<ScratchRepo>,
@@ -95,33 +95,33 @@ impl WatchedWorktree {
         Ok(())
     }
 
-    /// Looks at what happened. Nothing when all is as it was.
-    pub(super) fn look(
+    /// Takes a snapshot of what changed. `None` if nothing did.
+    pub(super) fn scan(
         &mut self,
-        what: &ChangeSet,
+        changes: &ChangeSet,
         now: Duration,
         settings: &WatchSettings,
     ) -> Result<Option<AgentWork>, ScratchError> {
-        let Some(taken) = self.take(what, settings)? else { return Ok(None) };
-        let news = publish::is_news(self.said.as_ref(), &taken, now, settings.republish_after);
+        let Some(taken) = self.take(changes, settings)? else { return Ok(None) };
+        let news = publish::is_news(self.last_status.as_ref(), &taken, now, settings.republish_after);
         let same = self.last_commit.as_ref() == Some(&taken.commit) && !news;
         self.last_commit = Some(taken.commit.clone());
-        // With words of its own it is news to everybody who keeps the last status, although it names the same files.
-        let again = self.said.as_ref().is_some_and(|said| said.changed == taken.changed);
+        // The text makes it a new status, although the files are the same.
+        let again = self.last_status.as_ref().is_some_and(|last| last.changed == taken.changed);
         let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
         let status = news.then(|| self.status((&taken.changed, taken.clean), note));
-        if news || self.said.is_none() {
-            self.said = Some(LastStatus::about(&taken, now));
+        if news || self.last_status.is_none() {
+            self.last_status = Some(LastStatus::new(&taken, now));
         }
         let snapshot = WorkSnapshot { scratch: Arc::clone(&self.scratch), commit: taken.commit };
         let files = taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         Ok((!same).then(|| AgentWork { agent: self.target.agent.clone(), snapshot, files, status }))
     }
 
-    /// The status as it was last said.
-    pub(super) fn last_status(&self) -> crate::Message {
-        let said = self.said.as_ref().map(|said| (said.changed.as_slice(), said.clean));
-        self.status(said.unwrap_or_default(), self.polled.as_deref())
+    /// The last status, sent again with the current text.
+    pub(super) fn repeat_status(&self) -> crate::Message {
+        let last = self.last_status.as_ref().map(|last| (last.changed.as_slice(), last.clean));
+        self.status(last.unwrap_or_default(), self.polled.as_deref())
     }
 
     fn status(&self, changed: (&[PathBuf], bool), note: Option<&str>) -> crate::Message {
@@ -130,19 +130,19 @@ impl WatchedWorktree {
 
     fn take(
         &mut self,
-        what: &ChangeSet,
+        changes: &ChangeSet,
         settings: &WatchSettings,
     ) -> Result<Option<WorktreeSnapshot>, ScratchError> {
-        let whole = what.whole || (what.head && self.snapshot.has_moved(&settings.bases)?);
+        let whole = changes.whole || (changes.head && self.snapshot.has_moved(&settings.bases)?);
         if whole {
             return self.snapshot.take_whole(&settings.bases).map(Some);
         }
-        if what.paths.is_empty() {
+        if changes.paths.is_empty() {
             return Ok(None);
         }
-        match self.snapshot.take_paths(&what.paths) {
+        match self.snapshot.take_paths(&changes.paths) {
             Ok(taken) => Ok(Some(taken)),
-            // Something changed under our hands, or an object is gone: start from what there is now.
+            // A file changed during the scan, or an object is missing: scan the whole worktree.
             Err(_) => self.snapshot.take_whole(&settings.bases).map(Some),
         }
     }

@@ -11,7 +11,7 @@ use super::Watched;
 #[test]
 fn without_watches_it_polls_and_says_so() {
     let watched = Watched::new(|settings| {
-        settings.most_watches = 8;
+        settings.max_watches = 8;
         settings.poll_every = Duration::from_millis(200);
     });
     for number in 0..10 {
@@ -22,7 +22,7 @@ fn without_watches_it_polls_and_says_so() {
         match watched.reports.try_recv().ok()? {
             WatchReport::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
             WatchReport::Status(Message::Status(status)) => {
-                told.1 |= status.message.is_some_and(|message| message.contains("looked at every"));
+                told.1 |= status.message.is_some_and(|message| message.contains("scanned every"));
             }
             _ => {}
         }
@@ -37,7 +37,7 @@ fn without_watches_it_polls_and_says_so() {
 
 #[test]
 fn our_copies_are_thrown_away_when_they_grow_and_work_goes_on() {
-    let watched = Watched::new(|settings| settings.most_scratch_bytes = 100);
+    let watched = Watched::new(|settings| settings.max_scratch_bytes = 100);
     for round in 0..3 {
         let name = format!("file{round}");
         watched.write(&name, &"x".repeat(200));
