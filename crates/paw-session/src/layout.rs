@@ -1,26 +1,26 @@
-//! Where panes are: rows of a window, their heights and widths, by arithmetic alone.
+//! The layout of a session's window: rows of panes, their heights and widths, calculated without tmux.
 //!
-//! Panes are counted row by row, left to right. A row's share of the window includes the line of its border.
+//! Panes are numbered row by row, left to right. The height of a row includes its border line.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionMode};
 
-/// The window that every session is built in; a terminal that attaches resizes it.
+/// The initial size of every session's window. A terminal that attaches resizes it.
 pub const WIDTH: u16 = 200;
 pub const HEIGHT: u16 = 50;
 
-/// Agents side by side, as long as they fit.
+/// Agents per row, if all rows fit.
 pub const COLUMNS: usize = 5;
-/// Agents beside a supervisor.
+/// The most agents in a session with a supervisor.
 pub const MAX_SUPERVISED: usize = 25;
-/// Agents without one: a pane narrower than ten columns shows nothing.
+/// The most agents in a session without a supervisor. Panes narrower than ten columns are unusable.
 pub const MAX_BARE: usize = 90;
 const MAX_ROWS: usize = 5;
 
-/// More agents than a window can show.
+/// A request for more agents than a window can show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{count} agents were asked for, a session {} has at most {max}",
-    if *.supervised { "with a supervisor" } else { "without one" }
+    "{count} agents requested, but a session {} has at most {max}",
+    if *.supervised { "with a supervisor" } else { "without a supervisor" }
 )]
 pub struct TooManyAgents {
     pub count: usize,
@@ -35,7 +35,7 @@ impl Diagnostic for TooManyAgents {
     }
 }
 
-/// What stands above the agents.
+/// The panes above the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TopRow {
     /// The supervisor on the left, the dashboard on the right.
@@ -53,7 +53,7 @@ impl TopRow {
         }
     }
 
-    /// Panes of the row above the agents, which is also the index of the first agent's pane.
+    /// The number of panes above the agents, which is also the index of the first agent's pane.
     pub fn panes(self) -> usize {
         match self {
             Self::SupervisorAndDashboard => 2,
@@ -62,7 +62,7 @@ impl TopRow {
         }
     }
 
-    /// The index of the dashboard's pane, where there is one.
+    /// The index of the dashboard's pane, if there is one.
     pub fn dashboard(self) -> Option<u32> {
         match self {
             Self::SupervisorAndDashboard => Some(1),
@@ -77,14 +77,14 @@ impl TopRow {
 pub struct LayoutRow {
     /// The index of its leftmost pane.
     pub first: usize,
-    /// The share of the window in lines, border included.
+    /// Height in lines, including the border.
     pub lines: u16,
-    /// Columns of each pane, borders between them not included.
+    /// Width of each pane in columns, without borders.
     pub widths: Vec<u16>,
 }
 
 impl LayoutRow {
-    /// The height of its panes: one line of the share is the border with their titles.
+    /// The height of its panes, without the border line.
     pub fn height(&self) -> u16 {
         self.lines - 1
     }
@@ -121,7 +121,7 @@ impl Layout {
     }
 }
 
-/// How many agents stand in each row: five, or more where five rows of five are not enough.
+/// The number of agents in each row: five, or more if five rows of five are not enough.
 fn grid(agents: usize) -> Vec<usize> {
     let columns = COLUMNS.max(agents.div_ceil(MAX_ROWS));
     let full = agents / columns;
@@ -130,7 +130,7 @@ fn grid(agents: usize) -> Vec<usize> {
     rows
 }
 
-/// Lines of each row, from the top. Above the agents: 60 % with one row of them, 40 % with two, then 28 %.
+/// The height of each row. The top row gets 60 % of the window above one row of agents, 40 % above two, else 28 %.
 fn heights(top: TopRow, agent_rows: usize) -> Vec<u16> {
     let above = match (top, agent_rows) {
         (TopRow::Nothing, _) => return shares(HEIGHT, agent_rows),
@@ -142,13 +142,13 @@ fn heights(top: TopRow, agent_rows: usize) -> Vec<u16> {
     [above].into_iter().chain(shares(HEIGHT - above, agent_rows)).collect()
 }
 
-/// `total` in `parts` whole shares that differ by one at most; the last ones are the larger ones.
+/// Splits `total` into `parts` whole numbers that differ by at most one.
 fn shares(total: u16, parts: usize) -> Vec<u16> {
     let parts = count(parts);
     (0..parts).map(|part| total * (part + 1) / parts - total * part / parts).collect()
 }
 
-/// Far below the range of the type: no window has more panes than it has columns.
+/// Cannot overflow: a window has fewer panes than columns.
 fn count(panes: usize) -> u16 {
     u16::try_from(panes).unwrap_or(WIDTH)
 }
@@ -163,7 +163,7 @@ mod tests {
         Layout::new(TopRow::SupervisorAndDashboard, agents).unwrap()
     }
 
-    /// Each row's first pane, how many panes it has, and its share in percent of the window.
+    /// Each row's first pane, number of panes, and height in percent of the window.
     fn shape(layout: &Layout) -> Vec<(usize, usize, u16)> {
         layout.rows.iter().map(|row| (row.first, row.widths.len(), row.lines * 2)).collect()
     }
@@ -192,8 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_five_agents_share_what_is_left_to_the_line() {
-        // 14.4 % of 50 lines are 7.2.
+    fn twenty_five_agent_supervisor_layout_has_5_agent_rows() {
         let rows = [(0, 2, 28), (2, 5, 14), (7, 5, 14), (12, 5, 14), (17, 5, 14), (22, 5, 16)];
         assert_eq!(shape(&supervised(25)), rows);
     }
@@ -215,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_broker_agents_have_the_whole_window() {
+    fn layout_without_a_broker_gives_agents_the_whole_window() {
         assert_eq!(shape(&Layout::new(TopRow::Nothing, 1).unwrap()), [(0, 1, 100)]);
         assert_eq!(shape(&Layout::new(TopRow::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
     }
 
     #[test]
-    fn without_a_supervisor_more_agents_get_narrower_panes() {
+    fn layout_without_a_supervisor_fits_more_agents_in_narrower_panes() {
         assert_eq!(shape(&Layout::new(TopRow::Nothing, 27).unwrap())[0].1, 6);
         assert!(
             Layout::new(TopRow::Dashboard, MAX_BARE).is_ok()
@@ -231,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_layout_fills_the_window_and_counts_its_panes(
+        fn layout_fills_the_window_with_numbered_panes(
             top in prop_oneof![Just(TopRow::SupervisorAndDashboard), Just(TopRow::Dashboard), Just(TopRow::Nothing)],
             agents in 1..=MAX_BARE,
         ) {
@@ -250,7 +249,7 @@ mod tests {
             }
             let grid = &layout.rows[usize::from(top != TopRow::Nothing)..];
             let (lowest, highest) = grid.iter().fold((HEIGHT, 0), |(low, high), row| (low.min(row.lines), high.max(row.lines)));
-            prop_assert!(highest - lowest <= 1, "agents' rows are equal to the line");
+            prop_assert!(highest - lowest <= 1, "rows of agents differ by at most one line");
             if agents <= MAX_SUPERVISED {
                 prop_assert!(grid.iter().all(|row| row.widths.len() <= COLUMNS));
             }

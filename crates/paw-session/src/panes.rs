@@ -1,7 +1,7 @@
-//! A session's window as tmux commands: one batch, the same for a first start, a recovery and a dry run.
+//! A session's window as one batch of tmux commands, the same for a start, a recovery and a dry run.
 //!
-//! Panes are told apart by what they say they are ([`MARK`]). Inside the batch they are addressed by index, because
-//! nothing of ours can read a pane's id there; our own window counts from zero, whatever the user has configured.
+//! Panes are identified by an option ([`MARK`]). Inside the batch they are addressed by index, because their ids are not
+//! known yet. Indices start at zero, regardless of the user's tmux configuration.
 
 mod build;
 
@@ -20,42 +20,42 @@ use build::with_environment;
 use crate::layout::{Layout, TooManyAgents, TopRow};
 use crate::logs::{self, LogOwner};
 
-/// The pane option that says owner pane it is: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
+/// The pane option with the owner of the pane: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
 pub const MARK: &str = "@paw_agent";
-/// The pane option that says what its agent is doing, as its border shows it.
+/// The pane option with the agent's state, shown in the pane's border.
 pub const STATE: &str = "@paw_state";
-/// The session option that says which session it is, beyond its name.
+/// The session option with the session's unique id.
 pub const SESSION_MARK: &str = "@paw_session";
 pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
 pub const DASHBOARD: &str = "dashboard";
 
-/// The hidden command that an agent begins anew with, where it could not go on.
+/// The hidden command that restarts an agent whose conversation cannot be resumed.
 pub const RESTART_AGENT: &str = "__restart-agent";
 
 pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
 pub const URL_VARIABLE: &str = "GIT_PAW_BROKER_URL";
 
-/// What is shown in the place of a token.
+/// Shown instead of a token.
 pub const REDACTED: &str = "[redacted]";
 
-/// One pane: who lives in it, where, and what is typed into it.
+/// One pane: its owner, directory, environment and command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pane {
     pub mark: String,
     pub title: String,
     pub dir: PathBuf,
-    /// The shell line, directory not included.
+    /// The shell command, without the `cd`.
     pub command: String,
-    /// What this pane alone has in its environment.
+    /// Environment variables of this pane only.
     pub environment: Vec<(&'static str, String)>,
-    /// Where everything it prints is kept as well.
+    /// The log of its output.
     pub log: Option<PathBuf>,
 }
 
 impl Pane {
-    /// What is typed: the directory once more, so that whoever reads the pane sees it. A path that a terminal would
-    /// obey is left out; the pane is there already.
+    /// The line to type. It contains the directory, so that the user sees it, unless the path has control characters; the
+    /// pane starts in that directory anyway.
     pub fn line(&self) -> String {
         let dir = self.dir.to_string_lossy();
         if dir.chars().any(char::is_control) {
@@ -65,34 +65,34 @@ impl Pane {
     }
 }
 
-/// Everything a session's window is made from.
+/// The window of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWindow {
     pub session: SessionName,
     pub session_id: String,
     pub mouse: bool,
-    /// Whether the borders of panes say owner they are.
+    /// Whether pane borders show the agent.
     pub borders: bool,
-    /// What every pane finds in its environment.
+    /// Environment variables of every pane.
     pub environment: Vec<(&'static str, String)>,
     pub panes: Vec<Pane>,
     pub layout: Layout,
 }
 
-/// Whether agents begin, or go on where they were.
+/// Whether agents start a new conversation or resume their last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversationMode {
     New,
-    /// Each CLI takes up its own conversation, where it can.
+    /// Each CLI resumes its conversation, if it supports that.
     Resumed,
 }
 
-/// What the panes of a receipt are made from, besides the receipt.
+/// Builds the panes of a receipt.
 #[derive(Clone, Copy)]
 pub struct PaneBuilder<'a> {
-    /// Our own program, for the dashboard.
+    /// The git-paw executable.
     pub program: &'a Path,
-    /// An agent's token, where the session has a broker.
+    /// An agent's token, if the session has a broker.
     pub token: &'a dyn Fn(&AgentId) -> Option<String>,
     pub conversation: ConversationMode,
     /// Those among them owner conversation is known to be empty: they begin anew.
@@ -106,7 +106,7 @@ impl std::fmt::Debug for PaneBuilder<'_> {
 }
 
 impl PaneBuilder<'_> {
-    /// The pane of one agent of the session.
+    /// The pane of an agent.
     pub fn agent(&self, receipt: &Receipt, agent: &AgentReceipt, id: &AgentId) -> Pane {
         Pane {
             mark: id.to_string(),
@@ -131,7 +131,7 @@ impl PaneBuilder<'_> {
         }
     }
 
-    /// The dashboard speaks for nobody, so it has no identity.
+    /// The dashboard's pane. It has no token, because the dashboard sends no messages.
     pub fn dashboard(&self, receipt: &Receipt) -> Pane {
         Pane {
             mark: DASHBOARD.to_owned(),
@@ -143,8 +143,7 @@ impl PaneBuilder<'_> {
         }
     }
 
-    /// The recorded line, or the CLI alone where an old receipt has none. Where a conversation is to be taken up and
-    /// cannot, our own program sees to the agent's new beginning.
+    /// The command that starts an agent. If it resumes a conversation and that fails, [`RESTART_AGENT`] starts a new one.
     fn line(&self, id: &AgentId, cli: &str, recorded: Option<&str>, conversation: Option<&String>) -> String {
         let line = recorded_line(cli, recorded);
         if self.conversation == ConversationMode::New || self.fresh.contains(id) {
@@ -166,7 +165,7 @@ impl PaneBuilder<'_> {
     }
 }
 
-/// The shell line that starts a CLI.
+/// The recorded command that starts a CLI. Old receipts have none; then it is the CLI's name.
 pub fn recorded_line(cli: &str, recorded: Option<&str>) -> String {
     recorded.map_or_else(|| shell_quote(OsStr::new(cli)), str::to_owned)
 }
@@ -202,7 +201,7 @@ impl SessionWindow {
     }
 }
 
-/// Says owner pane it is.
+/// Sets the owner of a pane.
 pub fn mark(target: &str, mark: &str) -> TmuxCommand {
     TmuxCommand::new("set-option").args(["-p", "-t", target, MARK, mark])
 }
@@ -211,23 +210,23 @@ pub fn title(target: &str, title: &str) -> TmuxCommand {
     TmuxCommand::new("select-pane").args(["-t", target, "-T", &plain(title)])
 }
 
-/// Types the pane's line, and from then on keeps what it prints.
+/// Types the pane's command and logs its output.
 pub fn type_and_log(target: &str, pane: &Pane, push: &mut impl FnMut(TmuxCommand)) {
     push(TmuxCommand::new("send-keys").args(["-t", target, &pane.line(), "Enter"]));
     if let Some(log) = &pane.log {
-        // Times are filled in here as well.
+        // pipe-pane also expands strftime formats.
         let keep = plain(&format!("cat >> {}", shell_quote(log.as_os_str()))).replace('%', "%%");
         push(TmuxCommand::new("pipe-pane").args(["-o", "-t", target, &keep]));
     }
 }
 
-/// Makes a pane out of a part of another one, with its own environment.
+/// Splits a pane, with the new pane's own environment.
 pub fn split(from: &str, pane: &Pane) -> TmuxCommand {
     let split = TmuxCommand::new("split-window").args(["-d", "-t", from]);
     with_environment(split, &pane.environment).args(["-c", &plain(&pane.dir.to_string_lossy())])
 }
 
-/// tmux fills in what stands behind a `#`, and runs it where it is in parentheses.
+/// Escapes `#`, because tmux expands `#{…}` and runs `#(…)`.
 pub fn plain(text: &str) -> String {
     text.replace('#', "##")
 }

@@ -1,12 +1,12 @@
-//! Specs: what agents are to do, found in the repository as OpenSpec, Markdown, Spec Kit or Superpowers has them.
+//! Specs: the tasks of agents, found in the repository in the format of OpenSpec, Markdown, Spec Kit or Superpowers.
 //!
-//! - [`scan`]: every spec that is to be worked on
-//! - [`resolve`], [`select_units`], [`select_all`]: some or all of them, checked as a whole
-//! - [`units`]: the rows of a picker
-//! - [`find_uncommitted`]: those that a new worktree would not have
-//! - [`find_assigned`]: those that a session's agents work on
+//! - [`scan`]: all open specs
+//! - [`resolve`], [`select_units`], [`select_all`]: selects some or all of them and checks their branches
+//! - [`units`]: the rows of the picker
+//! - [`find_uncommitted`]: specs that a new worktree would not contain
+//! - [`find_assigned`]: specs that a session's agents work on
 //!
-//! Inside: `folder` reads the files, `text` takes apart what is in them, and every format has a file of its own.
+//! Inside: `folder` reads the files, `text` parses them, and every format has its own file.
 
 mod error;
 mod folder;
@@ -32,39 +32,39 @@ pub use unit::{SpecUnit, units};
 
 use folder::Folder;
 
-/// What one agent is to do.
+/// The task of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecEntry {
     /// Its name for `--specs`.
     pub id: String,
-    /// What it is a part of: a feature of Spec Kit; itself in every other format.
+    /// The Spec Kit feature it belongs to. In other formats the same as `id`.
     pub unit: String,
     pub branch: BranchName,
-    /// The CLI it asks for.
+    /// The CLI it requests.
     pub cli: Option<String>,
-    /// What the agent is told.
+    /// The text for the agent.
     pub prompt: String,
-    /// The files it says are its own.
+    /// The files it claims.
     pub owned_files: Vec<String>,
     /// The file or directory it was read from.
     pub path: PathBuf,
     pub kind: SpecFormat,
 }
 
-/// What a look at the specs has found.
+/// The result of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecScan {
     pub entries: Vec<SpecEntry>,
-    /// What was passed over, and why.
+    /// Skipped specs, with the reason.
     pub warnings: Vec<String>,
     pub format: SpecFormat,
-    /// Where they are, as a path in the repository.
+    /// The directory of the specs, relative to the repository.
     pub dir: PathBuf,
 }
 
-/// Every spec of a repository that is to be worked on, in the order of their names.
+/// All open specs of a repository, sorted by name.
 ///
-/// `format` is what the command line asks for. A spec that cannot be used is passed over with a warning.
+/// `format` is the command line's choice. Specs that cannot be used are skipped with a warning.
 pub fn scan(
     repo_root: &Path,
     config: Option<&SpecsConfig>,
@@ -82,8 +82,8 @@ pub fn scan(
     Ok(SpecScan { entries, warnings: folder.into_warnings(), format, dir })
 }
 
-/// Which format is read, and where. The command line decides, then `[specs]`, then what the repository looks like. A directory that is configured holds
-/// for every kind.
+/// The format and directory of the specs. The command line overrides `[specs]`, which overrides detection. A configured
+/// directory is used for every format.
 fn choose_source(
     flag: Option<SpecFormat>,
     config: Option<&SpecsConfig>,
@@ -97,7 +97,7 @@ fn choose_source(
     (format, dir)
 }
 
-/// The specs that the agents of a session work on and that can still be read.
+/// The specs of a session's agents, except for deleted ones.
 pub fn find_assigned(receipt: &Receipt, repo_root: &Path, config: &PawConfig) -> Vec<SpecEntry> {
     let is_assigned =
         |spec: &SpecEntry| receipt.worktrees.iter().any(|agent| agent.spec.as_ref() == Some(&spec.id));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_beats_the_configuration_and_that_beats_what_is_there() {
+    fn spec_format_comes_from_the_flag_then_the_configuration_then_detection() {
         let flag = Some(SpecFormat::Markdown);
         let config = Some(("openspec", None));
         assert_eq!(chosen(flag, config, true), is("markdown", "specs"));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_directory_holds_for_every_format() {
+    fn configured_spec_directory_is_used_for_every_format() {
         let config = Some(("openspec", Some("work/changes")));
         assert_eq!(chosen(None, config, true), is("openspec", "work/changes"));
         assert_eq!(chosen(Some(SpecFormat::Speckit), config, true), is("speckit", "work/changes"));

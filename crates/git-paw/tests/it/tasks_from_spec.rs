@@ -70,7 +70,7 @@ fn a_spec_becomes_a_task_once_with_its_open_tasks_as_subtasks() {
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &add), @r"
     exit 1
     --- stderr
-    error: task 1 was made from this spec already (Spec: specs/add-login (add-login))
+    error: task 1 was already created from this spec (Spec: specs/add-login (add-login))
     hint: git paw tasks show 1
     ");
     let again = fs::read_to_string(repo.root.join(".taskmaster/tasks/tasks.json")).unwrap();
@@ -102,7 +102,7 @@ fn what_is_done_or_unknown_or_not_meant_for_a_spec_is_refused() {
         assert!(!repo.root.join(".taskmaster").exists());
     };
     refused(&["--spec", "add-logout"], "every task of spec 'add-logout' is done");
-    refused(&["--spec", "nobody"], "no spec is called 'nobody'");
+    refused(&["--spec", "nobody"], "no spec 'nobody'");
     refused(&["--spec", "add-login", "--parent", "1"], "cannot be used with");
     refused(&["title", "--dry-run"], "--spec");
     refused(&[], "required");

@@ -13,12 +13,12 @@ const NO_BRANCH: char = '~';
 const SUPERVISOR: &str = "~supervisor";
 const EXTENSION: &str = ".log";
 
-/// LogOwner output a log holds.
+/// The agent or supervisor whose output a log contains.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogOwner {
     Agent(BranchName),
     Supervisor,
-    /// A file owner name does not say: it was cut, or somebody else put it there.
+    /// The name was truncated, or git paw did not write the file.
     Unknown(String),
 }
 

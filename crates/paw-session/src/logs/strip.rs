@@ -40,7 +40,7 @@ pub struct EscapeStripper {
     keep: KeptEscapes,
     state: ParserState,
     parameters: String,
-    /// The beginning of a character owner rest has not come yet.
+    /// The start of an incomplete UTF-8 character.
     pending: Vec<u8>,
     line: TerminalLine,
     last: Option<char>,

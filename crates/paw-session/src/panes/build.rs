@@ -1,15 +1,15 @@
-//! The commands that build a window, in an order in which every pane has its environment before anything is typed.
+//! The commands that build a window. Every pane gets its environment before anything is typed.
 
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
 use super::{SESSION_MARK, STATE, SessionWindow, mark, plain, split, title, type_and_log};
 use crate::layout::{HEIGHT, Layout, LayoutRow, WIDTH};
 
-/// Holds the window until its options are set; then the panes come, each with its own environment, and it goes.
+/// Runs in the window's first pane until the window's options are set. Then the real panes replace it.
 const PLACEHOLDER: &str = "cat";
 
 impl SessionWindow {
-    /// All of it, as one batch.
+    /// All commands, as one batch.
     pub fn batch(&self) -> Batch {
         let mut batch = Batch::default();
         let mut push = |command| batch.push(command);
@@ -65,7 +65,7 @@ impl SessionWindow {
         }
     }
 
-    /// First the rows from the top, then the columns from the bottom, so that nothing that is still needed moves.
+    /// Splits rows from top to bottom, then columns from bottom to top, so that the indices used later do not change.
     fn split(&self, push: &mut impl FnMut(TmuxCommand)) {
         let rows = &self.layout.rows;
         for (number, row) in rows.iter().enumerate().skip(1) {
@@ -83,7 +83,7 @@ impl SessionWindow {
         }
     }
 
-    /// Makes the pane that will have the index `pane` from the one that has `from` now.
+    /// Splits the pane with the current index `from`. The new pane's final index is `pane`.
     fn split_from(&self, from: usize, direction: &str, percent: u16, pane: usize) -> TmuxCommand {
         let split = TmuxCommand::new("split-window").args(["-d", direction, "-t", &self.target(from)]);
         let split = split.args(["-l", &format!("{percent}%")]);
@@ -95,7 +95,7 @@ impl SessionWindow {
         }
     }
 
-    /// Percents are whole, so the exact sizes are set at the end.
+    /// Sets exact sizes, because splits use whole percents.
     fn resize(&self, push: &mut impl FnMut(TmuxCommand)) {
         push_sizes(&self.layout, |index| self.target(index), push);
     }
@@ -105,8 +105,8 @@ impl SessionWindow {
     }
 }
 
-/// A login shell sets PATH anew on many systems, and then a CLI that was found a moment ago is not found in its pane.
-/// Where the user has not said which shell there is to be, the same one starts without that.
+/// Starts non-login shells, unless the user has configured `default-command`. On many systems a login shell resets PATH, and
+/// then the CLI is not found in its pane.
 fn prefer_plain_shells(target: &str, push: &mut impl FnMut(TmuxCommand)) {
     let prefer = format!("set-option -F -t '{target}' default-command 'exec #{{q:default-shell}}'");
     push(TmuxCommand::new("if-shell").args(["-F", "-t", target, "#{default-command}", "", &prefer]));
@@ -117,7 +117,7 @@ pub fn push_sizes(layout: &Layout, target: impl Fn(usize) -> String, push: &mut 
     let mut resize = |pane: usize, flag: &str, size: u16| {
         push(TmuxCommand::new("resize-pane").args(["-t", &target(pane), flag, &size.to_string()]));
     };
-    // What is last gets the rest.
+    // The last row and column get the remaining space.
     for row in layout.rows.iter().rev().skip(1).rev() {
         resize(row.first, "-y", row.height());
     }
@@ -137,7 +137,7 @@ pub(super) fn with_environment<'a>(
         .fold(command, |command, (name, value)| command.args(["-e", &format!("{name}={value}")]))
 }
 
-/// How much of `whole` a part is, in whole percents, at least one.
+/// `part` of `whole` in percent, rounded, between 1 and 99.
 fn percent(part: u16, whole: u16) -> u16 {
     ((100 * part + whole / 2) / whole).clamp(1, 99)
 }

@@ -50,7 +50,7 @@ fn of<'a>(commands: &'a [String], name: &str) -> Vec<&'a str> {
     commands.iter().map(String::as_str).filter(|command| command.starts_with(&start)).collect()
 }
 
-/// How many panes there are in the end: the placeholder goes.
+/// The final number of panes, without the placeholder.
 fn panes(commands: &[String]) -> usize {
     1 + of(commands, "split-window").len() - of(commands, "kill-pane").len()
 }
@@ -137,7 +137,7 @@ fn pane_border_status_configured() {
 }
 
 #[test]
-fn borders_that_are_not_wanted_are_left_as_the_user_has_them() {
+fn disabled_borders_keep_the_users_border_options() {
     let mut receipt = receipt(1);
     receipt.borders = false;
     assert!(commands(&receipt).iter().all(|command| !command.contains("pane-border")));
@@ -152,7 +152,7 @@ fn mouse_mode_enabled_by_default_and_can_be_disabled() {
 }
 
 #[test]
-fn set_environment_appears_before_send_keys_and_in_every_panes_own_words() {
+fn set_environment_appears_before_send_keys_and_each_pane_gets_its_identity() {
     let commands = commands(&supervised(2));
     let variable = "set-environment -t =paw-app: GIT_PAW_BROKER_URL http://127.0.0.1:9119";
     assert!(place(&commands, variable) < place(&commands, "send-keys"));
@@ -162,11 +162,11 @@ fn set_environment_appears_before_send_keys_and_in_every_panes_own_words() {
     }
     let dashboards =
         of(&commands, "split-window").into_iter().filter(|split| !split.contains("GIT_PAW_AGENT_ID"));
-    assert_eq!(dashboards.count(), 1, "the dashboard speaks for nobody");
+    assert_eq!(dashboards.count(), 1, "the dashboard has no identity");
 }
 
 #[test]
-fn what_one_pane_is_given_is_not_left_to_panes_that_somebody_opens_later() {
+fn identity_of_a_pane_is_not_inherited_by_panes_opened_later() {
     let commands = commands(&supervised(2));
     for name in ["GIT_PAW_AGENT_ID", "GIT_PAW_BROKER_TOKEN"] {
         let told = commands.iter().filter(|command| command.contains(name));
@@ -180,7 +180,7 @@ fn what_one_pane_is_given_is_not_left_to_panes_that_somebody_opens_later() {
 fn splits_use_l_percent_not_p_and_no_layout_of_tmux_itself() {
     for agents in 1..=25 {
         let commands = commands(&supervised(agents));
-        // The first takes the placeholder's place.
+        // The first split replaces the placeholder.
         for split in of(&commands, "split-window").into_iter().skip(1) {
             let size = split.split(" -l ").nth(1).unwrap().split(' ').next().unwrap();
             assert!(size.ends_with('%') && !split.contains(" -p "), "{split}");
@@ -201,7 +201,7 @@ fn pipe_pane_follows_split_window_and_send_keys_of_its_pane() {
 }
 
 #[test]
-fn every_pane_says_whose_it_is() {
+fn every_pane_has_a_mark_with_its_owner() {
     let marks = commands(&supervised(2));
     let marks: Vec<_> = marks.iter().filter(|command| command.contains(MARK)).collect();
     let expected = ["supervisor", "dashboard", "feat-1", "feat-2"];
@@ -211,7 +211,7 @@ fn every_pane_says_whose_it_is() {
 }
 
 #[test]
-fn names_that_tmux_or_a_shell_would_obey_stay_names() {
+fn names_with_tmux_or_shell_syntax_are_quoted() {
     let mut receipt = receipt(1);
     receipt.log_dir = Some("/l#(x)%H".into());
     receipt.worktrees[0].branch = BranchName::new("a#(touch)$(b);'c").unwrap();
@@ -233,19 +233,19 @@ fn names_that_tmux_or_a_shell_would_obey_stay_names() {
 }
 
 #[test]
-fn a_directory_that_would_press_keys_is_not_typed() {
+fn directory_with_control_characters_is_not_typed() {
     let mut receipt = receipt(1);
     receipt.worktrees[0].worktree_path = "/w\t/x".into();
     assert_eq!(window(&receipt, ConversationMode::New).unwrap().panes[0].line(), "cli1");
 }
 
 #[test]
-fn too_many_supervised_agents_make_no_window() {
+fn window_rejects_too_many_supervised_agents() {
     assert!(window(&supervised(26), ConversationMode::New).is_err());
 }
 
 #[test]
-fn a_resumed_session_takes_up_each_clis_own_conversation() {
+fn resumed_session_resumes_the_conversation_of_each_cli() {
     let mut receipt = supervised(2);
     receipt.worktrees[0].cli = "claude".into();
     receipt.worktrees[0].command = Some("claude --auto".into());
@@ -265,7 +265,7 @@ fn a_resumed_session_takes_up_each_clis_own_conversation() {
 }
 
 #[test]
-fn an_agent_whose_conversation_is_empty_begins_anew_beside_others_that_go_on() {
+fn agent_with_an_empty_conversation_starts_a_new_one_while_others_resume() {
     let mut receipt = supervised(2);
     for agent in &mut receipt.worktrees {
         agent.cli = "claude".into();

@@ -1,4 +1,4 @@
-//! The directory that specs are in. Nothing outside of it is read, and what cannot be read is told.
+//! Reads the directory of the specs, and nothing outside of it. Collects warnings about unreadable files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use paw_core::{BranchName, text};
 use super::{SpecEntry, SpecError, SpecFormat};
 use crate::untrusted_text::{self, front_matter};
 
-/// A prompt larger than this was not written for anybody to read.
+/// Specs with more text are skipped.
 const LARGEST_PROMPT: usize = 1024 * 1024;
-/// More parts of one spec than this are not read.
+/// The most parts of one spec that are read.
 const MOST_PARTS: usize = 100;
 
 pub(super) struct Folder {
-    /// A real path: links that leave it can be told.
+    /// Canonical, so that links out of it can be detected.
     root: PathBuf,
     format: SpecFormat,
     warnings: Vec<String>,
@@ -67,12 +67,12 @@ impl Folder {
         self.warnings.push(text::line(&format!("spec '{name}': {problem}")).into_owned());
     }
 
-    /// The directories in the folder itself, by name.
+    /// The directories in the folder, sorted by name.
     pub(super) fn directories(&mut self) -> Result<Vec<SpecFile>, SpecError> {
         self.items(Kind::Directory)
     }
 
-    /// The `.md` files in the folder itself, by name without that ending.
+    /// The `.md` files in the folder, sorted; their names without the extension.
     pub(super) fn markdown_files(&mut self) -> Result<Vec<SpecFile>, SpecError> {
         let files = self.items(Kind::File)?;
         let stem = |item: SpecFile| {
@@ -82,12 +82,12 @@ impl Folder {
         Ok(files.into_iter().filter_map(stem).collect())
     }
 
-    /// The directories in one of the folder's directories. There may be none.
+    /// The directories in a subdirectory, which may not exist.
     pub(super) fn directories_in(&mut self, dir: &Path) -> Vec<SpecFile> {
         self.parts(dir, Kind::Directory)
     }
 
-    /// The files in one of the folder's directories. There may be none.
+    /// The files in a subdirectory, which may not exist.
     pub(super) fn files_in(&mut self, dir: &Path) -> Vec<SpecFile> {
         self.parts(dir, Kind::File)
     }
@@ -101,7 +101,7 @@ impl Folder {
         let mut parts = self.list(dir, kind).unwrap_or_default();
         if parts.len() > MOST_PARTS {
             let name = dir.strip_prefix(&self.root).unwrap_or(dir).display().to_string();
-            self.warn(&name, &format!("only {MOST_PARTS} of its {} parts are read", parts.len()));
+            self.warn(&name, &format!("only the first {MOST_PARTS} of its {} parts are used", parts.len()));
             parts.truncate(MOST_PARTS);
         }
         parts
@@ -113,7 +113,7 @@ impl Folder {
             let name = entry?.file_name();
             let path = dir.join(&name);
             let Some(name) = name.to_str() else {
-                self.warn(&name.to_string_lossy(), "its name is not UTF-8: passed over");
+                self.warn(&name.to_string_lossy(), "skipped: its name is not UTF-8");
                 continue;
             };
             let Ok(real) = path.canonicalize() else { continue };
@@ -122,7 +122,7 @@ impl Folder {
                 continue;
             }
             if !real.starts_with(&self.root) {
-                self.warn(name, "it leads out of the directory of the specs: passed over");
+                self.warn(name, "skipped: it is a link out of the specs directory");
                 continue;
             }
             items.push(SpecFile { name: name.to_owned(), path: real });
@@ -131,13 +131,13 @@ impl Folder {
         Ok(items)
     }
 
-    /// The text of a file, or nothing when there is none or when it cannot be taken, which is told.
+    /// The text of a file, if it exists. Warns if it cannot be read.
     pub(super) fn read(&mut self, path: &Path) -> Option<String> {
         let name = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
         match untrusted_text::read(path, Some(&self.root)) {
             Ok(Some(text)) => {
                 if text.damaged {
-                    self.warn(&name, "it is not UTF-8: its odd bytes are replaced");
+                    self.warn(&name, "not UTF-8: invalid bytes are replaced");
                 }
                 Some(text.text)
             }
@@ -149,7 +149,7 @@ impl Folder {
         }
     }
 
-    /// Takes a text apart; broken front matter is told.
+    /// Splits front matter and body. Warns about invalid front matter.
     pub(super) fn split<'a>(&mut self, name: &str, text: &'a str) -> front_matter::SplitText<'a> {
         let parts = front_matter::split(text);
         if let Some(problem) = &parts.problem {
@@ -158,17 +158,17 @@ impl Folder {
         parts
     }
 
-    /// The spec, if it can be one; if not, that is told.
+    /// Turns a draft into a spec. Warns and returns `None` if it is not valid.
     pub(super) fn check(&mut self, draft: SpecDraft<'_>) -> Option<SpecEntry> {
         let branch = match BranchName::new(draft.branch) {
             Ok(branch) => branch,
             Err(problem) => {
-                self.warn(&draft.id, &format!("passed over: {problem}"));
+                self.warn(&draft.id, &format!("skipped: {problem}"));
                 return None;
             }
         };
         if draft.prompt.len() > LARGEST_PROMPT {
-            self.warn(&draft.id, "passed over: it has more than 1 MiB of text");
+            self.warn(&draft.id, "skipped: it has more than 1 MiB of text");
             return None;
         }
         Some(SpecEntry {

@@ -1,4 +1,4 @@
-//! Markdown: every `.md` file whose front matter says `paw_status: pending`.
+//! Markdown: every `.md` file with `paw_status: pending` in its front matter.
 
 use paw_core::config::BranchPrefix;
 

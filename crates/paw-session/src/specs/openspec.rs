@@ -1,4 +1,4 @@
-//! OpenSpec: every directory with a `tasks.md` is a change; its specs are part of what the agent is told.
+//! OpenSpec: every directory with a `tasks.md` is a change. The prompt contains its tasks and specs.
 
 use paw_core::config::BranchPrefix;
 
@@ -6,7 +6,7 @@ use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::owned_files;
 use super::{SpecEntry, SpecError};
 
-/// Where changes go that are done.
+/// Contains completed changes.
 const ARCHIVE: &str = "archive";
 
 pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<SpecEntry>, SpecError> {
@@ -17,7 +17,7 @@ pub(super) fn scan(folder: &mut Folder, prefix: &BranchPrefix) -> Result<Vec<Spe
 
 fn read(folder: &mut Folder, change: &SpecFile, prefix: &BranchPrefix) -> Option<SpecEntry> {
     let Some(tasks) = folder.read(&change.path.join("tasks.md")) else {
-        folder.warn(&change.name, "it has no tasks.md that can be read: passed over");
+        folder.warn(&change.name, "skipped: it has no readable tasks.md");
         return None;
     };
     let parts = folder.split(&change.name, &tasks);

@@ -1,17 +1,17 @@
-//! Which of the specs are meant. Pure: all of what was asked for, or an error that names everything that is wrong.
+//! Selects specs by name. Returns all requested specs, or an error that lists every problem. Pure.
 
 use std::collections::BTreeMap;
 
 use super::{SpecEntry, SpecError, SpecFormat, units};
 use paw_core::text;
 
-/// The specs that `names` mean: an id; else a feature of Spec Kit, which is all of its entries; else digits, which are
-/// the one feature whose number they are.
+/// Selects specs by name. A name is an id, else a Spec Kit feature (all of its entries), else the number of a Spec Kit
+/// feature.
 pub fn resolve(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
     let mut chosen: Vec<&SpecEntry> = Vec::new();
     let mut problems = Vec::new();
     for name in names {
-        match meant(name, entries) {
+        match find_by_name(name, entries) {
             Ok(found) => {
                 let new: Vec<_> = found.into_iter().filter(|entry| !is_among(&chosen, entry)).collect();
                 chosen.extend(new);
@@ -25,12 +25,12 @@ pub fn resolve(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>
     checked(chosen)
 }
 
-/// The specs of the units with these names, in their order.
+/// Selects the specs of these units.
 pub fn select_units(names: &[String], entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
     checked(entries.iter().filter(|entry| names.contains(&entry.unit)).collect())
 }
 
-/// Every spec.
+/// Selects all specs.
 pub fn select_all(entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, SpecError> {
     checked(entries.iter().collect())
 }
@@ -40,7 +40,7 @@ fn checked(chosen: Vec<&SpecEntry>) -> Result<Vec<SpecEntry>, SpecError> {
     Ok(chosen.into_iter().cloned().collect())
 }
 
-/// No two specs may have the same branch, nor one that git cannot keep beside another.
+/// Rejects specs with the same branch, and with branches that git cannot store together.
 fn require_distinct(entries: &[&SpecEntry]) -> Result<(), SpecError> {
     let mut branches: BTreeMap<&str, Vec<&SpecEntry>> = BTreeMap::new();
     for entry in entries {
@@ -67,7 +67,7 @@ fn require_distinct(entries: &[&SpecEntry]) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Two specs may share even their id; where they are tells them apart.
+/// Contains the path, because two specs can have the same id.
 fn shown(entry: &SpecEntry) -> String {
     format!("'{}' in {}", entry.id, entry.path.display())
 }
@@ -76,7 +76,7 @@ fn is_among(chosen: &[&SpecEntry], entry: &SpecEntry) -> bool {
     chosen.iter().any(|one| std::ptr::eq(*one, entry))
 }
 
-fn meant<'a>(name: &str, entries: &'a [SpecEntry]) -> Result<Vec<&'a SpecEntry>, String> {
+fn find_by_name<'a>(name: &str, entries: &'a [SpecEntry]) -> Result<Vec<&'a SpecEntry>, String> {
     let exact: Vec<_> = entries.iter().filter(|entry| entry.id == name).collect();
     if !exact.is_empty() {
         return Ok(exact);
@@ -99,13 +99,13 @@ fn meant<'a>(name: &str, entries: &'a [SpecEntry]) -> Result<Vec<&'a SpecEntry>,
     numbered.dedup();
     let shown = text::line(name);
     match numbered.as_slice() {
-        [] => Err(format!("no spec is called '{shown}'")),
+        [] => Err(format!("no spec '{shown}'")),
         [one] => Ok(of_feature(one)),
-        several => Err(format!("'{shown}' could be {}: give the whole name", several.join(" or "))),
+        several => Err(format!("'{shown}' is ambiguous: {}", several.join(", "))),
     }
 }
 
-/// Whether a feature's name begins with exactly these digits.
+/// Whether a feature's name starts with exactly this number.
 fn has_number(feature: &str, digits: &str) -> bool {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let rest = feature.strip_prefix(digits);
@@ -114,7 +114,7 @@ fn has_number(feature: &str, digits: &str) -> bool {
 
 fn candidates(entries: &[SpecEntry]) -> String {
     if entries.is_empty() {
-        return "no spec is waiting to be worked on".to_owned();
+        return "there are no open specs".to_owned();
     }
     let mut names = Vec::new();
     for unit in units(entries) {
@@ -124,7 +124,7 @@ fn candidates(entries: &[SpecEntry]) -> String {
             parts => names.push(format!("{} ({})", unit.name, parts.join(", "))),
         }
     }
-    format!("the specs are {}", names.join(", "))
+    format!("available specs: {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ mod tests {
         let mut entries = features();
         entries.push(part("003a-experiment", "phase-1"));
         let error = ids(&["003"], &entries).unwrap_err();
-        assert!(error.contains("'003' could be 003-user-list or 003a-experiment"), "{error}");
+        assert!(error.contains("'003' is ambiguous: 003-user-list, 003a-experiment"), "{error}");
     }
 
     #[test]
@@ -206,28 +206,28 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_name_is_not_a_name() {
+    fn prefix_of_a_spec_name_does_not_resolve() {
         for name in ["add", "Add-Auth", "add-auth/", "00", "003-user"] {
             assert!(ids(&[name], &[changes(), features()].concat()).is_err(), "{name}");
         }
         let error = ids(&["1"], &[]).unwrap_err();
-        assert!(error.contains("no spec is waiting"), "{error}");
+        assert!(error.contains("there are no open specs"), "{error}");
     }
 
     #[test]
-    fn digits_mean_features_of_spec_kit_alone() {
+    fn number_resolves_only_to_spec_kit_features() {
         assert!(ids(&["42"], &[change("42-answers")]).is_err());
         assert_eq!(ids(&["42"], &[change("42")]).unwrap(), ["42"]);
     }
 
     #[test]
-    fn a_spec_that_is_named_twice_is_taken_once() {
+    fn spec_requested_twice_is_selected_once() {
         let names = ["003", "003-user-list", "003-user-list-T009"];
         assert_eq!(ids(&names, &features()).unwrap(), USER_LIST);
     }
 
     #[test]
-    fn units_and_all_are_taken_in_their_order() {
+    fn selected_units_keep_the_order_of_the_specs() {
         let all: Vec<String> = select_all(&features()).unwrap().into_iter().map(|entry| entry.id).collect();
         assert_eq!(all.len(), 5);
         let taken = select_units(&["004-error-handling".to_owned(), "003-user-list".to_owned()], &features());
@@ -244,25 +244,25 @@ mod tests {
     }
 
     #[test]
-    fn two_specs_that_give_one_branch_are_an_error_that_names_both() {
+    fn specs_with_the_same_branch_are_rejected_by_name() {
         let error = problem(&[on("a", "spec/x"), on("c", "spec/y"), on("b", "spec/x")]).unwrap();
-        assert_eq!(error, "'a' in a, 'b' in b would all be the branch spec/x: rename all but one of them");
+        assert_eq!(error, "'a' in a, 'b' in b would use the same branch spec/x: rename all but one of them");
     }
 
     #[test]
-    fn a_branch_below_another_is_an_error() {
+    fn specs_with_nested_branches_are_rejected() {
         let error = problem(&[on("a", "spec/x"), on("b", "spec/x-y"), on("c", "spec/x/y")]).unwrap();
         assert!(error.contains("spec/x ('a' in a) and spec/x/y ('c' in c)"), "{error}");
     }
 
     #[test]
-    fn neighbours_are_fine() {
+    fn specs_with_similar_branches_are_accepted() {
         assert_eq!(problem(&[on("a", "spec/x"), on("b", "spec/xy"), on("c", "task/x")]), None);
     }
 
     proptest! {
         #[test]
-        fn whatever_is_typed_is_resolved_as_a_whole_or_named_in_the_error(
+        fn spec_names_resolve_completely_or_appear_in_the_error(
             names in proptest::collection::vec("[0-4a]{0,4}(-user-list)?(-T009)?", 0..4)
         ) {
             let entries = features();

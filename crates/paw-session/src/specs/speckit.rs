@@ -1,5 +1,5 @@
-//! Spec Kit: a feature is worked on phase by phase. Of the current phase every open `[P]` task is a worktree of its own;
-//! the other open tasks share one.
+//! Spec Kit: a feature is implemented phase by phase. In the current phase every open `[P]` task gets its own worktree; the
+//! other open tasks share one.
 
 mod tasks;
 
@@ -8,7 +8,7 @@ use super::text::slug;
 use super::{SpecEntry, SpecError};
 use tasks::{SpecKitPhase, SpecKitTask};
 
-/// Parts of the prompt are told apart by this.
+/// Separates the parts of the prompt.
 const BETWEEN: &str = "\n\n---\n\n";
 
 pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {
@@ -18,12 +18,12 @@ pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {
 
 fn read(folder: &mut Folder, feature: &SpecFile) -> Vec<SpecEntry> {
     let Some(text) = folder.read(&feature.path.join("tasks.md")) else {
-        folder.warn(&feature.name, "it has no tasks.md that can be read: passed over");
+        folder.warn(&feature.name, "skipped: it has no readable tasks.md");
         return Vec::new();
     };
     let phases = tasks::parse(&text);
     if phases.is_empty() {
-        folder.warn(&feature.name, "its tasks.md has no task such as '- [ ] T001 …': passed over");
+        folder.warn(&feature.name, "skipped: its tasks.md has no tasks such as '- [ ] T001 …'");
     }
     let Some(phase) = tasks::current(&phases) else { return Vec::new() };
     let context = context(folder, feature);
@@ -57,7 +57,7 @@ fn drafts<'a>(feature: &'a SpecFile, phase: &SpecKitPhase, context: &str) -> Vec
     drafts
 }
 
-/// What every agent on the feature is told, each part followed by the mark between parts.
+/// The part of the prompt that all agents of the feature share. Every part ends with the separator.
 fn context(folder: &mut Folder, feature: &SpecFile) -> String {
     let mut parts = Vec::new();
     for (title, file) in [("## Feature Context", "spec.md"), ("## Implementation Plan", "plan.md")] {
@@ -79,9 +79,9 @@ fn context(folder: &mut Folder, feature: &SpecFile) -> String {
 
 fn your_task(feature: &SpecFile, phase: &SpecKitPhase, tasks: &[&SpecKitTask]) -> String {
     let tasks: Vec<String> = tasks.iter().map(|task| format!("- {} {}", task.id, task.text)).collect();
-    // Agents side by side would all change neighbouring lines of the one list.
+    // Edits of several agents to neighbouring lines would conflict.
     format!(
-        "## Your Task\n\n{}, {}:\n\n{}\n\nLeave the check boxes in tasks.md alone: other agents work from the same list.",
+        "## Your Task\n\n{}, {}:\n\n{}\n\nDo not edit the checkboxes in tasks.md, because other agents use the same list.",
         feature.name,
         phase.title(),
         tasks.join("\n")

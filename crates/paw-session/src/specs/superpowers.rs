@@ -1,4 +1,4 @@
-//! Superpowers: every plan with a `### Task` and an open check box.
+//! Superpowers: every plan with a `### Task` and an open checkbox.
 
 use super::folder::{Folder, SpecDraft, SpecFile};
 use super::text::{owned_files, slug};
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_open_while_a_step_of_a_task_is() {
+    fn superpowers_plan_is_open_while_it_has_an_unchecked_step() {
         assert!(is_open_plan("# Plan\n\n### Task 1: parse\n\n- [x] **Step 1**\n  - [ ] **Step 2**\n"));
         assert!(!is_open_plan("### Task 1: parse\n\n- [x] done\n"));
         assert!(!is_open_plan("## Notes\n\n- [ ] think\n"));

@@ -1,9 +1,9 @@
-//! What is taken from the text of a spec: the last part of its branch, and the files it claims. Pure.
+//! Parses the text of a spec: a slug for its branch, and the files it claims. Pure.
 
-/// Longer than this, a directory named after the branch could not be made.
+/// The longest slug that can be part of a directory name.
 const LONGEST_SLUG: usize = 72;
 
-/// Letters and digits of any script in lower case, everything else as single dashes; cut at a dash when it is long.
+/// Lowercase letters and digits, with single dashes for everything else. A long slug is cut at a dash.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
@@ -24,7 +24,7 @@ pub(super) fn slug(text: &str) -> String {
 
 const HEADINGS: [&str; 2] = ["files owned:", "owned files:"];
 
-/// The list below a line that says `Files owned:`.
+/// The list below a line with `Files owned:`.
 pub(super) fn owned_files(text: &str) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     let mut inside = false;
@@ -51,7 +51,7 @@ fn list_item(line: &str) -> Option<&str> {
     line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))
 }
 
-/// What is in backticks, if the item begins with them; else all of it.
+/// The text in backticks if the item starts with them, else the whole item.
 fn file_of(item: &str) -> Option<String> {
     let item = item.trim();
     let file = match item.strip_prefix('`') {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_become_a_slug() {
+    fn slug_contains_lowercase_words_and_dashes() {
         assert_eq!(
             slug("T009-Create User model in src/models/user.py"),
             "t009-create-user-model-in-src-models-user-py"
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_cut_between_words() {
+    fn long_slug_is_cut_between_words() {
         let long = slug(&"word ".repeat(40));
         assert!(long.len() <= LONGEST_SLUG && long.ends_with("word"), "{long}");
         assert_eq!(slug(&"x".repeat(500)).len(), LONGEST_SLUG);
     }
 
     #[test]
-    fn the_list_below_the_heading_is_taken_and_no_other() {
+    fn owned_files_are_the_list_below_the_heading() {
         let text = "- not/this\n\n## Files Owned:\n\n- src/a.rs\n* `src/b c.rs` (the parser)\n- src/a.rs\n- \n\nNow:\n\n- nor/this\n\
                     **Owned files:**\n- docs/**\n";
         assert_eq!(owned_files(text), ["src/a.rs", "src/b c.rs", "docs/**"]);
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_is_made_of_it_can_be_a_branch(text in any::<String>()) {
+        fn slug_is_always_a_valid_branch_name(text in any::<String>()) {
             let slug = slug(&text);
             prop_assert!(slug.len() <= LONGEST_SLUG);
             prop_assert!(slug.is_empty() || BranchName::new(format!("task/{slug}")).is_ok(), "{slug}");
@@ -106,7 +106,7 @@ mod tests {
 
 
         #[test]
-        fn no_text_makes_it_panic(text in "([-*` a\n]|Owned files:){0,40}") {
+        fn parsing_owned_files_never_panics(text in "([-*` a\n]|Owned files:){0,40}") {
             for file in owned_files(&text) {
                 prop_assert!(!file.is_empty() && !file.contains('\n'));
             }

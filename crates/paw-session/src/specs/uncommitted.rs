@@ -1,4 +1,4 @@
-//! Specs that a new worktree would not have, because they are not committed as they are.
+//! Finds specs that a new worktree would not contain, because they are not committed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,7 @@ use paw_host::git::{Git, GitError};
 
 use super::SpecEntry;
 
-/// The ids of those specs of which something is changed, new or ignored by git.
+/// The ids of specs with modified, untracked or ignored files.
 pub fn find_uncommitted(repo_root: &Path, entries: &[SpecEntry]) -> Result<Vec<String>, GitError> {
     if entries.is_empty() {
         return Ok(Vec::new());
@@ -18,7 +18,7 @@ pub fn find_uncommitted(repo_root: &Path, entries: &[SpecEntry]) -> Result<Vec<S
     if git.find(["rev-parse", "--verify", "--quiet", "HEAD"])?.is_none() {
         return Ok(entries.iter().map(|entry| entry.id.clone()).collect());
     }
-    let is_foreign = |entry: &SpecEntry| lies_in_another_repository(&real_root, &entry.path);
+    let is_foreign = |entry: &SpecEntry| is_in_another_repository(&real_root, &entry.path);
     let ours: Vec<&Path> =
         entries.iter().filter(|entry| !is_foreign(entry)).map(|entry| entry.path.as_path()).collect();
     let changed = names(&git, &["diff", "--name-only", "-z", "HEAD"], &ours)?;
@@ -29,12 +29,12 @@ pub fn find_uncommitted(repo_root: &Path, entries: &[SpecEntry]) -> Result<Vec<S
     Ok(entries.iter().filter(is_open).map(|entry| entry.id.clone()).collect())
 }
 
-/// In a submodule or a repository of its own. A new worktree has an empty directory there.
-fn lies_in_another_repository(root: &Path, path: &Path) -> bool {
+/// Whether the path is in a submodule or a nested repository, which is empty in a new worktree.
+fn is_in_another_repository(root: &Path, path: &Path) -> bool {
     path.ancestors().take_while(|dir| *dir != root).any(|dir| dir.join(".git").exists())
 }
 
-/// What git lists below the specs, relative to the root.
+/// The files that git lists below the specs, relative to the root.
 fn names(git: &Git, question: &[&str], specs: &[&Path]) -> Result<Vec<PathBuf>, GitError> {
     if specs.is_empty() {
         return Ok(Vec::new());

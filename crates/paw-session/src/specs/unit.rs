@@ -1,4 +1,4 @@
-//! Specs as a person chooses them: one row for each change, file or feature. Pure.
+//! Specs as rows of the picker: one for each change, file or feature. Pure.
 
 use paw_core::text::plural;
 
@@ -8,7 +8,7 @@ use super::{SpecEntry, SpecFormat};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecUnit {
     pub name: String,
-    /// What the row shows: the name and, where it becomes several worktrees, which.
+    /// The name and, for several worktrees, how many of each kind.
     pub label: String,
     pub entries: Vec<SpecEntry>,
 }
@@ -43,7 +43,7 @@ fn label(name: &str, entries: &[SpecEntry]) -> String {
     format!("{name} — {}: {}", plural(entries.len(), "worktree"), parts.join(" + "))
 }
 
-/// Whether it is what a phase's tasks without `[P]` became.
+/// Whether the entry contains a phase's tasks without `[P]`.
 fn is_phase(entry: &SpecEntry) -> bool {
     entry.id.strip_prefix(&entry.unit).is_some_and(|rest| rest.starts_with("-phase-"))
 }
@@ -89,13 +89,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_feature_of_parallel_tasks_alone_says_so() {
+    fn label_of_a_feature_with_parallel_tasks_only_has_no_phase() {
         let units = units(&[part("x-phase-1", "T1"), part("x-phase-1", "T2")]);
         assert_eq!(units[0].label, "x-phase-1 — 2 worktrees: 2 [P]");
     }
 
     #[test]
-    fn other_formats_show_their_names_alone() {
+    fn label_of_other_formats_is_the_name() {
         let units = units(&[change("b"), change("a")]);
         assert_eq!(units.iter().map(|unit| unit.label.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     }

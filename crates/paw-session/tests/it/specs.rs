@@ -72,7 +72,7 @@ fn openspec_changes_become_specs_with_their_capabilities() {
         entry.prompt,
         "# Tasks\n\n- [ ] 1.1 log in\n\nFiles owned:\n- src/auth.rs\n\n## Spec: login\n\n# Login\n\n## Spec: session\n\n# Session"
     );
-    assert_eq!(scan.warnings, ["spec 'half': it has no tasks.md that can be read: passed over"]);
+    assert_eq!(scan.warnings, ["spec 'half': skipped: it has no readable tasks.md"]);
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn spec_kit_features_become_parallel_tasks_and_one_worktree_for_the_rest_of_the_
         "## Feature Context\n\nUsers want a list.\n\n---\n\n## Implementation Plan\n\nUse a table.\n\n---\n\n\
          ## Validation Criteria (advisory)\n\n### ux.md\n\n- [ ] readable\n\n---\n\n\
          ## Your Task\n\n003-user-list, phase 2 (Core):\n\n- T011 Wire both\n- T012 Test both\n\n\
-         Leave the check boxes in tasks.md alone: other agents work from the same list."
+         Do not edit the checkboxes in tasks.md, because other agents use the same list."
     );
     assert!(scan.entries[0].prompt.contains("- T009 Create the User model\n\nLeave"));
     assert_eq!(
         scan.warnings,
         [
-            "spec '005-planned': it has no tasks.md that can be read: passed over",
-            "spec '006-words': its tasks.md has no task such as '- [ ] T001 …': passed over",
+            "spec '005-planned': skipped: it has no readable tasks.md",
+            "spec '006-words': skipped: its tasks.md has no tasks such as '- [ ] T001 …'",
         ]
     );
 }

@@ -76,7 +76,7 @@ fn twenty_six_supervised_agents_are_rejected_before_anything_is_touched() {
     insta::assert_snapshot!(ran, @"
     exit 1
     --- stderr
-    error: 26 agents were asked for, a session with a supervisor has at most 25
+    error: 26 agents requested, but a session with a supervisor has at most 25
     hint: split the work into multiple sessions: git paw start --branches <subset>
     ");
     world.assert_nothing_started();

@@ -1,12 +1,12 @@
-//! The `tasks.md` of a feature: phases, and the tasks in them. Pure.
+//! Parses the `tasks.md` of a feature into phases and tasks. Pure.
 
 use std::collections::BTreeMap;
 
-/// The tasks below one `## Phase N` heading; those above all of them are phase 0.
+/// The tasks below a `## Phase N` heading. Tasks above the first heading are phase 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SpecKitPhase {
     pub(super) number: u32,
-    /// What follows the number in the heading, which may be nothing.
+    /// The heading after the number, possibly empty.
     pub(super) heading: String,
     pub(super) tasks: Vec<SpecKitTask>,
 }
@@ -16,7 +16,7 @@ pub(super) struct SpecKitTask {
     /// `T009`
     pub(super) id: String,
     pub(super) text: String,
-    /// Marked `[P]`: it can be done beside the others.
+    /// Marked `[P]`: can be done in parallel.
     pub(super) parallel: bool,
     pub(super) done: bool,
 }
@@ -39,12 +39,12 @@ impl SpecKitPhase {
     }
 }
 
-/// The phase to work on: the lowest number that has an open task.
+/// The current phase: the lowest number with an open task.
 pub(super) fn current(phases: &[SpecKitPhase]) -> Option<&SpecKitPhase> {
     phases.iter().find(|phase| phase.open().next().is_some())
 }
 
-/// Every phase that has tasks, by number. What is shown in a code block is an example.
+/// All phases with tasks, sorted by number. Code blocks are ignored.
 pub(super) fn parse(text: &str) -> Vec<SpecKitPhase> {
     let mut phases: BTreeMap<u32, SpecKitPhase> = BTreeMap::new();
     let (mut number, mut fence) = (0, None);
@@ -72,7 +72,7 @@ pub(super) fn parse(text: &str) -> Vec<SpecKitPhase> {
     phases.into_values().filter(|phase| !phase.tasks.is_empty()).collect()
 }
 
-/// `## Phase 3: Core`, with a colon or any dash, or with nothing more than the number.
+/// Parses `## Phase 3: Core`, with a colon, any dash, or only the number.
 fn heading(line: &str) -> Option<(u32, String)> {
     let rest = line.strip_prefix("## ")?.trim_start().strip_prefix("Phase ")?.trim();
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -85,7 +85,7 @@ fn heading(line: &str) -> Option<(u32, String)> {
     Some((number, name.trim().to_owned()))
 }
 
-/// `- [ ] T009 [P] Create the model`
+/// Parses `- [ ] T009 [P] Create the model`.
 fn task(line: &str) -> Option<SpecKitTask> {
     let line = line.trim();
     let rest = line.strip_prefix("- [").or_else(|| line.strip_prefix("* ["))?;
@@ -106,7 +106,7 @@ fn task(line: &str) -> Option<SpecKitTask> {
     Some(SpecKitTask { id: id.to_owned(), text: text.to_owned(), parallel, done })
 }
 
-/// `T`, digits, and perhaps a letter of one that was put in between later.
+/// `T`, digits, and an optional letter for tasks inserted later.
 fn is_task_id(id: &str) -> bool {
     let Some(rest) = id.strip_prefix('T') else { return false };
     let rest = rest.strip_suffix(|c: char| c.is_ascii_lowercase()).unwrap_or(rest);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_read_with_every_kind_of_dash_and_put_in_order() {
+    fn phases_are_parsed_with_any_dash_and_sorted() {
         let text = "# Tasks\n- [ ] T000 before\n## Phase 2 — Core\n- [ ] T002 b\n## Phase 1: Setup\n- [x] T001 a\n\
                     ## Phase 10 - Last\n- [ ] T100 z\n## Phase 3\n* [X] T003\n## Phase Two\n- [ ] T004 still 3\n\
                     ## Phase 4x\n## Phase 99999999999: huge\n";
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_read_with_its_mark_and_its_box() {
+    fn task_is_parsed_with_its_parallel_mark_and_checkbox() {
         let one = |line: &str| task(line).map(|task| (task.id, task.text, task.parallel, task.done));
         let is =
             |id: &str, text: &str, parallel, done| Some((id.to_owned(), text.to_owned(), parallel, done));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_in_code_blocks_are_examples() {
+    fn tasks_in_code_blocks_are_ignored() {
         let text = "```\n- [ ] T001 example\n~~~\n```\n- [ ] T002 real\n~~~text\n## Phase 7: no\n- [ ] T003 example\n";
         assert_eq!(numbers(text), [(0, String::new(), vec!["T002".to_owned()])]);
     }
@@ -173,14 +173,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(## Phase |[0-9]|T[0-9]|- \\[[ xX]\\] |\\[P\\]|[:—`~ \n\u{e9}]){0,40}") {
+        fn parsing_tasks_never_panics(text in "(## Phase |[0-9]|T[0-9]|- \\[[ xX]\\] |\\[P\\]|[:—`~ \n\u{e9}]){0,40}") {
             let phases = parse(&text);
             prop_assert!(phases.iter().all(|phase| !phase.tasks.is_empty()));
             prop_assert!(phases.is_sorted_by(|a, b| a.number < b.number));
         }
 
         #[test]
-        fn every_task_that_is_written_is_found(
+        fn every_written_task_is_parsed(
             written in proptest::collection::vec((0_u32..4, 0_u32..1000, any::<bool>(), any::<bool>()), 0..20)
         ) {
             let line = |(phase, id, parallel, done): &(u32, u32, bool, bool)| {
