@@ -1,14 +1,14 @@
-//! What a session teaches: who collided, who waited for whom, what came back from checking, what was approved again
-//! and again, and what the supervisor noticed.
+//! What a session teaches: conflicts, blocked agents, feedback cycles, frequent approvals, and what the supervisor
+//! noticed.
 //!
-//! [`Learnings`] is pure: messages and the time go in, a [`LearningsFlush`] comes out. It reads facts in messages, never their
-//! sentences. Everything it knows follows from the session's messages, so after a crash it is told them again; what
-//! the file says already is found in the file, and what was published already is found among the messages.
+//! [`Learnings`] is pure: it takes messages and the time, and returns a [`LearningsFlush`]. It reads the data of
+//! messages, never their text. Its state follows from the session's messages, so a restart replays them; lines that are
+//! in the file already and learnings that were published already are not repeated.
 //!
-//! - `entry`: one line of the file and where it belongs
-//! - [`file`]: the file, in which every session has its own block
+//! - `entry`: one line of the file, and its section
+//! - [`file`]: the file, with one block for each session
 //! - `publish`: entries as messages
-//! - [`run`](mod@run): the loop that joins it to a bus and the file
+//! - [`run`](mod@run): the loop that connects the bus and the file
 
 mod entry;
 pub mod file;
@@ -28,28 +28,28 @@ use crate::conflict::{ConflictCategory, ConflictLevel, ConflictReport};
 use crate::log::{SessionId, StoredMessage};
 use crate::message::{LearningMessage, Message, StatusMessage};
 
-/// The status of an agent whose prompt was answered for it.
+/// The status of an agent whose prompt was approved automatically.
 pub const AUTO_APPROVED: &str = "auto_approved";
-/// The field of that status's `detail` that names the pattern which allowed it.
+/// The field of that status's `detail` with the pattern that matched.
 pub const PATTERN: &str = "pattern";
 
-/// Fewer approvals by one pattern are no pattern.
-const MANY_APPROVALS: u64 = 5;
-/// Things of one sort that are kept. More than this nobody reads.
-const MOST: usize = 500;
+/// Approvals by one pattern below this number are not reported.
+const MIN_APPROVALS: u64 = 5;
+/// The most items of each kind.
+const MAX_ITEMS: usize = 500;
 
-/// What is told, and how often.
+/// What to publish, and how often to write the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearningsSettings {
     pub flush_every: SignedDuration,
-    /// Tell the agents too.
+    /// Whether to publish learnings as messages.
     pub publish: bool,
-    /// The spec each agent works on, where it has one.
+    /// The spec of each agent that has one.
     pub specs: BTreeMap<AgentId, String>,
 }
 
 impl LearningsSettings {
-    pub fn of(config: &LearningsConfig) -> Self {
+    pub fn from_config(config: &LearningsConfig) -> Self {
         let seconds = i64::try_from(config.flush_interval_seconds).unwrap_or(i64::MAX).max(1);
         Self {
             flush_every: SignedDuration::from_secs(seconds),
@@ -59,15 +59,15 @@ impl LearningsSettings {
     }
 }
 
-/// What is to be done now.
+/// What the caller has to write and publish.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningsFlush {
-    /// Everything the block of this session should hold. Nothing when nothing is new.
+    /// All entries of this session's block. Empty if nothing is new.
     pub entries: Vec<LearningEntry>,
     pub publish: Vec<Message>,
 }
 
-/// Two agents and how they met, whoever was first.
+/// A kind of conflict and the two agents, in a fixed order.
 type ConflictKey = (ConflictCategory, AgentId, AgentId);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,19 +91,19 @@ struct Recovered {
     cycles: u32,
 }
 
-/// What is known of one session.
+/// The learnings of one session.
 #[derive(Debug)]
 pub struct Learnings {
     session: SessionId,
     settings: LearningsSettings,
-    meetings: BTreeMap<ConflictKey, BTreeSet<String>>,
+    conflicts: BTreeMap<ConflictKey, BTreeSet<String>>,
     waiting: BTreeMap<AgentId, Wait>,
     waited: Vec<Waited>,
     cycles: BTreeMap<AgentId, u32>,
     recovered: Vec<Recovered>,
     approvals: BTreeMap<String, u64>,
     noticed: Vec<LearningEntry>,
-    /// Ids of learnings that are in the log, or on their way to it.
+    /// Ids of learnings that were published or are being published.
     published: BTreeSet<String>,
     news: bool,
     flushed: Timestamp,
@@ -114,7 +114,7 @@ impl Learnings {
         Self {
             session,
             settings,
-            meetings: BTreeMap::new(),
+            conflicts: BTreeMap::new(),
             waiting: BTreeMap::new(),
             waited: Vec::new(),
             cycles: BTreeMap::new(),
@@ -127,28 +127,28 @@ impl Learnings {
         }
     }
 
-    /// Takes in the next message of the session, new or told again after a restart.
+    /// Handles the next message of the session, new or replayed after a restart.
     pub fn on_message(&mut self, stored: &StoredMessage) {
         if stored.session != self.session {
             return;
         }
         let facts = ConflictReport::find(&stored.message);
         if let Some(facts) = &facts {
-            self.met(facts);
+            self.add_conflict(facts);
         }
         match &stored.message {
-            Message::Blocked(blocked) => self.waits(stored, &blocked.agent_id, &blocked.from),
-            Message::Artifact(artifact) => self.goes_on(&artifact.agent_id, stored.at),
+            Message::Blocked(blocked) => self.start_wait(stored, &blocked.agent_id, &blocked.from),
+            Message::Artifact(artifact) => self.end_wait(&artifact.agent_id, stored.at),
             Message::Status(status) => self.on_status(status, stored.at),
-            // A warning about a collision is no verdict on the work.
-            Message::Feedback(feedback) if facts.is_none() => self.sent_back(&feedback.agent_id),
-            Message::Verified(verified) => self.verified(stored.seq, &verified.agent_id),
-            Message::Learning(learning) => self.notice(learning),
+            // A conflict warning is not feedback on the work.
+            Message::Feedback(feedback) if facts.is_none() => self.count_feedback(&feedback.agent_id),
+            Message::Verified(verified) => self.end_feedback(stored.seq, &verified.agent_id),
+            Message::Learning(learning) => self.add_learning(learning),
             _ => {}
         }
     }
 
-    /// What is due by now.
+    /// Returns what is due.
     pub fn on_tick(&mut self, now: Timestamp) -> LearningsFlush {
         if self.next_wake().is_none_or(|wake| now < wake) {
             return LearningsFlush::default();
@@ -156,13 +156,13 @@ impl Learnings {
         self.flush(self.entries(), now)
     }
 
-    /// When there will be something to do; nothing as long as nothing is new.
+    /// When [`Self::on_tick`] is due. `None` if nothing is new.
     pub fn next_wake(&self) -> Option<Timestamp> {
         let due = self.flushed.saturating_add(self.settings.flush_every).unwrap_or(Timestamp::MAX);
         self.news.then_some(due)
     }
 
-    /// The last word, with what is still open.
+    /// The last flush, including waits and feedback cycles that are still open.
     pub fn on_end(&mut self, now: Timestamp) -> LearningsFlush {
         let mut entries = self.entries();
         entries.extend(
@@ -173,16 +173,16 @@ impl Learnings {
         self.flush(entries, now)
     }
 
-    /// The file could not be written: the next tick tries again.
-    pub fn try_again(&mut self) {
+    /// Makes the next tick write the file again, after a failure.
+    pub fn retry(&mut self) {
         self.news = true;
     }
 
-    /// Everything that is settled, in the order of the file.
+    /// All completed entries, in the order of the file.
     pub fn entries(&self) -> Vec<LearningEntry> {
         let specs = |agent: &AgentId| self.settings.specs.get(agent).map(String::as_str);
         let mut entries = Vec::new();
-        for ((kind, first, second), files) in &self.meetings {
+        for ((kind, first, second), files) in &self.conflicts {
             match kind {
                 ConflictCategory::Forward => {
                     entries.push(entry::forward([first, second], [specs(first), specs(second)], files));
@@ -197,7 +197,7 @@ impl Learnings {
             entry::waited(&waited.agent, &waited.wait.on, waited.wait.since, waited.until, waited.wait.seq)
         }));
         entries.extend(self.recovered.iter().map(|one| entry::recovered(&one.agent, one.cycles, one.seq)));
-        let many = self.approvals.iter().filter(|(_, count)| **count >= MANY_APPROVALS);
+        let many = self.approvals.iter().filter(|(_, count)| **count >= MIN_APPROVALS);
         entries.extend(many.map(|(pattern, count)| entry::approved(pattern, *count)));
         entries.extend(self.noticed.iter().cloned());
         entries.sort_by_key(|entry| entry.section);
@@ -218,82 +218,82 @@ impl Learnings {
         LearningsFlush { entries, publish }
     }
 
-    fn met(&mut self, facts: &ConflictReport) {
+    fn add_conflict(&mut self, facts: &ConflictReport) {
         if matches!(facts.level, ConflictLevel::Cleared | ConflictLevel::Additive) {
             return;
         }
         let (you, other) = (facts.you.clone(), facts.other.clone());
-        // Only in an ownership violation does it matter who is who.
+        // The order of the agents matters only in an ownership violation.
         let ordered = facts.kind == ConflictCategory::Ownership || you <= other;
         let (first, second) = if ordered { (you, other) } else { (other, you) };
         let meeting = (facts.kind, first, second);
-        if self.meetings.len() >= MOST && !self.meetings.contains_key(&meeting) {
+        if self.conflicts.len() >= MAX_ITEMS && !self.conflicts.contains_key(&meeting) {
             return;
         }
-        let known = self.meetings.contains_key(&meeting);
-        let files = self.meetings.entry(meeting).or_default();
+        let known = self.conflicts.contains_key(&meeting);
+        let files = self.conflicts.entry(meeting).or_default();
         let before = files.len();
-        let room = MOST.saturating_sub(before);
+        let room = MAX_ITEMS.saturating_sub(before);
         let new: Vec<_> =
             facts.files.iter().map(|file| file.path.clone()).filter(|path| !files.contains(path)).collect();
         files.extend(new.into_iter().take(room));
         self.news |= !known || files.len() > before;
     }
 
-    fn waits(&mut self, stored: &StoredMessage, agent: &AgentId, on: &AgentId) {
+    fn start_wait(&mut self, stored: &StoredMessage, agent: &AgentId, on: &AgentId) {
         match self.waiting.get(agent) {
-            // Said again, it is still the same wait.
+            // The same wait, reported again.
             Some(wait) if wait.on == *on => return,
-            Some(_) => self.goes_on(agent, stored.at),
+            Some(_) => self.end_wait(agent, stored.at),
             None => {}
         }
-        if self.waiting.len() < MOST {
+        if self.waiting.len() < MAX_ITEMS {
             self.waiting.insert(agent.clone(), Wait { seq: stored.seq, since: stored.at, on: on.clone() });
         }
     }
 
-    fn goes_on(&mut self, agent: &AgentId, until: Timestamp) {
+    fn end_wait(&mut self, agent: &AgentId, until: Timestamp) {
         let Some(wait) = self.waiting.remove(agent) else { return };
-        if self.waited.len() < MOST {
+        if self.waited.len() < MAX_ITEMS {
             self.waited.push(Waited { agent: agent.clone(), wait, until });
             self.news = true;
         }
     }
 
     fn on_status(&mut self, status: &StatusMessage, at: Timestamp) {
-        // Our own loops report in an agent's name, and say so; whatever else comes is the agent at work again.
+        // A status with a `source` is from git paw, not from the agent. Any other status means that the agent works.
         let own = !status.extra.payload.contains_key("source");
         if own && status.status != "blocked" && status.status != AUTO_APPROVED {
-            self.goes_on(&status.agent_id, at);
+            self.end_wait(&status.agent_id, at);
         }
         let pattern = status.detail.as_ref().and_then(|detail| detail.get(PATTERN)).and_then(Value::as_str);
         let Some(pattern) = pattern.filter(|_| status.status == AUTO_APPROVED) else { return };
-        if self.approvals.len() < MOST || self.approvals.contains_key(pattern) {
+        if self.approvals.len() < MAX_ITEMS || self.approvals.contains_key(pattern) {
             let count = self.approvals.entry(pattern.to_owned()).or_default();
             *count += 1;
-            self.news |= *count >= MANY_APPROVALS;
+            self.news |= *count >= MIN_APPROVALS;
         }
     }
 
-    fn sent_back(&mut self, agent: &AgentId) {
-        if self.cycles.len() < MOST || self.cycles.contains_key(agent) {
+    fn count_feedback(&mut self, agent: &AgentId) {
+        if self.cycles.len() < MAX_ITEMS || self.cycles.contains_key(agent) {
             let cycles = self.cycles.entry(agent.clone()).or_default();
             *cycles = cycles.saturating_add(1);
         }
     }
 
-    fn verified(&mut self, seq: u64, agent: &AgentId) {
+    fn end_feedback(&mut self, seq: u64, agent: &AgentId) {
         let cycles = self.cycles.remove(agent).unwrap_or(0);
-        if cycles > 0 && self.recovered.len() < MOST {
+        if cycles > 0 && self.recovered.len() < MAX_ITEMS {
             self.recovered.push(Recovered { seq, agent: agent.clone(), cycles });
             self.news = true;
         }
     }
 
-    fn notice(&mut self, learning: &LearningMessage) {
+    fn add_learning(&mut self, learning: &LearningMessage) {
         self.published.extend(learning.id.clone());
         let Some(entry) = entry::noticed(learning) else { return };
-        if self.noticed.len() < MOST && !self.noticed.contains(&entry) {
+        if self.noticed.len() < MAX_ITEMS && !self.noticed.contains(&entry) {
             self.noticed.push(entry);
             self.news = true;
         }

@@ -94,7 +94,7 @@ impl SessionProcess {
             }));
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
-        if let Some(open) = UnansweredQuestions::after(supervisor.blocked_on_supervisor_window_seconds) {
+        if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds) {
             let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
@@ -233,7 +233,7 @@ fn start_learning(
     let wanted =
         config.supervisor.as_ref().map(|supervisor| &supervisor.learnings).filter(|wanted| wanted.enabled)?;
     let (stop, stopped) = oneshot::channel();
-    let (bus, settings) = (Arc::clone(broker.bus()), learnings::LearningsSettings::of(wanted));
+    let (bus, settings) = (Arc::clone(broker.bus()), learnings::LearningsSettings::from_config(wanted));
     let repository = repo.root.clone();
     let task = broker.runtime().spawn(async move {
         let stopped = async { drop(stopped.await) };

@@ -1,4 +1,4 @@
-//! One line of the file, and where it belongs.
+//! One line of the file, and its section.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::message::LearningMessage;
 
-/// The parts of a session's block, in their order.
+/// The sections of a session's block, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LearningSection {
     Conflicts,
@@ -54,23 +54,23 @@ impl LearningSection {
     }
 }
 
-/// One line, and which older line of the file it brings up to date.
+/// One line, and which older line of the file it replaces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearningEntry {
     pub section: LearningSection,
     pub text: String,
-    /// How an older version of this line begins and ends.
+    /// The start and end of an older version of this line.
     pub(super) older: Option<(String, String)>,
     pub(super) fact: Option<LearningFact>,
 }
 
-/// What agents are told about an entry. Those that people or the supervisor wrote are told already.
+/// The data that is published about an entry. Entries that came as messages have none.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LearningFact {
     pub(super) category: &'static str,
-    /// Whose affair it is; the supervisor's, when it is nobody's alone.
+    /// The agent it concerns. `None`: the supervisor.
     pub(super) agent: Option<AgentId>,
-    /// Tells it apart from the others of its category in this session.
+    /// Unique within its category and session.
     pub(super) key: String,
     pub(super) body: Value,
 }
@@ -80,16 +80,16 @@ pub(super) const STUCK: &str = "stuck_duration";
 pub(super) const RECOVERY: &str = "recovery_cycles";
 pub(super) const PERMISSION: &str = "permission_pattern";
 
-/// Said of what was open when the session ended; a line that says more takes its place.
+/// Marks what was unresolved when the session ended. A later line without the mark replaces it.
 const OPEN: &str = "(unresolved at session end)";
-/// Files named in one line.
-const MOST_FILES: usize = 5;
-/// Letters of one line that somebody else wrote.
-const LONGEST: usize = 600;
+/// The most files in one line.
+const MAX_FILES: usize = 5;
+/// The most characters of an agent's text in one line.
+const MAX_TEXT: usize = 600;
 
 impl LearningEntry {
     /// Whether `text` is an older version of this line.
-    pub(super) fn follows(&self, text: &str) -> bool {
+    pub(super) fn replaces(&self, text: &str) -> bool {
         self.older.as_ref().is_some_and(|(start, end)| {
             text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
         })
@@ -115,32 +115,32 @@ pub(super) fn forward(
         }
         _ => format!("forward-conflict-cross-spec: {first} and {second}"),
     };
-    meeting("forward", agents, &stem, files)
+    conflict("forward", agents, &stem, files)
 }
 
 pub(super) fn in_flight(agents: [&AgentId; 2], files: &BTreeSet<String>) -> LearningEntry {
     let stem = format!("in-flight-conflict: {} and {}", agents[0], agents[1]);
-    meeting("in-flight", agents, &stem, files)
+    conflict("in-flight", agents, &stem, files)
 }
 
-fn meeting(
+fn conflict(
     kind: &str,
     [first, second]: [&AgentId; 2],
     stem: &str,
     files: &BTreeSet<String>,
 ) -> LearningEntry {
-    let mut named: Vec<String> = files.iter().take(MOST_FILES).map(|file| code(file)).collect();
-    if files.len() > MOST_FILES {
-        named.push(format!("{} more", files.len() - MOST_FILES));
+    let mut named: Vec<String> = files.iter().take(MAX_FILES).map(|file| code(file)).collect();
+    if files.len() > MAX_FILES {
+        named.push(format!("{} more", files.len() - MAX_FILES));
     }
     let text = if named.is_empty() { stem.to_owned() } else { format!("{stem} in {}", named.join(", ")) };
     let fact = LearningFact {
         category: CONFLICT,
         agent: None,
         key: format!("{kind}|{first}|{second}"),
-        body: json!({"kind": kind, "agents": [first, second], "files": files.iter().take(MOST_FILES).collect::<Vec<_>>()}),
+        body: json!({"kind": kind, "agents": [first, second], "files": files.iter().take(MAX_FILES).collect::<Vec<_>>()}),
     };
-    // Its files become more.
+    // A later version has more files.
     let older = Some((format!("{stem} in "), String::new()));
     LearningEntry { section: LearningSection::Conflicts, text, older, fact: Some(fact) }
 }
@@ -239,7 +239,7 @@ pub(super) fn approved(pattern: &str, count: u64) -> LearningEntry {
     }
 }
 
-/// What somebody noticed and told. Nothing for what this very module tells: it has it already.
+/// The entry for a received learning. `None` for the learnings of this module, which has their entries already.
 pub(super) fn noticed(learning: &LearningMessage) -> Option<LearningEntry> {
     let section = match learning.category.as_str() {
         CONFLICT | STUCK | RECOVERY | PERMISSION => return None,
@@ -254,38 +254,38 @@ pub(super) fn noticed(learning: &LearningMessage) -> Option<LearningEntry> {
     if let Some(branch) = &learning.branch_id {
         text = format!("{text} ({branch})");
     }
-    let body = plain(&told(&learning.body));
+    let body = plain(&flatten(&learning.body));
     if !body.is_empty() {
         text = format!("{text}: {body}");
     }
     Some(LearningEntry { section, text, older: None, fact: None })
 }
 
-/// A body of any shape as a sentence.
-fn told(body: &Value) -> String {
+/// A JSON value of any shape as one line of text.
+fn flatten(body: &Value) -> String {
     match body {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("; "),
+        Value::Array(items) => items.iter().map(flatten).collect::<Vec<_>>().join("; "),
         Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| format!("{name}: {}", told(value));
+            let field = |(name, value): (&String, &Value)| format!("{name}: {}", flatten(value));
             fields.iter().map(field).collect::<Vec<_>>().join("; ")
         }
         other => other.to_string(),
     }
 }
 
-/// Words of an agent on one line that starts no heading, list, comment or HTML.
+/// An agent's text as one line that cannot start a heading, list, comment or HTML in the Markdown file.
 fn plain(words: &str) -> String {
-    let text = text::line(&text::truncate_chars(words, LONGEST)).into_owned();
+    let text = text::line(&text::truncate_chars(words, MAX_TEXT)).into_owned();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.replace('<', "&lt;");
     if text.starts_with(['#', '>', '-', '+', '*', '=', '|']) { format!("\\{text}") } else { text }
 }
 
-/// A name between backticks, which it must not end.
+/// A name between backticks. Backticks in the name are replaced.
 fn code(name: &str) -> String {
-    format!("`{}`", text::line(&text::truncate_chars(name, LONGEST)).replace('`', "'"))
+    format!("`{}`", text::line(&text::truncate_chars(name, MAX_TEXT)).replace('`', "'"))
 }
 
 fn seconds(since: Timestamp, until: Timestamp) -> i64 {
@@ -307,13 +307,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_told_as_people_say_them() {
-        let told = [0, 45, 60, 125, 3_725].map(duration);
-        assert_eq!(told, ["0s", "45s", "1m00s", "2m05s", "1h02m05s"]);
+    fn durations_have_hours_minutes_and_seconds() {
+        let texts = [0, 45, 60, 125, 3_725].map(duration);
+        assert_eq!(texts, ["0s", "45s", "1m00s", "2m05s", "1h02m05s"]);
     }
 
     #[test]
-    fn strangers_words_stay_on_their_line() {
+    fn text_of_agents_stays_on_one_line_and_is_escaped() {
         assert_eq!(
             plain("## evil\n\n- list\u{1b}[31m <!-- x -->"),
             "\\## evil - list\u{fffd}[31m &lt;!-- x -->"

@@ -1,7 +1,7 @@
-//! `session-learnings.md`: every session has one block in it, and adds to its own only.
+//! `session-learnings.md`, with one block for each session.
 //!
-//! A block is known by a comment below its heading. What it says already is not said again, so a session that was
-//! killed and told its messages anew goes on where the file ends. Whatever people write into the file stays.
+//! A comment below the heading identifies a block. Lines that exist already are not added again, so a session that
+//! replays its messages after a crash continues where the file ends. Text that users add is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use paw_host::files::{self, Access, FileError, Lock};
 use super::entry::{LearningEntry, LearningSection};
 use crate::log::SessionId;
 
-/// Where the file of a repository is.
+/// The path of a repository's file.
 pub fn path(repository: &Path) -> PathBuf {
     CheckoutDir::of(repository).learnings()
 }
 
-/// Brings the session's block in the repository's file up to date. Says whether there was anything to write.
+/// Updates the session's block in the repository's file. Returns whether anything was written.
 pub fn update(
     repository: &Path,
     session: &SessionId,
@@ -31,7 +31,7 @@ pub fn update(
     }
     let path = path(repository);
     let lock = lock_of(&path);
-    // A repository may bring links, and what they lead to is not ours to write.
+    // A repository may contain symbolic links; their targets must not be written.
     for file in [&path, &lock] {
         files::require_no_link(repository, file)?;
     }
@@ -43,7 +43,7 @@ pub fn update(
     Ok(true)
 }
 
-/// The file with everything in it that was missing, or nothing when all is there.
+/// The text of the file with the missing entries, or `None` if all are present.
 pub fn merge(text: &str, session: &SessionId, entries: &[LearningEntry], now: Timestamp) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let marker = marker(session);
@@ -102,8 +102,8 @@ impl Block {
 
     fn add_to(&mut self, section: LearningSection, wanted: &[&LearningEntry]) -> bool {
         let bullet = |entry: &LearningEntry| format!("- {}", entry.text);
-        let (start, end) = self.place(section).unwrap_or((0, 0));
-        // A line counts once: two waits of the same length are two lines.
+        let (start, end) = self.find_section(section).unwrap_or((0, 0));
+        // Each line matches one entry: two waits of the same length are two lines.
         let mut left: Vec<usize> = (start..end).collect();
         let mut missing = Vec::new();
         for entry in wanted {
@@ -119,7 +119,7 @@ impl Block {
         for entry in missing {
             let older = left
                 .iter()
-                .position(|line| self.0[*line].strip_prefix("- ").is_some_and(|text| entry.follows(text)));
+                .position(|line| self.0[*line].strip_prefix("- ").is_some_and(|text| entry.replaces(text)));
             match older {
                 Some(found) => self.0[left.remove(found)] = bullet(entry),
                 None => new.push(bullet(entry)),
@@ -131,29 +131,29 @@ impl Block {
     }
 
     /// The lines of a section, without its heading.
-    fn place(&self, section: LearningSection) -> Option<(usize, usize)> {
+    fn find_section(&self, section: LearningSection) -> Option<(usize, usize)> {
         let heading = format!("### {}", section.heading());
         let start = self.0.iter().position(|line| *line == heading)? + 1;
         let end = self.0[start..].iter().position(|line| line.starts_with("### "));
         Some((start, end.map_or(self.0.len(), |length| start + length)))
     }
 
-    /// Where the next line of a section goes; a section that is not there is made in its place.
+    /// The index after the last line of a section. Creates a missing section at its position.
     fn end_of(&mut self, section: LearningSection) -> usize {
-        if let Some((start, mut end)) = self.place(section) {
+        if let Some((start, mut end)) = self.find_section(section) {
             while end > start && self.0[end - 1].is_empty() {
                 end -= 1;
             }
             return end;
         }
         let later = LearningSection::ALL.into_iter().filter(|other| *other > section);
-        let before = later.filter_map(|other| self.place(other)).map(|(start, _)| start - 1).min();
+        let before = later.filter_map(|other| self.find_section(other)).map(|(start, _)| start - 1).min();
         let mut place = before.unwrap_or(self.0.len());
         while place > 0 && self.0[place - 1].is_empty() {
             place -= 1;
         }
         let heading = [String::new(), format!("### {}", section.heading()), String::new()];
-        // What follows brings its own empty line, if there was one.
+        // The next section may already start with an empty line.
         let follows = before.is_some() && self.0.get(place).is_none_or(|line| !line.is_empty());
         self.0.splice(place..place, heading.into_iter().chain(follows.then(String::new)));
         place + 3

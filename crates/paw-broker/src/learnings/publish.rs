@@ -8,7 +8,7 @@ use super::entry::LearningEntry;
 use crate::log::SessionId;
 use crate::message::{Extra, LearningMessage};
 
-/// The message about an entry, in the supervisor's name. Nothing for entries that came as messages.
+/// The message about an entry, sent as the supervisor. `None` for entries that came as messages.
 pub(super) fn message(session: &SessionId, entry: &LearningEntry, now: Timestamp) -> Option<LearningMessage> {
     let fact = entry.fact.as_ref()?;
     Some(LearningMessage {
@@ -23,7 +23,7 @@ pub(super) fn message(session: &SessionId, entry: &LearningEntry, now: Timestamp
     })
 }
 
-/// The same on every machine and after every restart, so nothing is told twice.
+/// The same on every machine and after every restart, so that no learning is published twice.
 fn id(session: &SessionId, category: &str, key: &str) -> String {
     let digest = Sha256::digest(format!("{session}\n{category}\n{key}"));
     let first = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_depends_on_session_category_and_key_alone() {
+    fn learning_id_depends_only_on_session_category_and_key() {
         let session = SessionId::new("paw-app/1");
         assert_eq!(id(&session, "stuck_duration", "7"), id(&session, "stuck_duration", "7"));
         assert_eq!(id(&session, "stuck_duration", "7").len(), 16);

@@ -1,4 +1,4 @@
-//! The loop that joins the learnings of a session to its bus and to the file.
+//! The loop that connects the learnings of a session with its bus and the file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use super::{Learnings, LearningsFlush, LearningsSettings, file};
 use crate::bus::Bus;
 use crate::log::LogError;
 
-/// Between two looks at a long history that is still being read.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The shortest wait while a long history is still being read.
+const HISTORY_POLL: Duration = Duration::from_millis(100);
 
-/// How long reading what came last may take.
-const LAST_READ: Duration = Duration::from_secs(2);
+/// How long reading the last messages may take.
+const LAST_READ_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Collects until `stop` resolves or the bus is closed, and then writes what is left.
+/// Collects learnings until `stop` resolves or the bus is closed, and then writes the rest.
 ///
-/// It begins with the session's first message, so a restart needs nothing but the log.
+/// Starts with the session's first message, so a restart needs only the log.
 pub async fn run(
     bus: Arc<Bus>,
     settings: LearningsSettings,
@@ -27,12 +27,12 @@ pub async fn run(
 ) -> Result<(), LogError> {
     let mut learnings = Learnings::new(bus.session().clone(), settings, clock::now());
     let mut stream = bus.subscribe_after(0);
-    let told_before = bus.head();
+    let history_end = bus.head();
     tokio::pin!(stop);
     loop {
         let wait = learnings.next_wake().map(|wake| {
             let due = Duration::try_from(wake.duration_since(clock::now())).unwrap_or_default();
-            if stream.since() < told_before { due.max(PATIENCE) } else { due }
+            if stream.since() < history_end { due.max(HISTORY_POLL) } else { due }
         });
         tokio::select! {
             biased;
@@ -44,15 +44,15 @@ pub async fn run(
                 }
             }
             () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
-                // Half a history would have things told twice.
-                if stream.since() >= told_before {
+                // With half of the history, learnings would be published twice.
+                if stream.since() >= history_end {
                     let flush = learnings.on_tick(clock::now());
-                    keep(&bus, &mut learnings, flush, repository.clone()).await;
+                    save(&bus, &mut learnings, flush, repository.clone()).await;
                 }
             }
         }
     }
-    // What came last may be what is learned; but an end must not wait for a long history.
+    // The last messages may contain learnings, but the shutdown must not wait for a long history.
     let head = bus.head();
     let rest = async {
         while stream.since() < head {
@@ -63,16 +63,16 @@ pub async fn run(
         }
         Ok::<_, LogError>(())
     };
-    if let Ok(read) = tokio::time::timeout(LAST_READ, rest).await {
+    if let Ok(read) = tokio::time::timeout(LAST_READ_TIMEOUT, rest).await {
         read?;
         let flush = learnings.on_end(clock::now());
-        keep(&bus, &mut learnings, flush, repository).await;
+        save(&bus, &mut learnings, flush, repository).await;
     }
     Ok(())
 }
 
-/// A file that cannot be written is tried again; a message that cannot be published is in the file.
-async fn keep(bus: &Bus, learnings: &mut Learnings, flush: LearningsFlush, repository: PathBuf) {
+/// Writes the file, and retries later if that fails. A learning that cannot be published is still in the file.
+async fn save(bus: &Bus, learnings: &mut Learnings, flush: LearningsFlush, repository: PathBuf) {
     let session = bus.session().clone();
     let entries = flush.entries;
     let update = move || file::update(&repository, &session, &entries, clock::now());
@@ -80,14 +80,14 @@ async fn keep(bus: &Bus, learnings: &mut Learnings, flush: LearningsFlush, repos
     match written {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
-            tracing::warn!("learnings are not written: {error}");
-            learnings.try_again();
+            tracing::warn!("cannot write the learnings: {error}");
+            learnings.retry();
         }
-        Err(error) => tracing::warn!("learnings are not written: {error}"),
+        Err(error) => tracing::warn!("cannot write the learnings: {error}"),
     }
     for message in flush.publish {
         if let Err(error) = bus.publish(message, clock::now()).await {
-            tracing::debug!("a learning is not published: {error}");
+            tracing::debug!("cannot publish a learning: {error}");
             return;
         }
     }

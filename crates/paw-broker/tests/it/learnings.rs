@@ -19,7 +19,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn settings() -> LearningsSettings {
-    LearningsSettings::of(&LearningsConfig::default())
+    LearningsSettings::from_config(&LearningsConfig::default())
 }
 
 /// A session's log, and learnings that are told it.
@@ -463,7 +463,7 @@ fn force_off_keeps_learnings_in_the_file() {
         ..LearningsConfig::default()
     };
     let mut session = Session::new("s");
-    session.learnings = Learnings::new(SessionId::new("s"), LearningsSettings::of(&config), at(0));
+    session.learnings = Learnings::new(SessionId::new("s"), LearningsSettings::from_config(&config), at(0));
     eventful(&mut session);
     let flush = session.learnings.on_tick(at(200));
     assert!(!flush.entries.is_empty() && flush.publish.is_empty());
