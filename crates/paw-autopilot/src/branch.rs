@@ -35,7 +35,7 @@ pub struct BranchChoice {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the branch pattern '{pattern}' gives '{name}', which git cannot hold")]
+#[error("the branch pattern '{pattern}' gives '{name}', which git cannot create")]
 pub struct BranchNameError {
     pattern: String,
     name: String,

@@ -55,7 +55,7 @@ pub struct Coverage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CoverageError {
     #[error(
-        "this is no coverage report that git-paw knows (lcov, cobertura, istanbul summary, llvm-cov, coverage.py, go)"
+        "unknown coverage report format (supported: lcov, cobertura, istanbul summary, llvm-cov, coverage.py, go)"
     )]
     Unknown,
     #[error("the {format} report cannot be read: {problem}")]

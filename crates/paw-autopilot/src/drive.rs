@@ -164,7 +164,7 @@ fn pull_request(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Resul
     } else {
         let commands = work.manual_commands(false);
         work.apply(RunEvent::NoPullRequest)?;
-        PullRequestResult::ByHand { why: "you said no".into(), commands }
+        PullRequestResult::ByHand { why: "declined".into(), commands }
     };
     Ok(observer.notify(work, DriveEvent::PullRequest(&opened))?)
 }

@@ -119,7 +119,7 @@ impl fmt::Display for Objection {
             Self::ProductionChanged { files } => {
                 write!(
                     f,
-                    "only test code may change while tests are written, but this changed too: {}",
+                    "only test code may change in RED, but these files changed, too: {}",
                     first_paths(files)
                 )
             }
@@ -131,7 +131,7 @@ impl fmt::Display for Objection {
                 write!(f, "settings that decide which tests run were changed: {}", first_paths(files))
             }
             Self::NoTestsRan => f.write_str("no test ran"),
-            Self::TimedOut => f.write_str("the tests took longer than they may"),
+            Self::TimedOut => f.write_str("the tests timed out"),
             Self::ChangedWhileTested { file } => {
                 write!(f, "{} was changed while the tests ran, twice in a row", file.display())
             }
@@ -139,22 +139,22 @@ impl fmt::Display for Objection {
                 write!(f, "the test runner failed without a failing test: {}", first_line(said))
             }
             Self::OnlyOldFailures { tests } => {
-                write!(f, "only tests that failed before fail: {}", names(tests))
+                write!(f, "only tests fail that failed before: {}", names(tests))
             }
             Self::BrokenHarness { message } => {
                 write!(
                     f,
-                    "the tests do not build, and not for want of the implementation: {}",
+                    "the tests do not build, and missing code is not the reason: {}",
                     first_line(message)
                 )
             }
             Self::TestsGone { tests } => write!(f, "tests that passed before did not run: {}", names(tests)),
             Self::StillFailing { tests } => write!(f, "still failing: {}", names(tests)),
-            Self::NewFailures { tests } => write!(f, "failing now and not before: {}", names(tests)),
+            Self::NewFailures { tests } => write!(f, "newly failing: {}", names(tests)),
             Self::Weakened { file, how } => write!(f, "tests in {} were weakened: {how}", file.display()),
             Self::Uncovered { covered, total, wanted, places } => {
                 let (run, of) = (*covered, *total);
-                write!(f, "the tests run {run} of {of} changed lines, and {wanted} % are wanted; not run: ")?;
+                write!(f, "the tests cover {run} of {of} changed lines, {wanted} % required; not covered: ")?;
                 f.write_str(&names(places))
             }
             Self::NothingProven { files } => {
@@ -169,5 +169,5 @@ fn names(list: &[String]) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing was said")
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no output")
 }

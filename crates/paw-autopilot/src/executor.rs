@@ -130,10 +130,10 @@ impl Diagnostic for ExecutorError {
         let report = ErrorReport::new(ErrorCode::InvalidArgument, self);
         match self {
             Self::Unknown { name, .. } => report.hint(format!(
-                "install it, or configure a program of your own as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]"
+                "install it, or configure your own program as [autopilot.executors.{name}] command = [\"prog\", \"arg\"]"
             )),
             Self::NoneInstalled => report.hint(
-                "install one, or name a program of your own with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
+                "install one, or name your own program with --executor ([autopilot.executors.NAME] command = [\"prog\"])",
             ),
             Self::NotInstalled(_) | Self::Empty(_) => report,
         }

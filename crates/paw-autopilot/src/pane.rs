@@ -143,7 +143,7 @@ impl ExecutorPane {
                 let shown = self.place.tmux.capture_pane(pane).unwrap_or_default();
                 window::remove(&self.place.tmux, pane);
                 return Err(PawError::TmuxError(format!(
-                    "the executor's pane did not begin\n{}",
+                    "the executor's pane did not start\n{}",
                     shown.trim_end()
                 )));
             }
@@ -168,7 +168,7 @@ impl ExecutorBackend for ExecutorPane {
             // Kill executors that ignore SIGHUP.
             end_marked(&assignment.mark);
             let there = window::exists(&tmux, &open.pane);
-            let what = if there { "was ended in its pane" } else { "lost its pane, which was closed" };
+            let what = if there { "was stopped in its pane" } else { "lost its pane, which was closed" };
             Err(TurnError::Closed(format!("The executor {what}")))
         };
         if let Err(error) = sent {

@@ -1,9 +1,9 @@
-//! Test runners: which one a project has, how it is called, and what its reports say.
+//! Test runners: detection, command lines and reports.
 //!
-//! - [`detect`]: from a project's files to a runner; [`package`]: what `package.json` says about it
-//! - one file per runner: its command lines and its reports
-//! - [`report`]: what all reports are turned into; [`verdict`]: pass, failures, build failure, none ran, time-out
-//! - [`run`]: calling a runner, without secrets, with a time limit; [`flaky`]: what a second run says about the first
+//! - [`detect`]: finds a project's runner; [`package`]: test settings in `package.json`
+//! - one file per runner: its command lines and reports
+//! - [`report`]: the common report format; [`verdict`]: passed, failures, build failure, none ran, timed out, crashed
+//! - [`run`]: runs a runner, without secrets and with limits; [`mod@flaky`]: evaluates a rerun
 
 mod bun;
 mod cargo;
@@ -53,16 +53,16 @@ pub enum TestSelection {
     All,
     /// The tests of these files, relative to the project.
     Files(Vec<PathBuf>),
-    /// These tests, as a report named them. A runner that cannot choose runs more.
+    /// These tests, by the names in a report. A runner that cannot select tests runs more.
     Tests(Vec<TestCase>),
 }
 
-/// One test runner: how it is called, and how its answer is read. Nothing here runs anything.
+/// A test runner: its commands and reports. Does not run anything itself.
 pub trait TestRunner: Debug + Send + Sync {
-    /// What people call it: `cargo test`, `npm test`.
+    /// The display name: `cargo test`, `npm test`.
     fn name(&self) -> String;
 
-    /// A call that only builds, where building can be told from testing. What it finds broken ends the run.
+    /// A command that only builds, if the runner has one. A failed build ends the run.
     fn build(&self) -> Option<RunnerCommand> {
         None
     }
@@ -71,7 +71,7 @@ pub trait TestRunner: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The command line, where that is all that is known.
+    /// The shell command, for a generic runner.
     fn line(&self) -> Option<&str> {
         None
     }
@@ -80,14 +80,14 @@ pub trait TestRunner: Debug + Send + Sync {
 
     fn read(&self, said: &RunnerOutput) -> TestReport;
 
-    /// The exit code that means "there were no tests", where the runner has one of its own.
+    /// The runner's exit code for "no tests found".
     fn none_ran_code(&self) -> Option<i32> {
         None
     }
 }
 
-/// The files of a selection, each once; nothing where all are meant. A name may look like an option or like the end of
-/// another's, which `./` takes from it.
+/// The files of a selection without duplicates; empty for all tests. The `./` prefix keeps a name from being read as
+/// an option or a suffix match.
 fn files_of(which: &TestSelection) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = match which {
         TestSelection::All => Vec::new(),

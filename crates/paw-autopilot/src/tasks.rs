@@ -1,9 +1,10 @@
-//! `.taskmaster/` as other programs write it, read without changing it and edited without touching what was not asked for.
+//! `.taskmaster/`, shared with other programs: read tolerantly, and edited without changing anything else.
 //!
-//! - [`project`]: where the files are; loading and editing them under their lock
-//! - [`mod@file`]: `tasks.json` in both of its shapes; [`model`], [`id`], [`tag`]: what is in it
-//! - [`edit`]: a status set, a task added
-//! - [`problems`]: what is wrong with a list of tasks; [`next`]: what to do next; [`cascade`]: which status follows from which
+//! - [`project`]: finds, loads and edits the files under their lock
+//! - [`mod@file`]: `tasks.json` in both of its formats; [`model`], [`id`], [`tag`]: its content
+//! - [`edit`]: sets a status, adds a task
+//! - [`problems`]: problems in a task list; [`next`]: the next task; [`mod@cascade`]: statuses that follow from
+//!   others
 //! - [`state`] and [`settings`]: `state.json` and `config.json`
 
 pub mod cascade;

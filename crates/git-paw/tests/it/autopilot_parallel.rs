@@ -96,7 +96,7 @@ fn one_that_fails_stops_nobody_but_what_depends_on_it_and_goes_on_with_the_same_
     assert!(ran.stdout.contains("task 3 skipped: task 2, which it depends on, is not done"), "{ran}");
     assert!(ran.stdout.contains("task 1 paused: Could not achieve red state after 1 attempt"), "{ran}");
     let resume =
-        format!("to go on with it: cd {} && git paw autopilot --resume", world.worktree(1).display());
+        format!("to continue: cd {} && git paw autopilot --resume", world.worktree(1).display());
     assert!(ran.stdout.contains(&world.sandbox.redact(&resume)), "{ran}");
     assert!(!world.worktree(2).exists() && world.subjects(4).len() == 1);
     fs::write(world.at("mended"), "").unwrap();
@@ -156,13 +156,13 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
         (&["1", "2"][..], "wait for each other, so none of them can begin: 1 → 2 → 1"),
         (
             &["3", "5"],
-            "task 3 waits for task 4, which is not done (pending) and not among the tasks you named",
+            "task 3 depends on task 4, which is not done (pending) and not in the request",
         ),
         (&["4", "4"], "task 4 is named twice"),
         (&["4", "99"], "there is no task 99"),
         (&["4", "5.1"], "is a subtask"),
-        (&["4", "x y"], "is no task id"),
-        (&["4", "5", "--preview"], "--preview asks about each commit"),
+        (&["4", "x y"], "is not a task id"),
+        (&["4", "5", "--preview"], "--preview cannot be used with several tasks"),
         (&["4", "5", "--tag", "nope"], "there is no tag 'nope'"),
     ] {
         let ran = world.run(&[args, &["--json"]].concat());
@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
         assert!(document(&ran)["error"]["message"].as_str().unwrap().contains(words), "{ran}");
     }
     let nobody = world.autopilot(&["4", "5"]);
-    assert!(nobody.code == 1 && nobody.stderr.contains("this is no terminal; nothing was done"), "{nobody}");
+    assert!(nobody.code == 1 && nobody.stderr.contains("stdin is not a terminal; nothing was done"), "{nobody}");
     for number in ["0", "65", "-1", "x"] {
         assert_eq!(world.run(&["4", "5", "--parallel", number]).code, 2);
     }
@@ -189,9 +189,9 @@ fn a_plan_shows_where_each_would_be_done_and_makes_nothing() {
     exit 0
     --- stdout
     Autopilot Plan for 2 tasks from main
-    TASK  STANDS  AFTER  BRANCH                WORKTREE
-    1     new     -      master/task-1-part-1  [SANDBOX]/app-master-task-1-part-1
-    2     new     1      master/task-2-part-2  [SANDBOX]/app-master-task-2-part-2
+    TASK  STATE  AFTER  BRANCH                WORKTREE
+    1     new    -      master/task-1-part-1  [SANDBOX]/app-master-task-1-part-1
+    2     new    1      master/task-2-part-2  [SANDBOX]/app-master-task-2-part-2
     At most 3 at once. Run without --dry-run to execute.
     ");
     assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main");
@@ -219,7 +219,7 @@ fn ctrl_c_ends_everybody_and_says_how_to_go_on() {
         let resume = format!("cd {} && git paw autopilot --resume", world.worktree(number).display());
         assert!(said.contains(&resume), "{said}");
     }
-    assert!(said.contains("task 3 interrupted: it was not begun"), "{said}");
+    assert!(said.contains("task 3 interrupted: not started"), "{said}");
     for pid in pids {
         wait_until("the executor is gone", || is_gone(&pid).then_some(()));
     }

@@ -143,7 +143,7 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
     world.press(&left, &["q"]);
     world.wait_for(&left, "task 42 goes on: q again leaves");
     world.press(&left, &["q"]);
-    terminal.wait_for("go on in tmux session 'paw-autopilot-app'; git paw autopilot tui shows them again");
+    terminal.wait_for("tmux session 'paw-autopilot-app' keeps running; open it again with 'git paw autopilot tui'");
     assert_eq!(terminal.finish(), 0);
 
     let terminal = world.open(&[]);
@@ -168,7 +168,7 @@ fn a_run_is_paused_and_resumed_by_a_key() {
     world.press(&left, &["Down", "s"]);
     world.wait_for(&left, "RED, attempt 1 of 3");
     world.press(&left, &["p"]);
-    world.wait_for(&left, "Somebody asked for it");
+    world.wait_for(&left, "Pause requested");
     world.wait_for(&left, "Run of task 42: paused, 0 of 1 done");
     world.wait_for(&left, "[p] resume");
     world.go();
@@ -305,7 +305,7 @@ fn without_a_terminal_it_says_what_to_use_instead() {
     insta::assert_snapshot!(paw(&world.sandbox, &world.repo.root, &["autopilot", "tui"]), @r"
     exit 1
     --- stderr
-    error: the navigator needs a terminal
-    hint: git paw tasks list and git paw autopilot status say the same without one
+    error: cannot start the navigator: stdin or stdout is not a terminal
+    hint: use 'git paw tasks list' and 'git paw autopilot status' instead
     ");
 }

@@ -47,7 +47,7 @@ fn tasks_are_listed_with_what_is_wrong_with_them_and_without_control_characters(
       2.3 [pending] Widget
     3 [pending] Later
     --- stderr
-    warning: 2.3: depends on 9.9, which is not there
+    warning: 2.3: depends on 9.9, which does not exist
     ");
 }
 
@@ -89,7 +89,7 @@ fn the_open_subtask_of_a_begun_task_is_next() {
     exit 0
     --- stdout
     2.2 Endpoint
-    begin it: git paw tasks set-status 2.2 in-progress
+    start it: git paw tasks set-status 2.2 in-progress
     ");
     let next = document(&paw(&sandbox, &repo.root, &["tasks", "next", "--json", "--tag", "other"]));
     assert_eq!(next, serde_json::json!({"tag": "other", "next": null}));
@@ -144,7 +144,7 @@ fn the_first_task_makes_the_file_and_the_next_ones_find_it() {
     exit 1
     --- stderr
     error: there are no tasks here: no .taskmaster/tasks/tasks.json in [SANDBOX]/app or above it
-    hint: git paw tasks add TITLE makes one
+    hint: git paw tasks add TITLE creates one
     ");
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "add", "Count \"things\""]), @r#"
     exit 0

@@ -37,7 +37,7 @@ fn subtasks(run: &Run) -> String {
         let (mark, how) = match &step.outcome {
             StepOutcome::Committed { sha } => ("x", format!("commit {}", short_commit(sha))),
             StepOutcome::AlreadyImplemented => {
-                ("x", "already implemented: its tests passed at once".to_owned())
+                ("x", "already implemented: its tests passed without new code".to_owned())
             }
             StepOutcome::Open => (" ", "not done".to_owned()),
         };

@@ -180,11 +180,11 @@ impl RunStage {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Preflight => "checking",
-            Self::Branch => "making its branch",
+            Self::Branch => "creating its branch",
             Self::Red { .. } => "writing tests",
             Self::Green { .. } => "writing code",
             Self::Commit { .. } => "committing",
-            Self::Finalize => "making its final checks",
+            Self::Finalize => "running its final checks",
             Self::Push => "pushing",
             Self::PullRequest => "opening a pull request",
             Self::Done { .. } => "done",

@@ -30,18 +30,18 @@ impl PauseReason {
 impl fmt::Display for PauseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("Somebody asked for it"),
+            Self::Asked => f.write_str("Pause requested"),
             Self::Preflight { problems } => write!(f, "Preflight failed: {}", problems.join("; ")),
-            Self::Branch { why } => write!(f, "Could not make the branch: {why}"),
+            Self::Branch { why } => write!(f, "Could not create the branch: {why}"),
             Self::DefaultBranch { branch } => {
                 write!(f, "'{branch}' is the default branch, where nothing is ever committed")
             }
             Self::MaxAttempts { objections } => match objections.first() {
-                Some(objection) => write!(f, "No attempt was good enough: {objection}"),
-                None => f.write_str("No attempt was good enough"),
+                Some(objection) => write!(f, "All attempts were refused: {objection}"),
+                None => f.write_str("All attempts were refused"),
             },
-            Self::Executor { why } => write!(f, "The executor does not work: {why}"),
-            Self::HeadMoved { what } => write!(f, "The branch is not as the run left it: {what}"),
+            Self::Executor { why } => write!(f, "The executor failed: {why}"),
+            Self::HeadMoved { what } => write!(f, "The branch has moved: {what}"),
             Self::Coverage { why } => write!(f, "Coverage could not be measured: {why}"),
             Self::Closed { what } => f.write_str(what),
             Self::Budget { what } => write!(f, "The budget is used up: {what}"),

@@ -21,13 +21,13 @@ pub struct ResumeContext {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    #[error("the run is over: there is nothing to resume")]
+    #[error("the run has ended; there is nothing to resume")]
     Over,
     #[error("the run was on branch '{expected}', but {} is checked out", shown(found.as_ref()))]
     WrongBranch { expected: BranchName, found: Option<BranchName> },
     #[error("the branch has moved: the run left it at {expected}, it is at {found} now")]
     HeadMoved { expected: String, found: String },
-    #[error("subtask {0} is not in tasks.json any more")]
+    #[error("subtask {0} is no longer in tasks.json")]
     TaskChanged(ItemId),
 }
 

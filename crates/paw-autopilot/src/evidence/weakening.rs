@@ -59,7 +59,7 @@ fn how(path: &Path, old: &str, new: &str) -> String {
     } else if count(new, &ASSERTIONS) < count(old, &ASSERTIONS) {
         "assertions were removed".into()
     } else {
-        "they were changed after they had been seen to fail".into()
+        "they were changed after they had failed".into()
     }
 }
 
@@ -85,10 +85,10 @@ mod tests {
         assert_eq!(of("// nothing\n"), "its tests were deleted");
         assert_eq!(of(&js.replace("test(", "test.skip(")), "'.skip(' was added");
         assert_eq!(of(&js.replace("  expect(a()).toBe(3);\n", "")), "assertions were removed");
-        assert_eq!(of(&js.replace('3', "4")), "they were changed after they had been seen to fail");
+        assert_eq!(of(&js.replace('3', "4")), "they were changed after they had failed");
         assert_eq!(
             of(&js.replace("  expect", "  return;\n  expect")),
-            "they were changed after they had been seen to fail"
+            "they were changed after they had failed"
         );
     }
 

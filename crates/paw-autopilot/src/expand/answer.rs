@@ -34,7 +34,7 @@ pub fn parse_answer(text: &str) -> Result<Vec<ProposedSubtask>, String> {
         let subtasks = list.iter().any(|item| item.get("title").is_some_and(Value::is_string));
         subtasks.then_some(list)
     });
-    let list = lists.into_iter().next().ok_or("there is no list of subtasks in it")?;
+    let list = lists.into_iter().next().ok_or("it contains no list of subtasks")?;
     if list.len() > MOST {
         return Err(format!("{} subtasks are too many", list.len()));
     }
@@ -57,7 +57,9 @@ fn subtask(item: &Value, number: usize) -> Result<ProposedSubtask, String> {
             dependency.as_u64().or_else(|| dependency.as_str()?.rsplit('.').next()?.trim().parse().ok());
         match own.and_then(|own| usize::try_from(own).ok()) {
             Some(own) if (1..number).contains(&own) => dependencies.push(own),
-            _ => return Err(format!("subtask {number} depends on {dependency}, which is no earlier one")),
+            _ => {
+                return Err(format!("subtask {number} depends on {dependency}, which is not an earlier one"));
+            }
         }
     }
     dependencies.sort_unstable();

@@ -85,7 +85,7 @@ impl FleetConflicts {
         let session = SessionId::new("autopilot");
         let patrol = ConflictMonitor::start(session, conflict, settings.clone(), [], [], signal);
         if let Err(error) = &patrol {
-            let words = format!("nobody watches whether tasks change the same files: {error}");
+            let words = format!("cannot watch the tasks for conflicts: {error}");
             notify(FleetNotice::Warning(&words));
         }
         let inside = inside.to_path_buf();
@@ -118,7 +118,7 @@ impl FleetConflicts {
         // The comparison below is more precise than what the watcher still has queued.
         drop(lock(&self.patrol).take());
         let mut found = pairs::all_pairs(&self.agents, worktrees, &self.settings).unwrap_or_else(|error| {
-            let line = format!("cannot tell whether the tasks fit together: {error}");
+            let line = format!("cannot compare the tasks' changes: {error}");
             (self.notify)(FleetNotice::Warning(&line));
             Vec::new()
         });
@@ -136,7 +136,7 @@ impl FleetConflicts {
         if let Err(error) = said {
             let words = error.to_string();
             let first = words.lines().next().unwrap_or_default();
-            let line = format!("the session is not told about the tasks: {first}");
+            let line = format!("cannot report the tasks to the session: {first}");
             (self.notify)(FleetNotice::Warning(&line));
         }
     }

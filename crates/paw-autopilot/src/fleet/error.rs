@@ -9,17 +9,17 @@ use crate::work::WorkError;
 pub enum FleetError {
     #[error("task {0} is named twice")]
     Twice(TaskId),
-    #[error("these tasks wait for each other, so none of them can begin: {}", circle(.0))]
+    #[error("these tasks depend on each other, so none of them can start: {}", circle(.0))]
     Circle(Vec<TaskId>),
-    #[error("task {task} waits for {dependency}, which is {state} and not among the tasks you named")]
+    #[error("task {task} depends on {dependency}, which is {state} and not in the request")]
     WaitsFor { task: TaskId, dependency: String, state: String, first: TaskId },
     #[error("{file} is not on {base}, so the worktrees would have no tasks")]
     NoTasks { file: String, base: String },
     #[error("{file} on {base} cannot be read: {problem}")]
     Unreadable { file: String, base: String, problem: String },
-    #[error("there is no base branch to begin from")]
+    #[error("there is no base branch to start from")]
     NoBase,
-    #[error("there is no branch '{0}' to begin from, here or on a remote")]
+    #[error("there is no branch '{0}' to start from, local or on a remote")]
     NoSuchBase(String),
     #[error("tasks {one} and {other} would both be done on branch {branch}")]
     SameBranch { one: TaskId, other: TaskId, branch: String },

@@ -78,7 +78,7 @@ fn after(task: &Task, named: &BTreeSet<&TaskId>, list: &TagList) -> Result<Vec<T
             return Err(FleetError::WaitsFor {
                 task: task.id.clone(),
                 dependency: dependency.noun(),
-                state: state.map_or_else(|| "not there".to_owned(), |state| format!("not done ({state})")),
+                state: state.map_or_else(|| "missing".to_owned(), |state| format!("not done ({state})")),
                 first: other.clone(),
             });
         }
@@ -185,14 +185,14 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(refusals.join("\n"), @"
-        these tasks wait for each other, so none of them can begin: 1 → 2 → 3 → 1
+        these tasks depend on each other, so none of them can start: 1 → 2 → 3 → 1
         task 7 is in tag 'master' more than once
-        task 4 waits for task 5, which is not done (review) and not among the tasks you named
+        task 4 depends on task 5, which is not done (review) and not in the request
         task 5 is named twice
-        these tasks wait for each other, so none of them can begin: 6 → 6
+        these tasks depend on each other, so none of them can start: 6 → 6
         there is no task 9 in tag 'master'
         '1.1' is a subtask; a run does a whole task
-        '-x' is no task id
+        '-x' is not a task id
         ");
     }
 

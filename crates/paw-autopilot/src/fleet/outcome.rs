@@ -92,9 +92,9 @@ pub(super) fn read_outcome(
         return TaskOutcome::of(TaskState::Failed, one_line(message));
     }
     match exit {
-        _ if stopped => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
+        _ if stopped => TaskOutcome::of(TaskState::Interrupted, "stopped"),
         // Ctrl+C reaches every process of the terminal, so the child may end before the fleet gets the signal.
-        Exit::Signal(INTERRUPT) => TaskOutcome::of(TaskState::Interrupted, "it was ended"),
+        Exit::Signal(INTERRUPT) => TaskOutcome::of(TaskState::Interrupted, "stopped"),
         exit if last.is_empty() => TaskOutcome::of(TaskState::Failed, format!("its process {exit}")),
         exit => TaskOutcome::of(TaskState::Failed, format!("its process {exit}: {last}")),
     }
@@ -123,10 +123,10 @@ mod tests {
         assert_eq!(whole.report, Some("/w/r/".into()));
         let paused = r#"{"manifest": {"status": "paused"}, "paused": {"message": "no\nway"}}"#;
         assert_eq!(of(Exit::Code(1), false, paused), (TaskState::Paused, Some("no; way".into()), true));
-        let error = r#"{"error": {"code": "X", "message": "cannot begin:\n- dirty"}}"#;
+        let error = r#"{"error": {"code": "X", "message": "cannot start:\n- dirty"}}"#;
         assert_eq!(
             of(Exit::Code(1), false, error),
-            (TaskState::Failed, Some("cannot begin:; - dirty".into()), false)
+            (TaskState::Failed, Some("cannot start:; - dirty".into()), false)
         );
         assert_eq!(of(Exit::Signal(15), true, "").0, TaskState::Interrupted);
         assert_eq!(of(Exit::Signal(2), false, "").0, TaskState::Interrupted);

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use paw_core::PawError;
+use paw_core::text::plural;
 use paw_host::signals::ShutdownSignals;
 
 use super::child::{self, StopSwitch};
@@ -90,9 +91,9 @@ impl<'a> Fleet<'a> {
             done.into_iter().map(|task| self.done_already(task)).collect();
         let at_once = self.parallel;
         if !open.is_empty() {
-            let tasks = if open.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", open.len()) };
+            let tasks = plural(open.len(), "task");
             let base = &self.plan.base;
-            self.note(&format!("{tasks} from {base}, at most {at_once} at once; Ctrl+C ends them"));
+            self.note(&format!("{tasks} from {base}, at most {at_once} in parallel; Ctrl+C stops them"));
         }
         let parts = open.iter().map(|task| (task.member.task.clone(), task.member.after.clone()));
         let mut schedule = Schedule::new(parts, at_once);
@@ -123,7 +124,7 @@ impl<'a> Fleet<'a> {
                         left
                     }
                     Ok(FleetEvent::Interrupted) | Err(_) => {
-                        self.note("ending …");
+                        self.note("stopping …");
                         stops.stop();
                         unstarted_outcomes(schedule.stop())
                     }
@@ -155,9 +156,9 @@ impl<'a> Fleet<'a> {
     fn done_already(&self, task: &'a PlannedTask) -> FinishedTask<'a> {
         let (words, worktree) = match &task.progress {
             TaskProgress::Finished { worktree } => {
-                (format!("{} has it already", task.branch), worktree.clone())
+                (format!("already done on {}", task.branch), worktree.clone())
             }
-            _ => (format!("{} has it already", self.plan.base), None),
+            _ => (format!("already done on {}", self.plan.base), None),
         };
         let project = worktree.as_ref().map(|top| self.worktrees.inside(top));
         FinishedTask { task, outcome: TaskOutcome::of(TaskState::Done, words), project, worktree }
@@ -197,7 +198,7 @@ impl<'a> Fleet<'a> {
             TaskStart::New { task: id, tag: &self.plan.tag, built_on: &task.member.after }
         };
         if stops.is_wanted() {
-            return Ok(TaskOutcome::of(TaskState::Interrupted, "it was not begun"));
+            return Ok(TaskOutcome::of(TaskState::Interrupted, "not started"));
         }
         say(&format!("in {}", context.project.root.display()));
         self.conflicts.begin(task, &context.top, self.executor);
@@ -220,7 +221,7 @@ fn skipped_outcomes(left: Vec<SkippedTask>) -> Vec<(TaskId, TaskOutcome)> {
 }
 
 fn unstarted_outcomes(tasks: Vec<TaskId>) -> Vec<(TaskId, TaskOutcome)> {
-    let outcome = || TaskOutcome::of(TaskState::Interrupted, "it was not begun");
+    let outcome = || TaskOutcome::of(TaskState::Interrupted, "not started");
     tasks.into_iter().map(|task| (task, outcome())).collect()
 }
 

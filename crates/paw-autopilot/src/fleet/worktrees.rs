@@ -70,7 +70,10 @@ impl<'a> FleetWorktrees<'a> {
                 let git = self.context.repo.git();
                 let reference = task.branch.full_ref();
                 if !git.create_ref(&reference, &plan.commit)? {
-                    return Err(PawError::BranchError(format!("branch {} was made meanwhile", task.branch)));
+                    return Err(PawError::BranchError(format!(
+                        "branch {} was created meanwhile",
+                        task.branch
+                    )));
                 }
                 self.create(&task.branch, say).inspect_err(|_| {
                     // The branch has no commits of its own yet.
@@ -132,7 +135,8 @@ pub(super) fn merge_dependencies_of(
             let what = branch.map_or("a merge".to_owned(), |branch| format!("the merge of {branch}"));
             let why = if files.is_empty() { "is not committed".into() } else { conflict(&files) };
             let top = shell_quote(project.top.as_os_str());
-            let words = format!("{what} {why} (cd {top}, settle it, git commit; then this command again)");
+            let words =
+                format!("{what} {why} (cd {top}, resolve it, git commit, then run this command again)");
             Some(TaskOutcome::of(TaskState::Paused, words))
         }
     })

@@ -27,7 +27,7 @@ impl TestRunner for Bun {
             let report = junit::read(said, &DIALECT);
             return TestReport { broken: [report.broken, broken].concat(), ..report };
         }
-        // Without a single test there is no report.
+        // Without tests bun writes no report.
         if !broken.is_empty() {
             TestReport::from_build_problems(broken)
         } else if ["No tests found!", "\nRan 0 tests "].iter().any(|words| said.stderr.contains(words)) {
@@ -48,7 +48,7 @@ const DIALECT: JunitDialect = JunitDialect {
     file: |case| case.attribute("file").map(str::to_owned),
 };
 
-/// Files that could not be loaded are in no report; they are told between two rules, below the file's name.
+/// Files that could not be loaded are not in the report; stderr lists them between two rulers, below the file name.
 fn unloaded(said: &RunnerOutput) -> Vec<BuildProblem> {
     let mut broken = Vec::new();
     let mut file: Option<SourceLocation> = None;

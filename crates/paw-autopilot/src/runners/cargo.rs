@@ -1,4 +1,5 @@
-//! `cargo test`: built first with machine-readable messages, then read from its text, which is all that stable has.
+//! `cargo test`: builds with JSON messages first, then parses the test output, which has no stable machine-readable
+//! format.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +12,11 @@ use super::{TestRunner, TestSelection};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cargo {
-    /// There are other packages beside the one at the root, which cargo would leave out.
+    /// The workspace has other packages, which cargo would skip.
     pub workspace: bool,
 }
 
-/// `--workspace`, where there is one.
+/// `--workspace`, for a workspace.
 pub(super) fn whole(workspace: bool) -> Option<&'static str> {
     workspace.then_some("--workspace")
 }
@@ -52,7 +53,7 @@ impl TestRunner for Cargo {
     fn read(&self, said: &RunnerOutput) -> TestReport {
         let labels = labels(&said.stderr);
         let blocks = blocks(&said.stdout);
-        // Every binary has its line on the other stream; if one printed none, nobody knows which is which.
+        // Each binary is listed on stderr. If the numbers differ, the names cannot be assigned.
         let known = labels.len() == blocks.len();
         let label = |at: usize| if known { labels[at].clone() } else { BinaryLabel::numbered(at) };
         let cases = blocks.iter().enumerate().flat_map(|(at, block)| block.cases(&label(at))).collect();
@@ -60,7 +61,7 @@ impl TestRunner for Cargo {
     }
 }
 
-/// What the compiler refused, one entry per error.
+/// Compiler errors, without duplicates.
 pub(super) fn parse_build(said: &RunnerOutput) -> Vec<BuildProblem> {
     let mut broken: Vec<BuildProblem> = Vec::new();
     for line in said.stdout.lines().filter(|line| line.starts_with('{')) {
@@ -89,7 +90,7 @@ pub(super) fn parse_build(said: &RunnerOutput) -> Vec<BuildProblem> {
     broken
 }
 
-/// Integration tests can be run one file at a time; tests within the code cannot.
+/// Integration tests can run by file; unit tests cannot.
 fn targets(files: &[PathBuf]) -> Option<Vec<String>> {
     let mut args = Vec::new();
     for file in files {
@@ -103,7 +104,7 @@ fn targets(files: &[PathBuf]) -> Option<Vec<String>> {
     (!args.is_empty()).then_some(args)
 }
 
-/// Which binary a block of results came from.
+/// The test binary of a block of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct BinaryLabel {
     name: String,
@@ -128,17 +129,17 @@ fn label(line: &str) -> Option<BinaryLabel> {
     let (source, binary) = line.strip_prefix("Running ")?.rsplit_once(" (")?;
     let binary = Path::new(binary.trim_end_matches(')')).file_name()?.to_str()?;
     let name = binary.rsplit_once('-').map_or(binary, |(name, _)| name).to_owned();
-    // Tests within the code may stand in any file of the crate.
+    // Unit tests may be in any file of the crate.
     let file = (!source.starts_with("unittests ")).then(|| PathBuf::from(source));
     Some(BinaryLabel { name, file })
 }
 
-/// What one binary printed.
+/// The output of one binary.
 #[derive(Debug, Default)]
 struct BinaryOutput<'a> {
     results: Vec<(&'a str, TestOutcome)>,
     messages: Vec<(&'a str, String)>,
-    /// How many failures its last line counts.
+    /// The number of failures in its summary line.
     failures: usize,
 }
 
@@ -154,7 +155,7 @@ impl BinaryOutput<'_> {
                 case.because(message.map(String::as_str).unwrap_or_default())
             })
             .collect();
-        // A test that writes past the harness can hide a result, but not from the count.
+        // A test that prints to stdout directly can hide a result, but not change the count.
         let named = self.results.iter().filter(|(_, outcome)| *outcome == TestOutcome::Failed).count();
         if self.failures > named {
             let hidden = format!("{}::({} more failures)", label.name, self.failures - named);
@@ -167,7 +168,7 @@ impl BinaryOutput<'_> {
 fn blocks(stdout: &str) -> Vec<BinaryOutput<'_>> {
     let mut blocks: Vec<BinaryOutput<'_>> = Vec::new();
     let mut section = OutputSection::Outside;
-    // A name whose outcome has not come yet.
+    // A test whose result has not been printed yet.
     let mut waiting: Option<&str> = None;
     for line in stdout.lines() {
         if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {

@@ -1,21 +1,21 @@
-//! A call of a test runner as a value, and what came back.
+//! The command of a test runner, and its output.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use paw_host::process::{Command, Exit};
 
-/// Where a report is to be written; replaced by the real place when the call is made.
+/// Placeholder for the report's path.
 const REPORT: &str = "{report}";
 const SCRIPT: &str = "{script}";
 
-/// A program with its arguments. Its directory and its environment are the same for every runner.
+/// A program with its arguments. Directory and environment are the same for every runner.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunnerCommand {
     program: String,
     args: Vec<OsString>,
     variables: Vec<(String, String)>,
-    /// A little program of ours that the runner is told to use: its file name and its text.
+    /// A helper script for the runner: file name and content.
     script: Option<(&'static str, &'static str)>,
 }
 
@@ -30,13 +30,13 @@ impl RunnerCommand {
         self
     }
 
-    /// An option that takes the place of the report: `--outputFile=`.
+    /// Adds an option with the path of the report: `--outputFile=`.
     #[must_use]
     pub fn report_option(self, option: &str) -> Self {
         self.args([format!("{option}{REPORT}")])
     }
 
-    /// An option that takes the place of a script of ours.
+    /// Adds an option with the path of the helper script.
     #[must_use]
     pub fn script_option(mut self, option: &str, name: &'static str, text: &'static str) -> Self {
         self.script = Some((name, text));
@@ -53,7 +53,7 @@ impl RunnerCommand {
         self.script
     }
 
-    /// The command to run, with its report and its script in `place`.
+    /// The command to run, with report and script in `place`.
     pub fn command(&self, root: &Path, place: &Path) -> Command {
         let script = self.script.map(|(name, _)| place.join(name)).unwrap_or_default();
         let filled = self.args.iter().map(|arg| {
@@ -70,33 +70,33 @@ pub(super) fn report_file(place: &Path) -> PathBuf {
     place.join("report")
 }
 
-/// What a runner has said.
+/// The output of a runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerOutput {
     pub exit: Exit,
     pub stdout: String,
     pub stderr: String,
-    /// The report it has written, where it was told to write one.
+    /// The report file, if it wrote one.
     pub report: Option<String>,
-    /// The project's directory, so that absolute paths can be made relative.
+    /// The project's directory, to make paths relative.
     pub root: PathBuf,
 }
 
 impl RunnerOutput {
-    /// Everything it said, for people.
+    /// All output, for display.
     pub fn output(&self) -> String {
         let parts = [self.stdout.trim_end(), self.stderr.trim_end()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// A path of a report, relative to the project where it lies in it.
+    /// A path in a report, relative to the project if inside it.
     pub fn relative(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let path = Path::new(path);
         path.strip_prefix(&self.root).unwrap_or(path).to_path_buf()
     }
 
-    /// Whether a word of its output is a source file of the project: a name alone is no proof, `Node.js` looks like one.
+    /// Whether a word in the output is an existing source file: `Node.js` only looks like one.
     pub fn has_source(&self, path: &Path) -> bool {
         const SOURCES: [&str; 9] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py"];
         let end = path.extension().and_then(|end| end.to_str());
@@ -106,7 +106,7 @@ impl RunnerOutput {
 
 #[cfg(test)]
 impl RunnerOutput {
-    /// What a runner in `/app` could have said, by its exit code.
+    /// Sample output of a runner in `/app`.
     pub(super) fn with(code: i32) -> Self {
         let exit = Exit::Code(code);
         Self { exit, stdout: String::new(), stderr: String::new(), report: None, root: "/app".into() }

@@ -1,4 +1,4 @@
-//! Which test runner a project has: first the facts, then the decision. Pure; `facts` looks.
+//! Decides which test runner a project uses. Pure; `project_facts` loads the facts.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use super::{
     Bun, Cargo, Generic, Go, Jest, JestKind, Mocha, Nextest, NodeTest, Pytest, TestRunner, Unittest,
 };
 
-/// A decision, with what else it could have been.
+/// The chosen runner and the alternatives.
 #[derive(Debug)]
 pub struct DetectedRunner {
     pub adapter: Box<dyn TestRunner>,
     pub others: Vec<String>,
-    /// It runs a command line from the project's own configuration: the user has to approve it.
+    /// It runs a command from the project's configuration, which the user must approve.
     pub needs_trust: bool,
 }
 
@@ -31,7 +31,7 @@ pub enum DetectError {
     Nothing(PathBuf),
     #[error("package.json cannot be read, so git paw cannot tell how the tests are run: {0}")]
     Manifest(String),
-    #[error("the project has no {0}, which was asked for")]
+    #[error("the project has no {0}, which was requested")]
     NotThis(String),
 }
 
@@ -49,7 +49,7 @@ impl Diagnostic for DetectError {
 
 const KNOWN: [&str; 10] =
     ["cargo", "nextest", "vitest", "jest", "mocha", "node", "bun", "pytest", "unittest", "go"];
-/// Decides. A wish is the name of a runner we know, a package manager's `test`, or a command line of the user's.
+/// Chooses the runner. `requested` is a known runner, a package manager's `test`, or a shell command.
 pub fn detect(
     facts: &ProjectFacts,
     root: &Path,
@@ -91,12 +91,12 @@ pub fn detect(
     Ok(DetectedRunner { adapter, others: Vec::new(), needs_trust: false })
 }
 
-/// `auto` is no wish.
+/// `auto` means no request.
 pub(super) fn requested_runner(requested: Option<&str>) -> Option<&str> {
     requested.map(str::trim).filter(|requested| !requested.is_empty() && *requested != "auto")
 }
 
-/// Every runner the project could mean, the likeliest first.
+/// All possible runners, the most likely first.
 fn candidates(facts: &ProjectFacts) -> Vec<(&'static str, Box<dyn TestRunner>)> {
     let mut found: Vec<(&'static str, Box<dyn TestRunner>)> = Vec::new();
     if facts.files.contains("Cargo.toml") {

@@ -1,16 +1,16 @@
-//! What a second run says about the failures of a first one.
+//! Evaluates a rerun of failed tests.
 
 use std::collections::BTreeSet;
 
 use super::report::{TestOutcome, TestReport};
 
-/// Tests that failed and then passed, without anything having changed in between.
+/// Tests that failed and then passed without any change.
 pub fn flaky(first: &TestReport, again: &TestReport) -> BTreeSet<String> {
     let passed = |name: &str| again.outcome_of(name) == Some(TestOutcome::Passed);
     first.failed().map(|case| case.name.clone()).filter(|name| passed(name)).collect()
 }
 
-/// The first report with what the second one knows better: a flaky test counts as passed and is named elsewhere.
+/// Merges a rerun into the first report: a flaky test counts as passed and is returned.
 pub fn merge_rerun(mut first: TestReport, again: &TestReport) -> (TestReport, BTreeSet<String>) {
     let flaky = flaky(&first, again);
     for case in first.cases.iter_mut().filter(|case| flaky.contains(&case.name)) {

@@ -1,4 +1,4 @@
-//! Any command: the whole suite is one test, and its exit code is all that is known.
+//! Any shell command: the whole suite is one test, judged by the exit code.
 
 use paw_host::process::Exit;
 
@@ -6,7 +6,7 @@ use super::command::{RunnerCommand, RunnerOutput};
 use super::report::{TestCase, TestOutcome, TestReport};
 use super::{TestRunner, TestSelection};
 
-/// A command line of the project's own. Whoever runs it has to ask the user first.
+/// A shell command of the project. The caller must ask the user before running it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generic {
     pub line: String,
@@ -26,7 +26,7 @@ impl TestRunner for Generic {
     }
 
     fn read(&self, said: &RunnerOutput) -> TestReport {
-        // The shell's own codes for what it could not run, and anything that was ended from outside, say nothing of tests.
+        // Exit codes 126 and 127 and signals mean that the command did not run tests.
         if !matches!(said.exit, Exit::Code(code) if code != 126 && code != 127) {
             return TestReport::unreadable(last_words(&said.output()));
         }
@@ -38,7 +38,7 @@ impl TestRunner for Generic {
     }
 }
 
-/// What went wrong usually stands at the end.
+/// The error is usually at the end.
 fn last_words(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     lines[lines.len().saturating_sub(40)..].join("\n")

@@ -55,8 +55,8 @@ fn text<'a>(record: &'a Value, key: &str) -> &'a str {
     record[key].as_str().unwrap_or_default()
 }
 
-/// `package TestName/sub`. A test that only holds others is left out: those speak for it. One that began and never ended
-/// has failed with its package.
+/// Names are `package TestName/sub`. A test with subtests is omitted, because its subtests are listed. A test that
+/// started but never ended failed with its package.
 fn cases(records: &[Value]) -> Vec<TestCase> {
     let mut said: BTreeMap<(&str, &str), String> = BTreeMap::new();
     let mut ended: Vec<((&str, &str), TestOutcome)> = Vec::new();
@@ -91,7 +91,7 @@ fn cases(records: &[Value]) -> Vec<TestCase> {
         .iter()
         .flat_map(|((package, test), _)| test.match_indices('/').map(|(at, _)| (*package, &test[..at])))
         .collect();
-    // One that holds others and fails by itself is a failure that none of them tells of.
+    // A parent that fails while all its subtests pass is a failure of its own.
     let fails_itself = |(package, test): &(&str, &str)| {
         !ended.iter().any(|((other, below), outcome)| {
             let is_below = below.strip_prefix(test).is_some_and(|rest| rest.starts_with('/'));
@@ -109,7 +109,7 @@ fn cases(records: &[Value]) -> Vec<TestCase> {
     .collect()
 }
 
-/// A package that fails without a failing test of its own was not built, or fell over before or between its tests.
+/// A package that fails without a failing test did not build, or crashed outside of its tests.
 fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<BuildProblem> {
     let of = |action: &str, key: &str, value: &str| {
         let lines =
@@ -127,7 +127,7 @@ fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<Bui
     told.chain(unbuilt(&said.stdout).map(|package| (package, "")))
         .filter(|(package, _)| !failed.contains(package))
         .map(|(package, build)| {
-            // Newer versions say what the compiler said in records of its own, older ones on the other stream.
+            // Newer Go versions report compiler output in records, older ones on stderr.
             let mut message = of("build-output", "ImportPath", build);
             if message.is_empty() {
                 message = format!("{}{}", section(&said.stderr, package), of("output", "Package", package));
@@ -138,15 +138,15 @@ fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<Bui
         .collect()
 }
 
-/// Packages of which older versions say among the records, in plain text, that they were not built:
-/// `FAIL\texample.com/app [build failed]`.
+/// Packages that older Go versions report as not built, in plain text between the records: `FAIL\texample.com/app
+/// [build failed]`.
 fn unbuilt(stdout: &str) -> impl Iterator<Item = &str> {
     let line = |line: &str| line.strip_prefix("FAIL\t").is_some_and(|rest| rest.ends_with(" failed]"));
     let lines = stdout.lines().filter(move |text| line(text));
     lines.filter_map(|line| line.strip_prefix("FAIL\t")?.split(' ').next())
 }
 
-/// What the compiler said of one package, below `# package [package.test]`; all of it where there is no such line.
+/// Compiler output of one package, below `# package [package.test]`; all output if there is no such line.
 fn section<'a>(stderr: &'a str, package: &str) -> Cow<'a, str> {
     let tested = format!("[{package}.test]");
     let mut inside = false;

@@ -1,4 +1,4 @@
-//! vitest and jest, which write the same report.
+//! vitest and jest, which write the same report format.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ impl TestRunner for Jest {
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let files = files_of(which);
         let call = match self.kind {
-            // Its report is silent about hooks and errors between tests; what it tells people is not.
+            // The JSON report omits hook errors, so the default reporter runs as well.
             JestKind::Vitest => self
                 .tool
                 .call(&["run"], &["run", "watch", "dev", "--watch", "-w", "--ui"])
@@ -37,7 +37,7 @@ impl TestRunner for Jest {
                 .report_option("--outputFile.json="),
             JestKind::Jest => {
                 let call = self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]);
-                // Without it a file's name is a pattern.
+                // Without this option a file name is a pattern.
                 call.report_option("--outputFile=").args((!files.is_empty()).then_some("--runTestsByPath"))
             }
         };
@@ -49,7 +49,7 @@ impl TestRunner for Jest {
     }
 }
 
-/// A file without tests is an error to them. Beside tests that ran it still is one.
+/// Both report a file without tests as an error, even next to other tests.
 const WITHOUT_TESTS: [&str; 2] =
     ["Your test suite must contain at least one test", "No test suite found in file"];
 
@@ -75,7 +75,7 @@ fn read(said: &RunnerOutput) -> TestReport {
             let message = messages.collect::<Vec<_>>().join("\n");
             Some(TestCase::new(format!("{place}{own}"), outcome).in_file(file.clone()).because(message))
         }));
-        // A file that could not even be imported has no tests to fail.
+        // A file that cannot be imported has no tests.
         if suite["status"] == "failed" && !cases.iter().any(|record| record["status"] == "failed") {
             let message = suite["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
             let output = said.output();

@@ -1,4 +1,4 @@
-//! JUnit's XML, which many runners write. Every test counts for itself; what a suite says about its tests is not trusted.
+//! JUnit XML. Only the test cases count, not the suite's totals.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -6,16 +6,16 @@ use super::command::RunnerOutput;
 use super::location::{SourceLocation, find_locations};
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 
-/// A report larger than this is no report.
+/// The maximum size of a report.
 const MOST_NODES: u32 = 2_000_000;
 
-/// How a runner uses the format.
+/// Differences between runners.
 pub(super) struct JunitDialect {
-    /// Whether an `<error>` means that the file could not be loaded, not that a test raised something.
+    /// Whether an `<error>` means that a file could not be loaded, not that a test failed.
     pub(super) is_load_error: fn(Node<'_, '_>) -> bool,
-    /// The name of a test, from its element.
+    /// The name of a test.
     pub(super) name: fn(Node<'_, '_>) -> String,
-    /// The file of a test, from its element.
+    /// The file of a test.
     pub(super) file: fn(Node<'_, '_>) -> Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Files and lines that an error message names.
+//! Files and lines in error messages.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceLocation {
-    /// Relative to the project.
+    /// Path relative to the project.
     pub file: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
@@ -18,8 +18,8 @@ impl SourceLocation {
     }
 }
 
-/// Every `file:line` of a text that lies in the project, in the order it is named, each once. Also understands
-/// `File "x.py", line 3`, and a path alone where `is_source` knows it for a source file.
+/// All `file:line` locations inside the project, in order and without duplicates. Also finds `File "x.py", line 3`
+/// and bare paths that `is_source` accepts.
 pub(super) fn find_locations(
     text: &str,
     root: &Path,
@@ -37,7 +37,7 @@ pub(super) fn find_locations(
     found
 }
 
-/// What surrounds a path in a message.
+/// Characters around a path in a message.
 const BREAKS: [char; 12] = [' ', '\t', '(', ')', '\'', '"', '`', '[', ']', '<', '>', ','];
 
 fn python_frame(line: &str, root: &Path) -> Option<SourceLocation> {
@@ -59,7 +59,7 @@ fn location_of(word: &str, root: &Path, is_source: &impl Fn(&Path) -> bool) -> O
     }
 }
 
-/// The path relative to the project, if it lies in it and not in what was installed there.
+/// The path relative to the project, if it is inside it and not an installed dependency.
 fn inside(path: &str, root: &Path) -> Option<PathBuf> {
     let path = Path::new(path);
     let relative = if path.is_absolute() { path.strip_prefix(root).ok()? } else { path };

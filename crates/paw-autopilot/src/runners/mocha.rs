@@ -41,7 +41,7 @@ impl TestRunner for Mocha {
     }
 }
 
-/// It writes its report only when every file could be loaded.
+/// mocha writes no report if a file cannot be loaded.
 fn without_report(said: &RunnerOutput) -> TestReport {
     if said.stderr.contains("Exception during run:") {
         return TestReport::from_build_problems(vec![no_report::broken(said)]);

@@ -17,7 +17,7 @@ impl TestRunner for Nextest {
         "cargo nextest run".into()
     }
 
-    /// It builds what `cargo test` builds.
+    /// Builds what `cargo test` builds.
     fn build(&self) -> Option<RunnerCommand> {
         cargo::Cargo { workspace: self.workspace }.build()
     }
@@ -61,7 +61,7 @@ impl TestRunner for Nextest {
         let records = said.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut cases: Vec<TestCase> = Vec::new();
         for case in records.filter_map(|record| case(&record)) {
-            // A suite may be told twice.
+            // A test may be listed twice.
             match cases.iter_mut().find(|known| known.name == case.name) {
                 Some(known) if case.outcome == TestOutcome::Failed => *known = case,
                 Some(_) => {}

@@ -1,4 +1,4 @@
-//! `node --test`, through a reporter of our own that names files and suites.
+//! `node --test` with a custom reporter that names files and suites.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const REPORTER: &str = include_str!("scripts/node-reporter.mjs");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTest {
-    /// What the project's own script says.
+    /// The project's `test` script.
     pub script: TestScript,
     pub shown: String,
 }
@@ -26,7 +26,7 @@ impl TestRunner for NodeTest {
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
-        // What stands in front of `--test` may be an option with a value of its own.
+        // Arguments before `--test` may be options with values.
         let words = self.script.words.get(1..).unwrap_or_default();
         let at = words.iter().position(|word| word == "--test").unwrap_or(0);
         let (first, rest) = (&words[..at], words.get(at + 1..).unwrap_or_default());
@@ -53,7 +53,7 @@ impl TestRunner for NodeTest {
     }
 }
 
-/// A name with these is a path to some versions and a pattern to others, so all tests are run instead.
+/// Some node versions read such names as patterns, so all tests run instead.
 fn is_pattern(file: &Path) -> bool {
     file.to_string_lossy().contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
@@ -73,7 +73,7 @@ fn read_record(record: &Value, said: &RunnerOutput, report: &mut TestReport) {
     if record["whole"] == true && record["ok"] == true {
         return;
     }
-    // A suite fails by its tests, which speak for themselves, or by a hook of its own.
+    // A suite fails because of its tests, which are reported themselves, or because of a hook.
     if record["suite"] == true && (record["ok"] == true || record["failure"] == "subtestsFailed") {
         return;
     }

@@ -1,11 +1,11 @@
-//! What `package.json` says about tests: which runner, with which arguments, and through which package manager.
+//! Test settings in `package.json`: the runner, its arguments and the package manager.
 
 use serde_json::Value;
 
 use super::command::RunnerCommand;
 use super::script::{self, TestScript};
 
-/// Who runs scripts here, by the lock file.
+/// The package manager, by its lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackageManager {
     Npm,
@@ -36,8 +36,7 @@ impl PackageManager {
         }
     }
 
-    /// How a program that the project has installed is started, where it cannot be started by its path. Never
-    /// downloads anything.
+    /// How to start an installed program without its path. Never downloads anything.
     fn runs(self) -> &'static [&'static str] {
         match self {
             Self::Npm => &["npx", "--no-install"],
@@ -48,14 +47,14 @@ impl PackageManager {
     }
 }
 
-/// A runner that comes as a program of the project.
+/// A runner installed in the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageTool {
-    /// The program and what comes before its own arguments.
+    /// The program and leading arguments.
     starts: Vec<String>,
-    /// What the project's own script gives it.
+    /// The project's `test` script.
     script: TestScript,
-    /// What people call it.
+    /// The display name.
     pub shown: String,
 }
 
@@ -64,7 +63,7 @@ impl PackageTool {
         Self { starts: vec![program.into()], script: TestScript::default(), shown: shown.into() }
     }
 
-    /// A call with these arguments first, then those of the script, save the ones that must not be there.
+    /// A command with these arguments first, then those of the script, without the excluded ones.
     pub fn call(&self, first: &[&str], without: &[&str]) -> RunnerCommand {
         let mut words = self.starts.iter().map(String::as_str);
         let call = RunnerCommand::new(words.next().unwrap_or_default()).args(words).args(first);
@@ -73,7 +72,7 @@ impl PackageTool {
     }
 }
 
-/// The runner a package uses.
+/// The runner of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackageRunner {
     Vitest(PackageTool),
@@ -82,14 +81,14 @@ pub enum PackageRunner {
     /// `node`, with its script.
     Node(TestScript),
     Bun,
-    /// A script that is more than one runner with arguments.
+    /// A script that needs a shell.
     Script(String),
 }
 
 const TOOLS: [&str; 3] = ["vitest", "jest", "mocha"];
 
-/// Reads a manifest: the runner its script means, then those it only depends on. `local` finds a program that the project
-/// has installed.
+/// Finds runners in a manifest: the one in its script, then those among its dependencies. `local` finds installed
+/// programs.
 pub fn find_runners(
     manifest: &str,
     manager: PackageManager,
@@ -127,7 +126,7 @@ pub fn find_runners(
     Ok(found)
 }
 
-/// Whether `--test` is an option of node itself: behind the name of a program it is that program's.
+/// Whether `--test` is an option of node: after a program's name it belongs to that program.
 fn is_told_to_test(args: &[String]) -> bool {
     const WITH_VALUE: [&str; 9] = [
         "--import",
@@ -161,7 +160,7 @@ fn of_tool(name: &str, tool: PackageTool) -> Option<PackageRunner> {
     }
 }
 
-/// What a new package has instead of tests.
+/// The default script of a new package.
 fn is_placeholder(script: &str) -> bool {
     script.is_empty() || script.contains("no test specified")
 }

@@ -1,4 +1,4 @@
-//! What a project's files say about its tests.
+//! Facts about a project that runner detection needs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,22 +8,22 @@ use paw_host::process::{Command, find_program};
 
 use super::detect::requested_runner;
 
-/// Everything the decision needs to know about a project.
+/// The facts about a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectFacts {
-    /// Names of files at the project's root, and the few others that are asked for by path.
+    /// File names in the project's root, and a few paths below it.
     pub files: BTreeSet<String>,
-    /// `Cargo.toml` is that of a workspace.
+    /// `Cargo.toml` defines a workspace.
     pub cargo_workspace: bool,
-    /// The text of `package.json`.
+    /// The content of `package.json`.
     pub package: Option<String>,
-    /// The texts of Python's configuration files, one after the other.
+    /// The concatenated Python configuration files.
     pub python_config: String,
     pub python_tests: Vec<PathBuf>,
     pub python: PathBuf,
     pub has_pytest: bool,
     pub has_nextest: bool,
-    /// Runners that the project has installed, by their whole path.
+    /// Runners installed in the project, by absolute path.
     pub local: Vec<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ const PYTHON_CONFIGS: [&str; 7] = [
     "dev-requirements.txt",
 ];
 
-/// Looks at a project, as far as the wish leaves anything to decide.
+/// Loads the facts that the requested runner leaves open.
 pub fn load_facts(root: &Path, search_path: &OsStr, requested: Option<&str>) -> ProjectFacts {
     let names = std::fs::read_dir(root).into_iter().flatten().flatten();
     let mut files: BTreeSet<String> =
@@ -50,7 +50,7 @@ pub fn load_facts(root: &Path, search_path: &OsStr, requested: Option<&str>) -> 
     let python = python.into_iter().find(|python| python.is_file()).unwrap_or_else(|| "python3".into());
     let python_tests = python_tests(root);
     let manifest = text("Cargo.toml").unwrap_or_default();
-    // Starting Python takes longer than everything else here.
+    // Starting Python is slow, so do it only if needed.
     let is_open = requested_runner(requested).is_none() && !python_tests.is_empty();
     ProjectFacts {
         cargo_workspace: manifest.lines().any(|line| line.trim_start().starts_with("[workspace")),
@@ -70,7 +70,7 @@ fn can_import_pytest(python: &Path, root: &Path) -> bool {
     question.capture().is_ok_and(|output| output.exit.success())
 }
 
-/// Programs a package manager has installed here or above, as in a workspace.
+/// Programs installed by a package manager, here or in a parent directory.
 fn local_programs(root: &Path) -> Vec<PathBuf> {
     let programs = |dir: &Path| {
         let bin = dir.join("node_modules/.bin");
@@ -79,7 +79,7 @@ fn local_programs(root: &Path) -> Vec<PathBuf> {
     root.ancestors().take(4).flat_map(programs).filter(|program| program.is_file()).collect()
 }
 
-/// Files that look like tests, as far as git would track them.
+/// Test files that git would track.
 fn python_tests(root: &Path) -> Vec<PathBuf> {
     let is_test = |path: &Path| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();

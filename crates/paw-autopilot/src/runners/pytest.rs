@@ -10,7 +10,7 @@ use super::{TestRunner, TestSelection, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pytest {
-    /// The interpreter that has it: the project's own, or the user's.
+    /// The interpreter that has pytest.
     pub python: PathBuf,
 }
 
@@ -22,25 +22,25 @@ impl TestRunner for Pytest {
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = RunnerCommand::new(self.python.display().to_string())
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"])
-            // One failure must not hide what the other tests say, whatever the project has configured.
+            // Run all tests, whatever the project configures.
             .args(["--maxfail=0", "--continue-on-collection-errors"])
             .report_option("--junitxml=")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
         let files = files_of(which);
-        // It takes a bracket in a path for parameters of a test, and refuses it.
+        // pytest reads a bracket in a path as test parameters.
         if files.iter().any(|file| file.to_string_lossy().contains('[')) {
             return call;
         }
         match which {
             TestSelection::All => call,
             TestSelection::Files(_) => call.args(files),
-            // A directory may be named like an option.
+            // A directory name may look like an option.
             TestSelection::Tests(cases) => call.args(cases.iter().map(|case| format!("./{}", case.name))),
         }
     }
 
     fn read(&self, said: &RunnerOutput) -> TestReport {
-        // An interruption, an internal or a usage error.
+        // Interrupted, internal error or usage error.
         if said.report.is_none() {
             return report_from_output(said);
         }
@@ -53,7 +53,7 @@ impl TestRunner for Pytest {
 }
 
 const DIALECT: JunitDialect = JunitDialect {
-    // A fixture that raises is an error of its test; a module that cannot be collected has no tests.
+    // A failing fixture is a test error; a module that cannot be collected has no tests.
     is_load_error: |error| {
         error.attribute("message").is_some_and(|message| message.starts_with("collection "))
     },
@@ -61,7 +61,7 @@ const DIALECT: JunitDialect = JunitDialect {
         let attribute = |name: &str| case.attribute(name).unwrap_or_default();
         let (file, class, name) = (attribute("file"), attribute("classname"), attribute("name"));
         let module = file.trim_end_matches(".py").replace('/', ".");
-        // pytest's own address of a test, so that it can be run again.
+        // pytest's node id, so that the test can be rerun.
         match class.strip_prefix(&module).map(|class| class.trim_start_matches('.')) {
             Some("") => format!("{file}::{name}"),
             Some(class) => format!("{file}::{}::{name}", class.replace('.', "::")),

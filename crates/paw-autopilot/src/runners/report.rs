@@ -1,4 +1,4 @@
-//! What every test report is turned into: tests by name with their outcome, and what could not even be run.
+//! The common test report: tests with their outcomes, and code that could not be loaded.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,12 @@ pub enum TestOutcome {
     Skipped,
 }
 
-/// One test and how it ended.
+/// A test and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCase {
-    /// Unique within a project, as far as its runner makes it so.
+    /// Unique within a project, as far as the runner ensures it.
     pub name: String,
-    /// Relative to the project, where the report says it.
+    /// Relative to the project, if the report has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     pub outcome: TestOutcome,
@@ -39,7 +39,7 @@ impl TestCase {
         self
     }
 
-    /// Why it failed. Only the beginning is kept.
+    /// The failure message, truncated.
     #[must_use]
     pub fn because(mut self, message: impl AsRef<str>) -> Self {
         self.message = Some(beginning(message.as_ref())).filter(|message| !message.is_empty());
@@ -51,7 +51,7 @@ impl TestCase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildProblem {
     pub message: String,
-    /// Where the error lies: the files it names, relative to the project.
+    /// The files the error names, relative to the project.
     pub places: Vec<SourceLocation>,
 }
 
@@ -61,7 +61,7 @@ impl BuildProblem {
     }
 }
 
-/// Messages are shown to people and to executors, who do not read a megabyte.
+/// Limits the length of messages for users and prompts.
 fn beginning(message: &str) -> String {
     text::truncate_chars(text::strip_terminal_codes(message).trim(), 4000).into_owned()
 }
@@ -70,10 +70,10 @@ fn beginning(message: &str) -> String {
 pub struct TestReport {
     pub cases: Vec<TestCase>,
     pub broken: Vec<BuildProblem>,
-    /// The runner did not write what it was told to write, or nobody can read it.
+    /// The runner wrote no report, or one that cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
-    /// The runner said that there is nothing to run, whatever its exit code.
+    /// The runner reported that there are no tests, whatever its exit code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_to_run: bool,
 }
@@ -103,7 +103,7 @@ impl TestReport {
         self.cases.iter().filter(|case| case.outcome == outcome).map(|case| case.name.as_str()).collect()
     }
 
-    /// How a test of that name ended. Where several share it, the worst counts.
+    /// The outcome of a test; the worst one if several share the name.
     pub fn outcome_of(&self, name: &str) -> Option<TestOutcome> {
         let rank = |outcome: &TestOutcome| match outcome {
             TestOutcome::Failed => 0,

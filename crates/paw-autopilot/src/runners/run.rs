@@ -1,4 +1,4 @@
-//! Calling a runner: with a time limit, a limit on what it may say, and without anybody's secrets.
+//! Runs a test runner: with a time limit, an output limit, and without secrets.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,7 +19,7 @@ use super::verdict::{TestVerdict, judge};
 use super::{TestRunner, TestSelection};
 use crate::time_limit::follow_with_limit;
 
-/// What tool chains need to be found and nobody keeps a secret in.
+/// Variables that tool chains need and that contain no secrets.
 const TOOLCHAIN: [&str; 23] = [
     "BUN_INSTALL",
     "CARGO_HOME",
@@ -49,7 +49,7 @@ const TOOLCHAIN: [&str; 23] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestLimits {
     pub time: Duration,
-    /// How many bytes it may print before it is ended.
+    /// Maximum output in bytes.
     pub output: usize,
 }
 
@@ -76,22 +76,22 @@ impl Diagnostic for TestRunError {
     }
 }
 
-/// A run and everything known about it.
+/// A test run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestRun {
-    /// As a person would type it.
+    /// The command as shown to the user.
     pub command: String,
     pub exit: Exit,
     pub duration: Duration,
     pub report: TestReport,
     pub verdict: TestVerdict,
-    /// Tests that failed first and passed when run again.
+    /// Tests that failed and then passed in the rerun.
     pub flaky: BTreeSet<String>,
-    /// The last of what it printed.
+    /// The end of its output.
     pub output: String,
 }
 
-/// Runs tests once. Everything that is started carries `mark`, so that it can be found after we have died.
+/// Runs tests once. Every process carries `mark`, so that it can be found after a crash.
 pub fn run(
     mark: Option<&str>,
     adapter: &dyn TestRunner,
@@ -113,7 +113,7 @@ pub fn run(
     Ok(finished(command, &said, report, adapter, watch.elapsed()))
 }
 
-/// Runs tests, and once more those that failed. One that then passes counts as passed and is named.
+/// Runs tests and reruns failed ones. A test that passes in the rerun is flaky and counts as passed.
 pub fn run_twice(
     mark: Option<&str>,
     adapter: &dyn TestRunner,
@@ -175,7 +175,7 @@ fn call(
         files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
     }
     let command = with_harmless_environment(call.command(root, place.path()), root);
-    // The name of a fresh directory is nobody else's: whoever carries it belongs to this run and to no other.
+    // The name of the temporary directory is unique, so it marks the processes of this run.
     let own = place.path().file_name().unwrap_or_default().to_string_lossy();
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
     let report = load_report(&report_file(place.path()), limits.output);
@@ -191,7 +191,7 @@ fn call(
     Ok((said, command.to_string()))
 }
 
-/// A report that is larger than all it could say is none.
+/// Ignores a report above the size limit.
 fn load_report(path: &Path, most: usize) -> Option<Vec<u8>> {
     let size = std::fs::metadata(path).ok()?.len();
     (size <= most as u64).then(|| std::fs::read(path).ok())?
@@ -207,14 +207,14 @@ fn with_harmless_environment(command: Command, root: &Path) -> Command {
     }
 }
 
-/// Two worktrees that build into one directory run each other's tests: their binaries have the same names.
+/// Worktrees with a shared target directory would run each other's binaries.
 fn own_target_dir(shared: &Path, root: &Path) -> PathBuf {
     let mut hasher = DefaultHasher::new();
     root.hash(&mut hasher);
     shared.join(format!("git-paw-{:016x}", hasher.finish()))
 }
 
-/// Everything it says, up to a limit: beyond that, whatever its code, it is no answer.
+/// Collects the output up to the limit; stops the program beyond it.
 fn follow(
     command: &Command,
     mark: &str,

@@ -1,17 +1,17 @@
-//! A `test` script of `package.json`, as far as no shell is needed to understand it.
+//! Parses a `test` script of `package.json` that needs no shell.
 
 /// A script that starts one program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TestScript {
-    /// `NODE_ENV=test` in front of it.
+    /// Leading assignments such as `NODE_ENV=test`.
     pub variables: Vec<(String, String)>,
     pub words: Vec<String>,
 }
 
-/// Programs that only start the one named after them.
+/// Programs that start the program named after them.
 const STARTERS: [&str; 3] = ["cross-env", "npx", "env"];
 
-/// Reads a script, or nothing where a shell would do more than split it into words.
+/// Parses a script; `None` if it needs a shell.
 pub fn read(script: &str) -> Option<TestScript> {
     let mut read = TestScript::default();
     for word in words(script)? {
@@ -26,7 +26,7 @@ pub fn read(script: &str) -> Option<TestScript> {
     if let Some(name) = program.rsplit_once("node_modules/.bin/").map(|(_, name)| name.to_owned()) {
         *program = name;
     }
-    // An option of a starter is not ours to know.
+    // Options of a starter are not understood.
     (!program.starts_with('-')).then_some(read)
 }
 
@@ -36,7 +36,7 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
     (is_name && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some((name, value))
 }
 
-/// The words of a line, with quotes taken off; nothing if anything in it means more to a shell than itself.
+/// Splits a line into words and removes quotes; `None` if it contains shell syntax.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! Python's own unittest, for projects without pytest and for bare `test_*.py` files. Run by a script of ours that writes
-//! down each test, because unittest itself only prints for people.
+//! Python's unittest, for projects without pytest. Runs through a script that records each test, because unittest has
+//! no machine-readable output.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl TestRunner for Unittest {
             .report_option("")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
         match which {
-            // The script looks for them itself: what is there now counts, not what was there when somebody looked.
+            // The script discovers tests itself, so that new files count.
             TestSelection::All => call,
             TestSelection::Files(files) => call.args(files.iter().map(|file| module(file))),
             TestSelection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),

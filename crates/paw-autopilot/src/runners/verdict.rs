@@ -1,4 +1,4 @@
-//! What a run means, all things considered: exit code and report together, never one alone.
+//! The verdict on a test run, from exit code and report together.
 
 use paw_host::process::Exit;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum TestVerdict {
     /// Nothing ran, or everything was skipped.
     NoneRan,
     TimedOut,
-    /// The runner itself failed, or said things that do not fit together. Proves nothing.
+    /// The runner failed, or exit code and report contradict each other. Proves nothing.
     Crashed,
 }
 

@@ -1,12 +1,12 @@
-//! Which other statuses follow when one is set.
+//! Statuses that follow when one is set.
 
 use super::id::ItemId;
 use super::model::{Subtask, Task, TaskStatus};
 
-/// Everything to be written, the wish itself first. What already has its status is left out.
+/// All status changes, the requested one first. Unchanged items are omitted.
 ///
-/// A task that is done closes its open subtasks. A subtask moves its task: to done with the last one, to in-progress
-/// with the first, back to pending when none has been begun.
+/// A done task closes its open subtasks. A subtask updates its task: done with the last one, in-progress with the
+/// first, pending if none has started.
 pub fn cascade(task: &Task, item: &ItemId, status: &TaskStatus) -> Vec<(ItemId, TaskStatus)> {
     let mut changes = vec![(item.clone(), status.clone())];
     match item {

@@ -1,4 +1,4 @@
-//! Changes to `tasks.json` as text: a status set, a task or subtask added. No byte beside them changes.
+//! Edits `tasks.json` as text: sets a status, adds a task or subtask. Other bytes stay unchanged.
 
 use jsonc_parser::ast::{Array, Object, Value as Node};
 use jsonc_parser::common::Ranged as _;
@@ -11,7 +11,7 @@ use super::model::{Priority, TaskStatus};
 use super::tag::{MASTER, TagName};
 use crate::json_text::{self, JsonTextError, Splice};
 
-/// Why a text could not be changed: it is no list of tasks, or what was asked for is not in it.
+/// The text is not a task list, or does not contain the requested item.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     #[error(transparent)]
@@ -26,7 +26,7 @@ impl From<JsonTextError> for EditError {
     }
 }
 
-/// A task that somebody wants added, or a subtask when it has a parent.
+/// A task to add, or a subtask if it has a parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTask {
     pub title: String,
@@ -39,7 +39,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// One of which only the title is known.
+    /// A task with only a title.
     pub fn titled(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -53,7 +53,7 @@ impl NewTask {
     }
 }
 
-/// Gives items a status. An item that has it already in other words (`completed`) keeps its word.
+/// Sets statuses. An item that already has the status under a synonym (`completed`) keeps it.
 pub fn set_statuses(
     text: &str,
     tag: &TagName,
@@ -73,7 +73,7 @@ pub fn set_statuses(
     .map(|(text, ())| text)
 }
 
-/// Adds a task behind the last one, or a subtask behind the last of its parent. Returns the text and the new id.
+/// Appends a task, or a subtask to its parent. Returns the text and the new id.
 pub fn add(text: &str, tag: &TagName, new: &NewTask) -> Result<(String, ItemId), EditError> {
     edit(text, tag, |text, tasks| match &new.parent {
         None => {
@@ -118,7 +118,7 @@ fn edit<T>(
     tag: &TagName,
     change: impl FnOnce(&str, &Array<'_>) -> Result<(Vec<Splice>, T), EditError>,
 ) -> Result<(String, T), EditError> {
-    // The strict reader judges first; what it refuses is never edited.
+    // Parse strictly first; invalid files are never edited.
     let file = TaskFile::parse(text)?;
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let tree = json_text::places(bare)?;
@@ -153,7 +153,7 @@ fn find_item<'a, 'b>(
         ItemId::Task(_) => Ok(task),
         ItemId::Subtask(_, id) => {
             let subtasks = json_text::array_at(task, "subtasks").ok_or_else(missing)?;
-            // A subtask's id may repeat its task's before a dot.
+            // A subtask's id may include its task's id before a dot.
             only(subtasks, &|own| own.rsplit('.').next() == Some(id.as_str()))
         }
     }
@@ -171,7 +171,7 @@ fn next_id(text: &str, list: &Array<'_>) -> u64 {
     numbers.max().unwrap_or(0).saturating_add(1)
 }
 
-/// A number, or a string where the last one is a string.
+/// A number, or a string if the last id is a string.
 fn numbered(text: &str, list: &Array<'_>, number: u64) -> Value {
     let newest = list.elements.last().and_then(Node::as_object);
     let quoted = newest
@@ -184,7 +184,7 @@ fn fields(id: Value, new: &NewTask) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("id".into(), id);
     fields.insert("title".into(), json!(new.title));
-    // Other programs refuse a task without a description.
+    // Other programs require a description.
     fields.insert("description".into(), json!(new.description.as_ref().unwrap_or(&new.title)));
     for (name, text) in [("details", &new.details), ("testStrategy", &new.test_strategy)] {
         if let Some(text) = text {
@@ -198,7 +198,7 @@ fn fields(id: Value, new: &NewTask) -> Map<String, Value> {
     fields
 }
 
-/// A sibling is written by its bare number, everything else by its whole id.
+/// Siblings are written as bare numbers, other items with their full id.
 fn dependency_value(dependency: &ItemId, parent: Option<&TaskId>) -> Value {
     let bare = match dependency {
         ItemId::Task(id) => id.as_str(),
@@ -216,7 +216,7 @@ fn require_dependencies(
     tag: &TagName,
 ) -> Result<(), TaskError> {
     for dependency in &new.dependencies {
-        // A subtask that names a task would be read as naming a sibling.
+        // A bare id in a subtask would be read as a sibling.
         if matches!((item, dependency), (ItemId::Subtask(..), ItemId::Task(_))) {
             return Err(TaskError::BadId(dependency.to_string()));
         }

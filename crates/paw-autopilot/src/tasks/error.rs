@@ -1,4 +1,4 @@
-//! Why tasks could not be read or changed.
+//! Errors when reading or changing tasks.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::id::ItemId;
 use super::tag::TagName;
 use crate::json_text::JsonTextError;
 
-/// Git paw never writes half a file, so a person or another program has changed it.
+/// Git paw writes atomically, so another program or the user broke the file.
 const FIX_IT: &str = "fix it in an editor; git log -p shows what was committed of it";
 
 #[derive(Debug, thiserror::Error)]
@@ -20,13 +20,13 @@ pub enum TaskError {
     Unreadable { path: PathBuf, problem: JsonTextError },
     #[error("cannot read {}: {problem}", path.display())]
     Shape { path: PathBuf, problem: String },
-    #[error("'{0}' is no task id")]
+    #[error("'{0}' is not a task id")]
     BadId(String),
-    #[error("'{0}' is no tag name: only letters, digits, '-' and '_' are allowed")]
+    #[error("'{0}' is not a tag name: only letters, digits, '-' and '_' are allowed")]
     BadTag(String),
-    #[error("'{0}' is no status")]
+    #[error("'{0}' is not a status")]
     BadStatus(String),
-    #[error("'{0}' is no priority")]
+    #[error("'{0}' is not a priority")]
     BadPriority(String),
     #[error("there is no tag '{tag}' in tasks.json")]
     NoSuchTag { tag: TagName, known: Vec<String> },
@@ -36,7 +36,7 @@ pub enum TaskError {
     Ambiguous { item: ItemId, tag: TagName },
     #[error("a subtask has no subtasks of its own: {0}")]
     TooDeep(ItemId),
-    #[error("{} is being changed by another program: {} is still there", .0.with_extension("").display(), .0.display())]
+    #[error("{} is being changed by another program: {} exists", .0.with_extension("").display(), .0.display())]
     Locked(PathBuf),
     #[error("{} was taken over by another program while it was being changed; nothing was written", .0.display())]
     LockLost(PathBuf),
@@ -48,7 +48,7 @@ impl Diagnostic for TaskError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
-            Self::NoProject(_) => report.hint("git paw tasks add TITLE makes one"),
+            Self::NoProject(_) => report.hint("git paw tasks add TITLE creates one"),
             Self::Unreadable { problem: JsonTextError::MergeMarkers { .. }, .. } => {
                 report.hint("resolve the conflict first")
             }
@@ -63,9 +63,9 @@ impl Diagnostic for TaskError {
             Self::BadPriority(_) => report.hint("one of: critical, high, medium, low"),
             Self::NoSuchTag { known, .. } => report.hint(format!("tags: {}", known.join(", "))),
             Self::NoSuchItem { .. } => report.hint("git paw tasks list shows what there is"),
-            Self::Ambiguous { .. } => report.hint("give one of them another id first"),
+            Self::Ambiguous { .. } => report.hint("change one of the ids first"),
             Self::TooDeep(_) => report.hint("add to its task instead"),
-            Self::Locked(_) => report.hint("try again; remove it if nothing runs"),
+            Self::Locked(_) => report.hint("try again, or remove it if no program is running"),
             Self::LockLost(_) => report.hint("try again"),
             Self::File(error) => error.report(),
         }

@@ -1,4 +1,4 @@
-//! `tasks.json`, tagged or flat: which tags it has and what is in them.
+//! `tasks.json`, tagged or flat: its tags and tasks.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,12 @@ use super::problems::{ProblemKind, TaskProblem, find_problems};
 use super::tag::{MASTER, TagName};
 use crate::json_text::{self, JsonTextError};
 
-/// How the file keeps its lists.
+/// The format of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileShape {
-    /// Every key of the root is a tag.
+    /// Each top-level key is a tag.
     Tagged,
-    /// One list at the root, which is the tag `master`.
+    /// One top-level list, the tag `master`.
     Flat,
 }
 
@@ -48,7 +48,7 @@ impl TaskFile {
         }
         let mut tags: Vec<TagList> =
             tags.into_iter().map(|(name, tasks)| TagList::read(TagName::from_key(name), tasks)).collect();
-        // Both shapes in one file: the tags are what everybody reads, the rest must not vanish from sight.
+        // With both formats in one file, other programs read the tags; keep the flat list visible as `master`.
         if let Some(Value::Array(tasks)) = root.get("tasks")
             && !tags.iter().any(|tag| tag.name.as_str() == MASTER)
         {
@@ -66,7 +66,7 @@ impl TaskFile {
     }
 }
 
-/// Why a text is valid JSON and yet no list of tasks.
+/// Why a valid JSON text is not a task list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileShapeError {
     #[error(transparent)]
@@ -106,7 +106,7 @@ fn read_task(value: &Value, at: usize, problems: &mut Vec<TaskProblem>) -> Optio
         problems.push(TaskProblem::new(
             place,
             ProblemKind::WrongType,
-            format!("its id '{id}' is no task id"),
+            format!("its id '{id}' is not a task id"),
         ));
         return None;
     };
@@ -133,18 +133,18 @@ fn read_subtask(
 ) -> Option<Subtask> {
     let place = format!("subtask number {} of task {parent}", at + 1);
     let (fields, id) = fields_and_id(value, &place, problems)?;
-    // A dotted id in the file repeats the parent's.
+    // A dotted id repeats the parent's id.
     let own = id.rsplit('.').next().unwrap_or_default();
     let Ok(id) = SubtaskId::new(own) else {
         problems.push(TaskProblem::new(
             place,
             ProblemKind::WrongType,
-            format!("its id '{id}' is no subtask id"),
+            format!("its id '{id}' is not a subtask id"),
         ));
         return None;
     };
     let item = ItemId::Subtask(parent.clone(), id.clone());
-    // A bare dependency means a sibling.
+    // A bare id is a sibling.
     let sibling = |text: &str| {
         let bare = SubtaskId::new(text).map(|id| ItemId::Subtask(parent.clone(), id));
         bare.or_else(|_| text.parse()).ok()
@@ -170,7 +170,7 @@ fn fields_and_id<'a>(
     Some((fields, id?))
 }
 
-/// What tasks and subtasks have in common.
+/// Common fields of tasks and subtasks.
 struct Common {
     title: String,
     status: TaskStatus,
@@ -210,7 +210,7 @@ fn read_common(
             for value in values {
                 let id = text_of(value).as_deref().and_then(&dependency);
                 if id.is_none() {
-                    let message = format!("depends on {value}, which is no id");
+                    let message = format!("depends on {value}, which is not an id");
                     problems.push(TaskProblem::new(item, ProblemKind::WrongType, message));
                 }
                 read.extend(id);
@@ -222,7 +222,7 @@ fn read_common(
     Common { title, status, priority: known, dependencies }
 }
 
-/// Notes a field of the wrong type, which then counts as absent.
+/// Records a field with the wrong type; it counts as absent.
 fn wrong<T: Default>(problems: &mut Vec<TaskProblem>, item: &ItemId, field: &str, expected: &str) -> T {
     problems.push(TaskProblem::new(item, ProblemKind::WrongType, format!("its '{field}' is not {expected}")));
     T::default()

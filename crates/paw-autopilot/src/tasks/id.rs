@@ -1,4 +1,4 @@
-//! Ids of tasks and subtasks. Files write them as numbers or as strings; they compare as text.
+//! Task and subtask ids. Files store numbers or strings; ids compare as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::TaskError;
 
-/// Long enough for any tracker's ids, short enough for a branch name.
+/// Long enough for issue trackers, short enough for a branch name.
 const LONGEST: usize = 40;
 
 macro_rules! id_text {
@@ -41,7 +41,7 @@ macro_rules! id_text {
                 &self.0
             }
 
-            /// The number it is, if it is one.
+            /// The id as a number, if it is one.
             pub fn number(&self) -> Option<u64> {
                 self.0.parse().ok()
             }
@@ -53,7 +53,7 @@ macro_rules! id_text {
             }
         }
 
-        /// Numbers by their value and before everything else.
+        /// Numbers first, by value.
         impl Ord for $name {
             fn cmp(&self, other: &Self) -> std::cmp::Ordering {
                 let key = |id: &Self| (id.number().is_none(), id.number());
@@ -79,7 +79,7 @@ id_text!(
     SubtaskId
 );
 
-/// What can be done: a task, or one of its subtasks.
+/// A task or a subtask.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemId {
     Task(TaskId),
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for ItemId {
     }
 }
 
-/// The text of an id in a file, whichever of its types it has. A fraction is none, save `5.2` as a dependency.
+/// The text of an id, stored as a number or string. `5.2` is a valid dependency.
 pub(super) fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),

@@ -1,7 +1,7 @@
-//! The lock that everybody who writes `tasks.json` takes: something named `tasks.json.lock` beside it.
+//! The lock for writing `tasks.json`: `tasks.json.lock` next to it.
 //!
-//! Some programs make a directory, some a file; either one is held. One that nobody has touched for ten seconds is left
-//! over from a crash.
+//! Some programs create a directory, some a file; both count. A lock older than ten seconds is left over from a
+//! crash.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -17,23 +17,23 @@ use paw_host::files::{self, FileError};
 use super::TaskError;
 
 const STALE: Duration = Duration::from_secs(10);
-/// Longer than anybody holds it who is alive, and long enough for a stale one to be recognised.
+/// Longer than a live process holds the lock, and long enough to detect a stale one.
 const MAX_WAIT: Duration = Duration::from_secs(12);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Held until it is dropped.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub(super) struct TaskLock {
     path: PathBuf,
     ours: FileIdentity,
 }
 
-/// Which directory it is, whatever its name is by now.
+/// Identifies the directory independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileIdentity(u64, u64);
 
 impl TaskLock {
-    /// Waits until nobody else holds the lock of `file`.
+    /// Waits for the lock of `file`.
     pub(super) fn take(file: &Path) -> Result<Self, TaskError> {
         let path = tasks_lock(file);
         if let Some(dir) = file.parent() {
@@ -58,7 +58,7 @@ impl TaskLock {
         }
     }
 
-    /// Says once more that it is in use, right before the write. Fails when somebody thought us dead and took it.
+    /// Refreshes the lock before the write. Fails if another program took it over.
     pub(super) fn confirm(&self) -> Result<(), TaskError> {
         let now = fs::symlink_metadata(&self.path).ok().map(|metadata| identity(&metadata));
         if now != Some(self.ours) {
@@ -81,14 +81,14 @@ fn identity(metadata: &Metadata) -> FileIdentity {
     FileIdentity(metadata.dev(), metadata.ino())
 }
 
-/// Takes away a lock that was left over. True when it is worth trying again at once.
+/// Removes a stale lock. Returns whether to retry at once.
 fn remove_stale(path: &Path) -> Result<bool, TaskError> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(true) };
     let age = found.modified().ok().and_then(|then| SystemTime::from(clock::now()).duration_since(then).ok());
     if age.is_none_or(|age| age <= STALE) {
         return Ok(false);
     }
-    // A rename has one winner. Should it have caught a lock that somebody took meanwhile, that one goes back.
+    // Only one rename succeeds. If it caught a fresh lock, put that one back.
     let aside = PathBuf::from(format!(
         "{}.stale.{}.{}",
         path.display(),

@@ -1,4 +1,4 @@
-//! Tasks and subtasks as they are read: every field optional save the id, every field kept.
+//! Tasks and subtasks: only the id is required, and every field is kept.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ pub enum TaskStatus {
     Blocked,
     Deferred,
     Cancelled,
-    /// Another program's word. Kept and shown, never chosen.
+    /// A status of another program: kept and shown, never set.
     Other(String),
 }
 
 impl TaskStatus {
-    /// The word of a file. Nothing means pending.
+    /// The status for a word in the file. Empty means pending.
     pub fn from_word(word: &str) -> Self {
         match word.trim().to_lowercase().as_str() {
             "" | "pending" => Self::Pending,
@@ -50,18 +50,18 @@ impl TaskStatus {
         }
     }
 
-    /// Somebody can work on it.
+    /// It can be worked on.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }
 
-    /// Nobody will work on it again.
+    /// No further work will happen.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Done | Self::Cancelled)
     }
 }
 
-/// A status somebody typed must be one we know.
+/// A status from the command line must be known.
 impl FromStr for TaskStatus {
     type Err = TaskError;
 
@@ -132,18 +132,18 @@ pub struct Task {
     pub id: TaskId,
     pub title: String,
     pub status: TaskStatus,
-    /// What the file says; nothing counts as medium.
+    /// The priority in the file; `None` counts as medium.
     pub priority: Option<Priority>,
     pub dependencies: Vec<ItemId>,
     pub subtasks: Vec<Subtask>,
-    /// Every field as it stands in the file, those above included.
+    /// All fields of the file, including those above.
     pub fields: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subtask {
     pub id: SubtaskId,
-    /// The task it stands in, whatever the file says its parent is.
+    /// The task that contains it, whatever its `parentId`.
     pub parent: TaskId,
     pub title: String,
     pub status: TaskStatus,
@@ -168,12 +168,12 @@ impl Subtask {
     }
 }
 
-/// A text field, or nothing where it is absent, empty or something else.
+/// A text field; `None` if it is absent, empty or not a text.
 pub fn text_field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// A list of texts; a single text is a list by its lines, as older files have it.
+/// A list of texts; a single text is split into lines, as in older files.
 pub fn list_field(fields: &Map<String, Value>, name: &str) -> Vec<String> {
     let clean = |line: &str| line.trim().trim_start_matches(['-', '*', '•']).trim().to_owned();
     let lines: Vec<String> = match fields.get(name) {

@@ -1,4 +1,4 @@
-//! What to do next: among all tasks, and among the subtasks of one.
+//! The next item among all tasks, and the order of a task's subtasks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::id::{ItemId, SubtaskId};
 use super::model::{Priority, Subtask, Task, TaskStatus};
 
-/// What comes next, or nothing when nothing is ready.
+/// The next item, or `None` if nothing is ready.
 ///
-/// Subtasks of begun tasks come before new tasks. Then: the higher priority, fewer dependencies, the smaller id.
+/// Subtasks of started tasks come before new tasks. Then higher priority, fewer dependencies, smaller id.
 pub fn next_item(tasks: &[Task]) -> Option<ItemId> {
     let done = done(tasks);
     let begun = tasks.iter().filter(|task| task.status == TaskStatus::InProgress);
@@ -42,14 +42,14 @@ fn met(dependencies: &[ItemId], done: &BTreeSet<ItemId>) -> bool {
     dependencies.iter().all(|dependency| done.contains(dependency))
 }
 
-/// A task's open subtasks in the order they would be done, and those that never become ready.
+/// A task's open subtasks in execution order, and those that never become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtaskPlan<'a> {
     pub order: Vec<&'a SubtaskId>,
     pub stuck: Vec<&'a SubtaskId>,
 }
 
-/// The order in which each subtask is ready when its turn comes: by dependencies, then as in the file.
+/// Orders open subtasks by dependencies, then by position in the file.
 pub fn plan_subtasks<'a>(task: &'a Task, tasks: &[Task]) -> SubtaskPlan<'a> {
     let mut done = done(tasks);
     let mut left: Vec<&Subtask> = task.subtasks.iter().filter(|subtask| subtask.status.is_open()).collect();

@@ -1,4 +1,4 @@
-//! What is wrong with a list of tasks. Nothing here stops anybody from reading the rest.
+//! Problems in a task list. They never prevent reading the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use super::model::{Task, TaskStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskProblem {
-    /// Which task or subtask, in words that fit one without an id as well.
+    /// The task or subtask; also describes one without an id.
     pub item: String,
     pub kind: ProblemKind,
     pub message: String,
@@ -26,7 +26,7 @@ pub enum ProblemKind {
     SelfDependency,
     MissingDependency,
     CircularDependency,
-    /// It waits for something that nobody will do.
+    /// It depends on a cancelled item.
     CancelledDependency,
 }
 
@@ -42,14 +42,14 @@ impl fmt::Display for TaskProblem {
     }
 }
 
-/// Ids that are there twice, and dependencies that cannot be met.
+/// Finds duplicate ids and dependencies that cannot be met.
 pub fn find_problems(tasks: &[Task]) -> Vec<TaskProblem> {
     let items = items(tasks);
     let mut known: BTreeMap<&ItemId, &TaskStatus> = BTreeMap::new();
     let mut problems = Vec::new();
     for (id, status, _) in &items {
         if known.insert(id, status).is_some() {
-            problems.push(TaskProblem::new(id, ProblemKind::DuplicateId, "this id is there more than once"));
+            problems.push(TaskProblem::new(id, ProblemKind::DuplicateId, "duplicate id"));
         }
     }
     for (id, status, dependencies) in &items {
@@ -57,7 +57,7 @@ pub fn find_problems(tasks: &[Task]) -> Vec<TaskProblem> {
             let problem = match known.get(dependency) {
                 _ if dependency == id => (ProblemKind::SelfDependency, "depends on itself".to_owned()),
                 None => {
-                    (ProblemKind::MissingDependency, format!("depends on {dependency}, which is not there"))
+                    (ProblemKind::MissingDependency, format!("depends on {dependency}, which does not exist"))
                 }
                 Some(TaskStatus::Cancelled) if status.is_open() => (
                     ProblemKind::CancelledDependency,
@@ -91,8 +91,8 @@ fn items(tasks: &[Task]) -> Vec<ItemEdges<'_>> {
         .collect()
 }
 
-/// Every circle once, from its smallest member; longer than one, because a dependency on itself is named apart.
-/// Walks with a stack of its own, so a long chain is no danger.
+/// All cycles of more than one item, each starting at its smallest. Iterative, so that long chains do not overflow
+/// the stack.
 fn cycles(items: &[ItemEdges<'_>]) -> Vec<Vec<ItemId>> {
     let mut edges: BTreeMap<&ItemId, Vec<&ItemId>> = BTreeMap::new();
     for (id, _, dependencies) in items {
@@ -157,9 +157,9 @@ mod tests {
             ]},
         ]));
         insta::assert_snapshot!(found.join("\n"), @"
-        3: this id is there more than once
+        3: duplicate id
         3: depends on itself
-        3: depends on 9, which is not there
+        3: depends on 9, which does not exist
         3: depends on 4, which is cancelled and will never be done
         1: depends on itself through others: 1 → 2 → 3 → 1
         4.1: depends on itself through others: 4.1 → 4.2 → 4.1

@@ -1,4 +1,4 @@
-//! Where a project keeps its tasks; loading and changing the files.
+//! Finds, loads and edits a project's task files.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use super::settings::ProjectSettings;
 use super::state::{self, TaskmasterState};
 use super::tag::{TagName, TagSources, resolve};
 
-/// What marks a project, the usual place first.
+/// Files that mark a project, the current location first.
 const MARKERS: [&str; 4] =
     [TaskmasterDir::TASKS, TaskmasterDir::NAME, TaskmasterDir::OLD_CONFIG, TaskmasterDir::OLD_TASKS];
 
@@ -31,7 +31,8 @@ impl TaskProject {
         Self { root: root.into() }
     }
 
-    /// The nearest project at or above `start`, but not above `top`: tasks in somebody's home are not this project's.
+    /// Finds the nearest project at or above `start`, but not above `top`: tasks in the home directory do not belong
+    /// to this project.
     pub fn find(start: &Path, top: &Path) -> Option<Self> {
         start
             .ancestors()
@@ -44,7 +45,7 @@ impl TaskProject {
         TaskmasterDir::of(&self.root)
     }
 
-    /// The usual place, unless only the old one is there.
+    /// The current location, unless only the old one exists.
     pub fn tasks_file(&self) -> PathBuf {
         usual_or_old(self.files().tasks(), self.files().old_tasks())
     }
@@ -63,7 +64,7 @@ impl TaskProject {
         TaskFile::parse(&text).map_err(|problem| unreadable(&path, problem))
     }
 
-    /// The state, else the one that was kept aside while there was none.
+    /// `state.json`, else git paw's own copy.
     pub fn load_state(&self) -> Result<TaskmasterState, TaskError> {
         for path in [self.state_file(), self.files().active_tag()] {
             if let Some(text) = files::load_text(&path)? {
@@ -80,7 +81,7 @@ impl TaskProject {
         ProjectSettings::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
     }
 
-    /// Which tag is meant here.
+    /// Finds the tag to use.
     pub fn resolve_tag(
         &self,
         flag: Option<&str>,
@@ -97,7 +98,7 @@ impl TaskProject {
         })
     }
 
-    /// Sets a status and what follows from it, in one step. Returns everything that changed.
+    /// Sets a status and the statuses that follow from it, in one step. Returns all changes.
     pub fn set_status(
         &self,
         tag: &TagName,
@@ -111,12 +112,12 @@ impl TaskProject {
         })
     }
 
-    /// Adds a task; the file is made where there is none.
+    /// Adds a task and creates the file if needed.
     pub fn add_task(&self, tag: &TagName, new: &NewTask, now: Timestamp) -> Result<ItemId, TaskError> {
         self.edit_tasks(Some(edit::empty_file(tag, now)), |text| edit::add(text, tag, new))
     }
 
-    /// Adds a task with its subtasks, all of it or nothing; the file is made where there is none.
+    /// Adds a task with its subtasks in one step and creates the file if needed.
     pub fn add_task_with_subtasks(
         &self,
         tag: &TagName,
@@ -137,7 +138,7 @@ impl TaskProject {
         })
     }
 
-    /// Adds several, all of them or none.
+    /// Adds several tasks in one step.
     pub fn add_tasks(&self, tag: &TagName, new: &[NewTask]) -> Result<Vec<ItemId>, TaskError> {
         self.edit_tasks(None, |text| {
             let mut text = text.to_owned();
@@ -151,7 +152,7 @@ impl TaskProject {
         })
     }
 
-    /// Makes a tag the active one and remembers its branch. `aside`: in a file of our own.
+    /// Makes a tag the active one and records its branch. `aside`: in git paw's own file.
     pub fn set_active_tag(
         &self,
         tag: &TagName,
@@ -169,7 +170,7 @@ impl TaskProject {
         Ok(())
     }
 
-    /// Reads, changes and writes while nobody else can. What would not change is not written.
+    /// Reads, changes and writes under the lock. An unchanged file is not written.
     fn edit_tasks<T>(
         &self,
         fresh: Option<String>,
@@ -194,12 +195,12 @@ impl TaskProject {
     }
 }
 
-/// The tag of a file, which must be there.
+/// The tag, or an error.
 pub fn require_tag<'a>(file: &'a TaskFile, tag: &TagName) -> Result<&'a TagList, TaskError> {
     file.tag(tag).ok_or_else(|| TaskError::NoSuchTag { tag: tag.clone(), known: file.tag_names() })
 }
 
-/// The task of an item. The item itself must be there too.
+/// The task of an item, or an error if the item does not exist.
 pub fn require_item<'a>(file: &'a TaskFile, tag: &TagName, item: &ItemId) -> Result<&'a Task, TaskError> {
     let missing = || TaskError::NoSuchItem { item: item.clone(), tag: tag.clone() };
     let task = require_tag(file, tag)?.find_task(item.task()).ok_or_else(missing)?;

@@ -1,4 +1,4 @@
-//! `config.json`: what the project wants of a run. A value that makes no sense is said aloud and its default used.
+//! `config.json`: the project's settings. An invalid value causes a warning and the default is used.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,22 +15,22 @@ pub struct ProjectSettings {
     pub commit_type: String,
     pub max_attempts: u32,
     pub test_timeout: Duration,
-    /// A command of the project's own, or nothing to find out by looking.
+    /// The configured test command; `None` to detect it.
     pub runner: Option<String>,
     pub thresholds: CoverageThresholds,
-    /// Which files are tests, where the usual names are not enough.
+    /// A glob for test files, in addition to the usual names.
     pub test_pattern: Option<String>,
     pub branch_pattern: String,
     pub pull_request: PullRequestSettings,
     pub prompts: PromptSettings,
-    /// `Name <address>`, where the project asks for one.
+    /// `Name <address>`, if configured.
     pub co_author: Option<String>,
     pub default_tag: Option<String>,
-    /// What in the file was not understood.
+    /// Warnings about invalid values.
     pub warnings: Vec<String>,
 }
 
-/// The least coverage, in percent, per metric. Nothing means that nobody asks.
+/// Minimum coverage in percent. `None` disables a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoverageThresholds {
     pub lines: Option<f64>,
@@ -42,12 +42,12 @@ pub struct CoverageThresholds {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestSettings {
     pub enabled: bool,
-    /// Nothing means the default branch.
+    /// `None` means the default branch.
     pub base: Option<String>,
     pub body_template: Option<PathBuf>,
 }
 
-/// Where the rules for executors are.
+/// Rule files for executors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSettings {
     pub rules: PathBuf,
@@ -115,7 +115,7 @@ impl ProjectSettings {
     }
 }
 
-/// A number that was checked to lie within what fits.
+/// Converts a number whose range was already checked.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -131,7 +131,7 @@ struct SettingsReader<'a> {
 }
 
 impl<'a> SettingsReader<'a> {
-    /// The first of several places that holds something usable.
+    /// The first valid value of several keys.
     fn first<T>(
         &mut self,
         places: &[&str],
@@ -169,7 +169,7 @@ impl<'a> SettingsReader<'a> {
         })
     }
 
-    /// Eighty percent of everything, unless the project says otherwise; zero or null switches a metric off.
+    /// 80 % by default; zero or null disables a metric.
     fn thresholds(&mut self) -> CoverageThresholds {
         let mut of = |metric: &str, short: &str| {
             let places =
@@ -188,7 +188,7 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// Only where the file itself asks for one.
+    /// Only if the file enables it.
     fn co_author(&mut self) -> Option<String> {
         if self.flag(&["/workflow/includeCoAuthor"]) != Some(true) {
             return None;

@@ -1,4 +1,4 @@
-//! `state.json`: which tag is active, and which branch belongs to which tag.
+//! `state.json`: the active tag, and the tag of each branch.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ impl TaskmasterState {
         }
     }
 
-    /// The active tag; older files call it otherwise.
+    /// The active tag; older files use another key.
     pub fn current_tag(&self) -> Option<&str> {
         ["currentTag", "activeTag"].iter().find_map(|key| self.0.get(*key)?.as_str())
     }
@@ -27,7 +27,7 @@ impl TaskmasterState {
     }
 }
 
-/// Makes a tag the active one and remembers the branch that belongs to it. Every other field stays as it was.
+/// Makes a tag the active one and records its branch. Other fields are unchanged.
 pub fn set_active_tag(
     text: Option<&str>,
     tag: &TagName,
@@ -46,7 +46,7 @@ pub fn set_active_tag(
     let mut text = text.to_owned();
     if before.current_tag() != Some(tag.as_str()) {
         text = set(&text, "currentTag", &json!(tag.as_str()))?;
-        // Each of the two programs that write this file has its own name for it.
+        // Two programs write this file, with different keys.
         let key = if before.0.contains_key("lastUpdated") { "lastUpdated" } else { "lastSwitched" };
         text = set(&text, key, &json!(at))?;
     }

@@ -1,4 +1,4 @@
-//! Tags: separate lists of tasks in one file, and which of them is meant.
+//! Tags: separate task lists in one file, and which one to use.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskError;
 
-/// The tag of a file without tags, and what everything falls back to.
+/// The tag of a flat file, and the fallback.
 pub const MASTER: &str = "master";
 
-/// Names of branches that are nobody's own and so give no tag its name.
+/// Shared branches, which do not give a tag its name.
 const RESERVED_BRANCHES: [&str; 5] = ["main", "master", "develop", "dev", "head"];
 const LONGEST_FROM_BRANCH: usize = 50;
 
@@ -18,7 +18,7 @@ const LONGEST_FROM_BRANCH: usize = 50;
 pub struct TagName(String);
 
 impl TagName {
-    /// A name somebody typed.
+    /// A name from the command line.
     pub fn new(name: &str) -> Result<Self, TaskError> {
         let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(legal) {
@@ -31,12 +31,12 @@ impl TagName {
         Self(MASTER.to_owned())
     }
 
-    /// A key of the file, legal or not: what is there can be read.
+    /// A key of the file, valid or not.
     pub(super) fn from_key(key: &str) -> Self {
         Self(key.to_owned())
     }
 
-    /// The tag a branch would be given, or nothing for a branch that everybody shares.
+    /// The tag for a branch; `None` for shared branches.
     pub fn from_branch(branch: &str) -> Option<Self> {
         let slug = dashed(branch, |c| c.is_ascii_alphanumeric() || c == '_');
         let slug: String = slug.chars().take(LONGEST_FROM_BRANCH).collect();
@@ -49,7 +49,7 @@ impl TagName {
     }
 }
 
-/// Lower case, with one dash for every run of characters that are not kept, and none at the ends.
+/// Lower case, with other characters replaced by single dashes.
 pub(crate) fn dashed(text: &str, kept: impl Fn(char) -> bool) -> String {
     let words = text.split(|c| !kept(c)).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
@@ -69,7 +69,7 @@ impl fmt::Display for TagName {
     }
 }
 
-/// Everything that may say which tag is meant, the strongest first.
+/// Sources of the tag, in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagSources<'a> {
     pub flag: Option<&'a str>,
@@ -83,7 +83,7 @@ pub struct TagSources<'a> {
     pub default: Option<&'a str>,
 }
 
-/// The first tag anybody wished for. A flag that is no tag name is an error; the rest is skipped when it is none.
+/// The first tag that is set. An invalid flag is an error; other invalid sources are skipped.
 pub fn resolve(sources: &TagSources<'_>) -> Result<TagName, TaskError> {
     if let Some(flag) = sources.flag {
         return TagName::new(flag);

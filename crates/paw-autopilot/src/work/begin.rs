@@ -140,11 +140,11 @@ fn unusable(run: &TestRun, limit: u64) -> Option<String> {
     match run.verdict {
         TestVerdict::Passed | TestVerdict::Failures | TestVerdict::NoneRan => None,
         TestVerdict::TimedOut => Some(format!(
-            "the tests take longer than {limit}s as they are (autopilot.testTimeout in .taskmaster/config.json, in milliseconds)"
+            "the tests take longer than {limit}s without any change (autopilot.testTimeout in .taskmaster/config.json, in milliseconds)"
         )),
         TestVerdict::BuildFailure => {
             let message = run.report.broken.first().map(|broken| first(&broken.message)).unwrap_or_default();
-            Some(format!("the tests do not build as they are: {message}"))
+            Some(format!("the tests do not build without any change: {message}"))
         }
         TestVerdict::Crashed => Some(format!("'{}' {}: {}", run.command, run.exit, first(&run.output))),
     }
@@ -169,7 +169,7 @@ fn give_up_unfinished(context: &ProjectContext, options: &RunOptions) -> Result<
     stored.notes.kill_leftovers();
     stored.run.step(RunEvent::Abort)?;
     dir.write_checkpoint(&stored.run, &stored.notes)?;
-    Ok(dir.log(clock::now(), "abort", json!({"status": "ok", "reason": "another run was begun"}))?)
+    Ok(dir.log(clock::now(), "abort", json!({"status": "ok", "reason": "another run was started"}))?)
 }
 
 fn relaxed(context: &ProjectContext, options: &RunOptions) -> Result<Vec<String>, WorkError> {
@@ -177,10 +177,10 @@ fn relaxed(context: &ProjectContext, options: &RunOptions) -> Result<Vec<String>
     let foreign_changes: Vec<String> =
         WorktreeSnapshot::take(context)?.foreign_changes().iter().map(|path| context.shown(path)).collect();
     if !foreign_changes.is_empty() {
-        relaxed.push(format!("it began beside uncommitted changes: {}", foreign_changes.join(", ")));
+        relaxed.push(format!("started with uncommitted changes: {}", foreign_changes.join(", ")));
     }
     if options.relaxes(Relaxation::Coverage) {
-        relaxed.push("coverage below its thresholds was let pass".into());
+        relaxed.push("coverage below the thresholds was allowed".into());
     }
     Ok(relaxed)
 }

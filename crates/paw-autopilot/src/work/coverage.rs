@@ -76,16 +76,16 @@ impl ActiveRun {
         }
         let coverage = match loaded {
             Ok(Some(coverage)) => coverage,
-            Ok(None) => return unknown(format!("'{}' left no report", measuring.command)),
+            Ok(None) => return unknown(format!("'{}' wrote no report", measuring.command)),
             Err(WorkError::Coverage(error)) => return unknown(error.to_string()),
             Err(error) => return Err(error),
         };
         if coverage.files.is_empty() {
-            return unknown("the report says nothing about single lines".to_owned());
+            return unknown("the report has no line data".to_owned());
         }
         let lines = changed_lines(&coverage, &written);
         if let (None, [first, ..]) = (lines.ratio, lines.unknown.as_slice()) {
-            return unknown(format!("the report says nothing about {}", first.display()));
+            return unknown(format!("the report does not list {}", first.display()));
         }
         let objection = objection(&lines, wanted);
         Ok(SubtaskCoverage { coverage: Some(coverage), objection, unknown: None })
@@ -173,7 +173,7 @@ mod tests {
         let said = objection(&lines, 80.0).unwrap().to_string();
         assert_eq!(
             said,
-            "the tests run 4 of 8 changed lines, and 80 % are wanted; not run: a.py:3-4,9, b.py:1"
+            "the tests cover 4 of 8 changed lines, 80 % required; not covered: a.py:3-4,9, b.py:1"
         );
         assert_eq!(objection(&lines, 50.0), None);
         assert_eq!(objection(&ChangedLines::default(), 80.0), None);

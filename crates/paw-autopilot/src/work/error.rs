@@ -22,7 +22,7 @@ use crate::tasks::{TaskError, TaskId};
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    #[error("there are no files to work on here: this is a bare repository")]
+    #[error("no files to work on: this is a bare repository")]
     NoWorktree,
     #[error("autopilot is switched off for this project")]
     Off,
@@ -32,15 +32,15 @@ pub enum WorkError {
     Busy(PathBuf),
     #[error("run {run} of task {task} is not finished")]
     Unfinished { run: RunId, task: TaskId },
-    #[error("autopilot cannot begin:\n{}", lines(.0))]
+    #[error("autopilot cannot start:\n{}", lines(.0))]
     NotReady(Vec<String>),
-    #[error("nothing is ready to be done")]
+    #[error("no task is ready")]
     NothingReady,
     #[error("'{0}' is a subtask; a run does a whole task")]
     OnlyTasks(String),
-    #[error("this project wants its tests to be run by a command of its own, which is not approved: {0}")]
+    #[error("the project's test command is not approved: {0}")]
     NotApproved(String),
-    #[error("this is not the time to {wanted}: the run is {stage}")]
+    #[error("cannot {wanted} now: the run is {stage}")]
     NotNow { wanted: &'static str, stage: &'static str },
     #[error("nothing was committed, because the tests are not green any more:\n{}", lines(&told(.0)))]
     NotProven(Vec<Objection>),
@@ -85,7 +85,7 @@ impl Diagnostic for WorkError {
         match self {
             Self::NoWorktree => report.hint("cd into a worktree"),
             Self::Off => refused().hint("autopilot.enabled in .taskmaster/config.json"),
-            Self::NoRun => report.hint("git paw autopilot TASK begins one"),
+            Self::NoRun => report.hint("git paw autopilot TASK starts one"),
             Self::Busy(_) => report.hint("wait until it is done, or stop it with Ctrl+C"),
             Self::Unfinished { .. } => report.hint(
                 "git paw autopilot --resume continues it; --force=run gives it up and starts a new one",

@@ -94,7 +94,7 @@ impl ActiveRun {
             TestVerdict::Passed => return None,
             TestVerdict::Failures => {}
             TestVerdict::NoneRan => return Some("no test ran".into()),
-            TestVerdict::TimedOut => return Some("the tests took longer than they may".into()),
+            TestVerdict::TimedOut => return Some("the tests timed out".into()),
             TestVerdict::BuildFailure => return Some("the tests do not build".into()),
             TestVerdict::Crashed => return Some(format!("the test runner {}", tests.exit)),
         }
@@ -117,7 +117,7 @@ impl ActiveRun {
         }
         let coverage = load_coverage(commands.coverage_report.as_deref(), root, since)?;
         if coverage.is_none() && commands.coverage_required {
-            *failed = Some(format!("coverage is required, and '{line}' left no report"));
+            *failed = Some(format!("coverage is required, but '{line}' wrote no report"));
         }
         Ok(coverage)
     }
@@ -154,7 +154,7 @@ impl ActiveRun {
         let coverage = self.notes.coverage.as_ref();
         let mut body = pull_request::body(&self.run, Some(&tests.report), coverage, template.as_deref());
         if !self.notes.relaxed.is_empty() {
-            body.push_str("\n## Let pass by --force\n\n");
+            body.push_str("\n## Allowed by --force\n\n");
             body.extend(self.notes.relaxed.iter().map(|line| format!("- {line}\n")));
         }
         Ok(self.dir.write_pull_request(&body)?)

@@ -27,14 +27,14 @@ impl ActiveRun {
         let what = if branch != self.run.branch {
             let now = branch.map_or_else(|| "no branch".to_owned(), |branch| format!("'{branch}'"));
             let then = self.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
-            format!("{now} is checked out and not '{then}' (git switch {then})")
+            format!("{now} is checked out instead of '{then}' (git switch {then})")
         } else if Some(&commit) != self.run.head.as_ref() {
             let then = self.run.head.clone().unwrap_or_default();
             format!(
-                "somebody committed: {then} was the last commit of this run (git log {then}..HEAD shows what came; git reset --soft {then} takes it back and keeps the files)"
+                "another process committed: {then} was the last commit of this run (git log {then}..HEAD shows the new commits; git reset --soft {then} undoes them and keeps the files)"
             )
         } else if let Some(remote) = self.find_foreign_push(&commit)? {
-            format!("somebody pushed the branch to {remote}")
+            format!("another process pushed the branch to {remote}")
         } else {
             return Ok(());
         };

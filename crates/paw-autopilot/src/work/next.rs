@@ -116,9 +116,9 @@ pub fn next_steps(work: &ActiveRun) -> String {
     }
     let command = work.tester().name();
     match work.run.action() {
-        _ if work.action_name() == "commit_changes" => "The tests prove it. Commit it with the commit step; do not commit by hand.".into(),
+        _ if work.action_name() == "commit_changes" => "The tests prove the subtask. Commit it with the commit step, not with git.".into(),
         RunAction::WriteTests { insist: true } => {
-            "The tests passed at once. Write one that fails until the subtask is done, or complete the phase again if it is done already.".into()
+            "The new tests pass without new code. Write one that fails until the subtask is done, or complete the phase again if it is already implemented.".into()
         }
         RunAction::WriteTests { .. } => {
             format!("Write failing tests for this subtask and nothing else. Then complete the phase: `{command}` is run for you.")
@@ -126,10 +126,10 @@ pub fn next_steps(work: &ActiveRun) -> String {
         RunAction::WriteCode => {
             format!("Write the least code that makes the failing tests pass, without touching them. Then complete the phase: `{command}` is run for you.")
         }
-        RunAction::RunTests => "Complete the phase: the tests are run as things are.".into(),
+        RunAction::RunTests => "Complete the phase to run the tests.".into(),
         RunAction::Commit => "Commit it with the commit step.".into(),
         RunAction::Finalize | RunAction::Push | RunAction::OpenPullRequest => "All subtasks are done. Finalize the run.".into(),
-        RunAction::Preflight | RunAction::MakeBranch => "Resume the run: it has not begun yet.".into(),
-        RunAction::Wait(_) | RunAction::Stop => "Nothing: the run is over.".into(),
+        RunAction::Preflight | RunAction::MakeBranch => "Resume the run; it has not started yet.".into(),
+        RunAction::Wait(_) | RunAction::Stop => "Nothing; the run has ended.".into(),
     }
 }

@@ -102,7 +102,7 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
         Ok((detected, subject)) => {
             let also = detected.others.join(", ");
             let also =
-                if also.is_empty() { also } else { format!(" (also there: {also}; --runner chooses)") };
+                if also.is_empty() { also } else { format!(" (also found: {also}; --runner chooses)") };
             checks.add(true, true, format!("Test command detected: {}{also}", detected.adapter.name()));
             (Some(detected.adapter.name()), subject)
         }
@@ -124,7 +124,7 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
         checks.add(
             false,
             false,
-            "Remote to push to: none (the run pauses before the push; --no-push ends it there)".into(),
+            "Remote to push to: none (the run will pause before the push; --no-push skips it)".into(),
         );
     }
     let subtasks = checks.subtasks(task, list, &options.built_on);

@@ -40,7 +40,7 @@ impl ActiveRun {
         let branch = self.run.branch.clone().map(|branch| branch.to_string()).unwrap_or_default();
         let pushed = match find_remote(&self.context)? {
             None => {
-                Err("there is no remote to push to (git remote add origin URL; or finish with --no-push)"
+                Err("there is no remote to push to (git remote add origin URL, or finish with --no-push)"
                     .to_owned())
             }
             Some(remote) => {

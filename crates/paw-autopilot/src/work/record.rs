@@ -39,7 +39,7 @@ impl ActiveRun {
                 fields["note"] = json!(if *settled {
                     "already implemented"
                 } else {
-                    "passed at once; asked for a failing test"
+                    "passed without new code; asked for a failing test"
                 });
             }
             PhaseJudgement::Refused(objections) => {

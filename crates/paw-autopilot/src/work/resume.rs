@@ -81,7 +81,7 @@ impl ActiveRun {
         for what in more {
             if !self.notes.options.relaxes(*what) {
                 self.notes.options.relax.push(*what);
-                self.notes.relaxed.push(format!("--force={what} was given when it was resumed"));
+                self.notes.relaxed.push(format!("--force={what} was given on resume"));
             }
         }
     }

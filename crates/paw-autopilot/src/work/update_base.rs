@@ -24,11 +24,9 @@ pub enum BaseUpdateError {
     NoRemote(String),
     #[error("{base} cannot be fetched from {remote}: {why}")]
     Fetch { base: String, remote: String, why: String },
-    #[error("{base} has commits that {remote} does not have, so it cannot simply move forward")]
+    #[error("{base} has commits that {remote} does not have, so it cannot be fast-forwarded")]
     Diverged { base: String, remote: String },
-    #[error(
-        "{base} cannot move forward, because files would be changed that are not committed in {place}: {why}"
-    )]
+    #[error("cannot fast-forward {base}: uncommitted changes in {place} would be overwritten: {why}")]
     Touches { base: String, place: String, why: String },
 }
 
@@ -38,7 +36,7 @@ impl Diagnostic for BaseUpdateError {
         match self {
             Self::NoBase => report.hint("git.pr.base in .taskmaster/config.json names one"),
             Self::NoRemote(_) => report.hint("omit --update-base"),
-            Self::Fetch { .. } => report.hint("omit --update-base to begin at what is here"),
+            Self::Fetch { .. } => report.hint("omit --update-base to start from the local branch"),
             Self::Diverged { base, .. } => {
                 report.hint(format!("git rebase or git push {base}, or omit --update-base"))
             }

@@ -6,7 +6,7 @@ use paw_screen::autopilot::{
     NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState, NavigatorView, RunActivity, RunView,
     StatusLabel, SubtaskView, TagView, TaskStatusKind, TaskView, draw,
 };
-use paw_screen::dashboard::Look;
+use paw_screen::dashboard::Theme;
 use paw_screen::text::Text;
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -75,7 +75,7 @@ fn view() -> NavigatorView {
                 ],
             ),
         ],
-        trouble: None,
+        problem: None,
         run: None,
         log: ["14:21:03 red 42.2 ok failed 3", "14:22:10 green 42.2 error failed 1"].map(Text::line).into(),
     }
@@ -118,7 +118,7 @@ fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
     insta::assert_snapshot!(screen(&state, 60, 18), @r"
     Project: my-app
     Branch:  analytics/task-42-user-metrics
-    TagView:     analytics  (2 of 2)
+    Tag:     analytics  (2 of 2)
 
     Tasks  1 of 3 done
       41 [done] Login
@@ -128,7 +128,7 @@ fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
         42.3 [pending] Dashboard
     ▸ 43 [pending] Export
 
-    RunView of task 42: working, 1 of 3 done
+    Run of task 42: working, 1 of 3 done
       GREEN, attempt 2 of 3
       14:21:03 red 42.2 ok failed 3
       14:22:10 green 42.2 error failed 1
@@ -219,8 +219,8 @@ fn q_leaves_at_once_when_nothing_runs_and_says_first_what_goes_on() {
 
 #[test]
 fn without_tasks_the_reason_stands_in_their_place() {
-    let trouble = Some("there are no tasks here (git paw tasks add TITLE makes one)".into());
-    let state = shown(NavigatorView { trouble, tags: Vec::new(), ..view() });
+    let problem = Some("there are no tasks here (git paw tasks add TITLE creates one)".into());
+    let state = shown(NavigatorView { problem, tags: Vec::new(), ..view() });
     let screen = screen(&state, 40, 14);
     assert!(screen.contains("there are no tasks here") && screen.contains("makes one)"), "{screen}");
 }
@@ -267,7 +267,7 @@ fn anything() -> impl Strategy<Value = NavigatorView> {
         let tags =
             tags.into_iter().map(|(name, tasks)| tag(&name, tasks.into_iter().map(task).collect())).collect();
         let run = activity.map(|activity| run_of("2", activity));
-        NavigatorView { tags, run, trouble: Some(Text::new(&raw)), ..view() }
+        NavigatorView { tags, run, problem: Some(Text::new(&raw)), ..view() }
     })
 }
 

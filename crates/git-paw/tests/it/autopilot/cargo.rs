@@ -35,7 +35,7 @@ fn a_rust_project_goes_through_red_green_and_commit() {
     );
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stdout.contains("RED: generates src/lib.rs → does not build yet, as it should"), "{ran}");
+    assert!(ran.stdout.contains("RED: generates src/lib.rs → does not build yet, as expected"), "{ran}");
     assert!(ran.stdout.contains("GREEN: implements src/lib.rs → all pass"), "{ran}");
     assert_eq!(world.subjects().len(), 3);
     assert_eq!(world.repo.git(["status", "--porcelain"]), "");

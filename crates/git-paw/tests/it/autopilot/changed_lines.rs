@@ -54,7 +54,7 @@ fn a_report_of_before_measures_nothing() {
     let long_ago = std::fs::File::open(world.repo.root.join("old/lcov.info")).unwrap();
     long_ago.set_modified(std::time::UNIX_EPOCH).unwrap();
     let ran = world.run();
-    assert!(ran.code == 0 && ran.stdout.contains("not measured ('true' left no report)"), "{ran}");
+    assert!(ran.code == 0 && ran.stdout.contains("not measured ('true' wrote no report)"), "{ran}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn code_that_the_report_does_not_know_is_not_called_covered() {
     let elsewhere = "#!/bin/sh\nprintf 'TN:\\nSF:other.py\\nDA:1,1\\nend_of_record\\n' > lcov.info\n";
     let Some(world) = measured_by(elsewhere, "cover", "") else { return };
     let ran = world.run();
-    assert!(ran.code == 0 && ran.stdout.contains("the report says nothing about metrics/part1.py"), "{ran}");
+    assert!(ran.code == 0 && ran.stdout.contains("the report does not list metrics/part1.py"), "{ran}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn lines_that_nobody_can_measure_are_said_once_and_fail_nothing() {
     let Some(world) = measured("true", "") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    let said = "coverage of changed lines: not measured ('true' left no report)";
+    let said = "coverage of changed lines: not measured ('true' wrote no report)";
     assert_eq!(ran.stdout.matches(said).count(), 1, "{ran}");
 }
 

@@ -67,8 +67,8 @@ fn off_a_terminal_nothing_happens_without_a_word_about_confirmation() {
     insta::assert_snapshot!(ran, @"
     exit 1
     --- stderr
-    error: autopilot asks before it makes a branch, pushes it or opens a pull request, and this is no terminal; nothing was done
-    hint: --no-confirm makes the branch, pushes it and opens the pull request without asking; --no-push stops before that
+    error: autopilot cannot ask for confirmation: stdin is not a terminal; nothing was done
+    hint: use --no-confirm to create the branch, push it and open the pull request without asking; add --no-push to skip the push
     ");
     assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
 }
@@ -86,7 +86,7 @@ fn what_stands_in_the_way_is_named_before_anything_is_made() {
     world.repo.git(["checkout", "--quiet", "main"]);
     world.repo.git(["branch", "analytics/task-42-user-metrics-tracking"]);
     assert!(world.run().stderr.contains("exists already"));
-    for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is no task id")] {
+    for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is not a task id")] {
         let ran = world.autopilot(&[task, "--executor", "scripted", "--no-confirm"]);
         assert!(ran.code == 1 && ran.stderr.contains(words), "{ran}");
     }
@@ -124,7 +124,7 @@ fn an_executor_of_the_repository_runs_only_after_it_was_approved() {
     let args = ["42", "--executor", "theirs", "--no-confirm", "--no-push"];
     let ran = world.autopilot(&args);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("not approved, so nothing is run") && ran.stderr.contains("theirs"), "{ran}");
+    assert!(ran.stderr.contains("not approved:") && ran.stderr.contains("theirs"), "{ran}");
     let trusted = world.autopilot(&[&args[..], &["--trust", "--max-attempts", "1"]].concat());
     assert!(trusted.stdout.contains("Could not achieve red state after 1 attempt"), "{trusted}");
 }

@@ -31,7 +31,7 @@ fn a_task_is_expanded_by_what_the_executor_answers_and_nothing_else_changes() {
     world.executor(&divided(ANSWER));
     let refused = paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted"]);
     assert!(
-        refused.code == 1 && refused.stderr.contains("there is no terminal to show them on"),
+        refused.code == 1 && refused.stderr.contains("stdin is not a terminal"),
         "{refused}"
     );
     assert_eq!(stored(&world), BARE);
@@ -64,7 +64,7 @@ fn an_answer_that_is_no_list_and_an_executor_that_edits_are_refused() {
         paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted", "--yes"])
     };
     for (script, words) in [
-        (divided("I would rather not."), "there is no list of subtasks in it"),
+        (divided("I would rather not."), "it contains no list of subtasks"),
         (divided(r#"[{"title": "a", "dependencies": [1]}]"#), "no earlier one"),
         (
             "echo '[{\"title\": \"a\"}]'; touch metrics/new.py\n".to_owned(),
@@ -86,7 +86,7 @@ fn a_run_divides_its_task_first() {
     world.executor(&divided(ANSWER));
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stdout.contains("→ Divides task 42: it has no subtasks yet\n  42.1 Add metrics schema\n  42.2 Add endpoint [depends on 42.1]\n"), "{ran}");
+    assert!(ran.stdout.contains("→ Expands task 42: it has no subtasks yet\n  42.1 Add metrics schema\n  42.2 Add endpoint [depends on 42.1]\n"), "{ran}");
     assert_eq!(world.subjects().len(), 2);
     assert_eq!(world.repo.git(["status", "--porcelain"]), "");
 }

@@ -50,7 +50,7 @@ fn an_executor_that_changes_the_branch_is_noticed() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; git switch --quiet --create elsewhere\n");
     assert!(
-        said.contains("'elsewhere' is checked out and not 'analytics/task-42-user-metrics-tracking'"),
+        said.contains("'elsewhere' is checked out instead of 'analytics/task-42-user-metrics-tracking'"),
         "{said}"
     );
     assert!(world.repo.root.join("tests/test_part1.py").exists());
@@ -64,7 +64,7 @@ fn an_executor_that_pushes_is_noticed() {
         &world,
         "case $PAW_PHASE-$n in *-2) git push --quiet origin HEAD ;; RED-*) red ;; GREEN-*) green ;; esac\n",
     );
-    assert!(said.contains("somebody pushed the branch to origin/"), "{said}");
+    assert!(said.contains("another process pushed the branch to origin/"), "{said}");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_an_executor_leaves_running_is_ended() {
     );
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stdout.contains("that the executor left running: ended"), "{ran}");
+    assert!(ran.stdout.contains("left running by the executor"), "{ran}");
     let left = std::fs::read_to_string(world.sandbox.home().join("left")).unwrap();
     for pid in left.lines() {
         assert!(is_gone(pid), "process {pid} is still there");
@@ -120,7 +120,7 @@ fn what_an_executor_leaves_running_is_ended() {
 fn an_executor_that_does_not_work_pauses_the_run_with_its_last_words() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "echo 'no credit left' >&2; exit 3\n");
-    assert!(said.contains("The executor does not work: exited with code 3: no credit left"), "{said}");
+    assert!(said.contains("The executor failed: exited with code 3: no credit left"), "{said}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn the_executor_in_a_pane_has_the_environment_of_whoever_began_the_run() {
     command.env("SECRET_OF_MINE", "it's \"quoted\"\nand $HOME;long");
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("The executor does not work: exited with code 3"), "{text}");
+    assert!(text.contains("The executor failed: exited with code 3"), "{text}");
     let seen = fs::read_to_string(world.sandbox.home().join("seen")).unwrap();
     assert_eq!(seen, "it's \"quoted\"\nand $HOME;long\n");
     // It failed, so it can be read.
@@ -151,7 +151,7 @@ fn ctrl_c_in_the_pane_pauses_the_run() {
     let pane = at_work(&world);
     world.sandbox.tmux(["send-keys", "-t", &pane, "C-c"]);
     let (code, text) = said(run);
-    assert!(code == Some(1) && text.contains("Paused: The executor was ended in its pane"), "{text}");
+    assert!(code == Some(1) && text.contains("Paused: The executor was stopped in its pane"), "{text}");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_run_that_worked_in_a_pane_goes_on_without_one_when_the_session_is_gone() {
     world.executor("case $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
     let resumed = world.autopilot(&["--resume", "--no-confirm"]);
     assert_eq!(resumed.code, 0, "{resumed}");
-    assert!(resumed.stderr.contains("no session is running any more"), "{resumed}");
+    assert!(resumed.stderr.contains("the session is no longer running"), "{resumed}");
 }
 
 #[test]

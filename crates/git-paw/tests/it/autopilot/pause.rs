@@ -50,7 +50,7 @@ fn ctrl_c_pauses_a_run_with_the_reason_while_the_executor_works() {
     let output = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert!(said.contains("Paused: Pause requested"), "{said}");
     assert_eq!(world.log().last().map(String::as_str), Some("pause asked"));
     assert!(is_gone(&executor));
     goes_on(&world);
@@ -69,7 +69,7 @@ fn ctrl_c_that_ends_a_hook_of_the_commit_is_no_refusal_of_the_hook() {
         Command::new("kill").args([signal, &process]).status().unwrap();
     }
     let said = String::from_utf8_lossy(&run.wait_with_output().unwrap().stdout).into_owned();
-    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert!(said.contains("Paused: Pause requested"), "{said}");
     assert!(world.subjects().is_empty());
     goes_on(&world);
 }
@@ -82,7 +82,7 @@ fn ctrl_c_pauses_a_run_while_its_tests_hang_and_counts_no_attempt() {
     Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
     let output = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("Paused: Somebody asked for it"), "{said}");
+    assert!(said.contains("Paused: Pause requested"), "{said}");
     assert!(is_gone(&suite));
     assert!(!world.log().contains(&"red error".to_owned()), "{:?}", world.log());
     goes_on(&world);

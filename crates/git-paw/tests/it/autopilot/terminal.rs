@@ -56,7 +56,7 @@ fn a_preview_shows_new_files_and_a_no_pauses_the_run() {
     terminal.wait_for("Commit \"feat(metrics): add metrics schema (task 42.1)\"?");
     assert!(terminal.shown().contains("+++ b/metrics/part1.py"), "{}", terminal.shown());
     terminal.send("n\r");
-    terminal.wait_for("Paused: Somebody asked for it");
+    terminal.wait_for("Paused: Pause requested");
     assert_eq!(terminal.finish(), 1);
     assert!(world.subjects().is_empty());
     let resumed = world.autopilot(&["--resume", "--no-confirm"]);
@@ -79,6 +79,6 @@ fn what_changes_while_somebody_looks_at_it_is_tested_again_before_it_is_committe
     });
     assert!(world.subjects().is_empty(), "{}", terminal.shown());
     terminal.send("n\r");
-    terminal.wait_for("Paused: Somebody asked for it");
+    terminal.wait_for("Paused: Pause requested");
     assert_eq!(terminal.finish(), 1);
 }

@@ -134,7 +134,7 @@ fn a_run_that_cannot_turn_green_pauses_and_goes_on_after_a_fix_by_hand() {
       - Coverage check → not measured (no [autopilot] coverage_command)
     ✓ Task 42 complete.
       Run report: .taskmaster/reports/runs/[RUN]/
-      To bring it into the main branch: git paw merge --only analytics/task-42-user-metrics-tracking
+      To merge it into the main branch: git paw merge --only analytics/task-42-user-metrics-tracking
     "#);
     assert_eq!(world.subjects().len(), 3);
     assert_eq!(world.manifest()["status"], "completed");

@@ -51,10 +51,10 @@ impl Mergeability {
     fn shown(&self) -> String {
         match self {
             Self::Yes => "and both changes merge".to_owned(),
-            Self::Unknown => "and nobody can say whether that merges".to_owned(),
+            Self::Unknown => "and it is unknown whether they merge".to_owned(),
             Self::No { own, others } => match (lines(own), lines(others)) {
                 (Some(own), Some(others)) => format!("and {own} and {others} do not merge"),
-                _ => "and that does not merge".to_owned(),
+                _ => "and they do not merge".to_owned(),
             },
         }
     }

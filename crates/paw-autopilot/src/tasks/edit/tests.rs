@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Two styles, two types of ids, escapes and numbers no writer of ours would choose, and a field of the future.
+/// Mixed styles, id types, escapes, unusual numbers and an unknown field.
 const ODD: &str = "\u{feff}{\r\n\t\"master\": {\r\n\t\t\"tasks\": [\r\n\t\t\t{ \"id\": 1, \"title\": \"caf\\u00e9\", \"effort\": 1e5,\r\n\t\t\t  \"status\" : \"pending\" ,\"future\":{\"x\":[ ]}, \"subtasks\": [ {\"id\":\"1.1\",\"title\":\"s\"} ] },\r\n\t\t\t{ \"id\": \"2\", \"title\": \"b\", \"status\": \"completed\" }\r\n\t\t],\r\n\t\t\"metadata\": { \"created\": \"x\" }\r\n\t},\r\n\t\"other\": {\"tasks\": [{\"id\": 1, \"title\": \"not me\", \"status\": \"pending\"}]}\r\n}";
 
 fn master() -> TagName {

@@ -61,17 +61,17 @@ fn a_task_that_cannot_be_read_is_named_and_the_others_can_be_used() {
     task number 1: is not an object
     task number 2: has no id, so it cannot be used
     task number 3: has no id, so it cannot be used
-    task number 4: its id 'a b' is no task id
-    task number 5: its id '1.5' is no task id
+    task number 4: its id 'a b' is not a task id
+    task number 5: its id '1.5' is not a task id
     1: its 'title' is not a text
     1: its 'status' is not a text
     1: its priority 'urgent' is unknown and counts as medium
     1: its 'dependencies' is not a list
     1: its 'subtasks' is not a list
     2: its status 'waiting' is unknown
-    2: depends on null, which is no id
-    2: depends on [], which is no id
-    2: depends on "x y", which is no id
+    2: depends on null, which is not an id
+    2: depends on [], which is not an id
+    2: depends on "x y", which is not an id
     subtask number 1 of task 2: is not an object
     "#);
 }

@@ -27,14 +27,12 @@ impl PlanChecks {
         let shown = foreign.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
         let shown = if more > 0 { format!("{shown} and {more} more") } else { shown };
         if relaxed {
-            self.add(true, true, format!("Working tree has changes that are left alone: {shown}"));
+            self.add(true, true, format!("Working tree has changes, which stay uncommitted: {shown}"));
         } else {
             self.add(
                 false,
                 true,
-                format!(
-                    "Working tree is not clean: {shown} (commit or stash; --force=dirty begins beside them)"
-                ),
+                format!("Working tree is not clean: {shown} (commit or stash them, or use --force=dirty)"),
             );
         }
     }
@@ -77,10 +75,10 @@ impl PlanChecks {
             Some(_) if commit.is_empty() => {
                 return self.add(false, true, "There is no commit yet (make a first one)".into());
             }
-            Some(current) if current == wanted => format!("Current branch: {current} (will go on with it)"),
+            Some(current) if current == wanted => format!("Current branch: {current} (will continue on it)"),
             Some(_) if exists => {
                 let words = format!(
-                    "Branch {wanted} exists already (git switch {wanted} to go on with it, or git branch -D {wanted})"
+                    "Branch {wanted} already exists (git switch {wanted} to continue on it, or git branch -D {wanted})"
                 );
                 return self.add(false, true, words);
             }
@@ -110,7 +108,7 @@ impl PlanChecks {
             .map(ToString::to_string)
             .collect();
         if !waits.is_empty() {
-            self.add(false, true, format!("Task {} waits for {}", task.id, waits.join(", ")));
+            self.add(false, true, format!("Task {} depends on {}, not done yet", task.id, waits.join(", ")));
         }
         let plan = plan_subtasks(task, &list.tasks);
         for stuck in plan.stuck {
@@ -118,7 +116,7 @@ impl PlanChecks {
                 false,
                 true,
                 format!(
-                    "Subtask {}.{stuck} waits for something that is not done and not in this task",
+                    "Subtask {}.{stuck} depends on an item that is not done and not in this task",
                     task.id
                 ),
             );
