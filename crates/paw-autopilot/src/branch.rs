@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_is_whole_words_of_at_most_forty_characters() {
+    fn slug_is_at_most_forty_characters_of_whole_words() {
         assert_eq!(slug("User metrics tracking"), "user-metrics-tracking");
         assert_eq!(slug("  Fix: the (very) Big `bug`! "), "fix-the-very-big-bug");
         assert_eq!(
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pattern_names_the_branch() {
+    fn branch_name_follows_the_pattern() {
         let name = |pattern| picked(pattern, "analytics", "User metrics", &["main"]).branch.to_string();
         assert_eq!(name("{tag}/task-{id}-{slug}"), "analytics/task-42-user-metrics");
         assert_eq!(name("task-{taskId}"), "task-42");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_named_like_the_tag_is_stayed_out_of_the_way_of() {
+    fn branch_name_avoids_a_branch_with_the_tags_name() {
         let found = picked("{tag}/task-{id}-{slug}", "master", "User metrics", &["master"]);
         assert_eq!(found.branch.as_str(), "task/master-42-user-metrics");
         assert_eq!(found.instead_of.as_deref(), Some("master/task-42-user-metrics"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_git_cannot_hold_is_stayed_away_from() {
+    fn invalid_branch_pattern_uses_the_fallback() {
         assert_eq!(picked("{tag}..{id}~", "a", "x", &[]).branch.as_str(), "task/a-42-x");
     }
 

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_executor_comes_before_a_known_one_and_every_refusal_says_what_to_do() {
+    fn configured_executor_wins_and_refusals_have_hints() {
         assert_eq!(chosen(Some("claude"), &[("claude", &["mine", "x"])]).unwrap().program(), "mine");
         assert_eq!(chosen(Some("claude"), &[]), Err(ExecutorError::NotInstalled("claude".into())));
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_replaced_and_nothing_else() {
+    fn set_replaces_only_the_value() {
         let text = "\u{feff}{ \"a\" : 1e5,\r\n\t\"b\":\"\\u00e9\" ,\"a\":2.0 }\n\n";
         let bare = text.strip_prefix('\u{feff}').unwrap();
         let done = changed(bare, |root| set(bare, root, "a", &json!("x")));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_property_is_set_as_its_neighbour_is() {
+    fn new_property_follows_the_style_of_its_neighbour() {
         for (before, after) in [
             ("{\n  \"a\": 1\n}", "{\n  \"a\": 1,\n  \"n\": 2\n}"),
             ("{\r\n\t\"a\": 1,\r\n\t\"b\": 1\r\n}", "{\r\n\t\"a\": 1,\r\n\t\"b\": 1,\r\n\t\"n\": 2\r\n}"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_pushed_with_the_indentation_of_the_others() {
+    fn pushed_element_follows_the_indentation_of_the_others() {
         let text = "{\n    \"l\": [\n        {\n            \"id\": 1\n        }\n    ]\n}";
         let done = changed(text, |root| push(text, array_at(root, "l").unwrap(), &json!({"id": 2})));
         assert_eq!(
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn merge_markers_are_named_by_their_line() {
+    fn merge_markers_are_reported_with_their_line() {
         let error = parse("{\n<<<<<<< HEAD\n}\n").unwrap_err();
         assert_eq!(error, JsonTextError::MergeMarkers { line: 2 });
         assert!(parse("{\"a\": \"<<<<<<< x\"}").is_ok());
@@ -212,13 +212,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[\\[\\]{}\",:a1 \n\r\\\\-]{0,60}") {
+        fn json_text_parser_never_panics(text in "[\\[\\]{}\",:a1 \n\r\\\\-]{0,60}") {
             let _ = parse(&text);
             let _ = places(&text);
         }
 
         #[test]
-        fn a_change_leaves_every_other_value_alone(keys in proptest::collection::btree_set("[a-e]", 0..5), compact in any::<bool>()) {
+        fn set_leaves_other_values_unchanged(keys in proptest::collection::btree_set("[a-e]", 0..5), compact in any::<bool>()) {
             let object: serde_json::Map<_, _> =
                 keys.iter().map(|key| (key.clone(), json!([key, {"deep": 1.5}]))).collect();
             let value = serde_json::Value::Object(object);

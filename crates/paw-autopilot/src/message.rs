@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_subject_follows_the_template() {
+    fn commit_subject_follows_the_template() {
         let of = |template| subject(template, "Add metrics schema");
         assert_eq!(of("{type}({scope}): {msg}"), "feat(metrics): add metrics schema (task 42.1)");
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_of_many_lines_and_words_becomes_one_short_line() {
+    fn commit_subject_is_one_short_line() {
         let line =
             subject("{type}({scope}): {msg}", &format!("Add\n\nTask: 1\u{1b}[31m {}", "word ".repeat(60)));
         assert!(line.chars().count() <= LONGEST_SUBJECT && line.ends_with("… (task 42.1)"), "{line}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_paragraph_is_trailers_only() {
+    fn last_paragraph_of_a_commit_message_is_only_trailers() {
         let (_, text) = written("{type}({scope}): {msg}", "Add metrics schema");
         insta::assert_snapshot!(text, @"
         feat(metrics): add metrics schema (task 42.1)
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_title_gives_one_line(title in "\\PC{0,200}|[\\s\\S]{0,60}") {
+        fn every_title_gives_a_single_line_subject(title in "\\PC{0,200}|[\\s\\S]{0,60}") {
             let line = subject("{type}({scope}): {msg}", &title);
             prop_assert!(!line.chars().any(char::is_control));
         }

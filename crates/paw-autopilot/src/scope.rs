@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_comes_first_then_the_module_then_the_tag() {
+    fn scope_is_configured_else_module_else_tag() {
         assert_eq!(of(Some("My Scope"), &["src/api/a.js"]), "my-scope");
         assert_eq!(
             of(None, &["src/api/metrics.js", "src/api/__tests__/metrics.test.js", "src/x/y.js"]),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_named_by_its_second_and_two_in_one_second_differ() {
+    fn run_id_is_unique_within_a_second() {
         let began = "2025-01-15T14:20:33.9Z".parse().unwrap();
         assert_eq!(RunId::of(began, |_| false).as_str(), "2025-01-15-142033");
         assert_eq!(RunId::of(began, |name| !name.ends_with("-3")).as_str(), "2025-01-15-142033-3");

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_begins_with_its_time_and_its_phase_whatever_it_holds() {
+    fn log_line_starts_with_time_and_phase() {
         let at = "2025-01-15T14:21:00.7Z".parse().unwrap();
         let fields = json!({"subtask": "42.1", "status": "ok", "ts": "never", "error": "two\nlines"});
         assert_eq!(

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_is_written_as_it_is_documented() {
+    fn manifest_has_the_documented_format() {
         let manifest = RunManifest {
             run_id: RunId::parse("2025-01-15-142033").unwrap(),
             task_id: TaskId::new("42").unwrap(),

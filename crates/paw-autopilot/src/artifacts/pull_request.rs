@@ -82,7 +82,7 @@ mod tests {
     use crate::evidence::green::tests::sample_proof;
 
     #[test]
-    fn a_body_tells_what_was_done_and_what_was_not_measured() {
+    fn pull_request_body_lists_subtasks_tests_and_coverage() {
         let mut run = begun(2);
         run.step(red()).unwrap();
         run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     use crate::runners::{TestCase, TestReport};
 
     #[test]
-    fn a_result_is_named_and_written_as_it_is_documented() {
+    fn test_result_has_the_documented_name_and_format() {
         let subtask: ItemId = "42.2".parse().unwrap();
         let occasion = TestRunKind::Green { subtask: &subtask, attempt: 3, proven: false };
         assert_eq!(occasion.file_name(), "subtask-42.2-green-attempt3.json");

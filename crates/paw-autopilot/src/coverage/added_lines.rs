@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_written_counts() {
+    fn added_lines_are_only_new_lines() {
         assert_eq!(added_lines(None, "a\nb\n"), [1..=2]);
         assert_eq!(added_lines(Some("a\nb\nc\n"), "a\nx\nb\nc\ny\nz\n"), [2..=2, 5..=6]);
         assert_eq!(added_lines(Some("a\nb\n"), "b\n"), []);
@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn taking_out_what_was_written_leaves_a_part_of_what_was_there(
+        fn removing_added_lines_leaves_a_subsequence_of_the_old_file(
             before in proptest::collection::vec("[abc]", 0..12), after in proptest::collection::vec("[abcd]", 0..12)
         ) {
             let ranges = added_lines(Some(&before.join("\n")), &after.join("\n"));

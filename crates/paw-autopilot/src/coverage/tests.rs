@@ -26,12 +26,12 @@ const LCOV: &str = "TN:\nSF:/app/src/a.js\nFN:1,f\nFNF:2\nFNH:1\nBRF:4\nBRH:3\nD
     TN:\nSF:src/a.js\nDA:2,1\nDA:3,0\nend_of_record\n";
 
 #[test]
-fn lcov_is_read_and_a_file_told_twice_counts_once() {
+fn lcov_merges_a_file_that_is_listed_twice() {
     assert_eq!(shown(&read(LCOV)), "66.7 75.0 50.0 -\nsrc/a.js {1: 5, 2: 1, 3: 0}");
 }
 
 #[test]
-fn cobertura_is_read_with_its_document_type_and_knows_no_functions() {
+fn cobertura_report_with_a_document_type_is_read() {
     let text = r#"<?xml version="1.0" ?>
 <!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
 <coverage line-rate="0.5" branch-rate="0" lines-covered="1" lines-valid="2" branches-covered="0" branches-valid="0" version="1">
@@ -41,7 +41,7 @@ fn cobertura_is_read_with_its_document_type_and_knows_no_functions() {
 }
 
 #[test]
-fn an_istanbul_summary_is_read_and_nothing_to_cover_is_not_measured() {
+fn istanbul_summary_without_branches_is_not_measured() {
     let text = r#"{"total":{"lines":{"total":10,"covered":8,"skipped":0,"pct":80},
         "statements":{"total":12,"covered":9,"pct":75},"functions":{"total":2,"covered":2,"pct":100},
         "branches":{"total":0,"covered":0,"skipped":0,"pct":"Unknown"}},"/app/a.js":{}}"#;
@@ -49,7 +49,7 @@ fn an_istanbul_summary_is_read_and_nothing_to_cover_is_not_measured() {
 }
 
 #[test]
-fn llvm_cov_is_read_with_the_lines_of_its_segments() {
+fn llvm_cov_segments_give_line_hits() {
     let text = r#"{"type":"llvm.coverage.json.export","version":"2.0.1","data":[{"totals":{
         "lines":{"count":4,"covered":3,"percent":75},"functions":{"count":2,"covered":1,"percent":50},
         "regions":{"count":5,"covered":4,"percent":80},"branches":{"count":0,"covered":0,"percent":0}},
@@ -59,7 +59,7 @@ fn llvm_cov_is_read_with_the_lines_of_its_segments() {
 }
 
 #[test]
-fn coverage_py_is_read_by_its_counts_not_by_its_percentage() {
+fn coverage_py_counts_are_used_instead_of_its_percentage() {
     let text = r#"{"meta":{"branch_coverage":true},"files":{"pkg/a.py":{"executed_lines":[1,2],"missing_lines":[3]}},
         "totals":{"covered_lines":2,"num_statements":3,"percent_covered":60.0,"missing_lines":1,
         "num_branches":2,"covered_branches":1}}"#;
@@ -67,20 +67,20 @@ fn coverage_py_is_read_by_its_counts_not_by_its_percentage() {
 }
 
 #[test]
-fn a_go_profile_is_merged_by_block_and_knows_statements_only() {
+fn go_profile_blocks_are_merged() {
     let text = "mode: atomic\nexample.com/m/a.go:3.10,4.2 2 0\nexample.com/m/a.go:3.10,4.2 2 4\nexample.com/m/a.go:6.1,6.9 1 0\n";
     assert_eq!(shown(&read(text)), "- - - 66.7\na.go {3: 4, 4: 4, 6: 0}");
 }
 
 #[test]
-fn what_is_no_report_is_refused() {
+fn unknown_report_formats_are_refused() {
     for text in ["", "hello", "{}", "<html/>", "[1]", "mode: set\nnonsense", "<coverage>", "{"] {
         assert!(parse(text, base()).is_err(), "{text:?}");
     }
 }
 
 #[test]
-fn a_metric_nobody_measured_is_neither_met_nor_missed() {
+fn unmeasured_metric_is_neither_met_nor_missed() {
     let wanted = CoverageThresholds {
         lines: Some(60.0),
         branches: Some(80.0),
@@ -100,7 +100,7 @@ fn a_metric_nobody_measured_is_neither_met_nor_missed() {
 }
 
 #[test]
-fn only_changed_lines_that_hold_code_count() {
+fn only_changed_lines_with_code_count() {
     let changes: LineRanges =
         [("src/a.js".into(), vec![2..=3, 7..=9]), ("src/new.js".into(), vec![1..=1])].into();
     let answer = changed_lines(&read(LCOV), &changes);
@@ -111,12 +111,12 @@ fn only_changed_lines_that_hold_code_count() {
 
 proptest! {
     #[test]
-    fn no_report_makes_it_panic(text in "(SF:a\n|DA:|-?[0-9]{1,20}|,|FNF:|\n|end_of_record\n|mode: set\n|a:|\\.| |<coverage|>|\\{|\\}|\"data\":|\\[|\\]){0,40}") {
+    fn coverage_parser_never_panics(text in "(SF:a\n|DA:|-?[0-9]{1,20}|,|FNF:|\n|end_of_record\n|mode: set\n|a:|\\.| |<coverage|>|\\{|\\}|\"data\":|\\[|\\]){0,40}") {
         let _ = parse(&text, base());
     }
 
     #[test]
-    fn no_json_makes_it_panic(line in any::<u64>(), count in any::<u64>(), kind in "totals|total|data") {
+    fn coverage_json_parser_never_panics(line in any::<u64>(), count in any::<u64>(), kind in "totals|total|data") {
         let value = serde_json::json!({"type": "llvm.coverage.json.export", kind: [{"files": [{"filename": "x",
             "segments": [[line, 1, count, true, true], [count, 1, line, true, false], 7]}]}]});
         let _ = parse(&value.to_string(), base());

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_exceeded_by_time_or_by_cost_and_says_by_which() {
+    fn exceeded_budget_reports_time_or_cost() {
         let budget = Budget { time: Some(Duration::from_mins(1)), cost: Some(2_500_000) };
         let spent = |secs, cost| Spending { time: Duration::from_secs(secs), cost };
         assert_eq!(budget.exceeded(spent(60, 2_500_000)), None);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_grows_and_ends_somewhere() {
+    fn backoff_doubles_up_to_a_limit() {
         assert_eq!([1, 2, 3, 7, 100].map(|failures| backoff(failures).as_secs()), [5, 10, 20, 300, 300]);
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_says_where_a_run_stands_in_the_names_others_know() {
+    fn status_uses_the_documented_names() {
         let mut run = begun(3);
         run.step(red()).unwrap();
         insta::assert_snapshot!(serde_json::to_string(&status(&run)).unwrap(), @r#"{"taskId":"42","phase":"SUBTASK_LOOP","tddPhase":"GREEN","branchName":"analytics/task-42-x","currentSubtask":{"id":"42.1","title":"Part 1","attempts":1,"maxAttempts":3},"progress":{"completed":0,"total":3,"current":1,"percentage":0}}"#);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_work_unit_names_phase_subtask_and_what_to_do() {
+    fn next_action_names_phase_subtask_and_action() {
         let run = begun(1);
         let unit = next_action(&run).unwrap();
         assert_eq!((unit.phase, unit.action.as_str()), ("RED", "Generate failing tests for Part 1"));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_looks_only_what_changed_in_between_counts() {
+    fn between_returns_only_changes_in_between() {
         let red =
             [change("a", Some("1"), Some("2")), change("t", None, Some("x")), change("u", Some("1"), None)];
         let green = [
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_told_apart() {
+    fn invalid_utf8_content_compares_as_different() {
         assert_eq!(as_text(b"caf\xc3\xa9".to_vec()), "café");
         assert_ne!(as_text(b"caf\xe9".to_vec()), as_text(b"caf\xe8".to_vec()));
         assert_ne!(as_text(b"\xff\xff".to_vec()), as_text(b"\xff".to_vec()));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_names_are_told_from_broken_texts_in_the_words_of_many_tools() {
+    fn missing_names_and_syntax_errors_are_classified_for_many_tools() {
         for message in [
             "error[E0425]: cannot find function `subtract` in crate `fix`",
             "ModuleNotFoundError: No module named 'missing'",

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_a_place_lies_in_the_changed_tests_that_use_what_it_quotes() {
+    fn error_without_location_is_located_by_quoted_names() {
         let changes = [
             ("test/math.js", "import { subtract } from '../math.js';"),
             ("test/other.js", "import { add } from '../sum.js';"),
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_says_where_is_believed() {
+    fn error_with_location_keeps_it() {
         let told = BuildProblem::new(MESSAGE, vec![SourceLocation::new("src/a.js", Some(3))]);
         assert_eq!(places(&[("test/math.js", "subtract")], &told), ["src/a.js"]);
     }

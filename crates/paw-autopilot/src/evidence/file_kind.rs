@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_known_by_place_or_name_in_many_languages() {
+    fn test_files_are_recognised_by_path_in_many_languages() {
         let rules = FileRules::default();
         for path in [
             "tests/it/main.rs",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_lists_and_our_own_files_are_told_apart() {
+    fn manifests_config_and_own_files_are_classified() {
         let rules = FileRules::with_pattern(Some("checks/**/*.chk"));
         for (path, kind) in [
             ("Cargo.toml", SourceKind::Manifest),

@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(text in "[a-z '\"`#/*\\\\r\n\u{1}é]{0,60}", ending in prop::sample::select(vec!["rs", "py", "js", "go", "kt"])) {
+        fn masking_loses_nothing(text in "[a-z '\"`#/*\\\\r\n\u{1}é]{0,60}", ending in prop::sample::select(vec!["rs", "py", "js", "go", "kt"])) {
             let (masked, literals) = mask(ending, &text);
             let mut literals = literals.into_iter();
             let whole: String = masked

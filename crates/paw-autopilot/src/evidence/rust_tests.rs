@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_functions_and_declarations_for_tests_are_found_whole() {
+    fn rust_test_items_are_found_completely() {
         let text = "use a;\n/// doc } \n#[derive(X)]\nfn f() -> char { '}' }\n#[cfg(test)]\n#[path = \"x\"]\nmod tests;\n\
             #[cfg(all(test, unix))]\nmod more { fn g<'a>(x: &'a str) { let s = \"}\\\"\"; let r = r#\"}\"}\"#; /* } */ } }\n\
             #[tokio::test(flavor = \"x\")]\nasync fn t() where [u8; 3]: Sized { }\nfn h() {}\n";
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_tests_is_left_out() {
+    fn rust_code_outside_of_tests_is_not_a_test_item() {
         assert!(
             found(
                 "#[cfg(not(test))]\nfn f() {}\n#[testing]\nfn g() {}\n#[cfg(feature = \"testing\")] mod x {}"
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_or_a_variant_for_tests_ends_before_the_next_one() {
+    fn rust_test_field_or_variant_ends_at_its_comma() {
         let text = "struct S {\n    #[cfg(test)]\n    pub calls: Vec<(u8, u8)>,\n    real: u8,\n}\n\
             match x { #[cfg(test)] A { .. } => { 1 }, B => 2 }\n#[cfg(test)]\nuse a::{b, c};\nfn f() {}\n";
         assert_eq!(
@@ -267,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_never_ends_reaches_to_the_end() {
+    fn unclosed_rust_test_item_extends_to_the_end() {
         assert_eq!(found("#[test]\nfn t() { \"open"), ["#[test]\nfn t() { \"open"]);
         assert_eq!(found("mod m { #[cfg(test)] }"), ["#[cfg(test)] "]);
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(#\\[|#!\\[|cfg\\(test\\)|test|\\]|\\{|\\}|\\(|\\)|;|\"|'|r#|//|/\\*|\\*/|\\\\|\n|é|fn x){0,40}") {
+        fn rust_tests_parser_never_panics(text in "(#\\[|#!\\[|cfg\\(test\\)|test|\\]|\\{|\\}|\\(|\\)|;|\"|'|r#|//|/\\*|\\*/|\\\\|\n|é|fn x){0,40}") {
             for item in test_items(&text) {
                 prop_assert!(text.get(item).is_some());
             }

@@ -117,7 +117,7 @@ mod tests {
     const TEXT: &str = "fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
 
     #[test]
-    fn tests_within_rust_code_are_split_off() {
+    fn inline_rust_tests_are_split_off() {
         let rules = FileRules::default();
         let (tests, rest) = split_tests(&rules, Path::new("src/lib.rs"), TEXT);
         assert!(tests.starts_with("#[cfg(test)]") && rest == "fn add() {}\n\n\n", "{rest:?}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_imports_and_comments_are_not_what_a_text_does() {
+    fn normalize_ignores_formatting_imports_and_comments() {
         let rust = |text: &str| normalize(Path::new("a.rs"), text);
         assert_eq!(
             rust("use a::b;\n// note\nassert_eq!(f(1, 2), 3);"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_text_is_what_is_tested() {
+    fn normalize_keeps_literals() {
         let rust = |text: &str| normalize(Path::new("a.rs"), text);
         assert_ne!(rust("assert_eq!(f(), \"a b\");"), rust("assert_eq!(f(), \"ab\");"));
         assert_ne!(rust("assert_eq!(f(), \"(1,)\");"), rust("assert_eq!(f(), \"(1)\");"));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_script_that_changes_is_noticed_and_a_dependency_is_not() {
+    fn changed_test_script_is_test_config_and_a_dependency_is_not() {
         let rules = FileRules::default();
         let package = r#"{"scripts": {"test": "vitest", "x": "y"}, "dependencies": {}}"#;
         let changes = |after: &str| changes_test_config(&rules, &change("package.json", package, after));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_tests_are_run_by_is_part_of_them() {
+    fn scripts_and_recipes_of_the_test_command_are_test_config() {
         let rules = FileRules::default().with_line(Some("npm test"));
         let package = r#"{"scripts": {"test": "npm run unit", "unit": "vitest", "dev": "vite"}}"#;
         let changes = |from: &str, to: &str| {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_depend_on_may_come_with_the_tests() {
+    fn test_dependencies_are_recognised() {
         let cargo = "[package]\nname = \"a\"\n";
         let with =
             |section: &str| change("Cargo.toml", cargo, &format!("{cargo}[{section}]\nproptest = \"1\"\n"));

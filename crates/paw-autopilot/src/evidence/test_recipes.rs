@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_followed_from_one_to_the_next() {
+    fn package_scripts_are_followed_recursively() {
         let manifest = json!({"scripts": {
             "test": "npm run unit && npm run e2e:all", "preunit": "tsc", "unit": "vitest", "e2e:all": "playwright test",
             "build": "vite build", "verify": "jest", "loop": "npm run loop",
@@ -152,7 +152,7 @@ mod tests {
         unit:\n\t$(RUN) tests\n\napp: $(OBJS) main.o\n\t$(CC) -o app $(OBJS)\n\nclean:\n\trm -f app\n";
 
     #[test]
-    fn a_recipe_that_the_line_leads_to_must_stay_what_it_is() {
+    fn changed_test_recipe_is_detected() {
         let changes = |from: &str, to: &str| {
             assert!(MAKEFILE.contains(from), "{from}");
             changes_recipes("make test", MAKEFILE, &MAKEFILE.replace(from, to))
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_and_what_else_can_be_made_is_free() {
+    fn build_dependencies_and_other_recipes_may_change() {
         let changes = |from: &str, to: &str| {
             assert!(MAKEFILE.contains(from), "{from}");
             changes_recipes("make test", MAKEFILE, &MAKEFILE.replace(from, to))

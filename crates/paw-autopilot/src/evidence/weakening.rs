@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_skipped_emptied_and_changed_tests_are_noticed() {
+    fn weakened_tests_are_detected() {
         let js = "import { a } from './a';\ntest('x', () => {\n  expect(a()).toBe(3);\n});\n";
         let of = |after: &str| judged("src/a.test.js", js, Some(after)).unwrap_or_default();
         assert_eq!(judged("src/a.test.js", js, None).unwrap(), "the file was deleted");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_imports_and_code_beside_tests_are_free() {
+    fn formatting_imports_and_other_code_do_not_weaken_tests() {
         let js = "import { a } from './a';\ntest('x', () => { expect(a()).toBe(3); });\n";
         let other = "import { a, b } from './lib/a';\n\ntest('x', () => {\n  expect(a()).toBe(3);\n});\n";
         assert_eq!(judged("a.test.js", js, Some(other)), None);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_service_is_asked_again_and_a_wrong_key_is_not() {
+    fn busy_service_is_temporary_and_wrong_key_is_not() {
         let of = |message: &str| is_temporary(Exit::Code(1), message);
         for message in ["API Error: Connection error.", "429 Too Many Requests", "Overloaded", "HTTP 529"] {
             assert!(of(message), "{message}");

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_list_counts_whatever_stands_around_it() {
+    fn last_list_in_the_answer_is_used() {
         let answer = "I looked at [src] {and} more.\n```json\n[{\"title\": \"Old\"}]\n```\nBetter:\n```json\n\
                       [{\"title\": \" Add\\nschema \", \"details\": \"x\"}, {\"title\": \"Use it\", \"dependencies\": [1, \"42.1\"]}]\n```\n";
         assert_eq!(titles(answer).unwrap(), ["Add schema", "Use it"]);
@@ -93,12 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_plan_is_refused_with_the_reason() {
+    fn invalid_subtask_list_is_refused_with_a_reason() {
         for (text, why) in [
             ("no list at all", "no list"),
             ("[{\"title\": \"a\"}, {\"name\": \"b\"}]", "subtask 2 has no title"),
-            ("[{\"title\": \"a\", \"dependencies\": [2]}, {\"title\": \"b\"}]", "no earlier one"),
-            ("[{\"title\": \"a\", \"dependencies\": [1]}]", "no earlier one"),
+            ("[{\"title\": \"a\", \"dependencies\": [2]}, {\"title\": \"b\"}]", "not an earlier one"),
+            ("[{\"title\": \"a\", \"dependencies\": [1]}]", "not an earlier one"),
         ] {
             let error = titles(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_makes_it_panic(text in "[\\[\\]{}\",:a-z0-9 é\n]{0,80}|\\PC{0,60}") {
+        fn answer_parser_never_panics(text in "[\\[\\]{}\",:a-z0-9 é\n]{0,80}|\\PC{0,60}") {
             let _ = parse_answer(&text);
         }
     }

@@ -204,7 +204,7 @@ mod tests {
     use crate::tasks::TagName;
 
     #[test]
-    fn a_task_never_takes_the_name_of_an_agent_of_the_session() {
+    fn fleet_task_never_gets_the_name_of_a_session_agent() {
         let task = |id: u32, after: &[u32]| PlannedTask {
             member: FleetMember {
                 task: TaskId::new(&id.to_string()).unwrap(),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_come_behind_what_they_and_their_subtasks_depend_on_else_as_they_were_named() {
+    fn fleet_tasks_are_ordered_by_dependencies_then_by_request() {
         let tasks = json!([
             {"id": 1, "title": "a", "dependencies": [3], "subtasks": [{"id": 1}]},
             {"id": 2, "title": "b", "subtasks": [{"id": 1, "dependencies": ["1.1"]}, {"id": 2, "dependencies": [1]}]},
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_together_is_named() {
+    fn fleet_refuses_invalid_requests() {
         let tasks = json!([
             {"id": 1, "title": "a", "dependencies": [2]}, {"id": 2, "title": "b", "dependencies": [3]},
             {"id": 3, "title": "c", "dependencies": [1]}, {"id": 4, "title": "d", "dependencies": [5]},
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_is_lost_and_nobody_comes_before_what_they_depend_on(
+        fn fleet_order_contains_every_task_after_its_dependencies(
             edges in proptest::collection::vec((0_u8..8, 0_u8..8), 0..14),
         ) {
             let tasks: Vec<Value> = (0_u8..8).map(|id| {

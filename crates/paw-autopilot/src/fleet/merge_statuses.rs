@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_sides_have_finished_is_finished() {
+    fn merge_keeps_the_statuses_of_both_sides() {
         let ours = BASE.replace(r#""title": "b", "status": "pending""#, r#""title": "b", "status": "done""#);
         let theirs = BASE
             .replace(r#""title": "a", "status": "pending""#, r#""title": "a", "status": "review""#)
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_did_more_than_that_has_to_be_asked() {
+    fn merge_refuses_more_than_status_changes() {
         let ours = BASE.replace("\"b\", \"status\": \"pending\"", "\"b\", \"status\": \"done\"");
         assert_eq!(settled(&ours, &BASE.replace("\"a\"", "\"another title\"")), None);
         assert_eq!(settled(&ours, &BASE.replace(r#"[{"id": 1, "title": "x"}]"#, "[]")), None);

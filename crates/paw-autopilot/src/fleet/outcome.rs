@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ending_is_read_from_the_document_and_without_one_from_the_exit() {
+    fn task_outcome_is_read_from_json_else_from_the_exit() {
         let done = r#"{"manifest": {"status": "completed", "branch": "b", "totalCommits": 2, "prUrl": null}, "report": "r/"}"#;
         assert_eq!(of(Exit::Code(0), false, done), (TaskState::Done, None, false));
         let whole = read_outcome(Exit::Code(0), false, done.as_bytes(), "", Path::new("/w"));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leaves_out_who_waits_for_it_and_nobody_else() {
+    fn schedule_skips_only_tasks_that_depend_on_a_failure() {
         let after = [(1, vec![]), (2, vec![1]), (3, vec![2]), (4, vec![])];
         let tasks = after.into_iter().map(|(task, after)| (id(task), after.into_iter().map(id).collect()));
         let mut schedule = Schedule::new(tasks, 2);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_stop_nobody_begins_and_those_at_work_are_waited_for() {
+    fn stopped_schedule_starts_nothing_and_waits_for_running_tasks() {
         let mut schedule = Schedule::new([(id(1), vec![]), (id(2), vec![]), (id(3), vec![id(1)])], 1);
         assert_eq!(names(&schedule.begin()), ["1"]);
         assert_eq!(names(&schedule.stop()), ["2", "3"]);
@@ -154,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_too_many_never_too_early_and_everything_ends(
+        fn schedule_respects_limit_and_dependencies_and_always_ends(
             edges in proptest::collection::vec((0_usize..9, 0_usize..9), 0..20),
             at_once in 0_usize..5,
             fates in proptest::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 10),

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_read_with_its_files() {
+    fn bun_report_is_read_with_its_files() {
         let report = r#"<?xml version="1.0" encoding="UTF-8"?><testsuites name="bun test" tests="2" failures="1">
             <testsuite name="math.test.ts" file="math.test.ts"><testsuite name="sum" file="math.test.ts">
             <testcase name="adds" classname="sum" time="0.1" file="math.test.ts" line="4" assertions="1" />
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stderr in "(# Unhandled error between tests\n|-------------------------------\n|a.js:\n|a.js:3:1\n|\n|é){0,12}") {
+        fn bun_parser_never_panics(stderr in "(# Unhandled error between tests\n|-------------------------------\n|a.js:\n|a.js:3:1\n|\n|é){0,12}") {
             Bun.read(&RunnerOutput::with(1).stderr(&stderr));
         }
     }

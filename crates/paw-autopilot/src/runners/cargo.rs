@@ -286,7 +286,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 ";
 
     #[test]
-    fn results_are_read_per_binary_with_their_messages() {
+    fn cargo_results_are_read_per_binary_with_messages() {
         let report = Cargo { workspace: false }.read(&said(STDOUT, STDERR));
         let lines: Vec<_> =
             report.cases.iter().map(|case| format!("{:?} {}", case.outcome, case.name)).collect();
@@ -305,13 +305,13 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn binaries_are_numbered_when_nobody_knows_which_is_which() {
+    fn cargo_binaries_are_numbered_without_labels() {
         let report = Cargo { workspace: false }.read(&said(STDOUT, ""));
         assert!(report.cases[0].name.starts_with("binary-1::"), "{report:?}");
     }
 
     #[test]
-    fn a_compiler_error_is_broken_code_with_its_place() {
+    fn compiler_error_is_a_build_problem_with_a_location() {
         let record = serde_json::json!({"reason": "compiler-message", "message": {"level": "error",
             "message": "cannot find function `nothing` in this scope", "code": {"code": "E0425"},
             "spans": [{"file_name": "src/lib.rs", "line_start": 14, "is_primary": true}]}});
@@ -325,13 +325,13 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn a_manifest_that_cannot_be_read_is_broken_too() {
+    fn unreadable_cargo_manifest_is_a_build_problem() {
         let broken = parse_build(&said("", "error: failed to parse manifest at `/app/Cargo.toml`"));
         assert!(broken[0].message.contains("failed to parse"));
     }
 
     #[test]
-    fn a_test_file_is_run_alone_and_code_with_tests_inside_is_not() {
+    fn integration_test_file_can_run_alone_and_unit_tests_cannot() {
         let args = |files: &[&str]| targets(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(
             args(&["tests/more.rs", "crates/a/tests/x.rs"]).unwrap(),
@@ -342,7 +342,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in "(running 1 test\n|test |a ... |ok\n|FAILED\n|failures:\n|---- a stdout ----\n|test result: |1 failed; |\n|é){0,30}", stderr in "( Running |\\(a-b\\)|Doc-tests |unittests |\n){0,8}") {
+        fn cargo_parser_never_panics(stdout in "(running 1 test\n|test |a ... |ok\n|FAILED\n|failures:\n|---- a stdout ----\n|test result: |1 failed; |\n|é){0,30}", stderr in "( Running |\\(a-b\\)|Doc-tests |unittests |\n){0,8}") {
             Cargo { workspace: false }.read(&said(&stdout, &stderr));
             parse_build(&said(&stdout, &stderr));
         }

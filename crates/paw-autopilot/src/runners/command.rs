@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_knows_where_its_report_and_its_script_are_only_when_it_is_made() {
+    fn runner_command_gets_report_and_script_paths_when_built() {
         let call = RunnerCommand::new("node")
             .args(["--test"])
             .script_option("--reporter=", "r.mjs", "text")

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_project_is_recognised() {
+    fn runner_of_every_kind_of_project_is_detected() {
         assert_eq!(found(&facts(&["Cargo.toml"]), None).unwrap(), "cargo test");
         assert_eq!(found(&facts(&["go.mod"]), None).unwrap(), "go test");
         let vitest = r#"{"scripts": {"test": "vitest"}}"#;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nextest_is_used_where_the_project_and_the_machine_have_it() {
+    fn nextest_is_used_if_configured_and_installed() {
         let both = ProjectFacts { has_nextest: true, ..facts(&["Cargo.toml", ".config/nextest.toml"]) };
         assert_eq!(found(&both, None).unwrap(), "cargo nextest run");
         assert_eq!(found(&ProjectFacts { has_nextest: false, ..both.clone() }, None).unwrap(), "cargo test");
@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn a_project_of_several_kinds_says_what_else_it_could_have_been() {
+    fn detection_lists_alternative_runners() {
         let detected = detect(&facts(&["Cargo.toml", "go.mod"]), Path::new("/app"), None).unwrap();
         assert_eq!(detected.others, ["go test"]);
         assert_eq!(found(&facts(&["Cargo.toml", "go.mod"]), Some("go test")).unwrap(), "go test");
     }
 
     #[test]
-    fn a_command_of_the_users_own_needs_trust_and_a_runner_that_is_not_there_is_refused() {
+    fn custom_command_needs_trust_and_unused_runner_is_refused() {
         let empty = facts(&[]);
         let detected = detect(&empty, Path::new("/app"), Some("make check")).unwrap();
         assert_eq!((detected.adapter.name().as_str(), detected.needs_trust), ("make check", true));

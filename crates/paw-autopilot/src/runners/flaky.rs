@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_test_that_ran_again_and_passed_is_flaky() {
+    fn test_is_flaky_only_if_its_rerun_passes() {
         use TestOutcome::{Failed, Passed, Skipped};
         let first = report(&[("a", Failed), ("b", Failed), ("c", Failed), ("d", Failed), ("e", Passed)]);
         let again = report(&[("a", Passed), ("b", Failed), ("c", Skipped), ("e", Failed)]);

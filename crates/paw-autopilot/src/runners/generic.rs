@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suite_is_one_test_and_a_command_that_is_not_there_proves_nothing() {
+    fn generic_runner_treats_the_suite_as_one_test() {
         let verdict = |exit| {
             let said =
                 RunnerOutput { exit, stdout: "x".into(), stderr: "y".into(), report: None, root: "/".into() };

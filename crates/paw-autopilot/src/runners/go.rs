@@ -189,7 +189,7 @@ mod tests {
 "##;
 
     #[test]
-    fn a_test_that_fails_beside_its_passing_parts_is_a_failure_of_its_own() {
+    fn go_parent_test_can_fail_while_its_subtests_pass() {
         let stdout = r#"{"Action":"run","Package":"m/a","Test":"TestA"}
 {"Action":"run","Package":"m/a","Test":"TestA/part"}
 {"Action":"output","Package":"m/a","Test":"TestA","Output":"    a_test.go:9: left open\n"}
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_count_and_packages_that_do_not_build_are_broken() {
+    fn go_leaf_tests_count_and_unbuilt_packages_are_build_problems() {
         let report = Go.read(&said(STDOUT, ""));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn older_versions_say_on_the_other_stream_what_did_not_build() {
+    fn older_go_versions_report_build_errors_on_stderr() {
         let stdout = "FAIL\tm [build failed]\nFAIL\tm/a [setup failed]\nFAIL\tm/b\t0.01s\n";
         let stderr = "# m_test [m.test]\n./x_test.go:5:2: undefined: Sum\n# m/a\na/a_test.go:1:1: expected 'package'\n";
         let report = Go.read(&said(stdout, stderr));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_never_ended_has_failed_with_its_package() {
+    fn go_test_that_never_ended_fails_with_its_package() {
         let stdout = r#"{"Action":"run","Package":"m","Test":"TestLeaves"}
 {"Action":"output","Package":"m","Test":"TestLeaves","Output":"=== RUN   TestLeaves\n"}
 {"Action":"fail","Package":"m"}
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_run_by_their_package_and_tests_by_their_name() {
+    fn go_selects_files_by_package_and_tests_by_name() {
         let shown = |which| Go.call(&which).command("/".as_ref(), "/".as_ref()).to_string();
         let files = vec!["a/x_test.go".into(), "a/y_test.go".into(), "z_test.go".into()];
         assert_eq!(shown(TestSelection::Files(files)), "go test -json ./ ./a");
@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in "(\\{\"Action\":\"fail\"|,\"Package\":\"a\"|,\"Test\":\"T\"|,\"Test\":1|\\}\n|\n|x){0,20}") {
+        fn go_parser_never_panics(stdout in "(\\{\"Action\":\"fail\"|,\"Package\":\"a\"|,\"Test\":\"T\"|,\"Test\":1|\\}\n|\n|x){0,20}") {
             Go.read(&said(&stdout, ""));
         }
     }

@@ -113,7 +113,7 @@ mod tests {
          "message":"Failed to resolve import \"./missing.js\" from \"src/b.test.js\". Does the file exist?"}]}"#;
 
     #[test]
-    fn tests_and_files_that_cannot_be_imported_are_told_apart() {
+    fn jest_separates_failed_tests_from_files_that_cannot_be_imported() {
         let report = read(&RunnerOutput::with(1).report(REPORT));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_report_the_last_words_say_what_broke_or_nothing_is_known() {
+    fn jest_without_report_uses_the_output() {
         let broken = read(&RunnerOutput::with(1).stderr("SyntaxError: x\n    at /app/vitest.config.js:3:1"));
         assert_eq!(broken.broken[0].places, [SourceLocation::new("vitest.config.js", Some(3))]);
         assert!(
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_report_makes_it_panic(text in "[{}\\[\\]\",:a0 ]{0,60}") {
+        fn jest_parser_never_panics(text in "[{}\\[\\]\",:a0 ]{0,60}") {
             read(&RunnerOutput::with(1).report(&text));
         }
     }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_in_the_words_of_many_tools() {
+    fn locations_are_found_in_the_messages_of_many_tools() {
         assert_eq!(found("  --> src/lib.rs:14:14"), ["src/lib.rs:Some(14)"]);
         assert_eq!(found("./x_test.go:3:11: undefined: y"), ["x_test.go:Some(3)"]);
         assert_eq!(found("  File \"/app/test_b.py\", line 1, in <module>"), ["test_b.py:Some(1)"]);
@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(File \"|, line |[a-z/.:é\"()\n ]|[0-9]{0,12}){0,40}") {
+        fn location_parser_never_panics(text in "(File \"|, line |[a-z/.:é\"()\n ]|[0-9]{0,12}){0,40}") {
             found(&text);
         }
     }

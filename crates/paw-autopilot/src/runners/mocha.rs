@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_list_of_the_report_is_read() {
+    fn mocha_reads_every_list_of_the_report() {
         let report = r#"{"stats":{"suites":1,"tests":3,"passes":1,"pending":1,"failures":1},
             "tests":[],"pending":[{"title":"later","fullTitle":"sum later","file":"/app/test/a.js","err":{}}],
             "failures":[{"title":"fails","fullTitle":"sum fails","file":"/app/test/a.js",

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_told_twice_counts_once_and_its_failure_counts() {
+    fn nextest_merges_a_test_that_is_listed_twice() {
         let stdout = r#"{"type":"suite","event":"started","test_count":2}
 {"type":"test","event":"started","name":"fix::fix$tests::bad"}
 {"type":"test","event":"ok","name":"fix::fix$tests::bad"}

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_runner_is_recognised_with_its_arguments() {
+    fn package_script_with_a_known_runner_is_recognised() {
         let [PackageRunner::Vitest(tool), PackageRunner::Jest(_)] = &runners("vitest run --config=x.ts")[..]
         else {
             panic!()
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_needs_a_shell_is_run_as_it_is() {
+    fn package_script_that_needs_a_shell_runs_unchanged() {
         for script in ["tsc && jest", "jest $X", "make test", "npm run x"] {
             assert_eq!(runners(script)[0], PackageRunner::Script("npm test".into()), "{script}");
         }
     }
 
     #[test]
-    fn without_a_script_the_dependencies_decide() {
+    fn package_dependencies_decide_without_a_script() {
         assert!(matches!(runners("node --import ./setup.mjs --test")[..], [PackageRunner::Node(_), ..]));
         assert!(matches!(runners("node scripts/run.js --test")[..], [PackageRunner::Script(_), ..]));
         let placeholder = "echo \"Error: no test specified\" && exit 1";
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_file_names_the_package_manager_and_how_it_starts_programs() {
+    fn lock_file_decides_the_package_manager() {
         let of = |file: &str| PackageManager::of_files(|name| name == file);
         let started = |manager: PackageManager| {
             let manifest = r#"{"devDependencies": {"vitest": "1"}}"#;

@@ -101,7 +101,7 @@ E   ModuleNotFoundError: No module named 'missing'</error></testcase>
 </testsuite></testsuites>"#;
 
     #[test]
-    fn tests_are_named_so_that_pytest_finds_them_again() {
+    fn pytest_names_are_node_ids() {
         let report = Pytest { python: "python3".into() }.read(&RunnerOutput::with(1).report(REPORT));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
@@ -118,7 +118,7 @@ E   ModuleNotFoundError: No module named 'missing'</error></testcase>
     }
 
     #[test]
-    fn a_report_that_is_no_xml_proves_nothing() {
+    fn invalid_junit_report_is_unreadable() {
         for text in ["", "<testsuites>", "<!DOCTYPE x [<!ENTITY a \"b\">]><testsuites>&a;</testsuites>"] {
             let report = Pytest { python: "python3".into() }.read(&RunnerOutput::with(0).report(text));
             assert!(report.unreadable.is_some() && report.cases.is_empty(), "{text}");

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_starts_one_program_is_understood() {
+    fn script_that_starts_one_program_is_parsed() {
         for (script, means) in [
             ("vitest run --config=x.ts", "<vitest> <run> <--config=x.ts>"),
             ("mocha 'test/**/*.js' \"a b\"", "<mocha> <test/**/*.js> <a b>"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_needs_a_shell_is_not_understood() {
+    fn script_that_needs_a_shell_is_not_parsed() {
         for script in [
             "tsc && jest",
             "jest $X",
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_script_makes_it_panic(script in "([a-z=é'\"\\\\$ ]|npx |A=1 ){0,20}") {
+        fn script_parser_never_panics(script in "([a-z=é'\"\\\\$ ]|npx |A=1 ){0,20}") {
             read(&script);
         }
     }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_code_and_report_have_to_agree_before_anything_is_green() {
+    fn verdict_needs_exit_code_and_report_to_agree() {
         use TestOutcome::{Failed, Passed, Skipped};
         let judge = |code, report: &TestReport| super::judge(Exit::Code(code), report, Some(5));
         assert_eq!(judge(0, &report(&[Passed, Skipped])), TestVerdict::Passed);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_and_a_signal_prove_nothing() {
+    fn timeout_and_signal_are_not_a_pass() {
         let passed = report(&[TestOutcome::Passed]);
         let limit = Duration::from_secs(1);
         assert_eq!(judge(Exit::TimedOut { limit }, &passed, None), TestVerdict::TimedOut);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_subtask_begins_its_task_and_the_last_one_ends_it() {
+    fn first_subtask_starts_its_task_and_last_one_finishes_it() {
         let begun = task("pending", &["pending", "pending"]);
         assert_eq!(after(&begun, "1.1", &TaskStatus::InProgress), "1.1=in-progress 1=in-progress");
         assert_eq!(after(&begun, "1.1", &TaskStatus::Done), "1.1=done 1=in-progress");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtask_taken_back_takes_its_task_back() {
+    fn reopened_subtask_reopens_its_task() {
         assert_eq!(after(&task("done", &["done"]), "1.1", &TaskStatus::Pending), "1.1=pending 1=pending");
         assert_eq!(
             after(&task("done", &["done", "done"]), "1.1", &TaskStatus::Pending),
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_done_closes_what_is_open_below_it() {
+    fn done_task_closes_its_open_subtasks() {
         let open = task("in-progress", &["done", "pending", "cancelled", "review"]);
         assert_eq!(after(&open, "1", &TaskStatus::Done), "1=done 1.2=done 1.4=done");
         assert_eq!(after(&open, "1", &TaskStatus::Deferred), "1=deferred");
     }
 
     #[test]
-    fn a_status_that_is_there_already_changes_nothing() {
+    fn unchanged_status_causes_no_changes() {
         assert_eq!(after(&task("done", &["completed"]), "1", &TaskStatus::Done), "");
         assert_eq!(after(&task("review", &["blocked", "deferred"]), "1.1", &TaskStatus::Blocked), "");
     }

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dot_tells_a_subtask_from_a_task() {
+    fn dotted_id_is_a_subtask() {
         assert_eq!("42".parse::<ItemId>().unwrap().noun(), "task 42");
         assert_eq!(" 42.3 ".parse::<ItemId>().unwrap().noun(), "subtask 42.3");
         assert_eq!("HAM-12.1".parse::<ItemId>().unwrap().task().as_str(), "HAM-12");

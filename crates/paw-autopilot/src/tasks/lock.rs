@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_lock_is_waited_for_and_a_dropped_one_leaves_nothing() {
+    fn lock_waits_for_its_holder_and_is_removed_on_drop() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deep/tasks.json");
         let held = TaskLock::take(&file).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_or_directory_left_over_by_a_crash_is_taken_away() {
+    fn stale_lock_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("tasks.json");
         let lock = dir.path().join("tasks.json.lock");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_somebody_else_took_over_is_noticed_and_not_removed() {
+    fn lost_lock_is_detected_and_not_removed() {
         let dir = tempfile::tempdir().unwrap();
         let lock = dir.path().join("tasks.json.lock");
         let held = TaskLock::take(&dir.path().join("tasks.json")).unwrap();

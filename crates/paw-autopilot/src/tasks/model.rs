@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn completed_is_done_and_foreign_words_are_kept() {
+    fn completed_means_done_and_unknown_statuses_are_kept() {
         assert_eq!(TaskStatus::from_word("Completed"), TaskStatus::Done);
         assert_eq!(TaskStatus::from_word(""), TaskStatus::Pending);
         assert_eq!(TaskStatus::from_word("on hold").as_str(), "on hold");

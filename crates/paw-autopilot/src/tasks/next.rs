@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn subtasks_of_begun_tasks_come_first() {
+    fn subtasks_of_started_tasks_come_first() {
         assert_eq!(
             next(&json!([
                 {"id": 1, "title": "a", "priority": "critical"},
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn among_tasks_priority_then_dependencies_then_id_decides() {
+    fn next_task_is_chosen_by_priority_dependencies_and_id() {
         assert_eq!(
             next(&json!([
                 {"id": 10, "title": "a", "priority": "high"},
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_done_subtask_counts_whatever_became_of_its_task() {
+    fn done_subtask_meets_a_dependency_even_if_its_task_is_not_done() {
         let value = json!([
             {"id": 1, "title": "a", "status": "deferred", "subtasks": [{"id": 1, "title": "x", "status": "done"}]},
             {"id": 2, "title": "b", "dependencies": ["1.1"]},
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_next_when_everything_waits_or_is_closed() {
+    fn no_task_is_next_when_all_are_blocked_or_closed() {
         let value = json!([{"id": 1, "title": "a", "status": "cancelled"}, {"id": 2, "title": "b", "dependencies": [1]},
             {"id": 3, "title": "c", "dependencies": [3]}]);
         assert_eq!(next(&value), "nothing");

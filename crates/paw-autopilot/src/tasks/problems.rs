@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_circles_and_dependencies_that_cannot_be_met_are_named() {
+    fn duplicates_cycles_and_unmet_dependencies_are_reported() {
         let found = problems(&json!([
             {"id": 1, "title": "a", "dependencies": [2]},
             {"id": "2", "title": "b", "dependencies": ["3"]},
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_list_has_no_problems() {
+    fn valid_list_has_no_problems() {
         let sound = json!([{"id": 1, "title": "a"}, {"id": 2, "title": "b", "dependencies": ["1", "3.1"]},
             {"id": 3, "title": "c", "subtasks": [{"id": 1, "title": "x"}]}]);
         assert!(problems(&sound).is_empty(), "{:?}", problems(&sound));
     }
 
     #[test]
-    fn a_chain_of_many_thousands_is_walked_without_a_deep_stack() {
+    fn long_dependency_chain_does_not_overflow_the_stack() {
         let tasks: Vec<_> =
             (0..20_000).map(|id| json!({"id": id, "title": "t", "dependencies": [id + 1]})).collect();
         assert_eq!(problems(&json!(tasks)).len(), 1);
@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_circle_is_found_exactly_when_no_order_exists(edges in proptest::collection::vec((0_u8..6, 0_u8..6), 0..12)) {
+        fn cycle_is_found_exactly_when_no_order_exists(edges in proptest::collection::vec((0_u8..6, 0_u8..6), 0..12)) {
             let tasks: Vec<_> = (0_u8..6).map(|id| {
                 let to: Vec<u8> = edges.iter().filter(|(from, to)| *from == id && *to != id).map(|(_, to)| *to).collect();
                 json!({"id": id, "title": "t", "dependencies": to})

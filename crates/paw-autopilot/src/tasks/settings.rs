@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_means_the_documented_defaults() {
+    fn empty_config_gives_the_documented_defaults() {
         let settings = read(&json!({"models": {"main": {}}}));
         assert_eq!(settings, ProjectSettings::default());
         assert_eq!((settings.max_attempts, settings.test_timeout.as_secs()), (3, 300));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn both_families_of_keys_are_read_and_the_newer_one_wins() {
+    fn newer_config_keys_win_over_older_ones() {
         let settings = read(&json!({
             "workflow": {"maxPhaseAttempts": 5, "branchPattern": "task-{taskId}", "includeCoAuthor": true,
                 "coAuthorName": "A", "coAuthorEmail": "a@b"},
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_makes_no_sense_is_said_aloud_and_its_default_used() {
+    fn invalid_config_values_cause_warnings_and_defaults() {
         let settings = read(&json!({
             "autopilot": {"enabled": "yes", "maxGreenAttempts": 0, "testTimeout": -1, "commitTemplate": ["x"]},
             "test": {"coverageThresholds": {"lines": 101}}, "prompts": {"loadOrder": [1]},
@@ -259,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_number_makes_it_panic(number in any::<f64>()) {
+        fn settings_parser_never_panics_on_numbers(number in any::<f64>()) {
             read(&json!({"autopilot": {"maxGreenAttempts": number, "testTimeout": number}}));
         }
     }

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_made_and_an_older_one_is_read() {
+    fn state_file_is_created_and_older_files_are_read() {
         let state = TaskmasterState::parse(&active(None, "a", Some("b"))).unwrap();
         assert_eq!((state.current_tag(), state.tag_of_branch("b")), (Some("a"), Some("a")));
         assert_eq!(TaskmasterState::parse("{\"activeTag\": \"old\"}").unwrap().current_tag(), Some("old"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_an_error_and_not_replaced() {
+    fn broken_state_file_is_not_replaced() {
         let tag = TagName::master();
         assert!(set_active_tag(Some("{"), &tag, None, Timestamp::UNIX_EPOCH).is_err());
         assert!(set_active_tag(Some("[]"), &tag, None, Timestamp::UNIX_EPOCH).is_err());

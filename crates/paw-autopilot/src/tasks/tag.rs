@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strongest_wish_wins() {
+    fn tag_sources_are_used_in_order_of_precedence() {
         let all = TagSources {
             flag: Some("a"),
             variable: Some("b"),
@@ -116,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_is_no_name_is_an_error() {
+    fn invalid_tag_flag_is_an_error() {
         assert!(resolve(&TagSources { flag: Some("a/b"), ..TagSources::default() }).is_err());
     }
 
     #[test]
-    fn a_branch_gives_a_tag_its_name_unless_everybody_shares_it() {
+    fn shared_branches_do_not_name_a_tag() {
         assert_eq!(TagName::from_branch("feat/User Auth!").unwrap().as_str(), "feat-user-auth");
         assert_eq!(TagName::from_branch("main"), None);
         assert_eq!(TagName::from_branch("HEAD"), None);

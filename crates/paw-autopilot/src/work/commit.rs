@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listing_is_read_with_spaces_in_its_paths_and_without_what_is_not_asked_for() {
+    fn diff_listing_is_parsed_with_spaces_and_filtered_by_path() {
         let listing = b":100644 100755 aa bb M\0a b\0:000000 100644 00 cc A\0c\0:100644 000000 dd 00 D\0d\0";
         let all = parse_listing(listing, |_| true);
         let lines = ["000000 00 d", "100644 cc c", "100755 bb a b"];

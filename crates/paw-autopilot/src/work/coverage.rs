@@ -166,7 +166,7 @@ mod tests {
     use crate::coverage::CoverageRatio;
 
     #[test]
-    fn lines_that_no_test_runs_are_named_together_and_only_below_the_threshold() {
+    fn uncovered_lines_are_grouped_and_only_reported_below_the_threshold() {
         let at = |file: &str, line| SourceLocation::new(file, Some(line));
         let missed = vec![at("a.py", 3), at("a.py", 4), at("a.py", 9), at("b.py", 1)];
         let lines = ChangedLines { ratio: CoverageRatio::of(4, 8), missed, unknown: Vec::new() };

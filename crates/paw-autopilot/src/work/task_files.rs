@@ -101,7 +101,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn files_are_taken_from_lists_and_from_words() {
+    fn files_are_found_in_lists_and_in_text() {
         let fields = json!({"id": 1, "title": "Add schema", "details": "Write `src/schema.js`, then see ./src/api/a.ts. Use Node.js, e.g. v20.",
             "relevantFiles": [{"path": "db/x.sql", "action": "create"}, {"path": "y.rs", "action": "reference"}, {"path": "/etc/passwd.py"}]});
         assert_eq!(named(&fields), ["db/x.sql", "src/schema.js", "src/api/a.ts"]);
@@ -109,7 +109,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn tests_stand_beside_their_code_unless_they_are_named() {
+    fn test_paths_are_derived_from_code_unless_they_are_named() {
         let of = |files: &[&str]| {
             let named: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
             let (tests, files) = tests_for(&FileRules::default(), &named, false);
@@ -129,7 +129,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn no_words_make_it_panic(words in "\\PC{0,60}") {
+        fn file_finder_never_panics(words in "\\PC{0,60}") {
             named(&json!({"id": 1, "title": "t", "details": words, "relevantFiles": [{"path": words}]}));
         }
     }

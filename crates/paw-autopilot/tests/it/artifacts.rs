@@ -34,7 +34,7 @@ fn notes() -> RunNotes {
 }
 
 #[test]
-fn a_run_leaves_its_files_where_they_are_documented() {
+fn run_writes_its_files_to_the_documented_paths() {
     let sandbox = Sandbox::new();
     let project = TaskProject::at(sandbox.root().join("app"));
     let began = "2025-01-15T14:20:33Z".parse().unwrap();
@@ -61,7 +61,7 @@ fn a_run_leaves_its_files_where_they_are_documented() {
 }
 
 #[test]
-fn a_checkpoint_is_found_again_and_a_broken_one_is_named() {
+fn checkpoint_is_loaded_and_a_broken_one_is_reported() {
     let sandbox = Sandbox::new();
     let project = TaskProject::at(sandbox.root().join("app"));
     assert_eq!(find_latest(&project), None);

@@ -17,7 +17,7 @@ fn shown(repo: &TestRepo) -> String {
 }
 
 #[test]
-fn every_kind_of_change_has_the_text_of_the_last_commit_and_its_own() {
+fn changes_have_committed_and_current_content() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     for name in ["changed", "deleted", "moved", "back again", "in\nlines", "same"] {
@@ -52,7 +52,7 @@ fn every_kind_of_change_has_the_text_of_the_last_commit_and_its_own() {
 }
 
 #[test]
-fn a_repository_without_a_commit_has_only_new_files() {
+fn repository_without_commits_has_only_new_files() {
     let sandbox = Sandbox::new();
     let root = sandbox.root().join("fresh");
     sandbox.write("fresh/a", "1\n");
@@ -65,7 +65,7 @@ fn a_repository_without_a_commit_has_only_new_files() {
 }
 
 #[test]
-fn a_conflict_is_compared_with_our_own_side() {
+fn conflicted_file_is_compared_with_our_side() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.commit_file("a", "base\n", "base");
@@ -87,7 +87,7 @@ fn changed(repo: &TestRepo) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_may_be_executed_now_or_became_a_link_has_changed() {
+fn mode_and_symlink_changes_are_found() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.commit_file("run.sh", "exit 0\n", "script");
@@ -109,7 +109,7 @@ fn a_file_that_may_be_executed_now_or_became_a_link_has_changed() {
 }
 
 #[test]
-fn bytes_that_are_no_text_change_like_any_others() {
+fn binary_changes_are_found() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     fs::write(repo.root.join("old.txt"), b"caf\xe9\n").unwrap();

@@ -117,7 +117,7 @@ fn a_subtask_goes_through_red_green_and_commit() {
 }
 
 #[test]
-fn an_executor_that_bends_the_test_to_the_code_is_refused() {
+fn green_refuses_an_executor_that_changes_the_test() {
     let sandbox = Sandbox::new();
     let Some(world) = World::find(&sandbox) else { return };
     world.repo.write("test_new.py", NEW_TEST);
@@ -136,7 +136,7 @@ fn an_executor_that_bends_the_test_to_the_code_is_refused() {
 }
 
 #[test]
-fn code_written_before_its_test_is_no_red() {
+fn red_refuses_code_written_before_its_test() {
     let sandbox = Sandbox::new();
     let Some(world) = World::find(&sandbox) else { return };
     world.repo.write("test_new.py", NEW_TEST);
@@ -148,7 +148,7 @@ fn code_written_before_its_test_is_no_red() {
 }
 
 #[test]
-fn every_kind_of_change_in_a_worktree_is_seen() {
+fn changes_of_every_kind_are_found() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     for name in ["changed", "deleted", "moved", "same"] {
@@ -186,7 +186,7 @@ fn every_kind_of_change_in_a_worktree_is_seen() {
 }
 
 #[test]
-fn a_repository_without_a_commit_has_new_files_only() {
+fn repository_without_commits_has_only_new_files() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.git(["checkout", "--quiet", "--orphan", "empty"]);

@@ -18,7 +18,7 @@ fn item(text: &str) -> ItemId {
 }
 
 #[test]
-fn a_subtask_that_is_begun_changes_one_word_of_the_file() {
+fn starting_a_subtask_changes_one_word_of_the_file() {
     let sandbox = Sandbox::new();
     let (project, file) = project(&sandbox, TWO_TAGS);
     let tag = TagName::new("analytics").unwrap();
@@ -33,7 +33,7 @@ fn a_subtask_that_is_begun_changes_one_word_of_the_file() {
 }
 
 #[test]
-fn a_status_that_is_there_already_does_not_rewrite_the_file() {
+fn unchanged_status_does_not_rewrite_the_file() {
     let sandbox = Sandbox::new();
     let (project, file) = project(&sandbox, TWO_TAGS);
     let before = fs::metadata(&file).unwrap().modified().unwrap();
@@ -43,7 +43,7 @@ fn a_status_that_is_there_already_does_not_rewrite_the_file() {
 }
 
 #[test]
-fn writers_at_the_same_time_lose_nothing() {
+fn concurrent_writers_lose_nothing() {
     let sandbox = Sandbox::new();
     let (project, _) = project(&sandbox, TWO_TAGS);
     let tag = TagName::new("analytics").unwrap();
@@ -65,7 +65,7 @@ fn writers_at_the_same_time_lose_nothing() {
 }
 
 #[test]
-fn a_file_with_merge_markers_is_refused_and_not_touched() {
+fn file_with_merge_markers_is_refused_and_unchanged() {
     let sandbox = Sandbox::new();
     let text = "{\n<<<<<<< HEAD\n  \"tasks\": []\n=======\n  \"tasks\": [1]\n>>>>>>> feat\n}\n";
     let (project, file) = project(&sandbox, text);
@@ -75,7 +75,7 @@ fn a_file_with_merge_markers_is_refused_and_not_touched() {
 }
 
 #[test]
-fn an_edit_beside_a_duplicate_works_and_one_of_the_duplicate_does_not() {
+fn edit_refuses_only_the_duplicate_item() {
     let sandbox = Sandbox::new();
     let (project, file) =
         project(&sandbox, r#"{"tasks": [{"id": 1}, {"id": "1"}, {"id": 2, "dependencies": [2, 9]}]}"#);
@@ -88,7 +88,7 @@ fn an_edit_beside_a_duplicate_works_and_one_of_the_duplicate_does_not() {
 }
 
 #[test]
-fn the_nearest_project_is_found_and_none_above_the_repository() {
+fn nearest_project_within_the_repository_is_found() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("home/app");
     sandbox.write("home/.taskmaster/tasks/tasks.json", "{}");
@@ -99,7 +99,7 @@ fn the_nearest_project_is_found_and_none_above_the_repository() {
 }
 
 #[test]
-fn the_old_places_are_read_where_the_usual_ones_are_missing() {
+fn old_paths_are_read_if_the_current_ones_are_missing() {
     let sandbox = Sandbox::new();
     sandbox.write("old/tasks/tasks.json", r#"{"tasks": [{"id": 1, "title": "a"}]}"#);
     sandbox.write("old/.taskmasterconfig", r#"{"global": {"defaultTag": "x"}}"#);

@@ -84,7 +84,7 @@ impl World {
 }
 
 #[test]
-fn an_agent_asks_works_and_completes_and_the_tests_are_run_for_it() {
+fn agent_steps_through_a_run_and_tests_run_for_it() {
     let Some(world) = world() else { return };
     let work = world.begin();
     let unit = work.next().unwrap().unwrap();
@@ -118,7 +118,7 @@ fn an_agent_asks_works_and_completes_and_the_tests_are_run_for_it() {
 }
 
 #[test]
-fn nothing_written_is_no_proof_and_after_the_last_attempt_the_run_pauses() {
+fn run_pauses_when_every_attempt_writes_nothing() {
     let Some(world) = world() else { return };
     let mut work = world.begin();
     let judged = work.complete().unwrap();
@@ -135,7 +135,7 @@ fn nothing_written_is_no_proof_and_after_the_last_attempt_the_run_pauses() {
 }
 
 #[test]
-fn a_proof_that_is_spoilt_before_its_commit_is_none() {
+fn commit_refuses_a_proof_invalidated_by_a_change() {
     let Some(world) = world() else { return };
     world.prove();
     world.repo.write("metrics.py", "def subtract(a, b):\n    return 7\n");
@@ -147,7 +147,7 @@ fn a_proof_that_is_spoilt_before_its_commit_is_none() {
 }
 
 #[test]
-fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
+fn commit_refuses_files_that_changed_during_the_tests() {
     let Some(world) = world() else { return };
     world.prove();
     let before = world.repo.git(["rev-parse", "HEAD"]);
@@ -161,7 +161,7 @@ fn what_changes_while_it_is_tested_is_not_committed_under_that_proof() {
 }
 
 #[test]
-fn code_that_changes_while_the_tests_run_is_tested_again_and_refused_if_it_never_stands_still() {
+fn tests_rerun_when_code_changes_and_refuse_constant_changes() {
     let Some(world) = world() else { return };
     let mut work = world.begin();
     let disturbing = "import os\nfor name in ['once', 'always']:\n    if os.path.exists(name):\n        print('# later', file=open('metrics.py', 'a'))\nif os.path.exists('once'):\n    os.remove('once')\n";
@@ -178,7 +178,7 @@ fn code_that_changes_while_the_tests_run_is_tested_again_and_refused_if_it_never
 }
 
 #[test]
-fn the_script_that_runs_the_tests_stays_what_it_is_while_code_is_written() {
+fn green_refuses_changes_to_the_test_script() {
     let Some(world) = world() else { return };
     world.repo.commit_file("run.sh", "python3 -B -m unittest\n", "how tests are run");
     let options = RunOptions { runner: Some("sh run.sh".into()), ..options() };
@@ -194,7 +194,7 @@ fn the_script_that_runs_the_tests_stays_what_it_is_while_code_is_written() {
 }
 
 #[test]
-fn a_commit_made_by_hand_with_our_trailer_is_no_proof_even_after_one() {
+fn resume_refuses_a_foreign_commit_with_our_trailer() {
     let Some(world) = world() else { return };
     world.prove();
     world.repo.write("metrics.py", "broken(");
@@ -205,7 +205,7 @@ fn a_commit_made_by_hand_with_our_trailer_is_no_proof_even_after_one() {
 }
 
 #[test]
-fn an_aborted_run_is_over_and_its_branch_stays() {
+fn aborted_run_ends_and_keeps_its_branch() {
     let Some(world) = world() else { return };
     let mut work = world.begin();
     work.abort().unwrap();
@@ -215,7 +215,7 @@ fn an_aborted_run_is_over_and_its_branch_stays() {
 }
 
 #[test]
-fn an_unfinished_run_is_given_up_only_when_that_is_asked_for() {
+fn unfinished_run_is_abandoned_only_with_force() {
     let Some(world) = world() else { return };
     drop(world.begin());
     let context = || context(&world.repo.root);

@@ -55,7 +55,7 @@ fn not_green() -> RunEvent {
 }
 
 #[test]
-fn a_task_goes_from_preflight_to_pull_request() {
+fn run_goes_from_preflight_to_pull_request() {
     let mut run = begun(2);
     for sha in ["c1", "c2"] {
         assert_eq!(run.action(), RunAction::WriteTests { insist: false });
@@ -73,7 +73,7 @@ fn a_task_goes_from_preflight_to_pull_request() {
 }
 
 #[test]
-fn three_failed_attempts_pause_the_run_with_what_was_wrong() {
+fn run_pauses_with_objections_after_three_failed_attempts() {
     let mut run = begun(1);
     run.step(red()).unwrap();
     for attempt in [2, 3] {
@@ -98,7 +98,7 @@ fn attempts_count_per_phase() {
 }
 
 #[test]
-fn tests_that_pass_at_once_are_asked_for_once_more_and_then_believed() {
+fn subtask_counts_as_implemented_when_new_tests_pass_twice() {
     let mut run = begun(2);
     let insisted = run.step(RunEvent::RedJudged(RedJudgement::AlreadyGreen)).unwrap();
     assert_eq!(insisted, RunAction::WriteTests { insist: true });
@@ -109,7 +109,7 @@ fn tests_that_pass_at_once_are_asked_for_once_more_and_then_believed() {
 }
 
 #[test]
-fn the_default_branch_is_never_worked_on() {
+fn run_pauses_on_the_default_branch() {
     let mut run = new_run(1);
     run.step(RunEvent::PreflightPassed).unwrap();
     let action = run.step(RunEvent::BranchMade { branch: branch("main"), head: "c0".into() }).unwrap();
@@ -118,7 +118,7 @@ fn the_default_branch_is_never_worked_on() {
 }
 
 #[test]
-fn a_commit_somewhere_else_pauses_the_run() {
+fn run_pauses_after_a_commit_on_another_branch() {
     let mut run = begun(1);
     run.step(red()).unwrap();
     run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
@@ -128,14 +128,14 @@ fn a_commit_somewhere_else_pauses_the_run() {
 }
 
 #[test]
-fn an_executor_that_commits_pauses_the_run() {
+fn run_pauses_when_the_executor_commits() {
     let mut run = begun(1);
     assert_eq!(run.step(RunEvent::HeadMoved { what: "HEAD is c9".into() }).unwrap(), RunAction::Stop);
     assert!(matches!(run.stage, RunStage::Paused { reason: PauseReason::HeadMoved { .. }, .. }));
 }
 
 #[test]
-fn an_executor_that_cannot_be_reached_is_waited_for_but_not_for_ever() {
+fn run_retries_temporary_executor_failures_and_then_pauses() {
     let mut run = begun(1);
     let failed = || RunEvent::ExecutorFailed { why: "overloaded".into(), temporary: true };
     for _ in 0..MAX_RETRIES {
@@ -149,7 +149,7 @@ fn an_executor_that_cannot_be_reached_is_waited_for_but_not_for_ever() {
 }
 
 #[test]
-fn a_budget_that_is_spent_pauses_the_run() {
+fn run_pauses_when_the_budget_is_spent() {
     let mut run = begun(1);
     let spend = |secs| RunEvent::Spent(Spending { time: Duration::from_secs(secs), cost: 0 });
     assert!(matches!(run.step(spend(600)).unwrap(), RunAction::WriteTests { .. }));
@@ -157,7 +157,7 @@ fn a_budget_that_is_spent_pauses_the_run() {
 }
 
 #[test]
-fn without_a_push_the_run_ends_after_its_final_check() {
+fn run_without_push_ends_after_the_final_checks() {
     let mut run = begun(1);
     run.request.push = false;
     run.step(red()).unwrap();
@@ -168,7 +168,7 @@ fn without_a_push_the_run_ends_after_its_final_check() {
 }
 
 #[test]
-fn a_checkpoint_survives_being_written_at_every_stage() {
+fn checkpoint_can_be_stored_at_every_stage() {
     let mut run = begun(1);
     let stored = |run: &Run| -> Run {
         serde_json::from_str(&serde_json::to_string(&run.checkpoint()).unwrap()).unwrap()
@@ -215,7 +215,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = RunEvent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
-    fn no_path_commits_without_proof_and_none_to_the_default_branch(events in proptest::collection::vec(any_event(), 0..60)) {
+    fn run_never_commits_without_proof_or_to_the_default_branch(events in proptest::collection::vec(any_event(), 0..60)) {
         let mut run = new_run(2);
         // What was actually proven for the current subtask.
         let (mut is_red, mut is_green) = (false, false);

@@ -24,7 +24,7 @@ fn in_green() -> Run {
 }
 
 #[test]
-fn a_resumed_run_runs_the_tests_before_anybody_writes_and_counts_afresh() {
+fn resumed_run_tests_first_and_resets_attempts() {
     let mut run = in_green();
     for _ in 0..3 {
         run.step(RunEvent::GreenJudged(Err(Vec::new()))).unwrap();
@@ -39,7 +39,7 @@ fn a_resumed_run_runs_the_tests_before_anybody_writes_and_counts_afresh() {
 }
 
 #[test]
-fn another_branch_a_moved_head_or_a_changed_task_is_refused() {
+fn resume_refuses_another_branch_a_moved_head_and_a_changed_task() {
     let run = in_green();
     let elsewhere = ResumeContext { branch: BranchName::new("main").ok(), ..found(&run) };
     let error = resume(&run, &elsewhere).unwrap_err().to_string();
@@ -53,7 +53,7 @@ fn another_branch_a_moved_head_or_a_changed_task_is_refused() {
 }
 
 #[test]
-fn a_crash_between_a_commit_and_its_checkpoint_loses_nothing() {
+fn resume_recovers_a_commit_made_before_a_crash() {
     let run = in_green();
     let item = run.steps[0].id.clone();
     let after =
@@ -66,7 +66,7 @@ fn a_crash_between_a_commit_and_its_checkpoint_loses_nothing() {
 }
 
 #[test]
-fn a_run_that_is_over_cannot_be_resumed_and_one_without_a_branch_begins_there() {
+fn resume_refuses_an_ended_run_and_restarts_preflight_without_a_branch() {
     let mut run = begun(1);
     run.step(RunEvent::Abort).unwrap();
     assert_eq!(resume(&run, &found(&run)), Err(ResumeError::Over));
@@ -78,7 +78,7 @@ fn a_run_that_is_over_cannot_be_resumed_and_one_without_a_branch_begins_there() 
 
 proptest! {
     #[test]
-    fn every_point_a_run_can_be_killed_at_resumes(events in proptest::collection::vec(any_event(), 0..40)) {
+    fn run_killed_at_any_point_can_be_resumed(events in proptest::collection::vec(any_event(), 0..40)) {
         let mut run = new_run(2);
         for event in events {
             let _ = run.step(event);
@@ -97,7 +97,7 @@ proptest! {
 }
 
 #[test]
-fn a_finished_step_is_not_done_again() {
+fn resumed_run_skips_finished_steps() {
     let mut run = in_green();
     run.step(RunEvent::GreenJudged(Ok(sample_proof()))).unwrap();
     run.step(committed("c1")).unwrap();

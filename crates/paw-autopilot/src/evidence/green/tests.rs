@@ -40,7 +40,7 @@ fn green(
 }
 
 #[test]
-fn what_failed_and_passes_now_is_green() {
+fn green_needs_the_red_tests_to_pass() {
     let code = change("src/f.js", Some(""), Some("export const f = 1"));
     let baseline = report(&[("old", Passed), ("bad", Failed)]);
     let proof = green(
@@ -54,7 +54,7 @@ fn what_failed_and_passes_now_is_green() {
 }
 
 #[test]
-fn a_test_of_red_that_fails_is_skipped_or_is_gone_is_not_green() {
+fn green_refuses_failing_skipped_and_missing_red_tests() {
     let red = proof(&["x"], &[]);
     for now in [report(&[("x", Failed)]), report(&[("x", Skipped), ("y", Passed)]), report(&[("y", Passed)])]
     {
@@ -63,7 +63,7 @@ fn a_test_of_red_that_fails_is_skipped_or_is_gone_is_not_green() {
 }
 
 #[test]
-fn nothing_that_passed_before_may_fail_or_vanish() {
+fn green_refuses_regressions_and_missing_tests() {
     let (baseline, red) = (report(&[("old", Passed)]), proof(&["x"], &[]));
     let now = report(&[("old", Failed), ("x", Passed)]);
     assert_eq!(green(&baseline, &red, &[], now).unwrap_err(), "newly failing: old");
@@ -72,7 +72,7 @@ fn nothing_that_passed_before_may_fail_or_vanish() {
 }
 
 #[test]
-fn weakened_tests_are_not_green_whatever_they_say() {
+fn green_refuses_weakened_tests() {
     let test = "test('x', () => expect(f()).toBe(1))";
     let now = || report(&[("x", Passed)]);
     let judged = |after: Option<&str>| {
@@ -90,7 +90,7 @@ fn weakened_tests_are_not_green_whatever_they_say() {
 }
 
 #[test]
-fn files_that_did_not_build_must_have_new_tests_that_pass() {
+fn green_needs_new_passing_tests_in_files_that_did_not_build() {
     let red = proof(&[], &["tests/a.rs"]);
     let in_file = |name: &str, outcome, file: &str| TestCase::new(name, outcome).in_file(Some(file.into()));
     let baseline = report(&[("old", Passed)]);
@@ -107,7 +107,7 @@ fn files_that_did_not_build_must_have_new_tests_that_pass() {
 }
 
 #[test]
-fn a_suite_that_does_not_build_hang_or_run_is_not_green() {
+fn green_refuses_a_suite_that_does_not_build_or_run() {
     let red = proof(&["x"], &[]);
     let broken = TestReport::from_build_problems(vec![BuildProblem::new(
         "error[E0308]: mismatched types",

@@ -48,7 +48,7 @@ fn refused(red: RedJudgement) -> String {
 use TestOutcome::{Failed, Passed, Skipped};
 
 #[test]
-fn a_new_test_that_fails_is_red() {
+fn red_accepts_a_new_failing_test() {
     let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Failed)]));
     let RedJudgement::Proven(proof) = judged else { panic!("{judged:?}") };
     assert_eq!(proof.tests, BTreeSet::from(["x".to_owned()]));
@@ -56,20 +56,20 @@ fn a_new_test_that_fails_is_red() {
 }
 
 #[test]
-fn a_test_that_passed_before_and_fails_now_is_red() {
+fn red_accepts_a_changed_test_that_fails_now() {
     let changed = change("tests/a.test.js", Some("expect(1).toBe(1)"), Some("expect(1).toBe(2)"));
     let judged = red(&report(&[("x", Passed)]), &[changed], report(&[("x", Failed)]));
     assert!(matches!(judged, RedJudgement::Proven(_)), "{judged:?}");
 }
 
 #[test]
-fn a_failure_there_was_before_is_not_red() {
+fn red_refuses_a_failure_that_existed_before() {
     let judged = red(&report(&[("old", Failed)]), &[new_test()], report(&[("old", Failed), ("x", Passed)]));
     assert_eq!(refused(judged), "only tests fail that failed before: old");
 }
 
 #[test]
-fn tests_that_pass_at_once_are_already_green() {
+fn red_is_already_green_when_new_tests_pass() {
     let judged = red(&report(&[("old", Passed)]), &[new_test()], report(&[("old", Passed), ("x", Passed)]));
     assert_eq!(judged, RedJudgement::AlreadyGreen);
     assert_eq!(
@@ -79,14 +79,14 @@ fn tests_that_pass_at_once_are_already_green() {
 }
 
 #[test]
-fn code_written_together_with_the_tests_is_refused() {
+fn red_refuses_production_code() {
     let code = change("src/f.js", Some(""), Some("export const f = () => 1"));
     let judged = red(&TestReport::default(), &[new_test(), code], report(&[("x", Failed)]));
     assert_eq!(refused(judged), "only test code may change in RED, but these files changed, too: src/f.js");
 }
 
 #[test]
-fn tests_within_rust_code_are_test_code_and_what_stands_beside_them_is_not() {
+fn red_accepts_inline_rust_tests_but_not_the_code_around_them() {
     let before = "pub fn f() -> i32 { 1 }\n";
     let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() { assert_eq!(super::f(), 2); }\n}\n";
     let only_tests = change("src/lib.rs", Some(before), Some(&format!("{before}{tests}")));
@@ -98,7 +98,7 @@ fn tests_within_rust_code_are_test_code_and_what_stands_beside_them_is_not() {
 }
 
 #[test]
-fn a_test_dependency_may_come_along_and_a_test_script_may_not() {
+fn red_accepts_test_dependencies_but_not_test_scripts() {
     let package = r#"{"scripts": {"test": "vitest"}}"#;
     let dependency = change(
         "package.json",
@@ -116,7 +116,7 @@ fn a_test_dependency_may_come_along_and_a_test_script_may_not() {
 }
 
 #[test]
-fn an_executor_that_edits_the_list_of_tasks_is_refused() {
+fn red_refuses_changes_to_tasks_json() {
     let tasks = change(".taskmaster/tasks/tasks.json", Some("{}"), Some("{ }"));
     let own = change(".taskmaster/reports/runs/x/log.jsonl", None, Some("{}"));
     let judged = red(&TestReport::default(), &[new_test(), tasks], report(&[("x", Failed)]));
@@ -135,7 +135,7 @@ fn broken(message: &str, file: &str, line: u32) -> TestReport {
 }
 
 #[test]
-fn a_build_failure_is_red_where_new_tests_name_what_does_not_exist_yet() {
+fn red_accepts_a_build_failure_caused_by_missing_code() {
     let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
     let missing = "error[E0425]: cannot find function `subtract` in crate `fix`";
     let judged = red(&TestReport::default(), &changes, broken(missing, "tests/a.rs", 2));
@@ -144,7 +144,7 @@ fn a_build_failure_is_red_where_new_tests_name_what_does_not_exist_yet() {
 }
 
 #[test]
-fn a_build_failure_elsewhere_or_of_another_kind_is_a_broken_harness() {
+fn red_refuses_other_build_failures() {
     let changes = [change("tests/a.rs", None, Some("#[test]\nfn t() { fix::subtract(); }\n"))];
     let of =
         |message: &str, file: &str| refused(red(&TestReport::default(), &changes, broken(message, file, 2)));
@@ -165,7 +165,7 @@ fn a_build_failure_elsewhere_or_of_another_kind_is_a_broken_harness() {
 }
 
 #[test]
-fn tests_that_vanish_while_others_are_written_are_noticed() {
+fn red_refuses_missing_tests() {
     let baseline = report(&[("old", Passed), ("later", Skipped)]);
     assert!(refused(red(&baseline, &[new_test()], report(&[("x", Failed)]))).contains("did not run: old"));
     let skipped = report(&[("old", Skipped), ("x", Failed)]);
@@ -173,7 +173,7 @@ fn tests_that_vanish_while_others_are_written_are_noticed() {
 }
 
 #[test]
-fn a_run_that_hangs_crashes_or_runs_nothing_is_not_red() {
+fn red_refuses_a_run_that_hangs_crashes_or_runs_nothing() {
     let judged = |verdict| {
         let mut run = run(report(&[("x", Failed)]));
         run.verdict = verdict;

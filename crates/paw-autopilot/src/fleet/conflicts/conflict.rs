@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collision_says_who_where_and_whether_it_merges() {
+    fn conflict_message_names_tasks_lines_and_mergeability() {
         let mut file = ConflictFile::path("a.py");
         (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
         let said = |level| describe_in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);

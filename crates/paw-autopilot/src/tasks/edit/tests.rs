@@ -16,13 +16,13 @@ fn statuses(text: &str, changes: &[(&str, TaskStatus)]) -> Result<String, EditEr
 }
 
 #[test]
-fn a_status_changes_its_own_bytes_and_no_others() {
+fn status_edit_changes_only_its_own_bytes() {
     let done = statuses(ODD, &[("1", TaskStatus::InProgress)]).unwrap();
     assert_eq!(done, ODD.replacen("\"status\" : \"pending\"", "\"status\" : \"in-progress\"", 1));
 }
 
 #[test]
-fn finishing_the_first_subtask_of_a_task_leaves_the_first_task_alone() {
+fn subtask_edit_does_not_change_a_task_with_the_same_number() {
     let text =
         r#"{"tasks":[{"id":1,"status":"pending"},{"id":42,"subtasks":[{"id":1,"status":"pending"}]}]}"#;
     let done = statuses(text, &[("42.1", TaskStatus::Done)]).unwrap();
@@ -33,13 +33,13 @@ fn finishing_the_first_subtask_of_a_task_leaves_the_first_task_alone() {
 }
 
 #[test]
-fn a_status_that_was_absent_is_added_where_it_belongs() {
+fn missing_status_is_added_to_its_item() {
     let done = statuses(ODD, &[("1.1", TaskStatus::Done)]).unwrap();
     assert_eq!(done, ODD.replace("\"title\":\"s\"}", "\"title\":\"s\",\"status\": \"done\"}"));
 }
 
 #[test]
-fn a_status_in_other_words_is_kept() {
+fn status_synonym_is_kept() {
     assert_eq!(statuses(ODD, &[("2", TaskStatus::Done)]).unwrap(), ODD);
 }
 
@@ -57,7 +57,7 @@ fn several_statuses_change_in_one_step() {
 }
 
 #[test]
-fn what_is_not_there_or_there_twice_is_refused() {
+fn edit_refuses_missing_and_duplicate_items() {
     let text = r#"{"tasks":[{"id":1},{"id":"1"},{"id":2}]}"#;
     assert!(matches!(
         statuses(text, &[("1", TaskStatus::Done)]),
@@ -76,7 +76,7 @@ fn what_is_not_there_or_there_twice_is_refused() {
 }
 
 #[test]
-fn a_task_is_added_as_the_others_are_written() {
+fn new_task_follows_the_style_of_the_file() {
     let text = "{\n  \"master\": {\n    \"tasks\": [\n      {\n        \"id\": \"7\",\n        \"title\": \"a\"\n      }\n    ]\n  }\n}";
     let new = NewTask { dependencies: vec!["7".parse().unwrap()], ..NewTask::titled("say \"hi\"") };
     let (done, id) = add(text, &master(), &new).unwrap();
@@ -126,7 +126,7 @@ fn a_subtask_is_added_to_a_task_without_any() {
 }
 
 #[test]
-fn a_dependency_that_is_not_there_is_refused() {
+fn add_refuses_a_missing_dependency() {
     let text = r#"{"tasks":[{"id":3}]}"#;
     let new = NewTask { dependencies: vec!["4".parse().unwrap()], ..NewTask::titled("x") };
     assert!(add(text, &master(), &new).is_err());
@@ -139,7 +139,7 @@ fn a_dependency_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_new_file_takes_a_task() {
+fn task_can_be_added_to_a_new_file() {
     let text = empty_file(&master(), "2026-01-02T03:04:05Z".parse().unwrap());
     let (done, id) = add(&text, &master(), &NewTask::titled("first")).unwrap();
     assert_eq!(id.to_string(), "1");
@@ -162,7 +162,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn an_edit_changes_the_value_it_names_and_nothing_else(extra in json_value(), pretty in any::<bool>(), status in "pending|done|weird|") {
+    fn edit_changes_only_the_named_value(extra in json_value(), pretty in any::<bool>(), status in "pending|done|weird|") {
         let before = json!({"a": {"tasks": [{"id": 1, "x": extra.clone(), "status": status}], "m": extra.clone()},
             "master": {"tasks": [{"id": "1", "y": extra.clone(), "status": status, "z": extra}]}});
         let text = if pretty { format!("{before:#}") } else { before.to_string() };

@@ -25,7 +25,7 @@ fn a_flat_file_is_the_tag_master() {
 }
 
 #[test]
-fn both_shapes_in_one_file_hide_nothing() {
+fn file_with_both_formats_shows_all_tasks() {
     let file = parse(&json!({"tasks": [{"id": 7, "title": "old"}], "feature": {"tasks": []}}));
     assert_eq!(file.tag_names(), ["master", "feature"]);
     let file = parse(&json!({"tasks": [{"id": 7}], "master": {"tasks": [{"id": 8}]}}));
@@ -33,7 +33,7 @@ fn both_shapes_in_one_file_hide_nothing() {
 }
 
 #[test]
-fn ids_of_either_type_are_the_same_id() {
+fn number_and_string_ids_are_equal() {
     let file = parse(&json!({"tasks": [
         {"id": 1, "title": "a", "dependencies": ["2"]},
         {"id": "2", "title": "b", "subtasks": [
@@ -49,7 +49,7 @@ fn ids_of_either_type_are_the_same_id() {
 }
 
 #[test]
-fn a_task_that_cannot_be_read_is_named_and_the_others_can_be_used() {
+fn unreadable_tasks_are_reported_and_the_others_are_kept() {
     let file = parse(&json!({"tasks": [
         5, {"title": "no id"}, {"id": {}, "title": "odd"}, {"id": "a b"}, {"id": 1.5},
         {"id": 1, "title": 3, "status": 4, "priority": "urgent", "dependencies": "2", "subtasks": {}},
@@ -77,7 +77,7 @@ fn a_task_that_cannot_be_read_is_named_and_the_others_can_be_used() {
 }
 
 #[test]
-fn a_list_with_an_empty_description_a_missing_priority_and_completed_tasks_is_read_whole() {
+fn task_list_with_missing_fields_is_read_completely() {
     let file = parse(&json!({"tasks": [
         {"id": 1, "title": "a", "description": ""}, {"id": 2, "title": "b", "status": "completed", "priority": null},
     ]}));
@@ -86,7 +86,7 @@ fn a_list_with_an_empty_description_a_missing_priority_and_completed_tasks_is_re
 }
 
 #[test]
-fn what_is_no_list_of_tasks_is_an_error_that_says_so() {
+fn invalid_task_file_is_an_error() {
     let error = |text: &str| TaskFile::parse(text).unwrap_err().to_string();
     assert_eq!(error("[]"), "its root is not an object");
     assert_eq!(error("{\"tasks\": {}}"), "it has neither a list \"tasks\" nor a tag with one");
@@ -97,7 +97,7 @@ fn what_is_no_list_of_tasks_is_an_error_that_says_so() {
 
 proptest! {
     #[test]
-    fn no_file_makes_it_panic(text in "(\\{|\\}|\\[|\\]|,|:|\"tasks\"|\"id\"|\"subtasks\"|\"dependencies\"|\"1.1\"|1|null| ){0,40}") {
+    fn task_file_parser_never_panics(text in "(\\{|\\}|\\[|\\]|,|:|\"tasks\"|\"id\"|\"subtasks\"|\"dependencies\"|\"1.1\"|1|null| ){0,40}") {
         let _ = TaskFile::parse(&text);
     }
 }

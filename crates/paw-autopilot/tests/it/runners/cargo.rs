@@ -41,7 +41,7 @@ fn cargo_test_names_tests_of_every_binary() {
 }
 
 #[test]
-fn code_that_does_not_compile_is_a_build_failure_with_its_place() {
+fn cargo_compile_error_is_a_build_failure_with_a_location() {
     let sandbox = Sandbox::new();
     let root = crate_of_two_binaries(&sandbox);
     fs::write(root.join("tests/more.rs"), "#[test]\nfn outside() {\n    fix::subtract(1, 1);\n}\n").unwrap();

@@ -18,7 +18,7 @@ fn name(files: &[(&str, &str)], wish: Option<&str>) -> String {
 }
 
 #[test]
-fn a_manifest_that_is_no_json_is_named_unless_something_else_can_be_tested() {
+fn invalid_package_json_is_an_error_without_another_runner() {
     let broken = ("package.json", "{\"scripts\": {\"test\": \"vitest\"},}");
     let error = found(&[broken], None).unwrap_err().report().to_string();
     assert!(error.starts_with("package.json cannot be read"), "{error}");
@@ -28,13 +28,13 @@ fn a_manifest_that_is_no_json_is_named_unless_something_else_can_be_tested() {
 }
 
 #[test]
-fn a_script_that_only_says_there_are_no_tests_is_none() {
+fn placeholder_test_script_is_ignored() {
     let manifest = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
     assert!(matches!(found(&[("package.json", manifest)], None), Err(DetectError::Nothing(_))));
 }
 
 #[test]
-fn of_two_runners_the_script_decides_and_the_other_can_be_asked_for() {
+fn package_script_wins_and_another_runner_can_be_requested() {
     let both = r#""devDependencies": {"vitest": "4", "jest": "30"}"#;
     let manifest = format!(r#"{{"scripts": {{"test": "jest"}}, {both}}}"#);
     let detected = found(&[("package.json", &manifest)], None).unwrap();
@@ -47,7 +47,7 @@ fn of_two_runners_the_script_decides_and_the_other_can_be_asked_for() {
 }
 
 #[test]
-fn bare_python_tests_need_no_project_file_and_installed_ones_are_not_the_projects() {
+fn python_tests_need_no_project_file_and_installed_ones_are_ignored() {
     let test = "import unittest\n";
     assert!(["pytest", "python -m unittest"].contains(&name(&[("test_a.py", test)], None).as_str()));
     for elsewhere in ["node_modules/x/test_a.py", "venv/lib/test_a.py"] {
@@ -56,7 +56,7 @@ fn bare_python_tests_need_no_project_file_and_installed_ones_are_not_the_project
 }
 
 #[test]
-fn manifests_full_of_the_wrong_types_are_no_projects() {
+fn manifests_with_wrong_types_are_ignored() {
     for manifest in
         ["[]", "null", "7", r#"{"scripts": "vitest"}"#, r#"{"devDependencies": ["jest"]}"#, "\u{feff}{}"]
     {

@@ -11,14 +11,14 @@ use super::{all, has, project, run_in, shown};
 const MODULE: &str = "module example.com/app\n\ngo 1.19\n";
 
 #[test]
-fn go_is_understood_whatever_a_suite_does() {
+fn go_suites_of_every_kind_are_parsed() {
     if has("go", &["version"]) {
         check_live("go", |_| {});
     }
 }
 
 #[test]
-fn a_module_without_tests_has_none_that_ran() {
+fn go_module_without_tests_runs_none() {
     if !has("go", &["version"]) {
         return;
     }
@@ -31,7 +31,7 @@ fn a_module_without_tests_has_none_that_ran() {
 }
 
 #[test]
-fn tests_are_run_alone_whatever_their_names_hold() {
+fn go_tests_with_unusual_names_can_be_selected() {
     if !has("go", &["version"]) {
         return;
     }

@@ -18,35 +18,35 @@ fn link(modules: &Path, root: &Path) {
 }
 
 #[test]
-fn vitest_is_understood_whatever_a_suite_does() {
+fn vitest_suites_of_every_kind_are_parsed() {
     if let Some(modules) = installed("vitest", "node_modules") {
         check_live("vitest", |root| link(&modules, root));
     }
 }
 
 #[test]
-fn jest_is_understood_whatever_a_suite_does() {
+fn jest_suites_of_every_kind_are_parsed() {
     if let Some(modules) = installed("jest", "node_modules") {
         check_live("jest", |root| link(&modules, root));
     }
 }
 
 #[test]
-fn mocha_is_understood_whatever_a_suite_does() {
+fn mocha_suites_of_every_kind_are_parsed() {
     if let Some(modules) = installed("mocha", "node_modules") {
         check_live("mocha", |root| link(&modules, root));
     }
 }
 
 #[test]
-fn bun_is_understood_whatever_a_suite_does() {
+fn bun_suites_of_every_kind_are_parsed() {
     if has("bun", &["--version"]) {
         check_live("bun", |_| {});
     }
 }
 
 #[test]
-fn node_is_understood_whatever_a_suite_does() {
+fn node_suites_of_every_kind_are_parsed() {
     if has("node", &["--version"]) {
         check_live("node", |_| {});
     }
@@ -126,7 +126,7 @@ fn runs_alone(runner: &str, prepare: impl Fn(&Path)) {
 }
 
 #[test]
-fn tests_are_found_again_whatever_their_names_and_those_of_their_files_hold() {
+fn javascript_tests_with_unusual_names_can_be_selected() {
     for runner in ["vitest", "jest", "mocha"] {
         if let Some(modules) = installed(runner, "node_modules") {
             runs_alone(runner, |root| link(&modules, root));
@@ -141,7 +141,7 @@ fn tests_are_found_again_whatever_their_names_and_those_of_their_files_hold() {
 }
 
 #[test]
-fn a_test_that_never_ends_is_ended_with_its_workers() {
+fn hanging_javascript_test_is_killed_with_its_workers() {
     let test = "while (true);\n";
     let node = has("node", &["--version"]);
     let of = |runner| (runner, installed(runner, "node_modules"));

@@ -11,7 +11,7 @@ use paw_testkit::Sandbox;
 use super::{LIMITS, all, has, project, search_path, shown};
 
 #[test]
-fn a_command_of_the_users_own_is_judged_by_its_exit_code() {
+fn custom_command_is_judged_by_its_exit_code() {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("x", "")]);
     assert_eq!(all(&root, Some("test -e x")).verdict, TestVerdict::Passed);
@@ -22,7 +22,7 @@ fn a_command_of_the_users_own_is_judged_by_its_exit_code() {
 }
 
 #[test]
-fn a_suite_that_hangs_is_ended_with_everything_it_has_started() {
+fn hanging_suite_is_killed_with_its_children() {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("x", "")]);
     let line = "sleep 600 & echo $! > pid; wait";
@@ -37,7 +37,7 @@ fn a_suite_that_hangs_is_ended_with_everything_it_has_started() {
 }
 
 #[test]
-fn a_suite_that_floods_its_output_is_ended_and_proves_nothing() {
+fn suite_that_exceeds_the_output_limit_is_killed() {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("x", "")]);
     let detected = detect(
@@ -53,7 +53,7 @@ fn a_suite_that_floods_its_output_is_ended_and_proves_nothing() {
 }
 
 #[test]
-fn a_test_that_fails_once_is_named_flaky_and_one_that_fails_twice_is_not() {
+fn test_that_fails_once_is_flaky() {
     if !has("python3", &["--version"]) {
         return;
     }
@@ -68,7 +68,7 @@ fn a_test_that_fails_once_is_named_flaky_and_one_that_fails_twice_is_not() {
 }
 
 #[test]
-fn tests_do_not_see_the_users_keys() {
+fn tests_do_not_get_the_users_secrets() {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, &[("x", "")]);
     let ran = all(&root, Some("env; exit 1"));

@@ -40,7 +40,7 @@ fn node_test_names_files_suites_and_modules_that_cannot_be_imported() {
 }
 
 #[test]
-fn node_without_tests_has_none_that_ran() {
+fn node_project_without_tests_runs_none() {
     if !has("node", &["--version"]) {
         return;
     }

@@ -43,7 +43,7 @@ fn unittest_runs_bare_files_without_any_project_file() {
 }
 
 #[test]
-fn a_python_project_without_tests_of_its_own_has_none_that_ran() {
+fn python_project_without_tests_runs_none() {
     if !has("python3", &["--version"]) {
         return;
     }
@@ -53,14 +53,14 @@ fn a_python_project_without_tests_of_its_own_has_none_that_ran() {
 }
 
 #[test]
-fn pytest_is_understood_whatever_a_suite_does() {
+fn pytest_suites_of_every_kind_are_parsed() {
     if let Some(venv) = installed("pytest", "venv") {
         check_live("pytest", |root| symlink(&venv, root.join(".venv")).unwrap());
     }
 }
 
 #[test]
-fn pytest_finds_tests_again_whatever_their_names_hold() {
+fn pytest_tests_with_unusual_names_can_be_selected() {
     let Some(venv) = installed("pytest", "venv") else { return };
     let sandbox = Sandbox::new();
     let test = r#"import pytest
