@@ -10,9 +10,9 @@ use paw_core::config::PawConfig;
 use paw_core::text;
 use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, TrustSubject, TrustStore};
+use paw_host::trust::{Approver, TrustStore, TrustSubject};
 use paw_session::trust::{self, TrustedConfig};
-use paw_supervisor::gates::{self, GateChecks, Gate};
+use paw_supervisor::gates::{self, Gate, GateChecks};
 use paw_worktree::Preparation;
 use paw_worktree::setup::{SetupPlan, SetupTrust};
 
@@ -45,7 +45,8 @@ pub(crate) fn session_config(
     context: &Context,
 ) -> Result<PawConfig, PawError> {
     let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
-    let requests = trust::find_agent_request(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
+    let requests =
+        trust::find_agent_request(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
     let followed = trust::resolve_trusted(layers, requests, |request| {
         consents(&request.subject, request.question, repo, consent, context)
     })?;

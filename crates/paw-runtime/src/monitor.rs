@@ -9,7 +9,7 @@ use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_session::Receipts;
-use paw_supervisor::tower::run::{Settings, Tower};
+use paw_supervisor::monitor::run::{Monitor, MonitorSettings};
 
 /// Watches the agents of a session.
 pub(super) fn start(
@@ -19,8 +19,8 @@ pub(super) fn start(
     receipts: Receipts,
     receipt: &Receipt,
     bus: &Arc<Bus>,
-) -> Option<Tower> {
-    let settings = Settings {
+) -> Option<Monitor> {
+    let settings = MonitorSettings {
         repo: repo.clone(),
         dirs,
         receipts,
@@ -30,11 +30,11 @@ pub(super) fn start(
     let bus = Arc::clone(bus);
     let publish = move |message| {
         if let Err(error) = bus.publish_blocking(message, clock::now()) {
-            tracing::warn!(target: "paw::tower", "a message was not stored: {error}");
+            tracing::warn!(target: "paw::monitor", "a message was not stored: {error}");
         }
     };
-    let started = Tower::start(settings, publish);
+    let started = Monitor::start(settings, publish);
     started
-        .inspect_err(|error| tracing::warn!(target: "paw::tower", "nobody watches the agents: {error}"))
+        .inspect_err(|error| tracing::warn!(target: "paw::monitor", "nobody watches the agents: {error}"))
         .ok()
 }

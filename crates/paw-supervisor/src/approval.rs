@@ -6,43 +6,41 @@
 //! or by a rule of the user's (`rules`). Paths must stay in the worktree and off protected places (`path`). What is
 //! not understood is asked about. Only the file system's symbolic links are looked up; nothing is run or changed.
 //!
-//! [`gather`] and [`configured`] find the rules of a repository, [`log`] remembers the verdicts.
+//! [`load_rules`] and [`resolve_rules`] find the rules of a repository, [`log`] remembers the verdicts.
 
+mod argument;
+mod characters;
 mod command;
-mod configured;
-mod gathered;
 mod grammar;
-mod kind;
 mod lex;
 mod line;
 pub mod log;
 mod path;
+mod repository_rules;
 mod rules;
-mod text;
 mod tools;
 mod usage;
 
 use std::path::PathBuf;
 
-pub use configured::{Configured, configured, wanted};
-pub use gathered::{gather, gather_in};
-pub use rules::Rules;
+pub use repository_rules::{RepositoryRules, find_requested_rules, load_rules, load_rules_in, resolve_rules};
+pub use rules::ApprovalRules;
 
-use crate::approval::command::Situation;
+use crate::approval::command::ShellState;
 
 /// Longer lines are not read: nobody would read them before saying yes either.
 const LONGEST: usize = 16 * 1024;
 
 /// What is to be done with a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ApprovalVerdict {
     /// It is harmless here.
     Allow { reason: String },
     /// A person has to look at it.
     Ask { reason: String },
 }
 
-impl Verdict {
+impl ApprovalVerdict {
     pub fn is_allow(&self) -> bool {
         matches!(self, Self::Allow { .. })
     }
@@ -64,7 +62,7 @@ impl Verdict {
 
 /// Where the command would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CommandContext {
     /// The root of the agent's worktree.
     pub worktree: PathBuf,
     /// Where the shell is: the worktree or a directory in it.
@@ -78,7 +76,7 @@ pub struct Place {
     pub settings: Vec<PathBuf>,
 }
 
-impl Place {
+impl CommandContext {
     /// At the root of a worktree.
     pub fn at(worktree: impl Into<PathBuf>) -> Self {
         let worktree = worktree.into();
@@ -94,47 +92,47 @@ impl Place {
 }
 
 /// Judges one command line as the agent's shell would get it.
-pub fn judge(command: &str, rules: &Rules, place: &Place) -> Verdict {
-    match weigh(command, rules, place) {
-        Ok(reason) => Verdict::Allow { reason },
-        Err(reason) => Verdict::Ask { reason },
+pub fn judge(command: &str, rules: &ApprovalRules, place: &CommandContext) -> ApprovalVerdict {
+    match judge_line(command, rules, place) {
+        Ok(reason) => ApprovalVerdict::Allow { reason },
+        Err(reason) => ApprovalVerdict::Ask { reason },
     }
 }
 
 /// The words of every simple command in a line, where both readers agree on them.
 pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<String>>> {
     let commands = line::read(text).ok()?;
-    let words = |command: line::Simple| command.words.into_iter().map(|word| word.text).collect();
+    let words = |command: line::SimpleCommand| command.words.into_iter().map(|word| word.text).collect();
     Some(commands.into_iter().map(words).collect())
 }
 
 /// Judges a change of one file that the CLI itself would make.
-pub fn judge_edit(file: &str, rules: &Rules, place: &Place) -> Verdict {
+pub fn judge_edit(file: &str, rules: &ApprovalRules, place: &CommandContext) -> ApprovalVerdict {
     let weighed = rules.are_on().and_then(|()| {
-        text::check(file)?;
+        characters::check(file)?;
         if !rules.writes {
             return Err("agents may not write unasked".to_owned());
         }
-        Situation::new(place)?.check_path(file, false)
+        ShellState::new(place)?.check_path(file, false)
     });
     match weighed {
-        Ok(()) => Verdict::Allow { reason: "a file in its own worktree".to_owned() },
-        Err(reason) => Verdict::Ask { reason },
+        Ok(()) => ApprovalVerdict::Allow { reason: "a file in its own worktree".to_owned() },
+        Err(reason) => ApprovalVerdict::Ask { reason },
     }
 }
 
 /// Why it is allowed, or why not.
-fn weigh(command: &str, rules: &Rules, place: &Place) -> Result<String, String> {
+fn judge_line(command: &str, rules: &ApprovalRules, place: &CommandContext) -> Result<String, String> {
     rules.are_on()?;
     if command.len() > LONGEST {
         return Err(format!("longer than {LONGEST} bytes"));
     }
-    text::check(command)?;
+    characters::check(command)?;
     let commands = line::read(command)?;
-    let mut situation = Situation::new(place)?;
+    let mut shell = ShellState::new(place)?;
     let mut reasons: Vec<String> = Vec::new();
     for command in &commands {
-        let reason = command::weigh(command, rules, &mut situation)?;
+        let reason = command::judge_command(command, rules, &mut shell)?;
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }

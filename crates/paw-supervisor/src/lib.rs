@@ -1,23 +1,24 @@
-//! What stands between the agents' work and the main branch.
+//! Approves agents' commands, checks and merges their work, and watches them meanwhile.
 //!
-//! - [`approval`]: whether a command line is harmless enough to be answered without asking anybody
-//! - [`gates`]: whether a branch is proven, by the project's own checks on a clean checkout of its tip
-//! - [`merge`]: the agents' branches into main, each proven first
-//! - [`role`]: OpenSpec commands that are not an agent's job
-//! - [`stall`]: agents that do not get on, and what can be done
-//! - [`sweep`]: one look at every agent
+//! - [`approval`]: decides whether a command may run without asking the user
+//! - [`gates`]: runs the project's checks on a clean checkout of a branch's tip
+//! - [`merge`]: merges agents' branches into main, each tested first
+//! - [`role_gating`]: OpenSpec commands that agents must not run
+//! - [`stall`]: detects agents that make no progress, and what can be tried
+//! - [`sweep`]: one snapshot of every agent
 //! - `test_checkout`: detached worktrees in which gates and merges test commits
-//! - [`tower`]: what every agent is doing, and what is done about it
-//! - [`unanswered`]: questions that have waited for too long
-//! - [`unattended`]: a session that nobody watches, followed to its end
+//! - [`monitor`]: the loop that watches agents, answers prompts and reports stalls
+//! - [`unanswered_questions`]: reminds of questions that nobody has answered
+//! - [`unattended`]: follows a session without a supervisor until every agent has finished
 
 pub mod approval;
 pub mod gates;
 pub mod merge;
-pub mod role;
+pub mod monitor;
+pub mod role_gating;
 pub mod stall;
 pub mod sweep;
 mod test_checkout;
-pub mod tower;
-pub mod unanswered;
+
+pub mod unanswered_questions;
 pub mod unattended;

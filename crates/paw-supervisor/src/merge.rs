@@ -1,29 +1,29 @@
-//! Merging the agents' branches into main: in the order of what they waited for, fast-forward only, each commit proven
-//! before main moves to it.
+//! Merges the agents' branches into main in dependency order, fast-forward only, and tests each commit before main moves
+//! to it.
 //!
-//! Main never has to be put back. A commit is tested in a worktree of its own first; one that fails is told to its
-//! agent and kept as a rescue, and main stays. Whatever ends a merge early, the next one goes on where it was.
+//! Main is never reset. A commit is tested in a separate worktree first. If its tests fail, it is saved as a rescue, its
+//! agent gets the failure, and main stays. An interrupted merge resumes with the next one.
 //!
-//! - [`team`]: who takes part; [`testimony`]: what the session's messages say about them
-//! - [`order`], [`plan`]: who comes first, and what is done with each. Pure
-//! - [`outcome`]: what became of a branch; `words`: what is said about it
-//! - [`open`]: a merge that is planned; [`run`]: a merge that happens
-//! - [`project_tests`]: the project's own tests as the proof, and the session as the audience
-//! - `test_worktree`: the temporary worktree; `advance`: moving branches; `journal`: what a merge writes down about itself
+//! - [`members`]: the branches of a merge; [`verifications`]: what the session's messages say about them
+//! - [`order`], [`plan`]: the order of the branches and what to do with each. Pure
+//! - [`outcome`]: the result of a branch; `messages`: the messages about it
+//! - [`planned_merge`]: plans a merge; [`run`]: runs it
+//! - [`project_tests`]: a merge with the project's own tests
+//! - `test_worktree`: the temporary worktree; `advance`: moves branches; `journal`: the state of a merge on disk
 
 mod advance;
 mod error;
 mod journal;
-pub mod open;
+pub mod members;
+mod messages;
 pub mod order;
 pub mod outcome;
 pub mod plan;
+pub mod planned_merge;
 pub mod project_tests;
 pub mod run;
-pub mod team;
 mod test_worktree;
-pub mod testimony;
-mod words;
+pub mod verifications;
 
 use std::path::Path;
 
@@ -31,72 +31,72 @@ use paw_core::{AgentId, BranchName};
 use serde_json::{Value, json};
 
 pub use error::MergeError;
-pub use open::Merge;
-pub use outcome::{Outcome, Skip, TestResult};
-pub use plan::{Entry, Move};
+pub use members::{MergeMember, agent_of, choose_members, members_of};
+pub use outcome::{CommitTestResult, MergeOutcome, MergeSkip};
+pub use plan::{MergeAction, MergeEntry};
+pub use planned_merge::PlannedMerge;
 pub use project_tests::ProjectTests;
-pub use run::Hands;
-pub use team::{Member, agent_of, choose, members_of};
+pub use run::MergeCallbacks;
 pub use test_worktree::LOCK_REASON;
-pub use testimony::Testimony;
+pub use verifications::Verifications;
 
-/// A commit that is to be proven, checked out with nothing else beside it.
+/// A commit to test, checked out in a clean worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestedCommit<'a> {
     pub dir: &'a Path,
     pub commit: &'a str,
-    /// Whose work it is.
+    /// The branch it belongs to.
     pub branch: &'a BranchName,
 }
 
-/// How far a merge has come.
+/// The steps of a merge, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeStep {
-    /// The plan is written down.
+    /// The plan is in the journal.
     Planned,
     Testing,
     Proven,
-    /// Written down that main is about to move.
+    /// The journal says that main is about to move.
     Advancing,
     /// Main has moved.
     Advanced,
-    /// Written down what became of the branch.
+    /// The branch's result is in the journal.
     Recorded,
-    /// A rebased branch has followed main.
-    BroughtUp,
-    Told,
+    /// A branch that was rebased for the merge now points at the merged commit.
+    BranchRebased,
+    Reported,
     Summarised,
 }
 
-/// What became of a merge.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeReport {
     pub base: BranchName,
-    /// Where it was before, and where it is.
+    /// The commit of the base before and after the merge.
     pub before: String,
     pub after: String,
-    /// It went on with one that had ended too early.
+    /// Whether it resumed an interrupted merge.
     pub resumed: bool,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MergeEntry>,
     pub cycles: Vec<Vec<AgentId>>,
-    /// What else somebody should know.
+    /// Further remarks for the user.
     pub notes: Vec<String>,
 }
 
 impl MergeReport {
-    /// Whether main has everything that was to be merged.
+    /// Whether main contains every branch of the merge.
     pub fn is_complete(&self) -> bool {
-        self.entries.iter().all(|entry| entry.outcome().is_some_and(Outcome::is_in))
+        self.entries.iter().all(|entry| entry.outcome().is_some_and(MergeOutcome::is_in))
     }
 
-    /// What happened, in one line.
+    /// The result in one line.
     pub fn summary(&self) -> String {
-        words::summary(&self.entries)
+        messages::summary(&self.entries)
     }
 
-    /// What happened, as a document.
+    /// The result as a JSON document.
     pub fn document(&self) -> Value {
-        let branch = |entry: &Entry| {
+        let branch = |entry: &MergeEntry| {
             let mut value = serde_json::to_value(entry).unwrap_or_default();
             if let Some(map) = value.as_object_mut() {
                 map.shift_remove("stage");

@@ -1,5 +1,5 @@
-//! Agents that do not get on: each kind of trouble is noticed from what is known, told once while it lasts, and mended
-//! where that is safe. Pure: facts and the time come in, what to tell and what to try comes out.
+//! Detects agents that make no progress. Each kind of stall is reported once while it lasts, and remedied where that is
+//! safe. Pure: takes the agent's activity and the time, returns what to report and what to try.
 
 mod limit;
 mod reset;
@@ -9,36 +9,36 @@ use std::fmt;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use paw_agent::state::State;
+use paw_agent::state::AgentActivity;
 use paw_core::config::SupervisorConfig;
 use paw_core::text::{self, plural};
 
-use limit::Limit;
-pub use reset::reset_at;
+use limit::RateLimit;
+pub use reset::parse_reset_time;
 
-/// The same command this often in a row is a loop.
+/// The same command this many times in a row is a loop.
 const LOOP: u32 = 6;
-/// A prompt of ours that was not sent is sent after this long; one of somebody else's is told after this long.
+/// A prompt that git paw typed is sent after this long; text from someone else is reported after `UNSENT`.
 const OURS_UNSENT: SignedDuration = SignedDuration::from_secs(10);
 const UNSENT: SignedDuration = SignedDuration::from_mins(5);
-/// A CLI that has ended is told after this long: somebody may be about to start it again.
+/// An exited CLI is reported after this long, in case it is being restarted.
 const DEAD: SignedDuration = SignedDuration::from_secs(10);
-/// Less than this much of a conversation's room left, in percent.
+/// Report a conversation with less context left than this, in percent.
 const LITTLE_ROOM: u8 = 10;
-/// The words about a limit, with its time, are drawn after it was told of.
+/// A CLI may draw the reset time this long after the hook reports the limit.
 const LIMIT_DRAWN: SignedDuration = SignedDuration::from_secs(5);
 
-/// How long an agent may do what.
+/// The limits beyond which an agent counts as stalled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
+pub struct StallLimits {
     pub silent: SignedDuration,
-    /// Conversations of more tokens than this are told of.
+    /// Report conversations with more tokens than this.
     pub tokens: Option<u64>,
-    /// In which a CLI's "3pm" is meant.
+    /// The time zone of a CLI's "3pm".
     pub zone: TimeZone,
 }
 
-impl Limits {
+impl StallLimits {
     pub fn of(config: &SupervisorConfig, zone: TimeZone) -> Self {
         let seconds = i64::try_from(config.no_progress_window_seconds).unwrap_or(i64::MAX);
         let thousands = Some(config.context_bloat_threshold_k).filter(|thousands| *thousands > 0);
@@ -47,58 +47,58 @@ impl Limits {
     }
 }
 
-/// What is known about an agent now.
+/// What an agent is doing now.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    pub state: &'a State,
+pub struct AgentProgress<'a> {
+    pub state: &'a AgentActivity,
     pub since: Timestamp,
-    /// The last sign that it gets on.
+    /// The last sign of progress.
     pub progress: Timestamp,
-    /// What stands in its input.
+    /// The text in its input.
     pub typed: Option<&'a str>,
-    /// That is a text that we have put there.
+    /// Whether git paw typed that text.
     pub typed_is_ours: bool,
-    /// What it has done last, and how often in a row.
+    /// The last command and how often it ran in a row.
     pub repeats: (&'a str, u32),
-    /// How much room its conversation has left, in percent.
-    pub room: Option<u8>,
-    /// How large its conversation is, in tokens.
+    /// How much context its conversation has left, in percent.
+    pub context_left: Option<u8>,
+    /// The size of its conversation, in tokens.
     pub tokens: Option<u64>,
 }
 
-/// Something that keeps an agent from getting on.
+/// Why an agent makes no progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stall {
     Silent { minutes: i64 },
     Looping { what: String, times: u32 },
     Dead,
     NotSent,
-    LittleRoom { percent: u8 },
-    Bloated { tokens: u64 },
+    ContextLow { percent: u8 },
+    ContextLarge { tokens: u64 },
     Limited { resets: Option<String> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum StallKind {
     Silent,
     Looping,
     Dead,
     NotSent,
-    LittleRoom,
-    Bloated,
+    ContextLow,
+    ContextLarge,
     Limited,
 }
 
 impl Stall {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> StallKind {
         match self {
-            Self::Silent { .. } => Kind::Silent,
-            Self::Looping { .. } => Kind::Looping,
-            Self::Dead => Kind::Dead,
-            Self::NotSent => Kind::NotSent,
-            Self::LittleRoom { .. } => Kind::LittleRoom,
-            Self::Bloated { .. } => Kind::Bloated,
-            Self::Limited { .. } => Kind::Limited,
+            Self::Silent { .. } => StallKind::Silent,
+            Self::Looping { .. } => StallKind::Looping,
+            Self::Dead => StallKind::Dead,
+            Self::NotSent => StallKind::NotSent,
+            Self::ContextLow { .. } => StallKind::ContextLow,
+            Self::ContextLarge { .. } => StallKind::ContextLarge,
+            Self::Limited { .. } => StallKind::Limited,
         }
     }
 }
@@ -107,78 +107,83 @@ impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silent { minutes } => {
-                write!(f, "at work for {} without a sign of progress", plural(*minutes, "minute"))
+                write!(f, "working for {} without progress", plural(*minutes, "minute"))
             }
             Self::Looping { what, times } => {
                 let what = text::reveal(&text::truncate_chars(what, 200));
-                write!(f, "has run the same command {times} times in a row: {what}")
+                write!(f, "ran the same command {times} times in a row: {what}")
             }
-            Self::Dead => f.write_str("its CLI has ended"),
-            Self::NotSent => f.write_str("something is typed in its input and not sent"),
-            Self::LittleRoom { percent } => write!(f, "its conversation has {percent} % of its room left"),
-            Self::Bloated { tokens } => {
-                write!(f, "its conversation has grown to {} thousand tokens", tokens / 1000)
+            Self::Dead => f.write_str("its CLI exited"),
+            Self::NotSent => f.write_str("text in its input was not sent"),
+            Self::ContextLow { percent } => {
+                write!(f, "its conversation has {percent}% of its context left")
+            }
+            Self::ContextLarge { tokens } => {
+                write!(f, "its conversation grew to {}k tokens", tokens / 1000)
             }
             Self::Limited { resets: Some(time) } => {
                 let time = text::reveal(&text::truncate_chars(time, 60));
-                let until = if time.starts_with("in ") { ", which is over" } else { " until" };
-                write!(f, "has used up what it may{until} {time}; it is told to go on then")
+                let until = if time.starts_with("in ") { ", resets" } else { " until" };
+                write!(f, "rate-limited{until} {time}; git paw resumes it then")
             }
-            Self::Limited { resets: None } => {
-                f.write_str("has used up what it may, and does not say until when")
-            }
+            Self::Limited { resets: None } => f.write_str("rate-limited, reset time unknown"),
         }
     }
 }
 
-/// What can be tried without harm.
+/// A remedy that cannot do harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Enter, for a prompt that we have typed.
+    /// Press Enter, for a prompt that git paw typed.
     Send,
-    /// Tell it to go on: its limit is over.
-    GoOn,
+    /// Tell it to continue: its limit has reset.
+    Resume,
 }
 
 /// What to do now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    Tell(Stall),
-    Try(Remedy),
+pub enum StallStep {
+    Report(Stall),
+    Apply(Remedy),
 }
 
-/// What was noticed about one agent so far.
+/// Detects the stalls of one agent and remembers which were reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Watch {
-    told: BTreeSet<Kind>,
+pub struct StallDetector {
+    reported: BTreeSet<StallKind>,
     tried: bool,
-    /// What is typed, and since when.
+    /// The text in the input, and since when it is there.
     typed: Option<(String, Timestamp)>,
-    limit: Option<Limit>,
+    limit: Option<RateLimit>,
 }
 
-impl Watch {
-    pub fn step(&mut self, facts: &Facts<'_>, limits: &Limits, now: Timestamp) -> Vec<Step> {
-        let unsent = self.unsent_for(facts, now);
+impl StallDetector {
+    pub fn step(
+        &mut self,
+        activity: &AgentProgress<'_>,
+        limits: &StallLimits,
+        now: Timestamp,
+    ) -> Vec<StallStep> {
+        let unsent = self.unsent_for(activity, now);
         let mut steps = Vec::new();
-        if facts.typed_is_ours && unsent.is_some_and(|unsent| unsent >= OURS_UNSENT) && !self.tried {
+        if activity.typed_is_ours && unsent.is_some_and(|unsent| unsent >= OURS_UNSENT) && !self.tried {
             self.tried = true;
-            steps.push(Step::Try(Remedy::Send));
+            steps.push(StallStep::Apply(Remedy::Send));
         }
-        steps.extend(self.resume(facts, limits, now).map(Step::Try));
-        let found = find(facts, limits, unsent, now);
-        self.told.retain(|kind| found.iter().any(|stall| stall.kind() == *kind));
+        steps.extend(self.resume(activity, limits, now).map(StallStep::Apply));
+        let found = find(activity, limits, unsent, now);
+        self.reported.retain(|kind| found.iter().any(|stall| stall.kind() == *kind));
         for stall in found {
-            if self.told.insert(stall.kind()) {
-                steps.push(Step::Tell(stall));
+            if self.reported.insert(stall.kind()) {
+                steps.push(StallStep::Report(stall));
             }
         }
         steps
     }
 
-    /// For how long the same text has stood in the input of an agent that does nothing.
-    fn unsent_for(&mut self, facts: &Facts<'_>, now: Timestamp) -> Option<SignedDuration> {
-        let text = facts.typed.filter(|text| !text.is_empty() && *facts.state == State::Idle);
+    /// For how long the same text has been in the input of an idle agent.
+    fn unsent_for(&mut self, activity: &AgentProgress<'_>, now: Timestamp) -> Option<SignedDuration> {
+        let text = activity.typed.filter(|text| !text.is_empty() && *activity.state == AgentActivity::Idle);
         let Some(text) = text else {
             self.typed = None;
             self.tried = false;
@@ -193,54 +198,64 @@ impl Watch {
         }
     }
 
-    /// A limit whose end is known is tried again once, when it is over.
-    fn resume(&mut self, facts: &Facts<'_>, limits: &Limits, now: Timestamp) -> Option<Remedy> {
-        let State::RateLimited { resets } = facts.state else {
+    /// Resumes once after a limit with a known reset time.
+    fn resume(
+        &mut self,
+        activity: &AgentProgress<'_>,
+        limits: &StallLimits,
+        now: Timestamp,
+    ) -> Option<Remedy> {
+        let AgentActivity::RateLimited { resets } = activity.state else {
             self.limit = None;
             return None;
         };
         let resets = resets.as_deref();
-        if self.limit.as_ref().is_some_and(|limit| limit.began() != facts.since) {
-            // It was tried, and is refused again: that is news.
-            self.told.remove(&Kind::Limited);
+        if self.limit.as_ref().is_some_and(|limit| limit.began() != activity.since) {
+            // It hit the limit again after a resume, so report it again.
+            self.reported.remove(&StallKind::Limited);
         }
-        if !self.limit.as_ref().is_some_and(|limit| limit.is(facts.since, resets)) {
-            self.limit = Some(Limit::new(facts.since, resets, &limits.zone, now));
+        if !self.limit.as_ref().is_some_and(|limit| limit.is(activity.since, resets)) {
+            self.limit = Some(RateLimit::new(activity.since, resets, &limits.zone, now));
         }
-        self.limit.as_mut().is_some_and(|limit| limit.is_over(now)).then_some(Remedy::GoOn)
+        self.limit.as_mut().is_some_and(|limit| limit.is_over(now)).then_some(Remedy::Resume)
     }
 }
 
-fn find(facts: &Facts<'_>, limits: &Limits, unsent: Option<SignedDuration>, now: Timestamp) -> Vec<Stall> {
+fn find(
+    activity: &AgentProgress<'_>,
+    limits: &StallLimits,
+    unsent: Option<SignedDuration>,
+    now: Timestamp,
+) -> Vec<Stall> {
     let mut found = Vec::new();
-    let held = now.duration_since(facts.since);
-    match facts.state {
-        State::Working | State::Unknown => {
-            let silent = now.duration_since(facts.progress.max(facts.since));
-            if *facts.state == State::Working && silent >= limits.silent {
+    let held = now.duration_since(activity.since);
+    match activity.state {
+        AgentActivity::Working | AgentActivity::Unknown => {
+            let silent = now.duration_since(activity.progress.max(activity.since));
+            if *activity.state == AgentActivity::Working && silent >= limits.silent {
                 found.push(Stall::Silent { minutes: silent.as_mins() });
             }
         }
-        State::Exited if held >= DEAD => found.push(Stall::Dead),
-        State::RateLimited { resets } if resets.is_some() || held >= LIMIT_DRAWN => {
+        AgentActivity::Exited if held >= DEAD => found.push(Stall::Dead),
+        AgentActivity::RateLimited { resets } if resets.is_some() || held >= LIMIT_DRAWN => {
             found.push(Stall::Limited { resets: resets.clone() });
         }
         _ => {}
     }
-    let (what, times) = facts.repeats;
-    if times >= LOOP && *facts.state != State::Exited {
+    let (what, times) = activity.repeats;
+    if times >= LOOP && *activity.state != AgentActivity::Exited {
         found.push(Stall::Looping { what: what.to_owned(), times });
     }
     if unsent.is_some_and(|unsent| unsent >= UNSENT) {
         found.push(Stall::NotSent);
     }
-    if let Some(percent) = facts.room.filter(|percent| *percent < LITTLE_ROOM) {
-        found.push(Stall::LittleRoom { percent });
+    if let Some(percent) = activity.context_left.filter(|percent| *percent < LITTLE_ROOM) {
+        found.push(Stall::ContextLow { percent });
     }
-    if let (Some(tokens), Some(most)) = (facts.tokens, limits.tokens)
+    if let (Some(tokens), Some(most)) = (activity.tokens, limits.tokens)
         && tokens > most
     {
-        found.push(Stall::Bloated { tokens });
+        found.push(Stall::ContextLarge { tokens });
     }
     found
 }

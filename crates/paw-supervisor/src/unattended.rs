@@ -5,30 +5,30 @@
 //! - `session`: what is done for the agents: gates, messages, merge
 //! - `events`: everything that can happen, in one queue
 //! - [`notice`]: what is worth a line meanwhile; [`summary`]: what became of it
-//! - [`watch`]: who is at what, whose work is to be checked now, and when it is over. Pure: messages and the time come in
+//! - [`workers`]: who is at what, whose work is to be checked now, and when it is over. Pure: messages and the time come in
 //! - [`outcome`]: what became of an agent's work
-//! - [`order`]: whose verified work can be merged without that of others. Pure
+//! - [`mergeable`]: whose verified work can be merged without that of others. Pure
 //! - [`refs`]: branches that move, as they move
 //! - [`attendant_lock`]: the lock of the process that stands in for a supervisor
 //! - [`words`]: what a failing agent is told
 
 pub mod attendant_lock;
 mod events;
+mod fix_prompt;
+pub mod mergeable;
 pub mod notice;
-pub mod order;
 pub mod outcome;
 pub mod refs;
 pub mod run;
 mod session;
 pub mod summary;
-pub mod watch;
-pub mod words;
 mod worker;
+pub mod workers;
 
 pub use attendant_lock::AttendantLock;
-pub use notice::{Notice, Notify, Tone};
-pub use outcome::Outcome;
-pub use run::{Options, duration, follow};
-pub use session::Context;
-pub use summary::{End, Summary};
-pub use watch::{Judgement, Next, Watch};
+pub use notice::{NoticeTone, NotifyFn, ProgressNotice};
+pub use outcome::AgentOutcome;
+pub use run::{UnattendedOptions, follow, format_duration};
+pub use session::UnattendedContext;
+pub use summary::{UnattendedEnd, UnattendedSummary};
+pub use workers::{UnattendedStep, WorkJudgement, Workers};

@@ -1,27 +1,30 @@
-//! The rules by which agents' commands are approved.
+//! The rules that approve agents' commands.
 
 use std::path::Path;
 
 use paw_core::PawError;
-use paw_supervisor::approval::{self, Place, Rules};
+use paw_supervisor::approval::{self, ApprovalRules, CommandContext};
 
 use crate::context::Context;
 
-/// The rules and the place of a worktree, the current one if none is given. A directory outside of any repository has the
-/// user's own rules.
-pub(crate) fn gather(worktree: Option<&Path>, context: &Context) -> Result<(Rules, Place), PawError> {
+/// The rules that apply in a worktree (default: the current one), and its paths. Outside a repository, only the user's own
+/// rules apply.
+pub(crate) fn gather(
+    worktree: Option<&Path>,
+    context: &Context,
+) -> Result<(ApprovalRules, CommandContext), PawError> {
     let dir = worktree.map_or_else(|| context.cwd.clone(), |path| context.cwd.join(path));
-    let (configured, mut place) = approval::gather(&dir, &context.dirs)?;
+    let (configured, mut place) = approval::load_rules(&dir, &context.dirs)?;
     if worktree.is_some() {
         place.cwd.clone_from(&place.worktree);
     }
     if configured.unapproved.is_some() {
         context
             .output
-            .warn("this repository's own rules are not approved, so they do not count (git paw trust)");
+            .warn("ignoring this repository's approval rules: not approved (approve with 'git paw trust')");
     }
     for rule in configured.rules.unusable() {
-        context.output.warn(&format!("this rule is no plain command, so it allows nothing: {rule:?}"));
+        context.output.warn(&format!("ignoring the approval rule {rule:?}: not a plain command"));
     }
     Ok((configured.rules, place))
 }

@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 use paw_core::PawError;
 use paw_core::text::{self, plural};
 use paw_host::process::shell_quote;
-use paw_supervisor::approval::log::{Entry, VerdictLog, suggest};
-use paw_supervisor::approval::{self, Verdict};
+use paw_supervisor::approval::log::{VerdictEntry, VerdictLog, suggest};
+use paw_supervisor::approval::{self, ApprovalVerdict};
 use serde_json::json;
 
 use crate::approval::rules;
 use crate::context::Context;
 
-/// List what was approved for agents, what you were asked about, and which rules would answer it
+/// List the approval verdicts on agents' commands, and suggest rules
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -25,10 +25,10 @@ use crate::context::Context;
   git paw approvals check --worktree ../app-feat-x -- 'git push'"
 )]
 pub(crate) struct ApprovalsArgs {
-    /// Only the last so many verdicts
+    /// Show only the last N verdicts
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Only the verdicts of this session
+    /// Show only the verdicts of this session
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// Print one JSON document
@@ -43,16 +43,16 @@ enum Action {
     Check(CheckArgs),
 }
 
-/// Say whether a command line would be approved without asking, and why
+/// Check whether a command would be approved without asking, and why
 ///
-/// Nothing is run. The answer is the one an agent's permission prompt would get, by your rules and those of the
-/// repository that you have approved.
+/// Nothing is run. The verdict is the one that an agent's permission prompt would get. It follows your own rules and the
+/// repository's rules that you have approved.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw approvals check -- 'cargo test && git commit -am \"fix\"'
   git paw approvals check --json --worktree ../app-feat-x -- 'rm -rf build'")]
 struct CheckArgs {
-    /// The worktree it would run in; the current one if not given
+    /// The worktree that the command would run in [default: the current one]
     #[arg(long, value_name = "PATH")]
     worktree: Option<PathBuf>,
     /// Print one JSON document
@@ -83,7 +83,7 @@ fn check(args: &CheckArgs, context: &Context) -> Result<(), PawError> {
     let (rules, place) = rules::gather(args.worktree.as_deref(), context)?;
     let verdict = match command_line(&args.command) {
         Some(line) => approval::judge(&line, &rules, &place),
-        None => Verdict::Ask { reason: "it is not text (UTF-8)".to_owned() },
+        None => ApprovalVerdict::Ask { reason: "not valid UTF-8".to_owned() },
     };
     if context.output.wants_json() {
         return context.output.document(&json!({"verdict": verdict.word(), "reason": verdict.reason()}));
@@ -91,7 +91,7 @@ fn check(args: &CheckArgs, context: &Context) -> Result<(), PawError> {
     context.output.say(&format!("{}: {}", verdict.word(), verdict.reason()))
 }
 
-/// One argument is a line as a shell would get it, several are the words of one.
+/// One argument is a whole shell command line; several arguments are its words.
 fn command_line(words: &[OsString]) -> Option<String> {
     if let [line] = words {
         return line.to_str().map(str::to_owned);
@@ -128,7 +128,7 @@ fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
     Ok(())
 }
 
-fn row(entry: &Entry) -> [String; 5] {
+fn row(entry: &VerdictEntry) -> [String; 5] {
     let at = entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let plain = |words: &str| text::reveal(&text::truncate_chars(words, 100));
     [at, plain(&entry.agent), plain(&entry.verdict), plain(&entry.command), plain(&entry.reason)]

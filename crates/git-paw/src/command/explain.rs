@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paw_agent::cli;
 use paw_agent::screen::{self, Screen};
-use paw_agent::state::{Source, State};
+use paw_agent::state::{ObservationSource, AgentActivity};
 use paw_core::PawError;
 use paw_host::clock;
 use paw_host::files::FileError;
-use paw_supervisor::approval::{self, Verdict};
-use paw_supervisor::sweep::{self, Swept};
+use paw_supervisor::approval::{self, ApprovalVerdict};
+use paw_supervisor::sweep::{self, AgentSnapshot};
 use serde::Serialize;
 
 use crate::approval::rules;
 use crate::context::Context;
 
-/// Say what an agent is doing and how we know, or what a saved screen of an AI CLI shows
+/// Explain an agent's state, or what a saved screen of an AI CLI shows
 ///
-/// A screen is read as tmux captures it, plain or with its colours (capture-pane -p -e), by the rules of the CLI. An
-/// approval prompt is read only if all of it can be seen; its command is then judged as it would be in a session. Nothing
-/// is answered.
+/// Reads a screen as tmux captures it, plain or with colours (capture-pane -p -e), by the rules of the CLI. An approval
+/// prompt is read only if it is completely visible; its command then gets the verdict that it would get in a session.
+/// Nothing is answered.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw explain feat-api
@@ -31,10 +31,10 @@ pub(crate) struct ExplainArgs {
     /// An agent of the running session, by its id or its branch
     #[arg(required_unless_present = "screen", conflicts_with_all = ["screen", "worktree"])]
     agent: Option<String>,
-    /// Whose screen it is: claude, codex, gemini, …
+    /// The CLI of the screen: claude, codex, gemini, …
     #[arg(long, requires = "screen")]
     cli: Option<String>,
-    /// A saved screen
+    /// The file with the saved screen
     #[arg(long, value_name = "FILE", requires = "cli")]
     screen: Option<PathBuf>,
     /// The worktree that a command would run in [default: the current one]
@@ -45,11 +45,11 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: bool,
 }
 
-/// What is known, before anybody judges it.
-struct Found {
-    state: State,
+/// A state and its reason, before the verdict.
+struct AgentReading {
+    state: AgentActivity,
     reason: String,
-    /// How it was learned, where there was more than a screen to go by.
+    /// The source of the state, for an agent of the session.
     source: Option<String>,
     worktree: Option<PathBuf>,
 }
@@ -89,27 +89,27 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<(), PawError>
     Ok(())
 }
 
-fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Found, PawError> {
+fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<AgentReading, PawError> {
     let shown = fs::read(file).map_err(FileError::when("read", file))?;
     let reading = screen::read(cli::descriptor(cli), &Screen::parse(&String::from_utf8_lossy(&shown)));
-    Ok(Found { state: reading.state, reason: reading.reason, source: None, worktree })
+    Ok(AgentReading { state: reading.state, reason: reading.reason, source: None, worktree })
 }
 
-fn look_at(agent: &str, context: &Context) -> Result<Found, PawError> {
+fn look_at(agent: &str, context: &Context) -> Result<AgentReading, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
-    let Swept { known, worktree, cli, .. } = sweep::require(swept, agent)?;
+    let AgentSnapshot { known, worktree, cli, .. } = sweep::require_agent(swept, agent)?;
     let source = match known.source {
-        Source::Told => cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned(),
+        ObservationSource::Hooks => cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned(),
         source => source.to_string(),
     };
     let source = Some(source);
-    Ok(Found { state: known.state, reason: known.reason, source, worktree: Some(worktree) })
+    Ok(AgentReading { state: known.state, reason: known.reason, source, worktree: Some(worktree) })
 }
 
-fn judge(found: Found, context: &Context) -> Result<Explanation, PawError> {
-    let Found { state, reason, source, worktree } = found;
+fn judge(found: AgentReading, context: &Context) -> Result<Explanation, PawError> {
+    let AgentReading { state, reason, source, worktree } = found;
     let name = state.name();
-    let State::WaitingApproval(ask) = state else {
+    let AgentActivity::WaitingApproval(ask) = state else {
         return Ok(Explanation { state: name, command: None, verdict: None, reason, source });
     };
     let verdict = match ask.command() {
@@ -117,7 +117,7 @@ fn judge(found: Found, context: &Context) -> Result<Explanation, PawError> {
             let (rules, place) = rules::gather(worktree.as_deref(), context)?;
             approval::judge(command, &rules, &place)
         }
-        None => Verdict::Ask { reason },
+        None => ApprovalVerdict::Ask { reason },
     };
     let command = ask.command().map(str::to_owned);
     Ok(Explanation {

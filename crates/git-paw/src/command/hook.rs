@@ -1,4 +1,4 @@
-//! What the hooks of an AI CLI run: takes in what the CLI reports, and answers an approval that is harmless.
+//! The command that an AI CLI's hooks run: records the CLI's events and answers harmless approval requests.
 //!
 //! The CLI waits for it, so nothing here blocks. If anything fails, the hook gives no answer and the CLI asks the user.
 
@@ -11,28 +11,28 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 use paw_agent::cli::{self, Cli};
-use paw_agent::hooks::notes::{Answer, Breach, Note, Notes};
-use paw_agent::hooks::{Deed, What};
+use paw_agent::hooks::notes::{HookAnswer, HookNote, HookNotes, RoleViolation};
+use paw_agent::hooks::{HookEventKind, ToolAction};
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config;
-use paw_host::git::{Repo, admin_dir_named_in};
+use paw_host::git::{Repo, find_linked_admin_dir};
 use paw_supervisor::approval::log::VerdictLog;
-use paw_supervisor::approval::{self, Verdict};
-use paw_supervisor::role;
-use paw_supervisor::tower::verdict;
+use paw_supervisor::approval::{self, ApprovalVerdict};
+use paw_supervisor::monitor::verdict;
+use paw_supervisor::role_gating;
 use serde_json::Value;
 
 use crate::context::Context;
 
-/// A record is not read beyond this, nor waited for longer.
-const LONGEST: u64 = 16 * 1024 * 1024;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Limits on the record's size and on the wait for it.
+const MAX_RECORD_BYTES: u64 = 16 * 1024 * 1024;
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(crate) struct HookArgs {
-    /// Whose hook it is
+    /// The CLI that runs the hook
     #[arg(long)]
     cli: String,
 }
@@ -48,36 +48,36 @@ pub(crate) fn run(args: &HookArgs, context: &Context) -> Result<(), PawError> {
     }
 }
 
-/// Takes in one record. Returns what is to be said to the CLI, if anything is.
+/// Processes one record. Returns the answer for the CLI, if there is one.
 fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     let record = read_record()?;
-    let mut note = Note::new(clock::now(), cli.name, &record);
+    let mut note = HookNote::new(clock::now(), cli.name, &record);
     let event = note.event()?;
-    let breach = role::find_breach(&event.what, &record);
+    let breach = role_gating::find_breach(&event.kind, &record);
     if breach.is_none()
-        && !matches!(event.what, What::ApprovalAsked { .. })
-        && let (Some(agent), Some(common_dir)) = (said_agent(), find_common_dir(&context.cwd))
+        && !matches!(event.kind, HookEventKind::ApprovalRequested { .. })
+        && let (Some(agent), Some(common_dir)) = (agent_from_env(), find_common_dir(&context.cwd))
     {
-        // Most records say only what an agent does: no git and no receipt is needed to write them down.
-        Notes::of(&common_dir).append(&agent, &note).map_err(not_kept)?;
+        // Most records only report activity: writing them needs neither git nor the receipt.
+        HookNotes::of(&common_dir).append(&agent, &note).map_err(cannot_write)?;
         return Ok(None);
     }
     let repo = context.require_repo()?;
     let Some(receipt) = context.receipts().find_for_repo(&repo.root)? else { return Ok(None) };
     let Some(agent) = find_agent(&receipt, &repo) else { return Ok(None) };
-    // A CLI that cannot be answered here is answered on its screen.
-    if let What::ApprovalAsked { deed, .. } = &event.what
+    // A CLI that takes no answer from hooks is answered in its pane.
+    if let HookEventKind::ApprovalRequested { action, .. } = &event.kind
         && cli.is_answerable()
-        && *deed != Deed::Question
+        && *action != ToolAction::Question
     {
-        let asked = Asked { deed, cwd: record["cwd"].as_str().map(PathBuf::from), agent: &agent };
+        let asked = ApprovalRequest { action, cwd: record["cwd"].as_str().map(PathBuf::from), agent: &agent };
         note.answer = asked.judge(&receipt, &repo, note.at, context).unwrap_or_else(|problem| {
             tracing::debug!(target: "paw::hook", "{problem}");
             None
         });
     }
-    let refusal = breach.and_then(|breach| gate(&mut note, cli, &event.what, breach, &repo));
-    Notes::of(&repo.common_dir).append(&agent, &note).map_err(not_kept)?;
+    let refusal = breach.and_then(|breach| gate(&mut note, cli, &event.kind, breach, &repo));
+    HookNotes::of(&repo.common_dir).append(&agent, &note).map_err(cannot_write)?;
     if refusal.is_some() {
         return Ok(refusal);
     }
@@ -85,54 +85,55 @@ fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     Ok(note.answer.filter(|answer| answer.allowed).and(allow).map(|allow| allow()))
 }
 
-/// Notes a command that is not the agent's job, and returns the answer that refuses it, where the configuration says so.
-fn gate(note: &mut Note, cli: &Cli, event: &What, breach: String, repo: &Repo) -> Option<Value> {
+/// Records a command outside the agent's role, and returns the refusal if the configuration asks for it.
+fn gate(note: &mut HookNote, cli: &Cli, event: &HookEventKind, breach: String, repo: &Repo) -> Option<Value> {
     let layers = config::load_layers(Some(&repo.root), None).ok()?;
-    let answer = role::answer(layers.resolve().ok()?.opsx.role_gating, cli);
-    let refuse = cli.hooks.and_then(|hooks| hooks.refuse).filter(|_| answer == role::Answer::Refuse);
-    let refusal = refuse.map(|refuse| refuse(event, &role::reason(&breach)));
-    if answer != role::Answer::Nothing {
-        note.breach = Some(Breach { command: breach, refused: refusal.is_some() });
+    let answer = role_gating::action(layers.resolve().ok()?.opsx.role_gating, cli);
+    let refuse =
+        cli.hooks.and_then(|hooks| hooks.refuse).filter(|_| answer == role_gating::RoleAction::Refuse);
+    let refusal = refuse.map(|refuse| refuse(event, &role_gating::breach_reason(&breach)));
+    if answer != role_gating::RoleAction::Ignore {
+        note.violation = Some(RoleViolation { command: breach, refused: refusal.is_some() });
     }
     refusal
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn not_kept(error: io::Error) -> PawError {
-    PawError::internal(format!("cannot keep the record: {error}"))
+fn cannot_write(error: io::Error) -> PawError {
+    PawError::internal(format!("cannot write the record: {error}"))
 }
 
-/// The record on standard input, if it comes at once.
+/// Reads the record from standard input within the timeout.
 fn read_record() -> Result<Value, PawError> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = io::stdin().lock().take(LONGEST).read_to_end(&mut bytes);
+        let read = io::stdin().lock().take(MAX_RECORD_BYTES).read_to_end(&mut bytes);
         let _ = sender.send(read.map(|_| bytes));
     });
-    let late = |_| PawError::internal("no record came on standard input");
-    let bytes = receiver.recv_timeout(PATIENCE).map_err(late)?;
+    let late = |_| PawError::internal("no record on standard input");
+    let bytes = receiver.recv_timeout(READ_TIMEOUT).map_err(late)?;
     let bytes = bytes.map_err(|error| PawError::internal(format!("cannot read the record: {error}")))?;
     serde_json::from_slice(&bytes)
         .map_err(|error| PawError::internal(format!("the record is not JSON: {error}")))
 }
 
-/// What the pane's environment says.
-fn said_agent() -> Option<AgentId> {
+/// The agent id in the pane's environment.
+fn agent_from_env() -> Option<AgentId> {
     std::env::var("GIT_PAW_AGENT_ID").ok().and_then(|id| AgentId::new(id).ok())
 }
 
 /// The common directory of the linked worktree that `dir` is in.
 fn find_common_dir(dir: &Path) -> Option<PathBuf> {
-    let admin = dir.ancestors().find_map(admin_dir_named_in)?;
+    let admin = dir.ancestors().find_map(find_linked_admin_dir)?;
     let common_dir = admin.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
     PawDir::of(common_dir).path().is_dir().then(|| common_dir.to_path_buf())
 }
 
-/// Whose record it is: what the pane's environment says, else whose worktree this is.
+/// The agent of the record: from the pane's environment, else from the worktree.
 fn find_agent(receipt: &Receipt, repo: &Repo) -> Option<AgentId> {
     let ids = receipt.agent_ids();
-    if let Some(said) = said_agent().filter(|said| ids.contains(said)) {
+    if let Some(said) = agent_from_env().filter(|said| ids.contains(said)) {
         return Some(said);
     }
     let here = repo.worktree.as_deref()?;
@@ -140,38 +141,40 @@ fn find_agent(receipt: &Receipt, repo: &Repo) -> Option<AgentId> {
     ids.into_iter().zip(&receipt.worktrees).find(|(_, agent)| is_here(&agent.worktree_path)).map(|(id, _)| id)
 }
 
-/// An approval that an agent asks for.
-struct Asked<'a> {
-    deed: &'a Deed,
-    /// Where its shell is.
+/// An approval that an agent requests.
+struct ApprovalRequest<'a> {
+    action: &'a ToolAction,
+    /// The directory of the agent's shell.
     cwd: Option<PathBuf>,
     agent: &'a AgentId,
 }
 
-impl Asked<'_> {
-    /// Judges it, and writes the verdict down; what cannot be written down is not allowed. Nothing where
-    /// approvals are not answered.
+impl ApprovalRequest<'_> {
+    /// Returns the verdict after recording it; an unrecorded command is not allowed. `None` if approvals are not
+    /// answered in this session.
     fn judge(
         &self,
         receipt: &Receipt,
         repo: &Repo,
         at: Timestamp,
         context: &Context,
-    ) -> Result<Option<Answer>, PawError> {
+    ) -> Result<Option<HookAnswer>, PawError> {
         let worktree = repo.worktree.as_deref().unwrap_or(&context.cwd);
-        let (configured, mut place) = approval::gather_in(repo, worktree, &context.dirs)?;
+        let (configured, mut place) = approval::load_rules_in(repo, worktree, &context.dirs)?;
         if !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
             return Ok(None);
         }
-        let ask = self.deed.ask();
+        let ask = self.action.approval_request();
         let said = match &self.cwd {
             Some(cwd) => {
                 place.cwd.clone_from(cwd);
-                verdict::weigh(&ask, &configured.rules, &place)
+                verdict::judge_ask(&ask, &configured.rules, &place)
             }
-            None => Verdict::Ask { reason: "the CLI does not say where its shell is".to_owned() },
+            None => {
+                ApprovalVerdict::Ask { reason: "the CLI does not report its shell's directory".to_owned() }
+            }
         };
         verdict::record(&VerdictLog::of(&repo.common_dir), receipt, self.agent, &ask, &said, at)?;
-        Ok(Some(Answer { allowed: said.is_allow(), reason: said.reason().to_owned() }))
+        Ok(Some(HookAnswer { allowed: said.is_allow(), reason: said.reason().to_owned() }))
     }
 }

@@ -10,44 +10,44 @@ use paw_broker::identity::Caller;
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 use paw_host::trust::Approver;
-use paw_supervisor::gates::{Gate, Stop};
-use paw_supervisor::merge::Merge;
+use paw_supervisor::gates::{Gate, StopRequest};
+use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
 
 use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 
-/// Merge the agents' branches into the main branch, each tested before main moves
+/// Merge agents' branches into the main branch, testing each before main moves
 ///
-/// Branches are merged one after the other, those that others waited for (agent.blocked) first. Each is checked out in a
-/// temporary worktree and tested with [supervisor] test_command; only then is main moved to it, fast-forward only. A
-/// branch that has diverged is skipped, or put on top of main first with --rebase. What fails is told to its agent and
-/// kept; main never has it. Your own changes in the main checkout are left alone, or the branch is refused. Every branch
-/// must be verified at its tip (git paw verify), unless you name what you want. A merge that was interrupted is gone on
-/// with. Ends with 0 only if main has everything that was to be merged.
+/// Branches are merged one after the other; branches that other agents are blocked on (agent.blocked) come first. Each
+/// branch is checked out in a temporary worktree and tested with [supervisor] test_command. Only then does main move, by
+/// fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch whose tests fail is
+/// not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
+/// would overwrite them is refused. Every branch must be verified at its tip (git paw verify) unless you name it. An
+/// interrupted merge resumes. The exit code is 0 only if everything was merged.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw merge --dry-run
   git paw merge --rebase
   git paw merge --only feat/auth,feat/api --json")]
 pub(crate) struct MergeArgs {
-    /// Show the order and what would be done, and do nothing
+    /// Show the order and the planned moves without doing anything
     #[arg(long)]
     dry_run: bool,
     /// Merge only these branches or agents, verified or not
     #[arg(long, value_name = "BRANCH", value_delimiter = ',')]
     only: Vec<String>,
-    /// The same as --only
+    /// Same as --only
     #[arg(value_name = "BRANCH", conflicts_with = "only")]
     named: Vec<String>,
-    /// End tests that take longer
+    /// Kill the tests of a branch after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Put a branch that has diverged on top of main first
+    /// Rebase branches that have diverged onto main first
     #[arg(long)]
     rebase: bool,
-    /// Approve the repository's own commands, without being asked
+    /// Approve the repository's own commands without asking
     #[arg(long)]
     trust: bool,
     /// Print one JSON document
@@ -65,29 +65,29 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         return Ok(ExitCode::SUCCESS);
     }
     if !Caller::Known(client.agent().clone()).is_privileged() {
-        return Err(PawError::SessionError(format!("{} may not merge", client.agent()))
-            .hint("say that you are done; the supervisor or the user merges"));
+        return Err(PawError::SessionError(format!("agent {} is not allowed to merge", client.agent()))
+            .hint("report that you are done; the supervisor or the user merges"));
     }
     let checks = approval::checks(&repo, Some(Gate::Test), Consent::of_flag(args.trust), context)?;
     let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout));
     if only.is_empty() {
         require_verified(&merge, context)?;
     }
-    let stop = Stop::on_signals()?;
+    let stop = StopRequest::on_signals()?;
     let on_line = |line: &str| context.output.progress(line);
     let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 
-/// Fails unless every branch is verified at its tip, or the person at the terminal wants it all the same.
-fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
+/// Fails unless every branch is verified at its tip or the user confirms.
+fn require_verified(merge: &PlannedMerge, context: &Context) -> Result<(), PawError> {
     let unverified = merge.unverified()?;
     let names: Vec<_> = unverified.iter().map(|entry| entry.branch.as_str()).collect();
     if names.is_empty() {
         return Ok(());
     }
-    let text = format!("Not verified at the current tip: {}. Merge all the same?", names.join(", "));
+    let text = format!("Not verified at the current tip: {}. Merge anyway?", names.join(", "));
     let prompter = TerminalPrompter;
     if !context.output.wants_json() && prompter.is_interactive() && Approver::from_env().is_ok() {
         let wanted =
@@ -96,7 +96,7 @@ fn require_verified(merge: &Merge, context: &Context) -> Result<(), PawError> {
     }
     Err(PawError::SessionError(format!("not verified at the current tip: {}", names.join(", "))).hint(
         format!(
-            "git paw verify {}, or name what is to be merged all the same: git paw merge --only {}",
+            "run 'git paw verify {}', or merge unverified branches with 'git paw merge --only {}'",
             names[0],
             names.join(",")
         ),

@@ -14,10 +14,10 @@ use serde_json::json;
 
 use crate::context::Context;
 
-/// Tell an agent what to do
+/// Send an instruction to an agent
 ///
-/// The text goes to the agent's inbox as a directive, which it reads between two steps. With --now it is typed into its
-/// pane as a prompt, once its input is free. What is usual is in the configuration: [supervisor.tell] mode.
+/// Sends the text to the agent's inbox, which the agent reads between two steps. With --now the text is typed into the
+/// agent's pane as a prompt, once its input is empty. The default is set in the configuration: [supervisor.tell] mode.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tell feat-auth \"use bcrypt for the passwords\"
@@ -27,7 +27,7 @@ pub(crate) struct TellArgs {
     agent: String,
     #[arg(value_name = "TEXT")]
     text: String,
-    /// Type it into its pane
+    /// Type the text into the agent's pane
     #[arg(long)]
     now: bool,
     /// Print one JSON document
@@ -35,12 +35,12 @@ pub(crate) struct TellArgs {
     pub(crate) json: bool,
 }
 
-/// How long an agent may be busy with something else.
+/// How long to wait for a busy agent.
 const READY: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     if args.text.trim().is_empty() {
-        return Err(PawError::SessionError("there is nothing to tell: the text is empty".to_owned()));
+        return Err(PawError::SessionError("the text is empty".to_owned()));
     }
     let session = context.require_session()?;
     let config = context.load_config()?.resolve()?;
@@ -51,9 +51,9 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         let pane = agent.pane.as_ref().ok_or_else(|| {
             PawError::SessionError(format!("{} has no pane", agent.id)).hint("omit --now to send a message")
         })?;
-        let patience = DeliveryOptions { ready_timeout: READY, ..DeliveryOptions::default() };
-        let patience = patience.with_config(config.clis.get(&agent.cli));
-        deliver(&session.tmux, &pane.id, cli::descriptor(&agent.cli), &args.text, patience)?;
+        let options = DeliveryOptions { ready_timeout: READY, ..DeliveryOptions::default() };
+        let options = options.with_config(config.clis.get(&agent.cli));
+        deliver(&session.tmux, &pane.id, cli::descriptor(&agent.cli), &args.text, options)?;
     } else {
         let sent = send(&agent.id, &args.text, session.receipt.has_broker(), context);
         sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;
@@ -68,12 +68,12 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
 
 fn no_inbox() -> PawError {
     PawError::SessionError("this session has no broker, so its agents have no inbox".to_owned())
-        .hint("--now types it into the pane; with [broker] enabled = true the next session has one")
+        .hint("use --now to type it into the pane, or set [broker] enabled = true for the next session")
 }
 
 fn send(agent: &AgentId, text: &str, has_broker: bool, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
-    // A log of an earlier session would take the message, and nobody would read it.
+    // Without a broker the message would go to the log of an earlier session, which no agent reads.
     if !has_broker && !client.has_broker()? {
         return Err(no_inbox());
     }

@@ -9,7 +9,7 @@ use paw_core::error::EXIT_FAILURE;
 use paw_core::text::short_commit;
 use paw_core::{BranchName, PawError};
 use paw_host::clock;
-use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, Status, Stop};
+use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, GateStatus, StopRequest};
 use paw_supervisor::merge::{agent_of, members_of};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,13 +18,13 @@ use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::{Style, to_json};
 
-/// Prove a branch: run the project's gates on a clean checkout of its tip
+/// Verify a branch: run the project's gates on a clean checkout of its tip
 ///
-/// The gates are the commands of [supervisor]: test_command, lint_command, build_command, fmt_check_command,
-/// doc_build_command, spec_validate_command, security_audit_command (and doc_tool_command). They run in the branch's own
-/// worktree while nothing in it is uncommitted, else in a checkout that is kept for this. A failure that the main branch
-/// has as well is not held against the branch. The result belongs to the commit and is published to the agents of the
-/// session. Ends with 0 only if the commit is verified.
+/// The gates are the commands under [supervisor]: test_command, lint_command, build_command, fmt_check_command,
+/// doc_build_command, spec_validate_command, security_audit_command and doc_tool_command. They run in the branch's own
+/// worktree if it is clean, else in a separate checkout. A failure that the main branch has, too, does not count against
+/// the branch. The result belongs to the commit and is published to the session's agents. The exit code is 0 only if the
+/// commit is verified.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw verify feat/auth
@@ -33,13 +33,13 @@ use crate::output::{Style, to_json};
 pub(crate) struct VerifyArgs {
     /// The branch to verify
     pub(crate) branch: String,
-    /// Run only this gate; can be given several times
+    /// Run only this gate; repeatable
     #[arg(long = "gate", value_name = "GATE", value_parser = PossibleValuesParser::new(Gate::ALL.map(Gate::as_str)))]
     pub(crate) gates: Vec<String>,
-    /// Approve the repository's own gate commands, without being asked
+    /// Approve the repository's own gate commands without asking
     #[arg(long)]
     pub(crate) trust: bool,
-    /// End a gate that takes longer
+    /// Kill a gate after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: u64,
     /// Print one JSON document
@@ -55,7 +55,7 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let (report, published) = prove(args, Stop::on_signals, context)?;
+    let (report, published) = prove(args, StopRequest::on_signals, context)?;
     let output = context.output;
     if output.wants_json() {
         output.document(&Answer { report: &report, published })?;
@@ -67,14 +67,14 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
 
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
-    let (report, published) = prove(args, || Ok(Stop::default()), context)?;
+    let (report, published) = prove(args, || Ok(StopRequest::default()), context)?;
     to_json(&Answer { report: &report, published })
 }
 
-/// `stop`: made when all questions have been answered.
+/// `stop` is created after all questions, so that Ctrl+C still cancels those.
 fn prove(
     args: &VerifyArgs,
-    stop: impl FnOnce() -> Result<Stop, PawError>,
+    stop: impl FnOnce() -> Result<StopRequest, PawError>,
     context: &Context,
 ) -> Result<(GateReport, bool), PawError> {
     let order = gather(args, context)?;
@@ -96,7 +96,7 @@ fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError>
     })
 }
 
-/// Tells the session, if there is one, and says whether it did.
+/// Publishes the report to the session, if there is one. Returns whether it did.
 fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
     let client = context.broker_client()?;
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
@@ -109,7 +109,7 @@ fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
 
 fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {
     let output = context.output;
-    let row = |finding: &gates::Finding| {
+    let row = |finding: &gates::GateFinding| {
         [
             finding.gate.to_string(),
             finding.status.as_str().to_owned(),
@@ -123,15 +123,15 @@ fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {
     for error in &report.errors {
         output.note(error);
     }
-    // What is not held against the branch is in no error, and still somebody has to mend it.
-    for finding in report.findings.iter().filter(|finding| finding.status == Status::FailedBefore) {
-        output.note(&format!("{} fails on the main branch as well: {}", finding.gate, finding.end));
+    // These failures are not among the errors, but they still need a fix.
+    for finding in report.findings.iter().filter(|finding| finding.status == GateStatus::FailedBefore) {
+        output.note(&format!("{} also fails on the main branch: {}", finding.gate, finding.end));
         for line in &finding.tail {
             output.note(&format!("  {line}"));
         }
-        output.note(&format!("  all of it: {}", finding.log));
+        output.note(&format!("  full log: {}", finding.log));
     }
-    let style = if report.proof == GateProof::Verified { Style::Good } else { Style::Bad };
+    let style = if report.proof == GateProof::Verified { Style::Success } else { Style::Error };
     let word = output.paint(style, report.proof.as_str());
     let why = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let commit = short_commit(&report.commit);

@@ -4,22 +4,22 @@ use std::path::PathBuf;
 
 use paw_core::config::ApprovalLevel;
 
-use super::kind::is_trunk;
-use super::lex::Word;
-use super::line::{Redirect, Simple};
-use super::path::{self, Bounds};
-use super::text::shown;
+use super::argument::is_trunk;
+use super::characters::quoted;
+use super::lex::ShellWord;
+use super::line::{Redirect, SimpleCommand};
+use super::path::{self, PathBounds};
 use super::tools;
 use super::usage::Usage;
-use super::{Place, Rules};
+use super::{ApprovalRules, CommandContext};
 
 /// More than anybody changes the directory in one line.
 const MOST_DIRECTORIES: usize = 16;
 
 /// What is known about the shell when a command's turn comes.
 #[derive(Debug)]
-pub(super) struct Situation<'a> {
-    bounds: Bounds,
+pub(super) struct ShellState<'a> {
+    bounds: PathBounds,
     /// Everywhere the shell could be: a change of directory may also fail.
     dirs: Vec<PathBuf>,
     pub(super) branch: Option<&'a str>,
@@ -30,11 +30,11 @@ pub(super) struct Situation<'a> {
     moved: bool,
 }
 
-impl<'a> Situation<'a> {
-    pub(super) fn new(place: &'a Place) -> Result<Self, String> {
-        let mut bounds = Bounds::new(&place.worktree, place.home.as_deref())?;
+impl<'a> ShellState<'a> {
+    pub(super) fn new(place: &'a CommandContext) -> Result<Self, String> {
+        let mut bounds = PathBounds::new(&place.worktree, place.home.as_deref())?;
         bounds.settings.clone_from(&place.settings);
-        let cwd = path::real(&place.cwd)?;
+        let cwd = path::resolve_links(&place.cwd)?;
         if !cwd.starts_with(&bounds.root) {
             return Err("the shell is not in the worktree".to_owned());
         }
@@ -50,7 +50,7 @@ impl<'a> Situation<'a> {
 
     pub(super) fn check_path(&self, text: &str, glob: bool) -> Result<(), String> {
         if self.moved {
-            return Err(format!("where {} leads may have changed by then", shown(text)));
+            return Err(format!("where {} leads may have changed by then", quoted(text)));
         }
         for dir in &self.dirs {
             if glob {
@@ -62,16 +62,16 @@ impl<'a> Situation<'a> {
         Ok(())
     }
 
-    fn change_directory(&mut self, words: &[Word]) -> Result<String, String> {
+    fn change_directory(&mut self, words: &[ShellWord]) -> Result<String, String> {
         let [_, target] = words else { return Err("`cd` without exactly one directory".to_owned()) };
         if target.text.starts_with('-') || target.glob {
-            return Err(format!("`cd` to {}", shown(&target.text)));
+            return Err(format!("`cd` to {}", quoted(&target.text)));
         }
         self.check_path(&target.text, false)?;
         for dir in self.dirs.clone() {
             let reached = self.bounds.check(&dir, &target.text)?;
             if reached != self.bounds.root && path::is_repository(&reached) {
-                return Err(format!("{} is a repository of its own", shown(&target.text)));
+                return Err(format!("{} is a repository of its own", quoted(&target.text)));
             }
             if !self.dirs.contains(&reached) {
                 self.dirs.push(reached);
@@ -97,56 +97,61 @@ impl<'a> Situation<'a> {
 }
 
 /// Why the command is allowed, or why not.
-pub(super) fn weigh(
-    command: &Simple,
-    rules: &Rules,
-    situation: &mut Situation<'_>,
+pub(super) fn judge_command(
+    command: &SimpleCommand,
+    rules: &ApprovalRules,
+    shell: &mut ShellState<'_>,
 ) -> Result<String, String> {
     for redirect in &command.redirects {
-        check_redirect(redirect, rules, situation)?;
+        check_redirect(redirect, rules, shell)?;
     }
     let words = &command.words;
     let program = words.first().filter(|word| !word.glob && !word.home && !word.quoted);
     let Some(program) = program else { return Err("the program's name is quoted or a pattern".to_owned()) };
     if program.text == "cd" {
-        return situation.change_directory(words);
+        return shell.change_directory(words);
     }
-    let refused = match weigh_known(words, rules, situation) {
+    let refused = match judge_listed(words, rules, shell) {
         Ok(reason) => return Ok(reason),
         Err(refused) => refused,
     };
-    let Some((rule, more)) = rules.find_own(words)? else { return Err(refused) };
+    let Some((rule, more)) = rules.find_user_rule(words)? else { return Err(refused) };
     for word in more {
-        check_argument(word, situation)?;
+        check_argument(word, shell)?;
     }
-    Ok(format!("your rule {}", shown(&rule)))
+    Ok(format!("your rule {}", quoted(&rule)))
 }
 
-fn weigh_known(words: &[Word], rules: &Rules, situation: &mut Situation<'_>) -> Result<String, String> {
+fn judge_listed(
+    words: &[ShellWord],
+    rules: &ApprovalRules,
+    shell: &mut ShellState<'_>,
+) -> Result<String, String> {
     let program = words.first().map(|word| word.text.as_str()).unwrap_or_default();
     if program.contains('/') {
-        return Err(format!("{} is called by its path", shown(program)));
+        return Err(format!("{} is called by its path", quoted(program)));
     }
     if program.contains('=') {
         return Err("a variable is set before the command".to_owned());
     }
     let texts: Vec<_> =
         words.iter().map(|word| if word.quoted || word.glob { "" } else { word.text.as_str() }).collect();
-    let plain = tools::plain(&texts);
+    let plain = tools::normalize(&texts);
     let Some((call, count)) = tools::find(&plain, &rules.stacks).filter(|_| rules.presets) else {
-        let verb =
-            plain.get(1).filter(|verb| tools::knows(program) && !verb.is_empty() && !verb.starts_with('-'));
+        let verb = plain
+            .get(1)
+            .filter(|verb| tools::is_listed(program) && !verb.is_empty() && !verb.starts_with('-'));
         let name = verb.map_or_else(|| program.to_owned(), |verb| format!("{program} {verb}"));
-        return Err(format!("{} is on no list", shown(&name)));
+        return Err(format!("{} is on no list", quoted(&name)));
     };
     let usage = Usage::parse(call.usage).ok_or_else(|| format!("the list of {} is broken", call.words))?;
     let args = &words[words.len() - (plain.len() - count)..];
     if program == "git" {
-        situation.check_repository()?;
+        shell.check_repository()?;
     }
-    usage.check(args, situation).map_err(|why| format!("{}: {why}", call.words))?;
+    usage.check(args, shell).map_err(|why| format!("{}: {why}", call.words))?;
     // Without a name it is the branch that is checked out.
-    if call.words == "git push" && situation.branch.is_none_or(is_trunk) {
+    if call.words == "git push" && shell.branch.is_none_or(is_trunk) {
         return Err("git push: the worktree is on no branch of its own".to_owned());
     }
     if call.network && rules.level == ApprovalLevel::Conservative {
@@ -155,25 +160,29 @@ fn weigh_known(words: &[Word], rules: &Rules, situation: &mut Situation<'_>) -> 
     if call.writes && !rules.writes {
         return Err(format!("{} writes files, which is switched off", call.words));
     }
-    situation.wrote |= call.writes || call.moves;
-    situation.moved |= call.moves;
+    shell.wrote |= call.writes || call.moves;
+    shell.moved |= call.moves;
     Ok(call.words.to_owned())
 }
 
 /// An argument of a command that only the user's rule knows: whatever it means, it must not name a place outside.
-fn check_argument(word: &Word, situation: &Situation<'_>) -> Result<(), String> {
+fn check_argument(word: &ShellWord, shell: &ShellState<'_>) -> Result<(), String> {
     let value = match word.text.split_once('=') {
         Some((name, value)) if name.starts_with('-') => value,
         _ if word.text.starts_with('-') => word.text.trim_start_matches('-'),
         _ => &word.text,
     };
     if word.glob && value.starts_with(['*', '?', '[']) {
-        return Err(format!("{} could fit a file whose name is an option", shown(&word.text)));
+        return Err(format!("{} could fit a file whose name is an option", quoted(&word.text)));
     }
-    if value.is_empty() { Ok(()) } else { situation.check_path(value, word.glob) }
+    if value.is_empty() { Ok(()) } else { shell.check_path(value, word.glob) }
 }
 
-fn check_redirect(redirect: &Redirect, rules: &Rules, situation: &mut Situation<'_>) -> Result<(), String> {
+fn check_redirect(
+    redirect: &Redirect,
+    rules: &ApprovalRules,
+    shell: &mut ShellState<'_>,
+) -> Result<(), String> {
     let (target, writes) = match redirect {
         Redirect::Joined => return Ok(()),
         Redirect::From(target) => (target, false),
@@ -183,12 +192,12 @@ fn check_redirect(redirect: &Redirect, rules: &Rules, situation: &mut Situation<
         return Ok(());
     }
     if target.glob {
-        return Err(format!("a redirection to the pattern {}", shown(&target.text)));
+        return Err(format!("a redirection to the pattern {}", quoted(&target.text)));
     }
     if writes && !rules.writes {
         return Err("a redirection writes a file, which is switched off".to_owned());
     }
-    situation.check_path(&target.text, false)?;
-    situation.wrote |= writes;
+    shell.check_path(&target.text, false)?;
+    shell.wrote |= writes;
     Ok(())
 }

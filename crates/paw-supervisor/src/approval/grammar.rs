@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
-use super::text::shown;
+use super::characters::quoted;
 
 /// A piece of a line, as both readers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ShellPiece {
     /// The program of a simple command.
     Program(Range<usize>),
     Word(Range<usize>),
     Sign(Range<usize>),
 }
 
-pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+pub(super) fn pieces(text: &str) -> Result<Vec<ShellPiece>, String> {
     let mut parser = Parser::new();
     let known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
     let Some(tree) = known.then(|| parser.parse(in_ascii(text), None)).flatten() else {
@@ -29,21 +29,21 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     let mut open = vec![root];
     while let Some(node) = open.pop() {
         match role(node)? {
-            Role::Holder => {
+            NodeRole::Holder => {
                 let children: Vec<_> = node.children(&mut node.walk()).collect();
                 open.extend(children.into_iter().rev());
             }
-            Role::Program => {
+            NodeRole::Program => {
                 plain_inside(node)?;
-                pieces.push(Piece::Program(node.byte_range()));
+                pieces.push(ShellPiece::Program(node.byte_range()));
             }
-            Role::Word => {
+            NodeRole::Word => {
                 plain_inside(node)?;
-                pieces.push(Piece::Word(node.byte_range()));
+                pieces.push(ShellPiece::Word(node.byte_range()));
             }
-            Role::Sign => pieces.push(Piece::Sign(node.byte_range())),
+            NodeRole::Sign => pieces.push(ShellPiece::Sign(node.byte_range())),
             // It belongs to the sign that follows.
-            Role::Descriptor => {}
+            NodeRole::Descriptor => {}
         }
     }
     Ok(pieces)
@@ -55,7 +55,7 @@ fn in_ascii(text: &str) -> Vec<u8> {
     text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'x' }).collect()
 }
 
-enum Role {
+enum NodeRole {
     Holder,
     Program,
     Word,
@@ -63,15 +63,15 @@ enum Role {
     Descriptor,
 }
 
-fn role(node: Node<'_>) -> Result<Role, String> {
+fn role(node: Node<'_>) -> Result<NodeRole, String> {
     Ok(match node.kind() {
         "program" | "list" | "pipeline" | "command" | "redirected_statement" | "file_redirect" => {
-            Role::Holder
+            NodeRole::Holder
         }
-        "command_name" => Role::Program,
-        "word" | "number" | "string" | "raw_string" | "concatenation" => Role::Word,
-        "file_descriptor" => Role::Descriptor,
-        "&&" | "||" | ";" | "|" | ">" | ">>" | "<" | ">&" => Role::Sign,
+        "command_name" => NodeRole::Program,
+        "word" | "number" | "string" | "raw_string" | "concatenation" => NodeRole::Word,
+        "file_descriptor" => NodeRole::Descriptor,
+        "&&" | "||" | ";" | "|" | ">" | ">>" | "<" | ">&" => NodeRole::Sign,
         other => return Err(format!("{} is not understood", kind(other))),
     })
 }
@@ -91,7 +91,7 @@ fn plain_inside(node: Node<'_>) -> Result<(), String> {
 }
 
 fn kind(name: &str) -> String {
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.replace('_', " ") } else { shown(name) }
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.replace('_', " ") } else { quoted(name) }
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
         assert!(pieces("mm){\u{e0130}\u{468}").is_err());
         let quoted = "echo '{\u{e0130}' \"{\u{1f43e}\"";
         let ends = pieces(quoted).unwrap().into_iter().map(|piece| match piece {
-            Piece::Program(at) | Piece::Word(at) | Piece::Sign(at) => at.end,
+            ShellPiece::Program(at) | ShellPiece::Word(at) | ShellPiece::Sign(at) => at.end,
         });
         assert_eq!(ends.collect::<Vec<_>>(), [4, 12, quoted.len()]);
     }

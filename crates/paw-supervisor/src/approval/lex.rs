@@ -3,18 +3,18 @@
 
 use std::ops::Range;
 
-use super::text::shown;
+use super::characters::quoted;
 
 /// A piece of a command line and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) what: What,
+pub(super) struct ShellToken {
+    pub(super) kind: TokenKind,
     pub(super) at: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
-    Word(Word),
+pub(super) enum TokenKind {
+    Word(ShellWord),
     /// Ends a simple command: `&&`, `||`, `;`, `|` or a new line.
     End(&'static str),
     /// `>`, `>>`, `<` or `>&`, with the file descriptor before it.
@@ -26,7 +26,7 @@ pub(super) enum What {
 
 /// What the program would get, if the shell expanded nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// Some of it stood in quotes or after a backslash.
     pub(super) quoted: bool,
@@ -36,20 +36,20 @@ pub(super) struct Word {
     pub(super) home: bool,
 }
 
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<ShellToken>, String> {
     let mut lexer = Lexer { text, at: 0, tokens: Vec::new() };
     while let Some(c) = lexer.peek() {
         match c {
             ' ' | '\t' => lexer.at += 1,
-            '\n' => lexer.operator("\n", What::End("\n")),
-            '&' if lexer.rest().starts_with("&&") => lexer.operator("&&", What::End("&&")),
-            '|' if lexer.rest().starts_with("||") => lexer.operator("||", What::End("||")),
-            '|' if !lexer.rest().starts_with("|&") => lexer.operator("|", What::End("|")),
+            '\n' => lexer.operator("\n", TokenKind::End("\n")),
+            '&' if lexer.rest().starts_with("&&") => lexer.operator("&&", TokenKind::End("&&")),
+            '|' if lexer.rest().starts_with("||") => lexer.operator("||", TokenKind::End("||")),
+            '|' if !lexer.rest().starts_with("|&") => lexer.operator("|", TokenKind::End("|")),
             ';' if !lexer.rest().starts_with(";;") && !lexer.rest().starts_with(";&") => {
-                lexer.operator(";", What::End(";"));
+                lexer.operator(";", TokenKind::End(";"));
             }
             '&' => return Err("`&` runs something in the background or redirects everything".to_owned()),
-            '|' | ';' => return Err(format!("{} is not understood", shown(first(lexer.rest(), 2)))),
+            '|' | ';' => return Err(format!("{} is not understood", quoted(first(lexer.rest(), 2)))),
             '<' | '>' => lexer.redirect(None)?,
             _ => lexer.word()?,
         }
@@ -60,7 +60,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<ShellToken>,
 }
 
 impl<'a> Lexer<'a> {
@@ -78,10 +78,10 @@ impl<'a> Lexer<'a> {
         Some(c)
     }
 
-    fn operator(&mut self, sign: &str, what: What) {
+    fn operator(&mut self, sign: &str, kind: TokenKind) {
         let start = self.at;
         self.at += sign.len();
-        self.tokens.push(Token { what, at: start..self.at });
+        self.tokens.push(ShellToken { kind, at: start..self.at });
     }
 
     fn redirect(&mut self, descriptor: Option<u8>) -> Result<(), String> {
@@ -91,14 +91,14 @@ impl<'a> Lexer<'a> {
         }
         let known = [">>", ">&", ">", "<"];
         if let Some(sign) = known.iter().copied().find(|sign| self.rest().starts_with(*sign)) {
-            self.operator(sign, What::Redirect { descriptor, sign });
+            self.operator(sign, TokenKind::Redirect { descriptor, sign });
         }
         Ok(())
     }
 
     fn word(&mut self) -> Result<(), String> {
         let start = self.at;
-        let mut word = Word::default();
+        let mut word = ShellWord::default();
         let mut braces = Braces::default();
         while let Some(c) = self.peek() {
             match c {
@@ -115,7 +115,7 @@ impl<'a> Lexer<'a> {
                 '(' | ')' => return Err(format!("`{c}` is not understood")),
                 '!' => return Err("`!` outside of quotes".to_owned()),
                 c if !c.is_ascii_graphic() => {
-                    return Err(format!("{} outside of quotes", shown(&c.to_string())));
+                    return Err(format!("{} outside of quotes", quoted(&c.to_string())));
                 }
                 c => {
                     self.at += 1;
@@ -126,11 +126,11 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        self.tokens.push(Token { what: What::Word(word), at: start..self.at });
+        self.tokens.push(ShellToken { kind: TokenKind::Word(word), at: start..self.at });
         Ok(())
     }
 
-    fn single_quotes(&mut self, word: &mut Word) -> Result<(), String> {
+    fn single_quotes(&mut self, word: &mut ShellWord) -> Result<(), String> {
         self.at += 1;
         let Some(length) = self.rest().find('\'') else { return Err("a quote is not closed".to_owned()) };
         word.text.push_str(first_bytes(self.rest(), length));
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn double_quotes(&mut self, word: &mut Word) -> Result<(), String> {
+    fn double_quotes(&mut self, word: &mut ShellWord) -> Result<(), String> {
         self.at += 1;
         word.quoted = true;
         while let Some(c) = self.next() {
@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
         Err("a quote is not closed".to_owned())
     }
 
-    fn escape(&mut self, word: &mut Word) -> Result<(), String> {
+    fn escape(&mut self, word: &mut ShellWord) -> Result<(), String> {
         self.at += 1;
         match self.next() {
             Some(c) if c == ' ' || c.is_ascii_punctuation() => word.text.push(c),
@@ -170,7 +170,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// The number right before a redirection. Other words may stand there too.
-fn descriptor(word: &Word) -> Result<Option<u8>, String> {
+fn descriptor(word: &ShellWord) -> Result<Option<u8>, String> {
     if word.quoted || word.text.is_empty() || !word.text.chars().all(|c| c.is_ascii_digit()) {
         return Ok(None);
     }
@@ -178,7 +178,7 @@ fn descriptor(word: &Word) -> Result<Option<u8>, String> {
         "0" => Ok(Some(0)),
         "1" => Ok(Some(1)),
         "2" => Ok(Some(2)),
-        other => Err(format!("the file descriptor {}", shown(other))),
+        other => Err(format!("the file descriptor {}", quoted(other))),
     }
 }
 
@@ -221,8 +221,8 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let words = tokens(text).unwrap().into_iter().filter_map(|token| match token.what {
-            What::Word(word) => Some(word.text),
+        let words = tokens(text).unwrap().into_iter().filter_map(|token| match token.kind {
+            TokenKind::Word(word) => Some(word.text),
             _ => None,
         });
         words.collect()
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_expand_is_marked_or_refused() {
-        let marks = |text: &str| match tokens(text).unwrap().remove(0).what {
-            What::Word(word) => (word.glob, word.home),
+        let marks = |text: &str| match tokens(text).unwrap().remove(0).kind {
+            TokenKind::Word(word) => (word.glob, word.home),
             _ => panic!(),
         };
         assert_eq!(marks("src/*.rs"), (true, false));

@@ -1,12 +1,12 @@
 //! A command line as simple commands, once both readers agree on it.
 
-use super::grammar::{self, Piece};
-use super::lex::{self, Token, What, Word};
+use super::grammar::{self, ShellPiece};
+use super::lex::{self, ShellToken, ShellWord, TokenKind};
 
 /// A program with its arguments, and where its input and output go.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Simple {
-    pub(super) words: Vec<Word>,
+pub(super) struct SimpleCommand {
+    pub(super) words: Vec<ShellWord>,
     pub(super) redirects: Vec<Redirect>,
 }
 
@@ -14,12 +14,12 @@ pub(super) struct Simple {
 pub(super) enum Redirect {
     /// Into the file of another of its descriptors.
     Joined,
-    From(Word),
-    Into(Word),
+    From(ShellWord),
+    Into(ShellWord),
 }
 
 /// The simple commands in their order. How they are joined does not matter: each must be allowed by itself.
-pub(super) fn read(text: &str) -> Result<Vec<Simple>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<SimpleCommand>, String> {
     let tokens = lex::tokens(text)?;
     let commands = group(&tokens)?;
     if pieces_of(&tokens) == grammar::pieces(text)? {
@@ -30,42 +30,42 @@ pub(super) fn read(text: &str) -> Result<Vec<Simple>, String> {
 }
 
 /// One simple command and nothing else, as a rule of the user's is written.
-pub(super) fn read_one(text: &str) -> Option<Simple> {
+pub(super) fn read_one(text: &str) -> Option<SimpleCommand> {
     let mut commands = read(text).ok()?;
     let only = commands.pop()?;
     (commands.is_empty() && only.redirects.is_empty()).then_some(only)
 }
 
-fn group(tokens: &[Token]) -> Result<Vec<Simple>, String> {
+fn group(tokens: &[ShellToken]) -> Result<Vec<SimpleCommand>, String> {
     let mut commands = Vec::new();
-    let mut current = Simple::default();
+    let mut current = SimpleCommand::default();
     let mut tokens = tokens.iter();
     let mut must_follow = false;
     while let Some(token) = tokens.next() {
-        match &token.what {
-            What::Word(word) => current.words.push(word.clone()),
-            What::Redirect { sign, .. } => match tokens.next().map(|token| &token.what) {
-                Some(What::Word(target)) => current.redirects.push(redirect(sign, target)?),
+        match &token.kind {
+            TokenKind::Word(word) => current.words.push(word.clone()),
+            TokenKind::Redirect { sign, .. } => match tokens.next().map(|token| &token.kind) {
+                Some(TokenKind::Word(target)) => current.redirects.push(redirect(sign, target)?),
                 _ => return Err("a redirection to nowhere".to_owned()),
             },
-            What::End("\n") if current == Simple::default() => {}
-            What::End(sign) => {
+            TokenKind::End("\n") if current == SimpleCommand::default() => {}
+            TokenKind::End(sign) => {
                 commands.push(finished(std::mem::take(&mut current))?);
                 must_follow = !matches!(*sign, ";" | "\n");
             }
         }
     }
-    if must_follow || current != Simple::default() {
+    if must_follow || current != SimpleCommand::default() {
         commands.push(finished(current)?);
     }
     if commands.is_empty() { Err("there is no command in it".to_owned()) } else { Ok(commands) }
 }
 
-fn finished(command: Simple) -> Result<Simple, String> {
+fn finished(command: SimpleCommand) -> Result<SimpleCommand, String> {
     if command.words.is_empty() { Err("a command without a program".to_owned()) } else { Ok(command) }
 }
 
-fn redirect(sign: &str, target: &Word) -> Result<Redirect, String> {
+fn redirect(sign: &str, target: &ShellWord) -> Result<Redirect, String> {
     match sign {
         "<" => Ok(Redirect::From(target.clone())),
         ">" | ">>" => Ok(Redirect::Into(target.clone())),
@@ -75,29 +75,29 @@ fn redirect(sign: &str, target: &Word) -> Result<Redirect, String> {
 }
 
 /// The tokens in the form in which they are compared with the grammar's.
-fn pieces_of(tokens: &[Token]) -> Vec<Piece> {
+fn pieces_of(tokens: &[ShellToken]) -> Vec<ShellPiece> {
     let mut pieces = Vec::new();
     let (mut begins, mut target) = (true, false);
     for token in tokens {
-        match &token.what {
-            What::Word(_) if target => {
+        match &token.kind {
+            TokenKind::Word(_) if target => {
                 target = false;
-                pieces.push(Piece::Word(token.at.clone()));
+                pieces.push(ShellPiece::Word(token.at.clone()));
             }
-            What::Word(_) if begins => {
+            TokenKind::Word(_) if begins => {
                 begins = false;
-                pieces.push(Piece::Program(token.at.clone()));
+                pieces.push(ShellPiece::Program(token.at.clone()));
             }
-            What::Word(_) => pieces.push(Piece::Word(token.at.clone())),
-            What::Redirect { .. } => {
+            TokenKind::Word(_) => pieces.push(ShellPiece::Word(token.at.clone())),
+            TokenKind::Redirect { .. } => {
                 target = true;
-                pieces.push(Piece::Sign(token.at.clone()));
+                pieces.push(ShellPiece::Sign(token.at.clone()));
             }
-            What::End(sign) => {
+            TokenKind::End(sign) => {
                 begins = true;
                 // The grammar has no node for a new line.
                 if *sign != "\n" {
-                    pieces.push(Piece::Sign(token.at.clone()));
+                    pieces.push(ShellPiece::Sign(token.at.clone()));
                 }
             }
         }

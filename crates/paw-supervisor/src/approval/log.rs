@@ -12,7 +12,7 @@ use paw_core::paths::rotated;
 use paw_host::files::FileError;
 use serde::{Deserialize, Serialize};
 
-use super::{Verdict, line, tools};
+use super::{ApprovalVerdict, line, tools};
 
 /// A file of this size is put aside; the one before it is dropped.
 const MOST_BYTES: u64 = 4 << 20;
@@ -21,7 +21,7 @@ const LONGEST_COMMAND: usize = 2000;
 
 /// One verdict: who wanted what, what was said, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct VerdictEntry {
     pub at: Timestamp,
     #[serde(default)]
     pub session: Option<String>,
@@ -32,8 +32,8 @@ pub struct Entry {
     pub reason: String,
 }
 
-impl Entry {
-    pub fn new(at: Timestamp, agent: impl Into<String>, command: &str, verdict: &Verdict) -> Self {
+impl VerdictEntry {
+    pub fn new(at: Timestamp, agent: impl Into<String>, command: &str, verdict: &ApprovalVerdict) -> Self {
         Self {
             at,
             session: None,
@@ -65,11 +65,11 @@ impl VerdictLog {
     }
 
     /// Adds one line, in one write, so that several processes can do it at once.
-    pub fn append(&self, entry: &Entry) -> Result<(), FileError> {
+    pub fn append(&self, entry: &VerdictEntry) -> Result<(), FileError> {
         self.try_append(entry).map_err(FileError::when("write", &self.path))
     }
 
-    fn try_append(&self, entry: &Entry) -> io::Result<()> {
+    fn try_append(&self, entry: &VerdictEntry) -> io::Result<()> {
         let line = format!("{}\n", serde_json::to_string(entry)?);
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
@@ -82,7 +82,7 @@ impl VerdictLog {
     }
 
     /// Every verdict, the oldest first. A line that is damaged is left out.
-    pub fn load(&self) -> Result<Vec<Entry>, FileError> {
+    pub fn load(&self) -> Result<Vec<VerdictEntry>, FileError> {
         let mut entries = Vec::new();
         for path in [self.aside(), self.path.clone()] {
             let bytes = match fs::read(&path) {
@@ -100,7 +100,7 @@ impl VerdictLog {
 
 /// A command that people are asked about again and again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Suggestion {
+pub struct RuleSuggestion {
     /// The words a rule for it would have.
     pub pattern: String,
     pub count: usize,
@@ -112,12 +112,12 @@ pub struct Suggestion {
 
 /// What was asked about, as rules that would answer it, the most frequent first. Commands that no rule could cover,
 /// because they are not plain or run other programs, are left out.
-pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
-    let mut found: BTreeMap<String, Suggestion> = BTreeMap::new();
+pub fn suggest(entries: &[VerdictEntry]) -> Vec<RuleSuggestion> {
+    let mut found: BTreeMap<String, RuleSuggestion> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.verdict == "ask") {
         for pattern in patterns(&entry.command) {
             let target = if is_known(&pattern) { "bundled-preset" } else { "project-allowlist" };
-            let suggestion = found.entry(pattern.clone()).or_insert(Suggestion {
+            let suggestion = found.entry(pattern.clone()).or_insert(RuleSuggestion {
                 pattern,
                 count: 0,
                 suggested_target: target,
@@ -135,7 +135,7 @@ pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
 }
 
 fn is_known(pattern: &str) -> bool {
-    tools::knows(pattern.split(' ').next().unwrap_or_default())
+    tools::is_listed(pattern.split(' ').next().unwrap_or_default())
 }
 
 /// The program and its verb, of each simple command that a rule could allow.
@@ -144,11 +144,12 @@ fn patterns(command: &str) -> Vec<String> {
     let plain = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
     };
-    let pattern = |command: &line::Simple| {
+    let pattern = |command: &line::SimpleCommand| {
         let program = &command.words.first()?.text;
-        let unfit = !plain(program) || tools::runs_others(program) || matches!(program.as_str(), "rm" | "cd");
+        let unfit =
+            !plain(program) || tools::runs_other_programs(program) || matches!(program.as_str(), "rm" | "cd");
         let texts: Vec<_> = command.words.iter().map(|word| word.text.as_str()).collect();
-        if unfit || tools::find(&tools::plain(&texts), &[]).is_some() {
+        if unfit || tools::find(&tools::normalize(&texts), &[]).is_some() {
             return None;
         }
         let verb = texts.get(1).filter(|verb| plain(verb) && !verb.starts_with('-'));
@@ -165,12 +166,12 @@ mod tests {
 
     use super::*;
 
-    fn entry(second: i64, command: &str, word: &str) -> Entry {
+    fn entry(second: i64, command: &str, word: &str) -> VerdictEntry {
         let verdict = match word {
-            "ask" => Verdict::Ask { reason: "why".to_owned() },
-            _ => Verdict::Allow { reason: "why".to_owned() },
+            "ask" => ApprovalVerdict::Ask { reason: "why".to_owned() },
+            _ => ApprovalVerdict::Allow { reason: "why".to_owned() },
         };
-        Entry::new(Timestamp::from_second(second).unwrap(), "feat-x", command, &verdict)
+        VerdictEntry::new(Timestamp::from_second(second).unwrap(), "feat-x", command, &verdict)
     }
 
     #[test]
@@ -222,8 +223,9 @@ mod tests {
             entry(9, "just check", "allow"),
         ];
         let found = suggest(&entries);
-        let shown: Vec<_> = found.iter().map(|s| (s.pattern.as_str(), s.count, s.suggested_target)).collect();
-        assert_eq!(shown, [("just check", 2, "project-allowlist"), ("cargo install", 1, "bundled-preset")]);
+        let quoted: Vec<_> =
+            found.iter().map(|s| (s.pattern.as_str(), s.count, s.suggested_target)).collect();
+        assert_eq!(quoted, [("just check", 2, "project-allowlist"), ("cargo install", 1, "bundled-preset")]);
         assert_eq!((found[0].first_seen.as_second(), found[0].last_seen.as_second()), (1, 5));
     }
 }

@@ -4,7 +4,7 @@ use paw_core::paths::CheckoutDir;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::text::shown;
+use super::characters::quoted;
 
 /// Names that nobody touches unasked, at any depth: git's and our own state, the CLIs' settings, and where people keep
 /// secrets. A `*` stands for any ending.
@@ -43,26 +43,26 @@ const MOST_ENTRIES: usize = 4096;
 
 /// The worktree and the home directory, by their real names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct PathBounds {
     pub(super) root: PathBuf,
     pub(super) home: Option<PathBuf>,
     /// Places in the worktree that are as protected as those with a known name.
     pub(super) settings: Vec<PathBuf>,
 }
 
-impl Bounds {
+impl PathBounds {
     pub(super) fn new(root: &Path, home: Option<&Path>) -> Result<Self, String> {
-        let root = real(root)?;
+        let root = resolve_links(root)?;
         if root.parent().is_none() {
             return Err("the worktree is the root of the file system".to_owned());
         }
-        Ok(Self { root, home: home.map(real).transpose()?, settings: Vec::new() })
+        Ok(Self { root, home: home.map(resolve_links).transpose()?, settings: Vec::new() })
     }
 
     /// Where `text` leads from `dir`, if that is an unprotected place in the worktree.
     pub(super) fn check(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
-        let target = real(&self.absolute(dir, text)?)?;
-        self.admit(&target, text)?;
+        let target = resolve_links(&self.absolute(dir, text)?)?;
+        self.require_allowed(&target, text)?;
         Ok(target)
     }
 
@@ -71,8 +71,8 @@ impl Bounds {
         let path = self.absolute(dir, text)?;
         let parts: Vec<_> = path.components().collect();
         let wild = parts.iter().position(is_wild).unwrap_or(parts.len());
-        let base = real(&parts[..wild].iter().collect::<PathBuf>())?;
-        self.admit(&base, text)?;
+        let base = resolve_links(&parts[..wild].iter().collect::<PathBuf>())?;
+        self.require_allowed(&base, text)?;
         let mut left = MOST_ENTRIES;
         self.check_matches(&base, &parts[wild..], text, &mut left)
     }
@@ -85,18 +85,18 @@ impl Bounds {
             let path = dir.join(text);
             // What stands there differs from process to process.
             let fleeting = ["/proc", "/dev"].iter().any(|above| path.starts_with(above));
-            return if fleeting { Err(format!("{} leaves the worktree", shown(text))) } else { Ok(path) };
+            return if fleeting { Err(format!("{} leaves the worktree", quoted(text))) } else { Ok(path) };
         };
         match (&self.home, below.strip_prefix('/'), below) {
             (Some(home), Some(below), _) => Ok(home.join(below.trim_start_matches('/'))),
             (Some(home), None, "") => Ok(home.clone()),
-            _ => Err(format!("{} is somebody's home directory", shown(text))),
+            _ => Err(format!("{} is somebody's home directory", quoted(text))),
         }
     }
 
-    fn admit(&self, target: &Path, text: &str) -> Result<(), String> {
+    fn require_allowed(&self, target: &Path, text: &str) -> Result<(), String> {
         let Ok(inside) = target.strip_prefix(&self.root) else {
-            return Err(format!("{} leaves the worktree", shown(text)));
+            return Err(format!("{} leaves the worktree", quoted(text)));
         };
         let in_home =
             self.home.as_ref().is_some_and(|home| home.starts_with(&self.root) && target.starts_with(home));
@@ -107,7 +107,7 @@ impl Bounds {
         };
         let is_named = |part: Component<'_>| is_protected(&part.as_os_str().to_string_lossy());
         if in_home || self.settings.iter().any(is_settings) || inside.components().any(is_named) {
-            return Err(format!("{} is a protected place", shown(text)));
+            return Err(format!("{} is a protected place", quoted(text)));
         }
         Ok(())
     }
@@ -123,18 +123,18 @@ impl Bounds {
         let Some((part, below)) = parts.split_first() else { return Ok(()) };
         let name = part.as_os_str().to_string_lossy();
         if matches!(part, Component::ParentDir) || (is_wild(part) && name.starts_with('.')) {
-            return Err(format!("{} could lead anywhere", shown(text)));
+            return Err(format!("{} could lead anywhere", quoted(text)));
         }
         if !is_wild(part) {
-            let target = real(&dir.join(part))?;
-            self.admit(&target, text)?;
+            let target = resolve_links(&dir.join(part))?;
+            self.require_allowed(&target, text)?;
             return self.check_matches(&target, below, text, left);
         }
         let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
         for entry in entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
-            *left = left.checked_sub(1).ok_or_else(|| format!("{} fits too many files", shown(text)))?;
-            let target = real(&entry.path())?;
-            self.admit(&target, text)?;
+            *left = left.checked_sub(1).ok_or_else(|| format!("{} fits too many files", quoted(text)))?;
+            let target = resolve_links(&entry.path())?;
+            self.require_allowed(&target, text)?;
             if !below.is_empty() && target.is_dir() {
                 self.check_matches(&target, below, text, left)?;
             }
@@ -166,7 +166,7 @@ fn is_protected(name: &str) -> bool {
 }
 
 /// The path with every symbolic link followed, as far as it exists. `..` leaves the directory a link leads to.
-pub(super) fn real(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, String> {
     let mut real = PathBuf::new();
     for part in path.components() {
         match part {
@@ -180,7 +180,7 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, String> {
                 match real.canonicalize() {
                     Ok(target) => real = target,
                     Err(_) if real.is_symlink() => {
-                        return Err(format!("{} is a link to nowhere", shown(&real.to_string_lossy())));
+                        return Err(format!("{} is a link to nowhere", quoted(&real.to_string_lossy())));
                     }
                     Err(_) => {}
                 }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     /// A worktree with a link that stays, one that leaves and one to nowhere, beside a home.
-    fn place() -> (tempfile::TempDir, Bounds) {
+    fn place() -> (tempfile::TempDir, PathBounds) {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().join("tree");
         for name in ["tree/src/deep", "tree/links", "home/.ssh"] {
@@ -208,7 +208,7 @@ mod tests {
         symlink(dir.path().join("nothing/there"), tree.join("dangling")).unwrap();
         symlink(dir.path().join("home"), tree.join("links/out")).unwrap();
         symlink(".git", tree.join("src/deep/state")).unwrap();
-        let bounds = Bounds::new(&tree, Some(&dir.path().join("home"))).unwrap();
+        let bounds = PathBounds::new(&tree, Some(&dir.path().join("home"))).unwrap();
         (dir, bounds)
     }
 
@@ -225,7 +225,7 @@ mod tests {
         assert!(check(&bounds, "src/deep/new.rs") && check(&bounds, "agent.json.md"));
     }
 
-    fn check(bounds: &Bounds, text: &str) -> bool {
+    fn check(bounds: &PathBounds, text: &str) -> bool {
         bounds.check(&bounds.root, text).is_ok()
     }
 
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn a_home_inside_of_the_worktree_stays_protected() {
         let (dir, _) = place();
-        let bounds = Bounds::new(dir.path(), Some(&dir.path().join("home"))).unwrap();
+        let bounds = PathBounds::new(dir.path(), Some(&dir.path().join("home"))).unwrap();
         assert!(check(&bounds, "tree/src") && !check(&bounds, "home/notes") && !check(&bounds, "~/notes"));
         let home = dir.path().join("home");
-        assert!(!check(&Bounds::new(&home, Some(&home)).unwrap(), "notes"));
+        assert!(!check(&PathBounds::new(&home, Some(&home)).unwrap(), "notes"));
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
         for number in 0..=MOST_ENTRIES {
             fs::create_dir(dir.path().join(number.to_string())).unwrap();
         }
-        let bounds = Bounds::new(dir.path(), None).unwrap();
+        let bounds = PathBounds::new(dir.path(), None).unwrap();
         assert!(bounds.check_pattern(&bounds.root, "*").unwrap_err().contains("too many"));
     }
 }

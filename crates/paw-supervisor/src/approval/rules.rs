@@ -2,14 +2,14 @@
 
 use paw_core::config::{ApprovalLevel, Stack, SupervisorConfig};
 
-use super::lex::Word;
+use super::characters::quoted;
+use super::lex::ShellWord;
 use super::line;
-use super::text::shown;
 use super::tools;
 
 /// What the configuration says about automatic approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
+pub struct ApprovalRules {
     pub(super) enabled: bool,
     pub(super) level: ApprovalLevel,
     /// The built-in sets of everyday commands.
@@ -17,23 +17,23 @@ pub struct Rules {
     /// Which stacks' sets; all of them when none is named.
     pub(super) stacks: Vec<Stack>,
     pub(super) writes: bool,
-    own: Vec<OwnRule>,
+    own: Vec<UserRule>,
     unusable: Vec<String>,
 }
 
 /// A command that the user allows by the words it begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct OwnRule {
+struct UserRule {
     words: Vec<String>,
 }
 
-impl Default for Rules {
+impl Default for ApprovalRules {
     fn default() -> Self {
         Self::from_config(&SupervisorConfig::default())
     }
 }
 
-impl Rules {
+impl ApprovalRules {
     /// Level `safe` and the built-in sets, where nothing is configured.
     pub fn from_config(config: &SupervisorConfig) -> Self {
         let approve = config.auto_approve.clone().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Rules {
         match command {
             Some(command) => {
                 let words = command.words.into_iter().map(|word| word.text).collect();
-                self.own.push(OwnRule { words });
+                self.own.push(UserRule { words });
             }
             None => self.unusable.push(text.to_owned()),
         }
@@ -84,8 +84,11 @@ impl Rules {
     }
 
     /// The user's own rule for a command, and the arguments that follow its words.
-    pub(super) fn find_own<'w>(&self, words: &'w [Word]) -> Result<Option<(String, &'w [Word])>, String> {
-        let begins = |rule: &&OwnRule| {
+    pub(super) fn find_user_rule<'w>(
+        &self,
+        words: &'w [ShellWord],
+    ) -> Result<Option<(String, &'w [ShellWord])>, String> {
+        let begins = |rule: &&UserRule| {
             rule.words.len() <= words.len()
                 && rule.words.iter().zip(words).all(|(rule, word)| *rule == word.text)
         };
@@ -95,18 +98,18 @@ impl Rules {
         let program = rule.words.first().map(String::as_str).unwrap_or_default();
         let more = &words[rule.words.len()..];
         let text = rule.words.join(" ");
-        if tools::runs_others(program) && !more.is_empty() {
+        if tools::runs_other_programs(program) && !more.is_empty() {
             return Err(format!(
                 "{} runs other programs, so its rule holds for exactly its words",
-                shown(program)
+                quoted(program)
             ));
         }
         let option = more.iter().find(|word| word.text.starts_with('-'));
-        if let Some(option) = option.filter(|_| tools::knows(program)) {
+        if let Some(option) = option.filter(|_| tools::is_listed(program)) {
             return Err(format!(
                 "the rule {} does not name the option {}",
-                shown(&text),
-                shown(&option.text)
+                quoted(&text),
+                quoted(&option.text)
             ));
         }
         Ok(Some((text, more)))
@@ -119,15 +122,15 @@ mod tests {
 
     use super::*;
 
-    fn rules(extra: &[&str]) -> Rules {
+    fn rules(extra: &[&str]) -> ApprovalRules {
         let extra = extra.iter().map(|text| (*text).to_owned()).collect();
         let common_dev_allowlist = DevAllowlistConfig { extra, ..DevAllowlistConfig::default() };
-        Rules::from_config(&SupervisorConfig { common_dev_allowlist, ..SupervisorConfig::default() })
+        ApprovalRules::from_config(&SupervisorConfig { common_dev_allowlist, ..SupervisorConfig::default() })
     }
 
-    fn own(rules: &Rules, command: &str) -> Result<Option<String>, String> {
+    fn own(rules: &ApprovalRules, command: &str) -> Result<Option<String>, String> {
         let words = line::read(command).unwrap().remove(0).words;
-        Ok(rules.find_own(&words)?.map(|(rule, _)| rule))
+        Ok(rules.find_user_rule(&words)?.map(|(rule, _)| rule))
     }
 
     #[test]
@@ -158,12 +161,12 @@ mod tests {
     #[test]
     fn levels_and_switches_come_from_the_configuration() {
         let with = |approve: AutoApproveConfig| {
-            Rules::from_config(&SupervisorConfig {
+            ApprovalRules::from_config(&SupervisorConfig {
                 auto_approve: Some(approve),
                 ..SupervisorConfig::default()
             })
         };
-        assert!(Rules::default().are_on().is_ok());
+        assert!(ApprovalRules::default().are_on().is_ok());
         let off = AutoApproveConfig { approval_level: ApprovalLevel::Off, ..AutoApproveConfig::default() };
         assert!(with(off).are_on().is_err());
         let disabled = AutoApproveConfig { enabled: false, ..AutoApproveConfig::default() };

@@ -12,7 +12,7 @@ use paw_core::config::Stack;
 
 /// One way of calling a program: the words it begins with, and the usage of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct AllowedCall {
     pub(super) words: &'static str,
     pub(super) usage: &'static str,
     /// Talks to somebody outside.
@@ -23,28 +23,28 @@ pub(super) struct Call {
     pub(super) moves: bool,
 }
 
-const fn local(words: &'static str, usage: &'static str) -> Call {
-    Call { words, usage, network: false, writes: false, moves: false }
+const fn local(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { words, usage, network: false, writes: false, moves: false }
 }
 
-const fn writes(words: &'static str, usage: &'static str) -> Call {
-    Call { writes: true, ..local(words, usage) }
+const fn writes(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { writes: true, ..local(words, usage) }
 }
 
-const fn moves(words: &'static str, usage: &'static str) -> Call {
-    Call { moves: true, ..writes(words, usage) }
+const fn moves(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { moves: true, ..writes(words, usage) }
 }
 
-const fn changes(words: &'static str, usage: &'static str) -> Call {
-    Call { moves: true, ..local(words, usage) }
+const fn changes(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { moves: true, ..local(words, usage) }
 }
 
-const fn network(words: &'static str, usage: &'static str) -> Call {
-    Call { network: true, ..local(words, usage) }
+const fn network(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { network: true, ..local(words, usage) }
 }
 
-const fn pulls(words: &'static str, usage: &'static str) -> Call {
-    Call { network: true, ..changes(words, usage) }
+const fn pulls(words: &'static str, usage: &'static str) -> AllowedCall {
+    AllowedCall { network: true, ..changes(words, usage) }
 }
 
 /// Words between a program and its verb that change nothing.
@@ -52,7 +52,7 @@ const SKIPPED: [(&str, &[&str]); 2] =
     [("git", &["--no-pager", "--no-optional-locks"]), ("cargo", &["+stable", "+beta", "+nightly"])];
 
 /// The words without those that change nothing, and `git-paw` as `git paw`.
-pub(super) fn plain<'a>(words: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn normalize<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let mut words = words.to_vec();
     let skipped = SKIPPED.iter().find(|(program, _)| words.first() == Some(program));
     if let Some((_, skipped)) = skipped {
@@ -68,8 +68,8 @@ pub(super) fn plain<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 /// The call that most of these words belong to, and how many of them. Everything is known by default; a list of stacks
 /// leaves out the others.
-pub(super) fn find(words: &[&str], stacks: &[Stack]) -> Option<(&'static Call, usize)> {
-    let fits = |call: &&Call| {
+pub(super) fn find(words: &[&str], stacks: &[Stack]) -> Option<(&'static AllowedCall, usize)> {
+    let fits = |call: &&AllowedCall| {
         let mut begins = call.words.split(' ');
         let count = begins.clone().count();
         words.len() >= count && begins.by_ref().eq(words[..count].iter().copied())
@@ -79,11 +79,11 @@ pub(super) fn find(words: &[&str], stacks: &[Stack]) -> Option<(&'static Call, u
 }
 
 /// Whether a program has a table at all.
-pub(super) fn knows(program: &str) -> bool {
+pub(super) fn is_listed(program: &str) -> bool {
     tables(&[]).flatten().any(|call| call.words.split(' ').next() == Some(program))
 }
 
-fn tables(stacks: &[Stack]) -> impl Iterator<Item = &'static [Call]> {
+fn tables(stacks: &[Stack]) -> impl Iterator<Item = &'static [AllowedCall]> {
     let wanted = |stack: Stack| stacks.is_empty() || stacks.contains(&stack);
     let always = [git::CALLS, paw::CALLS, cargo::CALLS, unix::CALLS, unix::WRITING];
     let per_stack = [
@@ -98,7 +98,7 @@ fn tables(stacks: &[Stack]) -> impl Iterator<Item = &'static [Call]> {
 }
 
 /// Programs whose arguments are programs or code. A rule of the user's for one of them holds for exactly its words.
-pub(super) fn runs_others(program: &str) -> bool {
+pub(super) fn runs_other_programs(program: &str) -> bool {
     const LAUNCHERS: [&str; 49] = [
         ".", "ash", "awk", "bash", "builtin", "bun", "busybox", "chroot", "command", "dash", "deno",
         "docker", "doas", "env", "eval", "exec", "find", "fish", "flock", "gawk", "gdb", "ksh", "lua",
@@ -161,7 +161,7 @@ mod tests {
     fn the_longest_call_is_meant() {
         assert_eq!(find(&["git", "stash", "list", "-p"], &[]).map(|(_, count)| count), Some(3));
         assert_eq!(find(&["git", "frobnicate"], &[]), None);
-        assert_eq!(plain(&["git", "--no-pager", "log"]), ["git", "log"]);
-        assert_eq!(plain(&["git-paw", "inbox"]), ["git", "paw", "inbox"]);
+        assert_eq!(normalize(&["git", "--no-pager", "log"]), ["git", "log"]);
+        assert_eq!(normalize(&["git-paw", "inbox"]), ["git", "paw", "inbox"]);
     }
 }

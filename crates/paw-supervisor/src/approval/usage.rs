@@ -6,15 +6,15 @@
 //! with `...` may be absent or repeat. What stands behind `--` is the usage of the arguments behind `--`. Kinds of values are those of `kind`. An
 //! option that is not listed, in whatever spelling, does not fit.
 
-use super::command::Situation;
-use super::kind::{Kind, Value};
-use super::lex::Word;
-use super::text::shown;
+use super::argument::{ArgumentKind, ArgumentValue};
+use super::characters::quoted;
+use super::command::ShellState;
+use super::lex::ShellWord;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Usage {
-    options: Vec<Opt>,
-    operands: Vec<Kind>,
+    options: Vec<OptionUsage>,
+    operands: Vec<ArgumentKind>,
     /// How many operands there must be.
     least: usize,
     repeats: bool,
@@ -26,17 +26,17 @@ pub(super) struct Usage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Opt {
+struct OptionUsage {
     name: String,
-    takes: Takes,
+    takes: OptionValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Takes {
+enum OptionValue {
     Nothing,
-    Value(Kind),
+    Value(ArgumentKind),
     /// A value only in the same word.
-    Attached(Kind),
+    Attached(ArgumentKind),
 }
 
 impl Usage {
@@ -55,13 +55,13 @@ impl Usage {
             } else {
                 usage.repeats = word.ends_with("...");
                 let name = word.trim_end_matches("...").trim_end_matches('?');
-                usage.operands.push(Kind::parse(name)?);
+                usage.operands.push(ArgumentKind::parse(name)?);
                 if name == word {
                     usage.least = usage.operands.len();
                 }
             }
         }
-        let long = |option: &Opt| option.name.len() > 2 && !option.name.starts_with("--");
+        let long = |option: &OptionUsage| option.name.len() > 2 && !option.name.starts_with("--");
         usage.one_dash = usage.options.iter().any(long);
         if let Some(behind) = behind {
             usage.behind = Some(Box::new(Self::parse(behind)?));
@@ -70,36 +70,37 @@ impl Usage {
     }
 
     /// Whether these arguments fit, and if not, which one does not and why.
-    pub(super) fn check(&self, args: &[Word], situation: &Situation<'_>) -> Result<(), String> {
+    pub(super) fn check(&self, args: &[ShellWord], shell: &ShellState<'_>) -> Result<(), String> {
         let mut operands = Vec::new();
         let mut args = args.iter();
         while let Some(word) = args.next() {
             if word.text == "--" {
                 if let Some(behind) = &self.behind {
-                    self.check_operands(&operands, situation)?;
-                    return behind.check(args.as_slice(), situation);
+                    self.check_operands(&operands, shell)?;
+                    return behind.check(args.as_slice(), shell);
                 }
-                operands.extend(args.map(|word| Value { no_option: true, ..Value::of(word) }));
-                return self.check_operands(&operands, situation);
+                operands
+                    .extend(args.map(|word| ArgumentValue { no_option: true, ..ArgumentValue::of(word) }));
+                return self.check_operands(&operands, shell);
             }
             if is_option(&word.text) {
-                self.check_option(word, &mut args, situation)?;
+                self.check_option(word, &mut args, shell)?;
             } else {
-                operands.push(Value::of(word));
+                operands.push(ArgumentValue::of(word));
             }
         }
-        self.check_operands(&operands, situation)
+        self.check_operands(&operands, shell)
     }
 
-    fn check_operands(&self, operands: &[Value<'_>], situation: &Situation<'_>) -> Result<(), String> {
+    fn check_operands(&self, operands: &[ArgumentValue<'_>], shell: &ShellState<'_>) -> Result<(), String> {
         if operands.len() < self.least {
             return Err("an argument is missing".to_owned());
         }
         for (at, value) in operands.iter().enumerate() {
             let last = self.operands.last().filter(|_| self.repeats);
             match self.operands.get(at).or(last) {
-                Some(kind) => kind.check(*value, situation)?,
-                None => return Err(format!("the argument {} is one too many", shown(value.text))),
+                Some(kind) => kind.check(*value, shell)?,
+                None => return Err(format!("the argument {} is one too many", quoted(value.text))),
             }
         }
         Ok(())
@@ -107,12 +108,12 @@ impl Usage {
 
     fn check_option<'w>(
         &self,
-        word: &'w Word,
-        next: &mut std::slice::Iter<'w, Word>,
-        situation: &Situation<'_>,
+        word: &'w ShellWord,
+        next: &mut std::slice::Iter<'w, ShellWord>,
+        shell: &ShellState<'_>,
     ) -> Result<(), String> {
         if word.glob {
-            return Err(format!("{} is an option and a pattern", shown(&word.text)));
+            return Err(format!("{} is an option and a pattern", quoted(&word.text)));
         }
         let text = word.text.as_str();
         let digits = text.strip_prefix('-').filter(|digits| !digits.is_empty());
@@ -127,45 +128,45 @@ impl Usage {
             // `-p=x` gives a one-letter option the value `=x`, unless all options begin with one dash.
             let glued = attached.is_some() && name.len() == 2 && !self.one_dash;
             if !glued {
-                return fits(option, attached, next, situation);
+                return fits(option, attached, next, shell);
             }
         }
         if text.starts_with("--") || self.one_dash {
             return Err(unknown(name));
         }
-        self.check_letters(text, next, situation)
+        self.check_letters(text, next, shell)
     }
 
     /// `-la`, `-n5`, `-am message`
     fn check_letters<'w>(
         &self,
         text: &'w str,
-        next: &mut std::slice::Iter<'w, Word>,
-        situation: &Situation<'_>,
+        next: &mut std::slice::Iter<'w, ShellWord>,
+        shell: &ShellState<'_>,
     ) -> Result<(), String> {
         for (at, letter) in text.char_indices().skip(1) {
             let name = format!("-{letter}");
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 return Err(unknown(&name));
             };
-            if option.takes != Takes::Nothing {
+            if option.takes != OptionValue::Nothing {
                 let rest = &text[at + letter.len_utf8()..];
-                return fits(option, (!rest.is_empty()).then_some(rest), next, situation);
+                return fits(option, (!rest.is_empty()).then_some(rest), next, shell);
             }
         }
         Ok(())
     }
 }
 
-fn option(word: &str) -> Option<Opt> {
+fn option(word: &str) -> Option<OptionUsage> {
     let (name, takes) = if let Some((name, kind)) = word.split_once("[=") {
-        (name, Takes::Attached(Kind::parse(kind.strip_suffix(']')?)?))
+        (name, OptionValue::Attached(ArgumentKind::parse(kind.strip_suffix(']')?)?))
     } else if let Some((name, kind)) = word.split_once('=') {
-        (name, Takes::Value(Kind::parse(kind)?))
+        (name, OptionValue::Value(ArgumentKind::parse(kind)?))
     } else {
-        (word, Takes::Nothing)
+        (word, OptionValue::Nothing)
     };
-    Some(Opt { name: name.to_owned(), takes })
+    Some(OptionUsage { name: name.to_owned(), takes })
 }
 
 /// A single dash is a file name for standard input.
@@ -174,29 +175,31 @@ fn is_option(text: &str) -> bool {
 }
 
 fn fits<'w>(
-    option: &Opt,
+    option: &OptionUsage,
     attached: Option<&'w str>,
-    next: &mut std::slice::Iter<'w, Word>,
-    situation: &Situation<'_>,
+    next: &mut std::slice::Iter<'w, ShellWord>,
+    shell: &ShellState<'_>,
 ) -> Result<(), String> {
-    let plain = |text| Value { text, glob: false, no_option: true };
+    let plain = |text| ArgumentValue { text, glob: false, no_option: true };
     match (&option.takes, attached) {
-        (Takes::Nothing | Takes::Attached(_), None) => Ok(()),
-        (Takes::Nothing, Some(_)) => Err(format!("{} with a value", shown(&option.name))),
-        (Takes::Value(kind) | Takes::Attached(kind), Some(value)) => kind.check(plain(value), situation),
-        (Takes::Value(kind), None) => match next.next() {
+        (OptionValue::Nothing | OptionValue::Attached(_), None) => Ok(()),
+        (OptionValue::Nothing, Some(_)) => Err(format!("{} with a value", quoted(&option.name))),
+        (OptionValue::Value(kind) | OptionValue::Attached(kind), Some(value)) => {
+            kind.check(plain(value), shell)
+        }
+        (OptionValue::Value(kind), None) => match next.next() {
             // Should the option take no value after all, this would be an option itself.
-            Some(word) if is_option(&word.text) && *kind != Kind::Number => {
-                Err(format!("the value {} looks like an option", shown(&word.text)))
+            Some(word) if is_option(&word.text) && *kind != ArgumentKind::Number => {
+                Err(format!("the value {} looks like an option", quoted(&word.text)))
             }
-            Some(word) => kind.check(Value::of(word), situation),
-            None => Err(format!("{} without its value", shown(&option.name))),
+            Some(word) => kind.check(ArgumentValue::of(word), shell),
+            None => Err(format!("{} without its value", quoted(&option.name))),
         },
     }
 }
 
 fn unknown(name: &str) -> String {
-    format!("the option {} is not one of the harmless ones", shown(name))
+    format!("the option {} is not one of the harmless ones", quoted(name))
 }
 
 #[cfg(test)]
@@ -204,14 +207,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::approval::Place;
+    use crate::approval::CommandContext;
     use crate::approval::line;
 
     fn check(usage: &str, args: &str) -> bool {
-        let place = Place::at(Path::new("/nowhere/tree"));
-        let situation = Situation::new(&place).unwrap();
+        let place = CommandContext::at(Path::new("/nowhere/tree"));
+        let shell = ShellState::new(&place).unwrap();
         let words = line::read(&format!("x {args}")).unwrap().remove(0).words;
-        Usage::parse(usage).unwrap().check(&words[1..], &situation).is_ok()
+        Usage::parse(usage).unwrap().check(&words[1..], &shell).is_ok()
     }
 
     #[test]

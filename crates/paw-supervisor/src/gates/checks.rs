@@ -10,19 +10,19 @@ use paw_host::git::Repo;
 use super::checkout::kept_checkouts;
 use super::governance;
 use super::plan::{Gate, GateStep};
-use super::stop::Stop;
+use super::stop::StopRequest;
 use super::verify::GateRequest;
 use paw_worktree::Preparation;
 
 /// The project's gates and what a checkout needs for them, approved.
 #[derive(Debug, Clone)]
-pub struct Checks {
+pub struct GateChecks {
     pub steps: Vec<GateStep>,
     pub preparation: Preparation,
     pub config: PawConfig,
 }
 
-impl Checks {
+impl GateChecks {
     /// Only one of the gates.
     #[must_use]
     pub fn only(mut self, gate: Gate) -> Self {
@@ -47,7 +47,7 @@ impl Checks {
             preparation: self.preparation,
             governance: governance::load(&self.config.governance, &repo.root)?,
             repo: repo.clone(),
-            stop: Stop::default(),
+            stop: StopRequest::default(),
         })
     }
 }

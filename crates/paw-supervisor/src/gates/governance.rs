@@ -8,22 +8,22 @@ use serde::Serialize;
 
 /// One document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Document {
+pub struct GovernanceDocument {
     pub name: String,
     pub path: PathBuf,
     /// The points of its checklists, in order.
-    pub items: Vec<Item>,
+    pub items: Vec<ChecklistItem>,
 }
 
 /// One point of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Item {
+pub struct ChecklistItem {
     pub text: String,
     pub done: bool,
 }
 
 /// The configured documents that exist in the main checkout: what an agent changed in its own does not count.
-pub fn load(config: &GovernanceConfig, root: &Path) -> Result<Vec<Document>, FileError> {
+pub fn load(config: &GovernanceConfig, root: &Path) -> Result<Vec<GovernanceDocument>, FileError> {
     let named = [
         ("dod", &config.dod),
         ("adr", &config.adr),
@@ -38,16 +38,24 @@ pub fn load(config: &GovernanceConfig, root: &Path) -> Result<Vec<Document>, Fil
     for (name, path) in named.chain(more) {
         let file = root.join(path);
         if file.is_dir() {
-            documents.push(Document { name: name.to_owned(), path: path.clone(), items: Vec::new() });
+            documents.push(GovernanceDocument {
+                name: name.to_owned(),
+                path: path.clone(),
+                items: Vec::new(),
+            });
         } else if let Some(text) = files::load_text(&file)? {
-            documents.push(Document { name: name.to_owned(), path: path.clone(), items: checklist(&text) });
+            documents.push(GovernanceDocument {
+                name: name.to_owned(),
+                path: path.clone(),
+                items: checklist(&text),
+            });
         }
     }
     Ok(documents)
 }
 
 /// Lines such as `- [ ] no panics` or `* [x] tests`. What stands in a code block is an example.
-fn checklist(text: &str) -> Vec<Item> {
+fn checklist(text: &str) -> Vec<ChecklistItem> {
     let mut in_code = false;
     let mut items = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -63,7 +71,7 @@ fn checklist(text: &str) -> Vec<Item> {
             "x" | "X" => true,
             _ => continue,
         };
-        items.push(Item { text: text.trim().to_owned(), done });
+        items.push(ChecklistItem { text: text.trim().to_owned(), done });
     }
     items
 }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Gate, GateStep};
-use super::record::Record;
+use super::record::GateRecord;
 
 /// How one check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum GateStatus {
     Passed,
     Failed,
     /// It failed, but the main branch fails in the same way.
@@ -16,7 +16,7 @@ pub enum Status {
     TimedOut,
 }
 
-impl Status {
+impl GateStatus {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -29,10 +29,10 @@ impl Status {
 
 /// One check that was run on one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct GateFinding {
     pub gate: Gate,
     pub command: String,
-    pub status: Status,
+    pub status: GateStatus,
     /// How it ended, in words: `exited with code 1`.
     pub end: String,
     pub seconds: u64,
@@ -41,7 +41,7 @@ pub struct Finding {
     pub log: String,
 }
 
-impl Finding {
+impl GateFinding {
     /// What was run.
     pub(super) fn step(&self) -> GateStep {
         GateStep { gate: self.gate, command: self.command.clone() }
@@ -73,11 +73,11 @@ impl GateProof {
 
 /// The proof that these findings give, and why where it is not a plain yes. `steps` are all configured checks: one
 /// without a finding leaves the commit unproven.
-pub(super) fn weigh(steps: &[GateStep], findings: &[Finding]) -> (GateProof, Option<String>) {
+pub(super) fn prove(steps: &[GateStep], findings: &[GateFinding]) -> (GateProof, Option<String>) {
     let of = |step: &GateStep| {
         findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
     };
-    let failed = |finding: &Finding| matches!(finding.status, Status::Failed | Status::TimedOut);
+    let failed = |finding: &GateFinding| matches!(finding.status, GateStatus::Failed | GateStatus::TimedOut);
     if steps.iter().filter_map(of).any(failed) {
         return (GateProof::Failed, None);
     }
@@ -92,7 +92,7 @@ pub(super) fn weigh(steps: &[GateStep], findings: &[Finding]) -> (GateProof, Opt
     if !missing.is_empty() {
         return (GateProof::Unproven, Some(format!("not run on this commit yet: {}", missing.join(", "))));
     }
-    if steps.iter().filter_map(of).any(|finding| finding.status == Status::Passed) {
+    if steps.iter().filter_map(of).any(|finding| finding.status == GateStatus::Passed) {
         (GateProof::Verified, None)
     } else {
         (GateProof::Unproven, Some("every gate fails on the main branch as well".to_owned()))
@@ -100,10 +100,10 @@ pub(super) fn weigh(steps: &[GateStep], findings: &[Finding]) -> (GateProof, Opt
 }
 
 /// What the agent has to mend, each with the tag of its gate. `main` is what is known about the main branch.
-pub(super) fn errors(findings: &[Finding], main: Option<&Record>) -> Vec<String> {
+pub(super) fn errors(findings: &[GateFinding], main: Option<&GateRecord>) -> Vec<String> {
     let mut errors = Vec::new();
     for finding in
-        findings.iter().filter(|finding| matches!(finding.status, Status::Failed | Status::TimedOut))
+        findings.iter().filter(|finding| matches!(finding.status, GateStatus::Failed | GateStatus::TimedOut))
     {
         let tail = finding.tail.iter().flat_map(|line| ["\n  ", line.as_str()]).collect::<String>();
         errors.push(format!(
@@ -113,8 +113,9 @@ pub(super) fn errors(findings: &[Finding], main: Option<&Record>) -> Vec<String>
             finding.command,
             finding.end
         ));
-        let passes =
-            |main: &&Record| main.find(&finding.step()).is_some_and(|main| main.status == Status::Passed);
+        let passes = |main: &&GateRecord| {
+            main.find(&finding.step()).is_some_and(|main| main.status == GateStatus::Passed)
+        };
         if let Some(main) = main.filter(passes).filter(|_| finding.gate == Gate::Test) {
             errors.push(format!(
                 "[regression] `{}` passes on {} ({})",
@@ -133,54 +134,54 @@ mod tests {
         GateStep { gate, command: gate.to_string() }
     }
 
-    fn finding(gate: Gate, status: Status) -> Finding {
+    fn finding(gate: Gate, status: GateStatus) -> GateFinding {
         let tail = vec!["last line".to_owned()];
         let end = "exited with code 1".to_owned();
-        Finding { gate, command: gate.to_string(), status, end, seconds: 1, tail, log: "log".to_owned() }
+        GateFinding { gate, command: gate.to_string(), status, end, seconds: 1, tail, log: "log".to_owned() }
     }
 
     #[test]
     fn nothing_configured_proves_nothing() {
-        assert_eq!(weigh(&[], &[]).0, GateProof::Unproven);
+        assert_eq!(prove(&[], &[]).0, GateProof::Unproven);
     }
 
     #[test]
     fn only_all_configured_checks_together_verify() {
         let steps = [step(Gate::Lint), step(Gate::Test)];
-        let lint = finding(Gate::Lint, Status::Passed);
-        let (proof, why) = weigh(&steps, std::slice::from_ref(&lint));
+        let lint = finding(Gate::Lint, GateStatus::Passed);
+        let (proof, why) = prove(&steps, std::slice::from_ref(&lint));
         assert_eq!((proof, why.unwrap().as_str()), (GateProof::Unproven, "not run on this commit yet: test"));
         assert_eq!(
-            weigh(&steps, &[lint.clone(), finding(Gate::Test, Status::Passed)]).0,
+            prove(&steps, &[lint.clone(), finding(Gate::Test, GateStatus::Passed)]).0,
             GateProof::Verified
         );
-        for bad in [Status::Failed, Status::TimedOut] {
-            assert_eq!(weigh(&steps, &[lint.clone(), finding(Gate::Test, bad)]).0, GateProof::Failed);
+        for bad in [GateStatus::Failed, GateStatus::TimedOut] {
+            assert_eq!(prove(&steps, &[lint.clone(), finding(Gate::Test, bad)]).0, GateProof::Failed);
         }
-        let other = Finding { command: "weaker".to_owned(), ..finding(Gate::Test, Status::Passed) };
-        assert_eq!(weigh(&steps, &[lint, other]).0, GateProof::Unproven);
+        let other = GateFinding { command: "weaker".to_owned(), ..finding(Gate::Test, GateStatus::Passed) };
+        assert_eq!(prove(&steps, &[lint, other]).0, GateProof::Unproven);
     }
 
     #[test]
     fn an_old_failure_is_not_the_agents_but_proves_nothing_by_itself() {
         let steps = [step(Gate::Lint), step(Gate::Test)];
-        let old = [finding(Gate::Lint, Status::FailedBefore), finding(Gate::Test, Status::Passed)];
-        assert_eq!(weigh(&steps, &old).0, GateProof::Verified);
-        let all = [Gate::Lint, Gate::Test].map(|gate| finding(gate, Status::FailedBefore));
-        assert_eq!(weigh(&steps, &all).0, GateProof::Unproven);
+        let old = [finding(Gate::Lint, GateStatus::FailedBefore), finding(Gate::Test, GateStatus::Passed)];
+        assert_eq!(prove(&steps, &old).0, GateProof::Verified);
+        let all = [Gate::Lint, Gate::Test].map(|gate| finding(gate, GateStatus::FailedBefore));
+        assert_eq!(prove(&steps, &all).0, GateProof::Unproven);
     }
 
     #[test]
     fn every_failure_is_told_with_the_tag_of_its_gate() {
         let findings = [
-            finding(Gate::Test, Status::Failed),
-            finding(Gate::Doc, Status::TimedOut),
-            finding(Gate::Spec, Status::Failed),
-            finding(Gate::Security, Status::Failed),
-            finding(Gate::Fmt, Status::FailedBefore),
+            finding(Gate::Test, GateStatus::Failed),
+            finding(Gate::Doc, GateStatus::TimedOut),
+            finding(Gate::Spec, GateStatus::Failed),
+            finding(Gate::Security, GateStatus::Failed),
+            finding(Gate::Fmt, GateStatus::FailedBefore),
         ];
-        let mut main = Record::new("abc", "main", jiff::Timestamp::UNIX_EPOCH);
-        main.add(vec![finding(Gate::Test, Status::Passed), finding(Gate::Doc, Status::Passed)]);
+        let mut main = GateRecord::new("abc", "main", jiff::Timestamp::UNIX_EPOCH);
+        main.add(vec![finding(Gate::Test, GateStatus::Passed), finding(Gate::Doc, GateStatus::Passed)]);
         let errors = errors(&findings, Some(&main));
         let tags: Vec<_> = errors.iter().map(|error| error.split(']').next().unwrap()).collect();
         assert_eq!(tags, ["[testing", "[regression", "[doc audit", "[spec audit", "[security audit"]);

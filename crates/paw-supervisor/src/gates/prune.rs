@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use paw_core::paths::{PawDir, lock_of};
 use paw_host::files::{self, Access, Lock};
 
-use super::record::Records;
+use super::record::GateRecords;
 
 /// Of so many commits a repository remembers results.
 const MOST_RECORDS: usize = 200;
@@ -19,8 +19,8 @@ const OLDEST: SignedDuration = SignedDuration::from_hours(30 * 24);
 const USED: &str = "used";
 
 /// Deletes what is too old or too much. The results of `current` commits and the checkouts in `keep_in` stay.
-pub(super) fn prune(records: &Records, keep_in: &Path, current: &[&str], now: Timestamp) {
-    for dir in superfluous(listed(&records.files().gates(), PawDir::GATE_RESULT), MOST_RECORDS, now) {
+pub(super) fn prune(records: &GateRecords, keep_in: &Path, current: &[&str], now: Timestamp) {
+    for dir in find_expired(list_dirs(&records.files().gates(), PawDir::GATE_RESULT), MOST_RECORDS, now) {
         if !current.iter().any(|commit| dir.ends_with(commit)) {
             remove(&dir);
         }
@@ -29,8 +29,8 @@ pub(super) fn prune(records: &Records, keep_in: &Path, current: &[&str], now: Ti
         return;
     }
     let _ = files::write_atomic(&keep_in.join(USED), now.to_string().as_bytes(), Access::Usual);
-    let others = keep_in.parent().map(|all| listed(all, USED)).unwrap_or_default();
-    for dir in superfluous(others, MOST_CHECKOUTS, now).iter().filter(|dir| *dir != keep_in) {
+    let others = keep_in.parent().map(|all| list_dirs(all, USED)).unwrap_or_default();
+    for dir in find_expired(others, MOST_CHECKOUTS, now).iter().filter(|dir| *dir != keep_in) {
         // Whoever is at work in one holds its lock.
         let locks = ["branch", "main"].map(|kept| Lock::try_take(&lock_of(&dir.join(kept))));
         if locks.iter().all(|lock| matches!(lock, Ok(Some(_)))) {
@@ -46,7 +46,7 @@ fn remove(dir: &Path) {
 }
 
 /// The directories in `all`, each with when its `sign` was written; one without a sign with its own time.
-fn listed(all: &Path, sign: &str) -> Vec<(PathBuf, Timestamp)> {
+fn list_dirs(all: &Path, sign: &str) -> Vec<(PathBuf, Timestamp)> {
     let time = |path: &Path| {
         let modified = fs::metadata(path).and_then(|found| found.modified()).ok()?;
         Timestamp::try_from(modified).ok()
@@ -58,7 +58,7 @@ fn listed(all: &Path, sign: &str) -> Vec<(PathBuf, Timestamp)> {
 }
 
 /// Those that are too old, and the oldest of those that are too many.
-fn superfluous(mut entries: Vec<(PathBuf, Timestamp)>, most: usize, now: Timestamp) -> Vec<PathBuf> {
+fn find_expired(mut entries: Vec<(PathBuf, Timestamp)>, most: usize, now: Timestamp) -> Vec<PathBuf> {
     entries.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let is_old = |at: Timestamp| now.duration_since(at) > OLDEST;
     let kept = entries.iter().take(most).take_while(|(_, at)| !is_old(*at)).count();
@@ -85,7 +85,7 @@ mod tests {
             let now = 100 * DAY;
             let entries: Vec<_> =
                 ages.iter().enumerate().map(|(n, age)| (PathBuf::from(n.to_string()), at(now - age))).collect();
-            let gone = superfluous(entries.clone(), most, at(now));
+            let gone = find_expired(entries.clone(), most, at(now));
             let kept: Vec<_> = entries.iter().filter(|(dir, _)| !gone.contains(dir)).collect();
             prop_assert!(kept.len() <= most);
             prop_assert!(kept.iter().all(|(_, at)| now - at.as_second() <= 30 * DAY));
@@ -108,7 +108,7 @@ mod tests {
         }
         let busy = Lock::wait(&all.join("busy/branch.lock")).unwrap();
         let later = now.checked_add(SignedDuration::from_hours(40 * 24)).unwrap();
-        let records = Records::of(dir.path());
+        let records = GateRecords::of(dir.path());
         prune(&records, &all.join("mine"), &[], later);
         let there = |name: &str| all.join(name).exists();
         assert!(there("mine") && there("busy") && !there("idle"));
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn results_that_are_too_old_go_and_the_current_ones_stay() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::of(dir.path());
+        let records = GateRecords::of(dir.path());
         let now = paw_host::clock::now();
         for commit in ["aaa", "bbb"] {
-            records.save(&super::super::record::Record::new(commit, "feat/x", now)).unwrap();
+            records.save(&super::super::record::GateRecord::new(commit, "feat/x", now)).unwrap();
         }
         let later = now.checked_add(SignedDuration::from_hours(31 * 24)).unwrap();
         prune(&records, &dir.path().join("none"), &["bbb"], later);

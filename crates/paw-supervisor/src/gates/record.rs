@@ -7,7 +7,7 @@ use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Finding, GateProof};
+use super::outcome::{GateFinding, GateProof};
 use super::plan::{Gate, GateStep};
 
 /// The layout of the file that this program writes, and the newest it reads.
@@ -15,16 +15,16 @@ const FORMAT: u32 = 1;
 
 /// What was found about one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct GateRecord {
     pub format: u32,
     pub commit: String,
     pub branch: String,
     pub at: Timestamp,
     pub proof: GateProof,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<GateFinding>,
 }
 
-impl Record {
+impl GateRecord {
     pub fn new(commit: &str, branch: &str, at: Timestamp) -> Self {
         Self {
             format: FORMAT,
@@ -37,25 +37,25 @@ impl Record {
     }
 
     /// Puts findings in the place of older ones of the same gates.
-    pub(super) fn add(&mut self, findings: Vec<Finding>) {
+    pub(super) fn add(&mut self, findings: Vec<GateFinding>) {
         self.findings.retain(|old| findings.iter().all(|new| new.gate != old.gate));
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| finding.gate);
     }
 
     /// What exactly this check found.
-    pub(super) fn find(&self, step: &GateStep) -> Option<&Finding> {
+    pub(super) fn find(&self, step: &GateStep) -> Option<&GateFinding> {
         self.findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
     }
 }
 
 /// The results of a repository, a directory per commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Records {
+pub struct GateRecords {
     files: PawDir,
 }
 
-impl Records {
+impl GateRecords {
     pub fn of(common_dir: &Path) -> Self {
         Self { files: PawDir::of(common_dir) }
     }
@@ -75,13 +75,13 @@ impl Records {
     }
 
     /// What is known about a commit. A file that cannot be understood, or that is about another commit, says nothing.
-    pub fn load(&self, commit: &str) -> Result<Option<Record>, FileError> {
+    pub fn load(&self, commit: &str) -> Result<Option<GateRecord>, FileError> {
         let text = files::load_text(&self.file(commit))?;
-        let record = text.and_then(|text| serde_json::from_str::<Record>(&text).ok());
+        let record = text.and_then(|text| serde_json::from_str::<GateRecord>(&text).ok());
         Ok(record.filter(|record| record.commit == commit && record.format <= FORMAT))
     }
 
-    pub fn save(&self, record: &Record) -> Result<(), FileError> {
+    pub fn save(&self, record: &GateRecord) -> Result<(), FileError> {
         let path = self.file(&record.commit);
         let text = serde_json::to_string_pretty(record).map_err(|error| FileError {
             action: "write",
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn a_record_is_found_by_its_commit_and_says_nothing_about_another() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::of(dir.path());
-        let record = Record::new("abc", "feat/x", Timestamp::UNIX_EPOCH);
+        let records = GateRecords::of(dir.path());
+        let record = GateRecord::new("abc", "feat/x", Timestamp::UNIX_EPOCH);
         records.save(&record).unwrap();
         assert_eq!(records.load("abc").unwrap(), Some(record));
         assert_eq!(records.load("def").unwrap(), None);
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn a_damaged_or_newer_record_says_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let records = Records::of(dir.path());
-        let newer = Record { format: FORMAT + 1, ..Record::new("abc", "x", Timestamp::UNIX_EPOCH) };
+        let records = GateRecords::of(dir.path());
+        let newer = GateRecord { format: FORMAT + 1, ..GateRecord::new("abc", "x", Timestamp::UNIX_EPOCH) };
         records.save(&newer).unwrap();
         assert_eq!(records.load("abc").unwrap(), None);
         files::write_atomic(&records.file("abc"), b"{ half", Access::Usual).unwrap();

@@ -8,8 +8,8 @@ use paw_core::{AgentId, BranchName};
 use paw_host::clock;
 use serde::Serialize;
 
-use super::governance::Document;
-use super::outcome::{Finding, GateProof};
+use super::governance::GovernanceDocument;
+use super::outcome::{GateFinding, GateProof};
 
 /// What the checks of a branch have shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,11 +25,11 @@ pub struct GateReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     #[serde(rename = "gates")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<GateFinding>,
     /// What the agent has to fix, with the tags of the gates.
     pub errors: Vec<String>,
     pub record: PathBuf,
-    pub governance: Vec<Document>,
+    pub governance: Vec<GovernanceDocument>,
 }
 
 impl GateReport {

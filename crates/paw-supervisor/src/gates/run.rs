@@ -8,10 +8,10 @@ use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use paw_host::process::{Command, Exit, Stream};
 
-use super::outcome::{Finding, Status};
+use super::outcome::{GateFinding, GateStatus};
 use super::plan::GateStep;
-use super::record::Records;
-use super::stop::Stop;
+use super::record::GateRecords;
+use super::stop::StopRequest;
 use super::verify::GateError;
 
 /// How much of what a check prints is kept: its end.
@@ -21,35 +21,35 @@ const TAIL: usize = 12;
 const LONGEST_LINE: usize = 300;
 
 /// What a check printed, both streams in one.
-pub(super) struct Ran {
-    pub(super) finding: Finding,
+pub(super) struct GateRun {
+    pub(super) finding: GateFinding,
     pub(super) output: String,
 }
 
 /// A checkout of a commit, and how checks run there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Site<'a> {
+pub(super) struct GateRunner<'a> {
     pub(super) dir: &'a Path,
     pub(super) commit: &'a str,
-    pub(super) records: &'a Records,
+    pub(super) records: &'a GateRecords,
     /// How long one check may take.
     pub(super) limit: Duration,
     /// What checks find in their environment, which holds no secrets.
     pub(super) variables: &'a [(String, String)],
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopRequest,
 }
 
-impl Site<'_> {
+impl GateRunner<'_> {
     /// Runs checks one after the other, also after a failure, and keeps what they print.
     pub(super) fn run(
         &self,
         steps: &[GateStep],
         on_line: &mut dyn FnMut(&str),
-    ) -> Result<Vec<Ran>, GateError> {
+    ) -> Result<Vec<GateRun>, GateError> {
         steps.iter().map(|step| self.run_one(step, on_line)).collect()
     }
 
-    fn run_one(&self, step: &GateStep, on_line: &mut dyn FnMut(&str)) -> Result<Ran, GateError> {
+    fn run_one(&self, step: &GateStep, on_line: &mut dyn FnMut(&str)) -> Result<GateRun, GateError> {
         self.require_running()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
@@ -71,7 +71,7 @@ impl Site<'_> {
             String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
         let log = self.records.log(self.commit, step.gate);
         files::write_atomic(&log, output.as_bytes(), Access::Private)?;
-        let finding = Finding {
+        let finding = GateFinding {
             gate: step.gate,
             command: step.command.clone(),
             status: status(exit),
@@ -80,7 +80,7 @@ impl Site<'_> {
             tail: tail(&output),
             log: log.display().to_string(),
         };
-        Ok(Ran { finding, output })
+        Ok(GateRun { finding, output })
     }
 
     fn require_running(&self) -> Result<(), GateError> {
@@ -89,23 +89,23 @@ impl Site<'_> {
 }
 
 /// Runs checks in a checkout of `commit` that the caller has made, each for at most `limit`.
-pub fn check(
+pub fn run_gates(
     (dir, commit): (&Path, &str),
     steps: &[GateStep],
     limit: Duration,
-    records: &Records,
-    stop: &Stop,
+    records: &GateRecords,
+    stop: &StopRequest,
     on_line: &mut dyn FnMut(&str),
-) -> Result<Vec<Finding>, GateError> {
-    let ran = Site { dir, commit, records, limit, variables: &[], stop }.run(steps, on_line)?;
+) -> Result<Vec<GateFinding>, GateError> {
+    let ran = GateRunner { dir, commit, records, limit, variables: &[], stop }.run(steps, on_line)?;
     Ok(ran.into_iter().map(|ran| ran.finding).collect())
 }
 
-fn status(exit: Exit) -> Status {
+fn status(exit: Exit) -> GateStatus {
     match exit {
-        Exit::Code(0) => Status::Passed,
-        Exit::Code(_) | Exit::Signal(_) => Status::Failed,
-        Exit::TimedOut { .. } => Status::TimedOut,
+        Exit::Code(0) => GateStatus::Passed,
+        Exit::Code(_) | Exit::Signal(_) => GateStatus::Failed,
+        Exit::TimedOut { .. } => GateStatus::TimedOut,
     }
 }
 
@@ -127,13 +127,14 @@ mod tests {
         GateStep { gate: Gate::Test, command: command.to_owned() }
     }
 
-    fn ran(command: &str, limit: Duration) -> (Ran, tempfile::TempDir) {
+    fn ran(command: &str, limit: Duration) -> (GateRun, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let variables = [("GIVEN".to_owned(), "yes".to_owned())];
-        let records = Records::of(dir.path());
-        let (commit, stop) = ("abc", &Stop::default());
-        let site = Site { dir: dir.path(), commit, records: &records, limit, variables: &variables, stop };
-        let ran = site.run(&[step(command)], &mut |_| {}).unwrap().remove(0);
+        let records = GateRecords::of(dir.path());
+        let (commit, stop) = ("abc", &StopRequest::default());
+        let runner =
+            GateRunner { dir: dir.path(), commit, records: &records, limit, variables: &variables, stop };
+        let ran = runner.run(&[step(command)], &mut |_| {}).unwrap().remove(0);
         (ran, dir)
     }
 
@@ -141,7 +142,10 @@ mod tests {
     fn what_a_check_prints_is_kept_and_its_end_told() {
         let (ran, dir) =
             ran("printf '\\033[31mred\\033[0m\\n'; echo err >&2; exit 3", Duration::from_secs(20));
-        assert_eq!((ran.finding.status, ran.finding.end.as_str()), (Status::Failed, "exited with code 3"));
+        assert_eq!(
+            (ran.finding.status, ran.finding.end.as_str()),
+            (GateStatus::Failed, "exited with code 3")
+        );
         let mut tail = ran.finding.tail.clone();
         tail.sort();
         assert_eq!(tail, ["err", "red"]);
@@ -161,6 +165,6 @@ mod tests {
     #[test]
     fn a_check_that_takes_too_long_is_ended() {
         let (ran, _dir) = ran("sleep 600", Duration::from_millis(300));
-        assert_eq!(ran.finding.status, Status::TimedOut);
+        assert_eq!(ran.finding.status, GateStatus::TimedOut);
     }
 }

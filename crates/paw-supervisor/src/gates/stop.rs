@@ -6,22 +6,22 @@ use std::thread;
 use std::time::Duration;
 
 use paw_core::PawError;
-use paw_host::process::end_limited;
-use paw_host::signals::EndSignals;
+use paw_host::process::end_time_limited;
+use paw_host::signals::ShutdownSignals;
 
 /// A check may begin at the very moment at which all are ended, so they are ended again after this time.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Not raised at first. All clones are one.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopRequest(Arc<AtomicBool>);
 
-impl Stop {
+impl StopRequest {
     /// From here on a signal ends the checks that run and raises the request, and does nothing else by itself.
     pub fn on_signals() -> Result<Self, PawError> {
         let stop = Self::default();
         let raised = stop.clone();
-        EndSignals::on_first(move || raised.end_checks())?;
+        ShutdownSignals::on_first(move || raised.end_checks())?;
         Ok(stop)
     }
 
@@ -37,7 +37,7 @@ impl Stop {
     pub(crate) fn end_checks(&self) {
         self.raise();
         loop {
-            end_limited();
+            end_time_limited();
             thread::sleep(AGAIN);
         }
     }

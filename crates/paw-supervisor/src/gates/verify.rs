@@ -14,16 +14,16 @@ use paw_worktree::copy::CopyError;
 
 use super::baseline;
 use super::checkout::{self, GateCheckout};
-use super::governance::Document;
+use super::governance::GovernanceDocument;
 use super::outcome::{self, GateProof};
 use super::plan::{Gate, GateStep};
 use super::prune;
-use super::record::{Record, Records};
+use super::record::{GateRecord, GateRecords};
 use super::report::GateReport;
-use super::run::{Ran, Site};
-use super::stop::Stop;
+use super::run::{GateRun, GateRunner};
+use super::stop::StopRequest;
 
-/// Checks that could not be run. A check that ran and failed is a [`super::Finding`].
+/// GateChecks that could not be run. A check that ran and failed is a [`super::GateFinding`].
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     #[error("no such branch: {0}")]
@@ -76,9 +76,9 @@ pub struct GateRequest {
     /// What a kept checkout needs besides the files of its commit, approved.
     pub preparation: Preparation,
     /// What the check of the specs is given.
-    pub governance: Vec<Document>,
+    pub governance: Vec<GovernanceDocument>,
     /// Once it is raised nothing more is begun, and what checks say that were ended counts for nothing.
-    pub stop: Stop,
+    pub stop: StopRequest,
 }
 
 impl GateRequest {
@@ -101,41 +101,41 @@ impl GateRequest {
 
 /// Runs the checks of a branch on its tip, compares failures with the main branch, and writes down what was found.
 pub fn verify(
-    order: &GateRequest,
+    request: &GateRequest,
     now: Timestamp,
     on_line: &mut dyn FnMut(&str),
 ) -> Result<GateReport, GateError> {
-    let git = order.repo.git();
-    let tip = git.find_tip(&order.branch)?;
-    let tip = tip.ok_or_else(|| GateError::NoBranch(order.branch.clone()))?;
-    let records = Records::of(&order.repo.common_dir);
-    let (mut ran, moved) = run_on_tip(order, &tip, &records, on_line)?;
+    let git = request.repo.git();
+    let tip = git.find_tip(&request.branch)?;
+    let tip = tip.ok_or_else(|| GateError::NoBranch(request.branch.clone()))?;
+    let records = GateRecords::of(&request.repo.common_dir);
+    let (mut ran, moved) = run_on_tip(request, &tip, &records, on_line)?;
     let main = if moved.is_none() {
-        baseline::compare(order, &tip, &records, &mut ran, now, on_line)?
+        baseline::compare(request, &tip, &records, &mut ran, now, on_line)?
     } else {
         None
     };
     let mut record = match records.load(&tip)? {
-        Some(record) => Record { at: now, branch: order.branch.to_string(), ..record },
-        None => Record::new(&tip, order.branch.as_str(), now),
+        Some(record) => GateRecord { at: now, branch: request.branch.to_string(), ..record },
+        None => GateRecord::new(&tip, request.branch.as_str(), now),
     };
     record.add(ran.into_iter().map(|ran| ran.finding).collect());
     let (proof, reason) = match moved {
         Some(reason) => (GateProof::Void, Some(reason)),
-        None => outcome::weigh(&order.steps, &record.findings),
+        None => outcome::prove(&request.steps, &record.findings),
     };
     record.proof = proof;
     if proof != GateProof::Void {
         records.save(&record)?;
     }
     let base = main.as_ref().map_or(tip.as_str(), |main| main.commit.as_str());
-    prune::prune(&records, &order.keep_in, &[&tip, base], now);
+    prune::prune(&records, &request.keep_in, &[&tip, base], now);
     let errors = match proof {
         GateProof::Failed => outcome::errors(&record.findings, main.as_ref()),
         GateProof::Verified | GateProof::Unproven | GateProof::Void => Vec::new(),
     };
     Ok(GateReport {
-        branch: order.branch.clone(),
+        branch: request.branch.clone(),
         record: records.file(&tip),
         commit: tip,
         proof,
@@ -143,48 +143,52 @@ pub fn verify(
         baseline: main.map(|main| main.commit),
         findings: record.findings,
         errors,
-        governance: order.governance.clone(),
+        governance: request.governance.clone(),
     })
 }
 
 /// The wanted checks on a clean checkout of the tip, and why they are about nothing that still is, if so.
 fn run_on_tip(
-    order: &GateRequest,
+    request: &GateRequest,
     tip: &str,
-    records: &Records,
+    records: &GateRecords,
     on_line: &mut dyn FnMut(&str),
-) -> Result<(Vec<Ran>, Option<String>), GateError> {
-    let is_wanted = |step: &&GateStep| order.only.is_empty() || order.only.contains(&step.gate);
-    let wanted: Vec<_> = order.steps.iter().filter(is_wanted).cloned().collect();
+) -> Result<(Vec<GateRun>, Option<String>), GateError> {
+    let is_wanted = |step: &&GateStep| request.only.is_empty() || request.only.contains(&step.gate);
+    let wanted: Vec<_> = request.steps.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let checkout = match GateCheckout::find_own(&order.repo, &order.branch, tip)? {
+    let checkout = match GateCheckout::find_own(&request.repo, &request.branch, tip)? {
         Some(own) => own,
-        None => order.checkout("branch", tip, &order.branch, on_line)?,
+        None => request.checkout("branch", tip, &request.branch, on_line)?,
     };
-    let variables = variables(order, records, tip)?;
-    let site = Site {
+    let variables = variables(request, records, tip)?;
+    let runner = GateRunner {
         dir: &checkout.dir,
         commit: tip,
         records,
-        limit: order.limit,
+        limit: request.limit,
         variables: &variables,
-        stop: &order.stop,
+        stop: &request.stop,
     };
-    let ran = site.run(&wanted, on_line)?;
-    Ok((ran, what_moved(order, tip, &checkout)?))
+    let ran = runner.run(&wanted, on_line)?;
+    Ok((ran, find_change(request, tip, &checkout)?))
 }
 
 /// What a check finds in its environment beside the harmless variables.
-fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(String, String)>, GateError> {
+fn variables(
+    request: &GateRequest,
+    records: &GateRecords,
+    tip: &str,
+) -> Result<Vec<(String, String)>, GateError> {
     let mut variables = vec![
-        ("GIT_PAW_BRANCH".to_owned(), order.branch.to_string()),
+        ("GIT_PAW_BRANCH".to_owned(), request.branch.to_string()),
         ("GIT_PAW_COMMIT".to_owned(), tip.to_owned()),
     ];
-    if !order.governance.is_empty() {
+    if !request.governance.is_empty() {
         let file = records.files().gate_governance(tip);
-        let text = serde_json::to_string_pretty(&order.governance).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&request.governance).unwrap_or_default();
         files::write_atomic(&file, text.as_bytes(), Access::Private)?;
         variables.push(("GIT_PAW_GOVERNANCE".to_owned(), file.display().to_string()));
     }
@@ -192,10 +196,14 @@ fn variables(order: &GateRequest, records: &Records, tip: &str) -> Result<Vec<(S
 }
 
 /// Why the findings are about nothing that still is, if so.
-fn what_moved(order: &GateRequest, tip: &str, checkout: &GateCheckout) -> Result<Option<String>, GateError> {
-    let now = order.repo.git().find_tip(&order.branch)?;
+fn find_change(
+    request: &GateRequest,
+    tip: &str,
+    checkout: &GateCheckout,
+) -> Result<Option<String>, GateError> {
+    let now = request.repo.git().find_tip(&request.branch)?;
     if now.as_deref() != Some(tip) {
-        return Ok(Some(format!("{} moved while its gates ran", order.branch)));
+        return Ok(Some(format!("{} moved while its gates ran", request.branch)));
     }
     let changed = if checkout.shared { checkout::changes(&checkout.dir)? } else { Vec::new() };
     Ok(changed.first().map(|entry| {

@@ -1,4 +1,4 @@
-//! What can end a merge before it is through. Main is then where it was, or at a commit that was proven.
+//! Errors that stop a merge. Main is then unchanged, or at a commit that was tested.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_worktree::rescue::RescueError;
 
-/// A merge that cannot begin or continue.
+/// Why a merge cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("nothing to merge: this repository has no session")]
     NoSession,
     #[error("'{0}' is neither an agent of the session nor a local branch")]
     Unknown(String),
-    #[error("'{0}' is the branch that everything is merged into")]
+    #[error("cannot merge '{0}' into itself")]
     IntoItself(BranchName),
     #[error("no branch to merge into: {}",
         match .0 { Some(base) => format!("'{base}' does not exist here"), None => "HEAD is detached and there is no main".to_owned() })]
     NoBase(Option<BranchName>),
-    #[error("another merge of this repository is running")]
+    #[error("another merge is running in this repository")]
     Busy,
-    #[error("{} exists and is no worktree of a merge", .0.display())]
+    #[error("{} exists and is not a merge worktree", .0.display())]
     InTheWay(PathBuf),
     #[error("cannot read {}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
@@ -35,7 +35,7 @@ pub enum MergeError {
     Rescue(#[from] RescueError),
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The commit could not be put to the proof at all.
+    /// The tests could not be run.
     #[error(transparent)]
     Proof(PawError),
 }
@@ -48,16 +48,16 @@ impl Diagnostic for MergeError {
                 report(FailedPrecondition).hint("name the branches: git paw merge --only feat/a,feat/b")
             }
             Self::Unknown(_) => {
-                report(InvalidArgument).hint("git paw merge --dry-run shows which branches take part")
+                report(InvalidArgument).hint("git paw merge --dry-run lists the branches of the session")
             }
-            Self::IntoItself(_) => report(InvalidArgument).hint("name the branches that are to be merged"),
+            Self::IntoItself(_) => report(InvalidArgument).hint("name the branches to merge"),
             Self::NoBase(_) => {
                 report(InvalidArgument).hint("git branch main <commit>, or git remote set-head origin --auto")
             }
-            Self::Busy => report(FailedPrecondition).hint("wait until it has ended"),
-            Self::InTheWay(_) => report(FailedPrecondition).hint("move it away; merges are tested there"),
+            Self::Busy => report(FailedPrecondition).hint("wait until it has finished"),
+            Self::InTheWay(_) => report(FailedPrecondition).hint("move it away; git paw merge tests there"),
             Self::Journal { .. } => {
-                report(FailedPrecondition).hint("move it away; main is not touched by that")
+                report(FailedPrecondition).hint("move it away; this does not change main")
             }
             Self::Git(error) => error.report(),
             Self::File(error) => error.report(),

@@ -1,27 +1,27 @@
-//! In which order branches are merged: whoever waited for another comes after it. Pure.
+//! The order in which branches are merged: an agent comes after the agents it depends on. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use paw_core::AgentId;
 
-/// `dependent` once said that it was blocked by `on`.
+/// `dependent` reported that it was blocked by `on`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Edge {
+pub struct MergeDependency {
     pub dependent: AgentId,
     pub on: AgentId,
 }
 
-/// The agents, sorted.
+/// The agents in merge order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeOrder {
-    /// Everybody who is in no cycle, each after those it depends on. Where nothing decides, as they were given.
+    /// The agents outside of cycles, each after those it depends on, otherwise in the given order.
     pub sequence: Vec<AgentId>,
-    /// Those who wait for each other, each group once.
+    /// The groups of agents that depend on each other.
     pub cycles: Vec<Vec<AgentId>>,
 }
 
-/// Sorts the agents by what they waited for. Edges from or to somebody who is not among them say nothing.
-pub fn order(agents: &[AgentId], edges: &[Edge]) -> MergeOrder {
+/// Sorts the agents by their dependencies. Dependencies on other agents are ignored.
+pub fn order(agents: &[AgentId], edges: &[MergeDependency]) -> MergeOrder {
     let graph = Graph::new(agents, edges);
     let reached: Vec<BTreeSet<usize>> =
         (0..graph.needs.len()).map(|agent| graph.reached_from(agent)).collect();
@@ -49,14 +49,14 @@ pub fn order(agents: &[AgentId], edges: &[Edge]) -> MergeOrder {
     MergeOrder { sequence, cycles }
 }
 
-/// Agents by number.
+/// The dependencies, with agents as numbers.
 struct Graph<'a> {
     agents: Vec<&'a AgentId>,
     needs: Vec<BTreeSet<usize>>,
 }
 
 impl<'a> Graph<'a> {
-    fn new(agents: &'a [AgentId], edges: &[Edge]) -> Self {
+    fn new(agents: &'a [AgentId], edges: &[MergeDependency]) -> Self {
         let mut numbers = BTreeMap::new();
         let mut distinct = Vec::new();
         for agent in agents {
@@ -74,7 +74,7 @@ impl<'a> Graph<'a> {
         Self { agents: distinct, needs }
     }
 
-    /// Everybody an agent waits for, directly or by way of others; itself only if it is in a cycle.
+    /// Everything an agent depends on, directly or indirectly; itself only if it is in a cycle.
     fn reached_from(&self, agent: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
         let mut open: Vec<usize> = self.needs[agent].iter().copied().collect();
@@ -101,7 +101,7 @@ mod tests {
         let agents: Vec<_> = agents.split_whitespace().map(id).collect();
         let edge = |text: &&str| {
             let (dependent, on) = text.split_once('>').unwrap();
-            Edge { dependent: id(dependent), on: id(on) }
+            MergeDependency { dependent: id(dependent), on: id(on) }
         };
         let edges: Vec<_> = edges.iter().map(edge).collect();
         let join = |ids: &[AgentId]| ids.iter().map(AgentId::as_str).collect::<Vec<_>>().join(" ");
@@ -110,41 +110,41 @@ mod tests {
     }
 
     #[test]
-    fn agents_that_wait_for_nobody_merge_first_and_dependents_follow() {
+    fn independent_agents_merge_first_and_dependents_follow() {
         assert_eq!(of("a b c", &["a>b", "b>c"]), ("c b a".into(), vec![]));
         assert_eq!(of("a b c d", &["a>d", "c>a"]), ("b d a c".into(), vec![]));
     }
 
     #[test]
-    fn without_edges_the_order_is_the_sessions_own() {
+    fn without_dependencies_the_session_order_is_kept() {
         assert_eq!(of("c a b a", &[]), ("c a b".into(), vec![]));
     }
 
     #[test]
-    fn edges_to_strangers_and_repeated_ones_change_nothing() {
+    fn repeated_dependencies_and_those_on_other_agents_are_ignored() {
         assert_eq!(of("a b", &["a>supervisor", "x>a", "b>a", "b>a"]), ("a b".into(), vec![]));
     }
 
     #[test]
-    fn every_cycle_is_found_and_the_others_are_still_sorted() {
+    fn cycles_are_found_and_the_other_agents_are_sorted() {
         let (sequence, cycles) = of("a b c d e f g", &["a>b", "b>a", "c>d", "d>e", "e>c", "f>a", "g>f"]);
         assert_eq!(sequence, "f g");
         assert_eq!(cycles, ["a b", "c d e"]);
     }
 
     #[test]
-    fn whoever_waits_for_itself_is_a_cycle() {
+    fn an_agent_that_depends_on_itself_is_a_cycle() {
         assert_eq!(of("a b", &["a>a"]), ("b".into(), vec!["a".into()]));
     }
 
     proptest! {
         #[test]
-        fn everybody_is_sorted_once_and_nobody_comes_before_what_it_waits_for(
+        fn every_agent_appears_once_and_after_its_dependencies(
             count in 1_usize..12,
             pairs in proptest::collection::vec((0_usize..14, 0_usize..14), 0..40),
         ) {
             let agents: Vec<_> = (0..count).map(|number| id(&format!("a{number}"))).collect();
-            let edge = |(one, other): &(usize, usize)| Edge { dependent: id(&format!("a{one}")), on: id(&format!("a{other}")) };
+            let edge = |(one, other): &(usize, usize)| MergeDependency { dependent: id(&format!("a{one}")), on: id(&format!("a{other}")) };
             let edges: Vec<_> = pairs.iter().map(edge).collect();
             let MergeOrder { sequence, cycles } = order(&agents, &edges);
             let mut all: Vec<_> = sequence.iter().chain(cycles.iter().flatten()).cloned().collect();
@@ -158,7 +158,7 @@ mod tests {
                     prop_assert!(on < dependent, "{:?}", edge);
                 }
             }
-            // In a cycle, everybody is waited for by somebody else of it, or by itself.
+            // Every agent of a cycle is a dependency of another agent of the cycle, or of itself.
             for cycle in &cycles {
                 for agent in cycle {
                     prop_assert!(edges.iter().any(|edge| edge.on == *agent && cycle.contains(&edge.dependent)));
@@ -167,7 +167,7 @@ mod tests {
         }
 
         #[test]
-        fn without_a_way_back_there_is_no_cycle(
+        fn an_acyclic_graph_has_no_cycles(
             count in 1_usize..12,
             pairs in proptest::collection::vec((0_usize..12, 0_usize..12), 0..40),
         ) {
@@ -175,7 +175,7 @@ mod tests {
             let edges: Vec<_> = pairs
                 .iter()
                 .filter(|(one, other)| one > other)
-                .map(|(one, other)| Edge { dependent: id(&format!("a{one}")), on: id(&format!("a{other}")) })
+                .map(|(one, other)| MergeDependency { dependent: id(&format!("a{one}")), on: id(&format!("a{other}")) })
                 .collect();
             prop_assert_eq!(order(&agents, &edges).cycles, Vec::<Vec<AgentId>>::new());
         }

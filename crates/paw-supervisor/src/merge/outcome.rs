@@ -1,4 +1,4 @@
-//! What becomes of a branch, and why.
+//! The result of a branch in a merge.
 
 use std::fmt;
 
@@ -6,61 +6,62 @@ use paw_core::AgentId;
 use paw_core::text::short_commit;
 use serde::{Deserialize, Serialize};
 
-use crate::gates::{Finding, Status};
+use crate::gates::{GateFinding, GateStatus};
 
-/// What a commit was found to be.
+/// The test result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TestResult {
+pub enum CommitTestResult {
     Passed,
-    /// What is wrong, for whoever has to mend it.
+    /// What failed, for the agent that has to fix it.
     Failed {
         errors: Vec<String>,
     },
-    /// Nothing was run that could have failed.
+    /// No test was run.
     Unproven {
         why: String,
     },
 }
 
-impl TestResult {
-    /// What the project's tests have found. Without tests nothing is proven.
-    pub fn of_tests(findings: &[Finding]) -> Self {
-        let failed: Vec<_> = findings.iter().filter(|finding| finding.status != Status::Passed).collect();
+impl CommitTestResult {
+    /// The result of the project's tests. Without tests nothing is proven.
+    pub fn of_tests(findings: &[GateFinding]) -> Self {
+        let failed: Vec<_> = findings.iter().filter(|finding| finding.status != GateStatus::Passed).collect();
         if findings.is_empty() {
             return Self::Unproven { why: "no [supervisor] test_command is configured".to_owned() };
         }
         if failed.is_empty() {
             return Self::Passed;
         }
-        let told = |finding: &&Finding| {
+        let lines = |finding: &&GateFinding| {
             let first = format!("`{}` {}", finding.command, finding.end);
             [first].into_iter().chain(finding.tail.clone())
         };
-        Self::Failed { errors: failed.iter().flat_map(told).collect() }
+        Self::Failed { errors: failed.iter().flat_map(lines).collect() }
     }
 }
 
-/// What main was moved on.
+/// Why main was moved to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum MergeEvidence {
     Tested,
-    /// Nothing is configured that could test it, but somebody in charge has checked exactly this commit.
+    /// No test is configured, but the supervisor or the user verified exactly this commit.
     Verified,
 }
 
-/// Why a branch was passed over.
+/// Why a branch was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "skip", rename_all = "snake_case")]
-pub enum Skip {
+pub enum MergeSkip {
     /// Main has commits that the branch does not have.
     Diverged,
-    /// It could not be put on top of main.
+    /// It could not be rebased onto main.
     Conflicts {
         said: String,
     },
     /// It needs a rebase, and its worktree is not ready for one.
-    Unsettled {
+    #[serde(rename = "unsettled")]
+    NotReady {
         why: String,
     },
     /// A branch it depends on was not merged.
@@ -70,68 +71,70 @@ pub enum Skip {
     Unproven {
         why: String,
     },
-    /// Main cannot be moved without touching what is somebody's own.
+    /// Moving main would overwrite files in a checkout.
     Refused {
         why: String,
     },
-    /// Others moved main again and again meanwhile.
-    Restless,
+    /// Main kept moving during the merge.
+    #[serde(rename = "restless")]
+    BaseKeptMoving,
 }
 
-impl fmt::Display for Skip {
+impl fmt::Display for MergeSkip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Diverged => f.write_str("diverged: it needs a rebase"),
+            Self::Diverged => f.write_str("diverged: needs a rebase"),
             Self::Conflicts { said } => write!(f, "cannot be rebased: {said}"),
-            Self::Unsettled { why } => write!(f, "not rebased: {why}"),
+            Self::NotReady { why } => write!(f, "not rebased: {why}"),
             Self::Waits { on } => write!(f, "depends on {on}, which was not merged"),
             Self::Unproven { why } => write!(f, "unproven: {why}"),
             Self::Refused { why } => write!(f, "refused: {why}"),
-            Self::Restless => f.write_str("the branch merged into kept moving meanwhile"),
+            Self::BaseKeptMoving => f.write_str("the target branch kept moving"),
         }
     }
 }
 
-/// What became of a branch.
+/// The result of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum MergeOutcome {
     Merged {
-        /// Where main was before.
+        /// The commit of main before.
         from: String,
-        /// Where main is now.
+        /// The commit of main after.
         commit: String,
-        ground: Ground,
-        /// Where the branch was, when it was put on top of main first.
+        #[serde(rename = "ground")]
+        evidence: MergeEvidence,
+        /// The old tip of the branch, if it was rebased onto main.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rebased_from: Option<String>,
     },
-    /// Main has it already.
+    /// Main contains it already.
     UpToDate,
     Skipped {
-        why: Skip,
+        why: MergeSkip,
     },
-    /// Its tests fail on top of main, so main was not moved.
+    /// Its tests fail on top of main, so main did not move.
     Regression {
         commit: String,
         errors: Vec<String>,
         rescue: String,
-        /// Main fails as well, so it may not be the branch's fault.
+        /// Main fails too, so the branch may not be the cause.
         main_fails: bool,
     },
-    /// It waits for others that wait for it.
+    /// It is part of a dependency cycle.
     Cycle {
         with: Vec<AgentId>,
     },
 }
 
-impl Outcome {
-    /// Whether main has the branch's work.
+impl MergeOutcome {
+    /// Whether main contains the branch.
     pub fn is_in(&self) -> bool {
         matches!(self, Self::Merged { .. } | Self::UpToDate)
     }
 
-    /// The word for it: as in JSON.
+    /// The name of the result, as in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Merged { .. } => "merged",
@@ -143,28 +146,28 @@ impl Outcome {
     }
 }
 
-/// What is behind the word, for people.
-impl fmt::Display for Outcome {
+/// The details of the result.
+impl fmt::Display for MergeOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Merged { commit, ground, rebased_from, .. } => {
+            Self::Merged { commit, evidence, rebased_from, .. } => {
                 let how = if rebased_from.is_some() { "rebased, " } else { "" };
-                let ground = match ground {
-                    Ground::Tested => "tested",
-                    Ground::Verified => "not tested: nothing is configured; verified",
+                let evidence = match evidence {
+                    MergeEvidence::Tested => "tested",
+                    MergeEvidence::Verified => "not tested (no test_command), verified",
                 };
-                write!(f, "{how}{ground}, now at {}", short_commit(commit))
+                write!(f, "{how}{evidence}, now at {}", short_commit(commit))
             }
             Self::UpToDate => f.write_str("nothing to merge"),
             Self::Skipped { why } => why.fmt(f),
             Self::Regression { errors, rescue, main_fails, .. } => {
                 let first = errors.first().map_or("tests fail", String::as_str);
-                let too = if *main_fails { " (main fails as well)" } else { "" };
+                let too = if *main_fails { " (main fails too)" } else { "" };
                 write!(f, "{first}{too}; kept as {rescue}")
             }
             Self::Cycle { with } => {
                 let with: Vec<_> = with.iter().map(AgentId::as_str).collect();
-                write!(f, "waits in a circle: {}", with.join(", "))
+                write!(f, "dependency cycle: {}", with.join(", "))
             }
         }
     }
@@ -175,27 +178,28 @@ mod tests {
     use super::*;
     use crate::gates::Gate;
 
-    fn finding(status: Status) -> Finding {
+    fn finding(status: GateStatus) -> GateFinding {
         let (command, end) = ("make test".to_owned(), "exited with code 2".to_owned());
         let tail = vec!["last".to_owned(), "words".to_owned()];
-        Finding { gate: Gate::Test, command, status, end, seconds: 1, tail, log: String::new() }
+        GateFinding { gate: Gate::Test, command, status, end, seconds: 1, tail, log: String::new() }
     }
 
     #[test]
-    fn only_tests_that_ran_and_passed_prove_something() {
-        assert!(matches!(TestResult::of_tests(&[]), TestResult::Unproven { .. }));
-        assert_eq!(TestResult::of_tests(&[finding(Status::Passed)]), TestResult::Passed);
-        for status in [Status::Failed, Status::TimedOut, Status::FailedBefore] {
+    fn only_passing_tests_prove_a_commit() {
+        assert!(matches!(CommitTestResult::of_tests(&[]), CommitTestResult::Unproven { .. }));
+        assert_eq!(CommitTestResult::of_tests(&[finding(GateStatus::Passed)]), CommitTestResult::Passed);
+        for status in [GateStatus::Failed, GateStatus::TimedOut, GateStatus::FailedBefore] {
             assert!(
-                matches!(TestResult::of_tests(&[finding(status)]), TestResult::Failed { .. }),
+                matches!(CommitTestResult::of_tests(&[finding(status)]), CommitTestResult::Failed { .. }),
                 "{status:?}"
             );
         }
     }
 
     #[test]
-    fn a_failure_is_told_with_its_command_and_the_end_of_what_it_printed() {
-        let TestResult::Failed { errors } = TestResult::of_tests(&[finding(Status::Failed)]) else {
+    fn a_test_failure_names_its_command_and_the_end_of_its_output() {
+        let CommitTestResult::Failed { errors } = CommitTestResult::of_tests(&[finding(GateStatus::Failed)])
+        else {
             panic!("it failed")
         };
         assert_eq!(errors, ["`make test` exited with code 2", "last", "words"]);

@@ -1,79 +1,84 @@
-//! What a merge is about to do, and what it does next. Pure: facts in, decisions out.
+//! Decides what a merge does with each branch. Pure.
 
 use paw_core::{AgentId, BranchName};
 use serde::{Deserialize, Serialize};
 
+use super::members::MergeMember;
 use super::order::{self, MergeOrder};
-use super::outcome::{Ground, Outcome, Skip, TestResult};
-use super::team::Member;
-use super::testimony::Testimony;
+use super::outcome::{CommitTestResult, MergeEvidence, MergeOutcome, MergeSkip};
+use super::verifications::Verifications;
 
-/// How far a branch has come.
+/// How far a branch is in the merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
-pub enum Stage {
-    /// Nothing of it has touched main.
+pub enum MergeStage {
+    /// Main has not moved for it yet.
     Waiting,
-    /// It is proven, and main is being moved. Written down before that happens.
+    /// It is tested, and main is about to move. Saved before that happens.
     Advancing {
         from: String,
         to: String,
-        ground: Ground,
+        #[serde(rename = "ground")]
+        evidence: MergeEvidence,
     },
-    Over(Outcome),
+    Over(MergeOutcome),
 }
 
 /// One branch of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct MergeEntry {
     pub agent: AgentId,
     pub branch: BranchName,
-    /// Where the branch was when the merge was planned.
+    /// The tip of the branch when the merge was planned.
     pub tip: String,
-    /// Those of the merge that must be in before it.
+    /// Agents of the merge that have to be merged before it.
     pub needs: Vec<AgentId>,
-    /// Somebody in charge has checked this tip.
+    /// Whether the supervisor or the user verified this tip.
     pub verified: bool,
     #[serde(flatten)]
-    pub stage: Stage,
+    pub stage: MergeStage,
 }
 
-impl Entry {
-    pub fn outcome(&self) -> Option<&Outcome> {
+impl MergeEntry {
+    pub fn outcome(&self) -> Option<&MergeOutcome> {
         match &self.stage {
-            Stage::Over(outcome) => Some(outcome),
-            Stage::Waiting | Stage::Advancing { .. } => None,
+            MergeStage::Over(outcome) => Some(outcome),
+            MergeStage::Waiting | MergeStage::Advancing { .. } => None,
         }
     }
 }
 
 /// A member whose branch exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    pub member: Member,
+pub struct MergeCandidate {
+    pub member: MergeMember,
     pub tip: String,
 }
 
-/// The entries in the order in which they are merged; those in a cycle come last and are over already. What an
-/// interrupted merge has done with the same tip is not done again.
-pub fn plan(candidates: &[Candidate], testimony: &Testimony, done: &[Entry]) -> (Vec<Entry>, MergeOrder) {
+/// The entries in merge order; those in a cycle come last and are finished already. The results of an interrupted merge
+/// are kept for branches with the same tip.
+pub fn plan(
+    candidates: &[MergeCandidate],
+    verifications: &Verifications,
+    done: &[MergeEntry],
+) -> (Vec<MergeEntry>, MergeOrder) {
     let agents: Vec<AgentId> = candidates.iter().map(|candidate| candidate.member.agent.clone()).collect();
-    let order = order::order(&agents, &testimony.edges);
-    let entry = |agent: &AgentId, stage: Stage| {
+    let order = order::order(&agents, &verifications.edges);
+    let entry = |agent: &AgentId, stage: MergeStage| {
         let candidate = candidates.iter().find(|candidate| candidate.member.agent == *agent)?;
         let needs =
-            testimony.edges.iter().filter(|edge| edge.dependent == *agent && agents.contains(&edge.on));
-        Some(Entry {
+            verifications.edges.iter().filter(|edge| edge.dependent == *agent && agents.contains(&edge.on));
+        Some(MergeEntry {
             agent: agent.clone(),
             branch: candidate.member.branch.clone(),
             tip: candidate.tip.clone(),
             needs: needs.map(|edge| edge.on.clone()).collect(),
-            verified: testimony.vouches(agent, &candidate.tip),
-            stage: before(done, candidate).unwrap_or(stage),
+            verified: verifications.is_verified(agent, &candidate.tip),
+            stage: previous_stage(done, candidate).unwrap_or(stage),
         })
     };
-    let sorted = order.sequence.iter().filter_map(|agent| entry(agent, Stage::Waiting));
-    let circle = |with: &Vec<AgentId>| Stage::Over(Outcome::Cycle { with: with.clone() });
+    let sorted = order.sequence.iter().filter_map(|agent| entry(agent, MergeStage::Waiting));
+    let circle = |with: &Vec<AgentId>| MergeStage::Over(MergeOutcome::Cycle { with: with.clone() });
     let circular =
         order.cycles.iter().flat_map(|cycle| cycle.iter().map(move |agent| (agent, circle(cycle))));
     let circular = circular.filter_map(|(agent, stage)| entry(agent, stage));
@@ -81,94 +86,101 @@ pub fn plan(candidates: &[Candidate], testimony: &Testimony, done: &[Entry]) -> 
     (entries, order)
 }
 
-/// A result of before that still holds: it was merged, or its tests failed. Whatever else stood in its way may be gone.
-fn before(done: &[Entry], candidate: &Candidate) -> Option<Stage> {
-    let same = |entry: &&Entry| entry.branch == candidate.member.branch;
+/// An earlier result that is still valid: merged, or tests failed. Other obstacles may be gone.
+fn previous_stage(done: &[MergeEntry], candidate: &MergeCandidate) -> Option<MergeStage> {
+    let same = |entry: &&MergeEntry| entry.branch == candidate.member.branch;
     let entry = done.iter().find(same)?;
     match &entry.stage {
-        Stage::Over(Outcome::Merged { commit, .. })
+        MergeStage::Over(MergeOutcome::Merged { commit, .. })
             if candidate.tip == entry.tip || candidate.tip == *commit =>
         {
             Some(entry.stage.clone())
         }
-        Stage::Over(Outcome::Regression { .. }) if candidate.tip == entry.tip => Some(entry.stage.clone()),
-        Stage::Waiting | Stage::Advancing { .. } | Stage::Over(_) => None,
+        MergeStage::Over(MergeOutcome::Regression { .. }) if candidate.tip == entry.tip => {
+            Some(entry.stage.clone())
+        }
+        MergeStage::Waiting | MergeStage::Advancing { .. } | MergeStage::Over(_) => None,
     }
 }
 
-/// What an interrupted merge was doing, decided by where main is now: it moved, or nothing happened.
-pub fn settle(entry: &mut Entry, main_has: bool) {
-    if let Stage::Advancing { from, to, ground } = &entry.stage {
+/// Completes or resets an interrupted move, depending on whether main has the commit now.
+pub fn settle_interrupted(entry: &mut MergeEntry, main_has: bool) {
+    if let MergeStage::Advancing { from, to, evidence } = &entry.stage {
         entry.stage = if main_has {
             let rebased_from = (*to != entry.tip).then(|| entry.tip.clone());
-            Stage::Over(Outcome::Merged {
+            MergeStage::Over(MergeOutcome::Merged {
                 from: from.clone(),
                 commit: to.clone(),
-                ground: *ground,
+                evidence: *evidence,
                 rebased_from,
             })
         } else {
-            Stage::Waiting
+            MergeStage::Waiting
         };
     }
 }
 
-/// How a branch stands to main.
+/// How a branch relates to main.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relation {
-    /// Main has everything of it.
+pub enum BranchRelation {
+    /// Main contains it.
     Contained,
-    /// It has everything of main, and more.
+    /// It contains main and more.
     Ahead,
-    /// Both have something of their own.
+    /// Both have commits that the other lacks.
     Diverged,
 }
 
-/// What is to be done with a branch.
+/// What to do with a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
+pub enum MergeAction {
     Nothing,
     FastForward,
     Rebase,
-    Skip(Skip),
+    Skip(MergeSkip),
 }
 
-/// Fast-forward only: a branch that has not everything of main is put on top of it, if that is wished, or passed over.
-pub fn next_move(entry: &Entry, entries: &[Entry], relation: Relation, rebase: bool) -> Move {
+/// Fast-forward only: a diverged branch is rebased onto main if `rebase` is set, and skipped otherwise.
+pub fn next_action(
+    entry: &MergeEntry,
+    entries: &[MergeEntry],
+    relation: BranchRelation,
+    rebase: bool,
+) -> MergeAction {
     match relation {
-        Relation::Contained => Move::Nothing,
-        Relation::Ahead | Relation::Diverged if let Some(on) = unmet(entry, entries) => {
-            Move::Skip(Skip::Waits { on: on.clone() })
+        BranchRelation::Contained => MergeAction::Nothing,
+        BranchRelation::Ahead | BranchRelation::Diverged if let Some(on) = unmet(entry, entries) => {
+            MergeAction::Skip(MergeSkip::Waits { on: on.clone() })
         }
-        Relation::Ahead => Move::FastForward,
-        Relation::Diverged if rebase => Move::Rebase,
-        Relation::Diverged => Move::Skip(Skip::Diverged),
+        BranchRelation::Ahead => MergeAction::FastForward,
+        BranchRelation::Diverged if rebase => MergeAction::Rebase,
+        BranchRelation::Diverged => MergeAction::Skip(MergeSkip::Diverged),
     }
 }
 
-/// Somebody the branch depends on who is not in.
-fn unmet<'a>(entry: &'a Entry, entries: &[Entry]) -> Option<&'a AgentId> {
+/// An agent the branch depends on that is not merged.
+fn unmet<'a>(entry: &'a MergeEntry, entries: &[MergeEntry]) -> Option<&'a AgentId> {
     let is_out = |on: &&AgentId| {
-        entries.iter().any(|other| other.agent == **on && !other.outcome().is_some_and(Outcome::is_in))
+        entries.iter().any(|other| other.agent == **on && !other.outcome().is_some_and(MergeOutcome::is_in))
     };
     entry.needs.iter().find(is_out)
 }
 
-/// What a proof means for a commit.
+/// What to do with a tested commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    Advance(Ground),
+pub enum MergeDecision {
+    Advance(MergeEvidence),
     Reject(Vec<String>),
-    Skip(Skip),
+    Skip(MergeSkip),
 }
 
-/// Main moves only to what was tested, or to exactly what somebody in charge has checked.
-pub fn judge(proof: TestResult, is_verified: bool) -> Verdict {
+/// Main moves only to a commit that was tested, or that the supervisor or the user verified.
+pub fn decide(proof: CommitTestResult, is_verified: bool) -> MergeDecision {
     match proof {
-        TestResult::Passed => Verdict::Advance(Ground::Tested),
-        TestResult::Failed { errors } => Verdict::Reject(errors),
-        TestResult::Unproven { .. } if is_verified => Verdict::Advance(Ground::Verified),
-        TestResult::Unproven { why } => Verdict::Skip(Skip::Unproven { why }),
+        CommitTestResult::Passed => MergeDecision::Advance(MergeEvidence::Tested),
+        CommitTestResult::Failed { errors } => MergeDecision::Reject(errors),
+        CommitTestResult::Unproven { .. } if is_verified => MergeDecision::Advance(MergeEvidence::Verified),
+        CommitTestResult::Unproven { why } => MergeDecision::Skip(MergeSkip::Unproven { why }),
     }
 }
 

@@ -1,5 +1,4 @@
-//! A merge of a session's branches with the project's own tests as the proof, run in a worktree that was made ready like
-//! any other.
+//! Merges a session's branches with the project's own tests, run in a worktree that is prepared like any other.
 
 use std::time::Duration;
 
@@ -11,44 +10,45 @@ use paw_host::git::Repo;
 use paw_session::lifecycle::Session;
 
 use super::{
-    Hands, Merge, MergeError, MergeReport, MergeStep, TestResult, TestedCommit, Testimony, choose, members_of,
+    CommitTestResult, MergeCallbacks, MergeError, MergeReport, MergeStep, PlannedMerge, TestedCommit,
+    Verifications, choose_members, members_of,
 };
-use crate::gates::record::Records;
-use crate::gates::{self, Checks, Gate, Stop};
+use crate::gates::record::GateRecords;
+use crate::gates::{self, Gate, GateChecks, StopRequest};
 
-/// A merge of these branches or agents, or of all in the session.
-pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<Merge, PawError> {
+/// Plans a merge of these branches or agents, or of all in the session.
+pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<PlannedMerge, PawError> {
     let git = repo.git();
     let base = git.find_default_branch()?.ok_or(MergeError::NoBase(None))?;
     let local = git.local_branches()?;
     let members = session.map(|session| members_of(&session.receipt));
-    let members = choose(members, only, &base, |branch| local.contains(branch))?;
+    let members = choose_members(members, only, &base, |branch| local.contains(branch))?;
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
-    let testimony = Testimony::load(&repo.common_dir, id.as_ref())?;
-    Ok(Merge::open(repo, &base, &members, testimony, clock::now())?)
+    let verifications = Verifications::load(&repo.common_dir, id.as_ref())?;
+    Ok(PlannedMerge::open(repo, &base, &members, verifications, clock::now())?)
 }
 
 /// The project's tests, approved.
 #[derive(Debug)]
 pub struct ProjectTests<'a> {
     repo: &'a Repo,
-    /// The test command, or nothing.
-    checks: Checks,
+    /// The test command, if there is one.
+    checks: GateChecks,
     limit: Duration,
 }
 
 impl<'a> ProjectTests<'a> {
-    pub fn new(repo: &'a Repo, checks: Checks, limit: Duration) -> Self {
+    pub fn new(repo: &'a Repo, checks: GateChecks, limit: Duration) -> Self {
         Self { repo, checks: checks.only(Gate::Test), limit }
     }
 
     fn prove(
         &self,
         checkout: &TestedCommit<'_>,
-        stop: &Stop,
+        stop: &StopRequest,
         on_line: &mut dyn FnMut(&str),
-    ) -> Result<TestResult, PawError> {
-        // Even what needs no test is not merged after a request to stop.
+    ) -> Result<CommitTestResult, PawError> {
+        // After a stop request nothing is merged, even without tests.
         if stop.is_raised() {
             return Err(PawError::UserCancelled);
         }
@@ -61,24 +61,24 @@ impl<'a> ProjectTests<'a> {
             }
             made?;
         }
-        let records = Records::of(&self.repo.common_dir);
-        let findings = gates::check((dir, commit), steps, self.limit, &records, stop, on_line)?;
+        let records = GateRecords::of(&self.repo.common_dir);
+        let findings = gates::run_gates((dir, commit), steps, self.limit, &records, stop, on_line)?;
         if stop.is_raised() {
             return Err(PawError::UserCancelled);
         }
-        Ok(TestResult::of_tests(&findings))
+        Ok(CommitTestResult::of_tests(&findings))
     }
 }
 
-impl Merge {
-    /// Merges what the tests prove, and tells the session. Once `stop` is raised no proof counts any more: its tests were
-    /// ended.
+impl PlannedMerge {
+    /// Merges the branches whose tests pass and publishes the results. After `stop` is raised no test result counts,
+    /// because the tests were killed.
     pub fn run_with_tests(
         self,
         rebase: bool,
         tests: &ProjectTests<'_>,
         client: &BrokerClient,
-        stop: &Stop,
+        stop: &StopRequest,
         on_line: &dyn Fn(&str),
     ) -> Result<MergeReport, PawError> {
         let mut on_step = |step: MergeStep, branch: Option<&BranchName>| {
@@ -86,19 +86,19 @@ impl Merge {
                 on_line(&format!("testing {branch} …"));
             }
         };
-        let mut hands = Hands {
+        let mut callbacks = MergeCallbacks {
             prove: &mut |checkout| tests.prove(checkout, stop, &mut |line| on_line(line)),
-            tell: &mut |message| tell(client, message),
+            send: &mut |message| send(client, message),
             on_step: &mut on_step,
-            me: client.agent(),
+            sender: client.agent(),
             now: &clock::now,
         };
-        Ok(self.run(rebase, &mut hands)?)
+        Ok(self.run(rebase, &mut callbacks)?)
     }
 }
 
 /// Without a session there is no one to tell.
-fn tell(client: &BrokerClient, message: &Message) -> Result<(), PawError> {
+fn send(client: &BrokerClient, message: &Message) -> Result<(), PawError> {
     match client.publish(message, clock::now()) {
         Ok(_) | Err(ClientError::NoSession) => Ok(()),
         Err(error) => Err(error.into()),
@@ -114,16 +114,19 @@ mod tests {
     use paw_worktree::Preparation;
 
     #[test]
-    fn a_merge_without_tests_stops_as_well_when_it_is_asked_to() {
+    fn a_merge_without_tests_obeys_a_stop_request() {
         let sandbox = Sandbox::new();
         let here = sandbox.repo("app");
         let repo = Repo::discover(&here.root).unwrap();
-        let checks =
-            Checks { steps: Vec::new(), preparation: Preparation::default(), config: PawConfig::default() };
+        let checks = GateChecks {
+            steps: Vec::new(),
+            preparation: Preparation::default(),
+            config: PawConfig::default(),
+        };
         let tests = ProjectTests::new(&repo, checks, Duration::from_mins(1));
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
         let checkout = TestedCommit { dir: &here.root, commit: commit.trim(), branch: &branch };
-        let stop = Stop::default();
+        let stop = StopRequest::default();
         assert!(tests.prove(&checkout, &stop, &mut |_| {}).is_ok());
         stop.raise();
         assert!(matches!(tests.prove(&checkout, &stop, &mut |_| {}), Err(PawError::UserCancelled)));

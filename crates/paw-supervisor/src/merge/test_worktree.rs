@@ -1,4 +1,4 @@
-//! The temporary worktree in which a merge tests commits, beside the repository.
+//! The temporary worktree, next to the repository, in which a merge tests commits.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use paw_worktree::rescue::{self, RescueRequest};
 use super::MergeError;
 use crate::test_checkout::TestCheckout;
 
-/// The reason for which git keeps the worktree locked; a later merge recognizes by it what an earlier one has left.
+/// The lock reason of the worktree, by which a later merge recognizes a leftover one.
 pub const LOCK_REASON: &str = "git paw merge tests here";
 
-/// A worktree on no branch. It is removed when it is dropped; what was built in it lasts until then.
+/// A detached worktree. It is removed on drop; build output is kept until then.
 #[derive(Debug)]
 pub(super) struct TestWorktree(TestCheckout);
 
 impl TestWorktree {
-    /// Makes the worktree, unless something that is not ours has its place.
+    /// Creates the worktree; fails if its path already exists.
     pub(super) fn open(repo: &Repo, commit: &str) -> Result<Self, MergeError> {
-        let dir = place(repo);
+        let dir = directory(repo);
         let lock = WorktreesLock::wait(&repo.common_dir)?;
         if dir.symlink_metadata().is_ok() {
             return Err(MergeError::InTheWay(dir));
@@ -35,13 +35,13 @@ impl TestWorktree {
         self.0.dir()
     }
 
-    /// Leaves nothing but the files of `commit` and what git ignores, and no process of an earlier test.
+    /// Checks out `commit`, keeps ignored files, and kills processes of an earlier test.
     pub(super) fn check_out(&self, commit: &str) -> Result<(), MergeError> {
-        process::end(&process::living_in(self.dir()));
+        process::terminate(&process::processes_in(self.dir()));
         Ok(self.0.check_out(commit)?)
     }
 
-    /// `tip` on top of `onto`, on no branch; or what git says against it.
+    /// Rebases `tip` onto `onto` without a branch. The inner error says why git could not.
     pub(super) fn rebase(&self, tip: &str, onto: &str) -> Result<Result<String, String>, MergeError> {
         self.check_out(tip)?;
         let settings = [
@@ -67,9 +67,9 @@ impl TestWorktree {
         Ok(Err(said))
     }
 
-    /// Keeps the commit that is checked out here, which may be on no branch. Returns the ref.
+    /// Saves the commit that is checked out here as a rescue. Returns its ref.
     pub(super) fn keep(&self, branch: &BranchName, commit: &str, reason: &str) -> Result<String, MergeError> {
-        // What the tests left behind is not the agent's work.
+        // Remove what the tests left behind.
         self.check_out(commit)?;
         let request = RescueRequest {
             repo: self.0.repo(),
@@ -77,7 +77,7 @@ impl TestWorktree {
             branch: Some(branch),
             reason,
             include_ignored: false,
-            branch_goes_too: false,
+            delete_branch: false,
         };
         let kept = match rescue::store_if_needed(&request)? {
             Some(kept) => kept,
@@ -98,22 +98,22 @@ impl Drop for TestWorktree {
     }
 }
 
-/// Removes the worktree that an interrupted merge has left. What a merge did not make is not touched.
+/// Removes the worktree of an interrupted merge. A worktree that a merge did not create is not touched.
 pub(super) fn clear_left(repo: &Repo) -> Result<(), MergeError> {
-    let dir = place(repo);
-    let is_ours = |tree: &git::Worktree| tree.path == dir && tree.locked.as_deref() == Some(LOCK_REASON);
+    let dir = directory(repo);
+    let is_ours = |tree: &git::GitWorktree| tree.path == dir && tree.locked.as_deref() == Some(LOCK_REASON);
     if repo.git().worktrees()?.iter().any(is_ours) {
         clear(repo, &dir, &WorktreesLock::wait(&repo.common_dir)?);
     }
     Ok(())
 }
 
-fn place(repo: &Repo) -> PathBuf {
-    check::directory(repo, "paw-merge")
+fn directory(repo: &Repo) -> PathBuf {
+    check::default_directory(repo, "paw-merge")
 }
 
 fn clear(repo: &Repo, dir: &Path, lock: &WorktreesLock) {
-    process::end(&process::living_in(dir));
+    process::terminate(&process::processes_in(dir));
     if let Err(error) = repo.git().remove_worktree(dir, lock) {
         tracing::warn!(target: "paw::merge", "cannot remove {}: {error}", dir.display());
     }

@@ -1,28 +1,28 @@
-//! A limit that an agent has met, and when it is tried again. Pure.
+//! A rate limit that an agent hit, and when to retry. Pure.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::reset::{is_exact, reset_at};
+use super::reset::{is_exact, parse_reset_time};
 
-/// A time of the day may be of another clock, and is seldom told to the second.
+/// Margin after a time of day: clocks differ, and seconds are rarely given.
 const AFTER_A_TIME: SignedDuration = SignedDuration::from_mins(1);
 const AFTER_AN_EXACT_TIME: SignedDuration = SignedDuration::from_secs(3);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Limit {
+pub(super) struct RateLimit {
     since: Timestamp,
     resets: Option<String>,
-    /// When it is tried again; nothing if nobody knows, or it was tried.
+    /// When to retry; `None` if unknown or already retried.
     again: Option<Timestamp>,
 }
 
-impl Limit {
-    /// One that began at `since` and whose end is told now as `resets`.
+impl RateLimit {
+    /// A limit that began at `since` and that the CLI says resets at `resets`.
     pub(super) fn new(since: Timestamp, resets: Option<&str>, zone: &TimeZone, now: Timestamp) -> Self {
         let again = resets.and_then(|text| {
             let after = if is_exact(text) { AFTER_AN_EXACT_TIME } else { AFTER_A_TIME };
-            reset_at(text, now, zone)?.checked_add(after).ok()
+            parse_reset_time(text, now, zone)?.checked_add(after).ok()
         });
         Self { since, resets: resets.map(str::to_owned), again }
     }
@@ -31,12 +31,12 @@ impl Limit {
         self.since
     }
 
-    /// Whether what is told now is what was told before.
+    /// Whether this is the same limit with the same reset text.
     pub(super) fn is(&self, since: Timestamp, resets: Option<&str>) -> bool {
         self.since == since && self.resets.as_deref() == resets
     }
 
-    /// Whether it is over by now. Said once.
+    /// Whether the limit has reset. Returns true once.
     pub(super) fn is_over(&mut self, now: Timestamp) -> bool {
         self.again.take_if(|again| now >= *again).is_some()
     }

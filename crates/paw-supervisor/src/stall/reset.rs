@@ -1,15 +1,15 @@
-//! When a limit is over, from the words of a CLI: `3pm (Europe/Berlin)`, `3:05 PM`, `15:00`, `in 2h 5m`, `in 3 hours`,
+//! Parses the time at which a limit resets from a CLI's text: `3pm (Europe/Berlin)`, `3:05 PM`, `15:00`, `in 2h 5m`, `in 3 hours`,
 //! `2026-11-15T15:00:00Z`.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
-/// No limit lasts longer; what is further away was misread.
+/// A reset further away than this was misread.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 31);
 
-/// The moment that `text`, read at `now`, speaks of. Nothing for one that is not understood.
-pub fn reset_at(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+/// The time that `text`, read at `now`, means; `None` if it cannot be parsed.
+pub fn parse_reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     if let Ok(at) = text.trim().parse::<Timestamp>() {
         return (now.duration_until(at) <= LONGEST).then_some(at);
     }
@@ -33,7 +33,7 @@ pub fn reset_at(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp
     Some(at.timestamp())
 }
 
-/// Whether `text` tells a moment to the second, whatever a clock on the wall says.
+/// Whether `text` is exact to the second and independent of the wall clock.
 pub(super) fn is_exact(text: &str) -> bool {
     let text = text.trim();
     text.to_lowercase().starts_with("in ") || text.parse::<Timestamp>().is_ok()
@@ -90,11 +90,11 @@ mod tests {
 
     fn read(text: &str) -> Option<String> {
         let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        reset_at(text, now, &TimeZone::UTC).map(|at| at.to_string())
+        parse_reset_time(text, now, &TimeZone::UTC).map(|at| at.to_string())
     }
 
     #[test]
-    fn times_are_the_next_ones() {
+    fn a_reset_time_is_the_next_occurrence() {
         for (text, expected) in [
             ("3pm", "2026-11-15T15:00:00Z"),
             ("3:05 PM.", "2026-11-15T15:05:00Z"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_is_none() {
+    fn a_text_without_a_time_has_no_reset_time() {
         for text in
             ["", "soon", "25:00", "13pm", "3", "in", "in a while", "in 99999 days", "3pm (Nowhere/Else)"]
         {
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_words_make_it_panic(text in "(in )?[0-9apmhd:( )/A-Z]{0,20}") {
+        fn parse_reset_time_never_panics(text in "(in )?[0-9apmhd:( )/A-Z]{0,20}") {
             let _ = read(&text);
         }
     }

@@ -32,14 +32,14 @@ impl AttendantLock {
 }
 
 /// Whether a process holds it now.
-pub fn is_taken(common_dir: &Path) -> bool {
+pub fn is_held(common_dir: &Path) -> bool {
     let file = file(common_dir);
     file.exists() && Lock::try_take(&file).is_ok_and(|lock| lock.is_none())
 }
 
 /// Whether a session is supervised: by a supervisor of its own, or by a process in its place.
 pub fn is_supervised(receipt: &Receipt, common_dir: &Path) -> bool {
-    receipt.mode == SessionMode::Supervisor || is_taken(common_dir)
+    receipt.mode == SessionMode::Supervisor || is_held(common_dir)
 }
 
 fn file(common_dir: &Path) -> PathBuf {
@@ -53,12 +53,12 @@ mod tests {
     #[test]
     fn only_one_process_attends_to_a_session_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(!is_taken(dir.path()));
+        assert!(!is_held(dir.path()));
         let lock = AttendantLock::take(dir.path()).unwrap().unwrap();
-        assert!(is_taken(dir.path()));
+        assert!(is_held(dir.path()));
         assert!(AttendantLock::take(dir.path()).unwrap().is_none());
         drop(lock);
-        assert!(!is_taken(dir.path()));
+        assert!(!is_held(dir.path()));
         assert!(AttendantLock::take(dir.path()).unwrap().is_some());
     }
 }

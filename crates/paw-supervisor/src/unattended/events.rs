@@ -16,14 +16,14 @@ use paw_host::signals::ShutdownSignals;
 use paw_session::lifecycle::Session;
 
 use super::refs;
-use crate::gates::{GateError, GateReport, Stop};
+use crate::gates::{GateError, GateReport, StopRequest};
 
 /// How long gates may take to end when the time is over.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum UnattendedEvent {
     Said(Box<StoredMessage>),
     /// Nothing was said for a while.
     Quiet,
@@ -40,10 +40,10 @@ pub(super) enum Event {
 
 /// The queue, and how much time is left.
 #[derive(Debug)]
-pub(super) struct Events {
-    sender: Sender<Event>,
-    receiver: Receiver<Event>,
-    stop: Stop,
+pub(super) struct EventQueue {
+    sender: Sender<UnattendedEvent>,
+    receiver: Receiver<UnattendedEvent>,
+    stop: StopRequest,
     watch: Stopwatch,
     limit: Duration,
     moving: Arc<AtomicBool>,
@@ -51,7 +51,7 @@ pub(super) struct Events {
     _watcher: Option<notify::RecommendedWatcher>,
 }
 
-impl Events {
+impl EventQueue {
     /// Listens to a session, and to signals, from now on.
     pub(super) fn listen(
         session: &Session,
@@ -59,7 +59,7 @@ impl Events {
         limit: Duration,
     ) -> Result<Self, PawError> {
         let (sender, receiver) = mpsc::channel();
-        let stop = Stop::default();
+        let stop = StopRequest::default();
         catch_signals(sender.clone(), stop.clone())?;
         let common_dir = &session.repo.common_dir;
         let (moving, moves) = (Arc::new(AtomicBool::new(false)), sender.clone());
@@ -67,7 +67,7 @@ impl Events {
         // git touches several files for one commit: one event is enough until the branches are looked at.
         let watcher = refs::watch(common_dir, move || {
             if !is_moving.swap(true, Ordering::SeqCst) {
-                let _ = moves.send(Event::Moved);
+                let _ = moves.send(UnattendedEvent::Moved);
             }
         });
         let id = SessionId::new(&session.receipt.session_id());
@@ -76,8 +76,8 @@ impl Events {
         thread::spawn(move || {
             let each = |heard: ListenEvent<'_>| {
                 let event = match heard {
-                    ListenEvent::Message(stored) => Event::Said(Box::new(stored.clone())),
-                    ListenEvent::Idle => Event::Quiet,
+                    ListenEvent::Message(stored) => UnattendedEvent::Said(Box::new(stored.clone())),
+                    ListenEvent::Idle => UnattendedEvent::Quiet,
                 };
                 if said.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
@@ -89,18 +89,18 @@ impl Events {
     }
 
     /// For a thread that has something to report when it ends.
-    pub(super) fn sender(&self) -> Sender<Event> {
+    pub(super) fn sender(&self) -> Sender<UnattendedEvent> {
         self.sender.clone()
     }
 
     /// The next event, or nothing after `pause`.
-    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<Event> {
+    pub(super) fn wait(&self, pause: Option<Duration>) -> Option<UnattendedEvent> {
         let left = self.watch.remaining(self.limit);
         if left.is_zero() {
-            return Some(Event::TimeOver);
+            return Some(UnattendedEvent::TimeOver);
         }
         let event = self.receiver.recv_timeout(pause.map_or(left, |pause| pause.min(left))).ok();
-        if matches!(event, Some(Event::Moved)) {
+        if matches!(event, Some(UnattendedEvent::Moved)) {
             self.moving.store(false, Ordering::SeqCst);
         }
         event
@@ -110,7 +110,9 @@ impl Events {
     pub(super) fn wait_for_gates(&self) {
         let watch = Stopwatch::start();
         while !watch.remaining(LAST_WAIT).is_zero() {
-            if let Ok(Event::Checked { .. }) = self.receiver.recv_timeout(watch.remaining(LAST_WAIT)) {
+            if let Ok(UnattendedEvent::Checked { .. }) =
+                self.receiver.recv_timeout(watch.remaining(LAST_WAIT))
+            {
                 return;
             }
         }
@@ -122,7 +124,7 @@ impl Events {
     }
 
     /// Raised once a signal asks this process to end.
-    pub(super) fn stop(&self) -> &Stop {
+    pub(super) fn stop(&self) -> &StopRequest {
         &self.stop
     }
 
@@ -132,10 +134,10 @@ impl Events {
 }
 
 /// From here on Ctrl+C is an event like others, and ends the checks that run.
-fn catch_signals(events: Sender<Event>, stop: Stop) -> Result<(), PawError> {
+fn catch_signals(events: Sender<UnattendedEvent>, stop: StopRequest) -> Result<(), PawError> {
     let interrupt = move || {
         stop.raise();
-        let _ = events.send(Event::Interrupted);
+        let _ = events.send(UnattendedEvent::Interrupted);
         stop.end_checks();
     };
     ShutdownSignals::on_first(interrupt)

@@ -3,12 +3,12 @@
 use paw_core::text::{self, short_commit};
 use std::sync::Arc;
 
-use super::watch::Judgement;
+use super::workers::WorkJudgement;
 use crate::gates::{GateProof, GateReport};
 
 /// How good the news is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum NoticeTone {
     /// Something begins.
     Started,
     /// Of little weight.
@@ -20,11 +20,11 @@ pub enum Tone {
 
 /// One line, for a person who looks on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice<'a> {
+pub enum ProgressNotice<'a> {
     /// About the agent of a branch: a word, and more where there is more to say.
     Agent {
         branch: &'a str,
-        tone: Tone,
+        tone: NoticeTone,
         word: &'a str,
         detail: &'a str,
     },
@@ -35,32 +35,32 @@ pub enum Notice<'a> {
 }
 
 /// Takes notices, from any thread.
-pub type Notify = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
+pub type NotifyFn = Arc<dyn Fn(ProgressNotice<'_>) + Send + Sync>;
 
 /// What a report of the gates says about an agent's work.
-pub(super) fn judgement(report: &GateReport) -> Judgement {
+pub(super) fn judgement(report: &GateReport) -> WorkJudgement {
     let commit = report.commit.clone();
     let why = report.reason.clone().unwrap_or_default();
     match report.proof {
-        GateProof::Verified => Judgement::Verified { commit },
-        GateProof::Failed => Judgement::Failed { commit, errors: report.errors.clone() },
-        GateProof::Unproven => Judgement::Unproven { commit, why },
-        GateProof::Void => Judgement::Void,
+        GateProof::Verified => WorkJudgement::Verified { commit },
+        GateProof::Failed => WorkJudgement::Failed { commit, errors: report.errors.clone() },
+        GateProof::Unproven => WorkJudgement::Unproven { commit, why },
+        GateProof::Void => WorkJudgement::Void,
     }
 }
 
 /// How a judgement is shown: its tone, its word, and the detail.
-pub(super) fn describe(judgement: &Judgement) -> (Tone, &'static str, String) {
+pub(super) fn describe(judgement: &WorkJudgement) -> (NoticeTone, &'static str, String) {
     match judgement {
-        Judgement::Verified { commit } => (Tone::Good, "verified", short_commit(commit).to_owned()),
-        Judgement::Failed { commit, errors } => {
+        WorkJudgement::Verified { commit } => (NoticeTone::Good, "verified", short_commit(commit).to_owned()),
+        WorkJudgement::Failed { commit, errors } => {
             let first = errors.first().and_then(|error| error.lines().next()).unwrap_or_default();
-            (Tone::Bad, "failed", format!("{} {first}", short_commit(commit)))
+            (NoticeTone::Bad, "failed", format!("{} {first}", short_commit(commit)))
         }
-        Judgement::Unproven { why, .. } => (Tone::Doubtful, "unproven", why.clone()),
-        Judgement::Void => (Tone::Routine, "moved while its gates ran", String::new()),
-        Judgement::Nothing => (Tone::Doubtful, "has committed nothing", String::new()),
-        Judgement::NotRun { why } => (Tone::Bad, "not checked", why.clone()),
+        WorkJudgement::Unproven { why, .. } => (NoticeTone::Doubtful, "unproven", why.clone()),
+        WorkJudgement::Void => (NoticeTone::Routine, "moved while its gates ran", String::new()),
+        WorkJudgement::Nothing => (NoticeTone::Doubtful, "has committed nothing", String::new()),
+        WorkJudgement::NotRun { why } => (NoticeTone::Bad, "not checked", why.clone()),
     }
 }
 

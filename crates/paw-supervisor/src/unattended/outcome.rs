@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How it ended, as far as it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AgentOutcome {
     /// Its gates pass on this commit.
     Verified { commit: String },
     /// Its gates fail, and it has had its chances.
@@ -19,7 +19,7 @@ pub enum Outcome {
     Unfinished { why: String },
 }
 
-impl Outcome {
+impl AgentOutcome {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Verified { .. } => "verified",
@@ -46,7 +46,7 @@ impl Outcome {
 }
 
 /// What is behind the word, in one line.
-impl fmt::Display for Outcome {
+impl fmt::Display for AgentOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verified { .. } => f.write_str("its gates pass"),

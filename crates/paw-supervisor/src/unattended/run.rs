@@ -7,15 +7,15 @@ use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::clock;
 
-use super::events::{Event, Events};
-use super::notice::Notice;
-use super::session::{Context, UnattendedSession};
-use super::summary::{End, Summary};
-use super::{AttendantLock, Next, Watch};
+use super::events::{EventQueue, UnattendedEvent};
+use super::notice::ProgressNotice;
+use super::session::{UnattendedContext, UnattendedSession};
+use super::summary::{UnattendedEnd, UnattendedSummary};
+use super::{AttendantLock, UnattendedStep, Workers};
 
 /// How a session is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct UnattendedOptions {
     /// How long it may take.
     pub limit: Duration,
     /// How often an agent may fix what fails.
@@ -25,7 +25,10 @@ pub struct Options {
 }
 
 /// Follows a running session and attends to its agents in the supervisor's place.
-pub fn follow(options: Options, context: Context<'_>) -> Result<Summary, PawError> {
+pub fn follow(
+    options: UnattendedOptions,
+    context: UnattendedContext<'_>,
+) -> Result<UnattendedSummary, PawError> {
     let session = context.session;
     let receipt = &session.receipt;
     if !receipt.has_broker() {
@@ -40,32 +43,35 @@ pub fn follow(options: Options, context: Context<'_>) -> Result<Summary, PawErro
             "another git paw start --unattended looks after this session already".to_owned(),
         ));
     };
-    let events = Events::listen(session, &context.checks.config.broker, options.limit)?;
+    let events = EventQueue::listen(session, &context.checks.config.broker, options.limit)?;
     let notify = context.notify.clone();
     let mut attended = UnattendedSession::new(context, options.chances)?;
-    let mut watch = Watch::new(&attended.members, options.chances, clock::now());
-    notify(Notice::Note(&format!(
+    let mut workers = Workers::new(&attended.members, options.chances, clock::now());
+    notify(ProgressNotice::Note(&format!(
         "session '{}': {}, for at most {}; Ctrl+C leaves the session running",
         receipt.session_name,
         plural(attended.members.len(), "agent"),
-        duration(options.limit),
+        format_duration(options.limit),
     )));
-    let end = until_the_end(&mut watch, &mut attended, &events)?;
+    let end = until_the_end(&mut workers, &mut attended, &events)?;
     // The agents' results are reported even where the merge failed.
     let (merged, merge_error) = match end {
-        End::Complete if options.merge => match attended.merge(&watch, &events) {
+        UnattendedEnd::Complete if options.merge => match attended.merge(&workers, &events) {
             Ok(merged) => (merged, None),
             Err(error) => (None, Some(error.to_string())),
         },
-        End::Complete | End::TimeOver | End::Interrupted | End::SessionGone => (None, None),
+        UnattendedEnd::Complete
+        | UnattendedEnd::TimeOver
+        | UnattendedEnd::Interrupted
+        | UnattendedEnd::SessionGone => (None, None),
     };
     drop(lock);
-    Ok(Summary {
+    Ok(UnattendedSummary {
         session: receipt.session_name.to_string(),
-        end: if events.stop().is_raised() { End::Interrupted } else { end },
+        end: if events.stop().is_raised() { UnattendedEnd::Interrupted } else { end },
         took: events.elapsed(),
-        outcomes: watch.outcomes(clock::now()),
-        questions: watch.questions(),
+        outcomes: workers.outcomes(clock::now()),
+        questions: workers.questions(),
         merged,
         merge_error,
         wanted_merge: options.merge,
@@ -73,33 +79,41 @@ pub fn follow(options: Options, context: Context<'_>) -> Result<Summary, PawErro
 }
 
 fn until_the_end(
-    watch: &mut Watch,
+    workers: &mut Workers,
     attended: &mut UnattendedSession<'_>,
-    events: &Events,
-) -> Result<End, PawError> {
+    events: &EventQueue,
+) -> Result<UnattendedEnd, PawError> {
     loop {
         let now = clock::now();
-        let until = match watch.next(now) {
-            Next::Verify { agent, branch } => {
+        let until = match workers.next(now) {
+            UnattendedStep::Verify { agent, branch } => {
                 attended.verify(agent, branch, events)?;
                 continue;
             }
-            Next::Over if attended.find_moved(watch)? => continue,
-            Next::Over => return Ok(End::Complete),
-            Next::Wait(until) => until,
+            UnattendedStep::Over if attended.find_moved(workers)? => continue,
+            UnattendedStep::Over => return Ok(UnattendedEnd::Complete),
+            UnattendedStep::Wait(until) => until,
         };
         match events.wait(pause(now, until)) {
-            Some(Event::Said(stored)) => attended.hear(&stored, watch)?,
-            Some(Event::Checked { agent, outcome }) => attended.judge(watch, &agent, &outcome, events)?,
-            Some(event @ (Event::Interrupted | Event::TimeOver)) => {
-                if watch.is_verifying() {
+            Some(UnattendedEvent::Said(stored)) => attended.record(&stored, workers)?,
+            Some(UnattendedEvent::Checked { agent, outcome }) => {
+                attended.judge(workers, &agent, &outcome, events)?
+            }
+            Some(event @ (UnattendedEvent::Interrupted | UnattendedEvent::TimeOver)) => {
+                if workers.is_verifying() {
                     events.wait_for_gates();
                 }
-                return Ok(if matches!(event, Event::TimeOver) { End::TimeOver } else { End::Interrupted });
+                return Ok(if matches!(event, UnattendedEvent::TimeOver) {
+                    UnattendedEnd::TimeOver
+                } else {
+                    UnattendedEnd::Interrupted
+                });
             }
-            Some(Event::Quiet) if !attended.is_session_there()? => return Ok(End::SessionGone),
+            Some(UnattendedEvent::Quiet) if !attended.is_session_there()? => {
+                return Ok(UnattendedEnd::SessionGone);
+            }
             // The broker has nothing to say, or an agent's time is over.
-            Some(Event::Quiet | Event::Moved) | None => attended.look_at_all(watch)?,
+            Some(UnattendedEvent::Quiet | UnattendedEvent::Moved) | None => attended.look_at_all(workers)?,
         }
     }
 }
@@ -109,7 +123,7 @@ fn pause(now: Timestamp, until: Option<Timestamp>) -> Option<Duration> {
 }
 
 /// A duration as people say it.
-pub fn duration(took: Duration) -> String {
+pub fn format_duration(took: Duration) -> String {
     let (hours, minutes, seconds) = (took.as_secs() / 3600, took.as_secs() / 60 % 60, took.as_secs() % 60);
     match (hours, minutes) {
         (0, 0) => format!("{seconds}s"),

@@ -14,33 +14,35 @@ use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
 
-use super::events::{Event, Events};
-use super::notice::{Notice, Notify, Tone, describe, judgement, plain};
-use super::order::mergeable;
-use super::{Judgement, Watch, words};
-use crate::gates::{self, Checks, GateError, GateReport, GateRequest};
+use super::events::{EventQueue, UnattendedEvent};
+use super::mergeable::mergeable;
+use super::notice::{NoticeTone, NotifyFn, ProgressNotice, describe, judgement, plain};
+use super::{WorkJudgement, Workers, fix_prompt};
+use crate::gates::{self, GateChecks, GateError, GateReport, GateRequest};
 use crate::merge::project_tests::{self, ProjectTests};
-use crate::merge::{self, Member, Testimony};
+use crate::merge::{self, MergeMember, Verifications};
 use crate::sweep;
 
 /// What following a session needs.
-pub struct Context<'a> {
+pub struct UnattendedContext<'a> {
     pub session: &'a Session,
-    pub checks: Checks,
+    pub checks: GateChecks,
     pub client: BrokerClient,
     pub dirs: &'a Dirs,
-    pub notify: Notify,
+    pub notify: NotifyFn,
 }
 
-impl std::fmt::Debug for Context<'_> {
+impl std::fmt::Debug for UnattendedContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("session", &self.session.receipt.session_name).finish_non_exhaustive()
+        f.debug_struct("UnattendedContext")
+            .field("session", &self.session.receipt.session_name)
+            .finish_non_exhaustive()
     }
 }
 
 pub(super) struct UnattendedSession<'a> {
-    pub(super) members: Vec<Member>,
-    context: Context<'a>,
+    pub(super) members: Vec<MergeMember>,
+    context: UnattendedContext<'a>,
     /// How often each agent may fix what fails.
     chances: u32,
     /// Where each branch was when it was last looked at.
@@ -51,7 +53,7 @@ pub(super) struct UnattendedSession<'a> {
 const GATE_LIMIT: Duration = Duration::from_mins(30);
 
 impl<'a> UnattendedSession<'a> {
-    pub(super) fn new(context: Context<'a>, chances: u32) -> Result<Self, PawError> {
+    pub(super) fn new(context: UnattendedContext<'a>, chances: u32) -> Result<Self, PawError> {
         let mut members = merge::members_of(&context.session.receipt);
         let main = context.session.repo.git().find_default_branch()?;
         members.retain(|member| Some(&member.branch) != main.as_ref());
@@ -68,28 +70,28 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// Takes in a message. A branch that has moved with it is noticed, whether or not the message says so.
-    pub(super) fn hear(&mut self, stored: &StoredMessage, watch: &mut Watch) -> Result<(), PawError> {
+    pub(super) fn record(&mut self, stored: &StoredMessage, workers: &mut Workers) -> Result<(), PawError> {
         self.tell_of(stored);
-        watch.hear(stored);
-        let of = |member: &&Member| member.agent == *stored.message.subject();
+        workers.record(stored);
+        let of = |member: &&MergeMember| member.agent == *stored.message.subject();
         match self.members.iter().find(of).cloned() {
             Some(member) if matches!(stored.message, Message::Status(_) | Message::Artifact(_)) => {
-                self.look_at(&member, watch)
+                self.look_at(&member, workers)
             }
             _ => Ok(()),
         }
     }
 
     /// Looks at every branch: no message tells of a commit that was made by hand, or past our hook.
-    pub(super) fn look_at_all(&mut self, watch: &mut Watch) -> Result<(), PawError> {
-        self.members.clone().iter().try_for_each(|member| self.look_at(member, watch))
+    pub(super) fn look_at_all(&mut self, workers: &mut Workers) -> Result<(), PawError> {
+        self.members.clone().iter().try_for_each(|member| self.look_at(member, workers))
     }
 
-    fn look_at(&mut self, member: &Member, watch: &mut Watch) -> Result<(), PawError> {
+    fn look_at(&mut self, member: &MergeMember, workers: &mut Workers) -> Result<(), PawError> {
         let tip = self.tip(&member.branch)?;
         let before = self.tips.insert(member.agent.clone(), tip.clone());
         if let Some(tip) = tip.filter(|tip| before.flatten().as_ref() != Some(tip)) {
-            watch.moved(&member.agent, &tip);
+            workers.moved(&member.agent, &tip);
         }
         Ok(())
     }
@@ -100,8 +102,8 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// One line about an agent.
-    fn note(&self, agent: &AgentId, tone: Tone, word: &str, detail: &str) {
-        (self.context.notify)(Notice::Agent { branch: self.branch_of(agent), tone, word, detail });
+    fn note(&self, agent: &AgentId, tone: NoticeTone, word: &str, detail: &str) {
+        (self.context.notify)(ProgressNotice::Agent { branch: self.branch_of(agent), tone, word, detail });
     }
 
     /// One line about a message that is worth one.
@@ -111,22 +113,27 @@ impl<'a> UnattendedSession<'a> {
                 let commit = artifact.extra.payload.get("commit").and_then(|commit| commit.as_str());
                 self.note(
                     &artifact.agent_id,
-                    Tone::Routine,
+                    NoticeTone::Routine,
                     &artifact.status,
                     short_commit(commit.unwrap_or_default()),
                 );
             }
             Message::Question(asked) => {
-                self.note(&asked.agent_id, Tone::Doubtful, "asks", &plain(&asked.question));
+                self.note(&asked.agent_id, NoticeTone::Doubtful, "asks", &plain(&asked.question));
             }
             Message::Blocked(blocked) => {
                 let needs = format!("{} from {}", plain(&blocked.needs), blocked.from);
-                self.note(&blocked.agent_id, Tone::Doubtful, "waits for", &needs);
+                self.note(&blocked.agent_id, NoticeTone::Doubtful, "waits for", &needs);
             }
             Message::Status(status)
                 if status.phase.is_some() && status.extra.payload.contains_key("source") =>
             {
-                self.note(&status.agent_id, Tone::Routine, &status.phase.clone().unwrap_or_default(), "");
+                self.note(
+                    &status.agent_id,
+                    NoticeTone::Routine,
+                    &status.phase.clone().unwrap_or_default(),
+                    "",
+                );
             }
             _ => {}
         }
@@ -138,21 +145,28 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// Runs the gates on a branch, in a thread of their own.
-    pub(super) fn verify(&self, agent: AgentId, branch: BranchName, events: &Events) -> Result<(), PawError> {
+    pub(super) fn verify(
+        &self,
+        agent: AgentId,
+        branch: BranchName,
+        events: &EventQueue,
+    ) -> Result<(), PawError> {
         let has_work = self.has_work(&branch)?;
         if has_work {
-            self.note(&agent, Tone::Started, "checking", "");
+            self.note(&agent, NoticeTone::Started, "checking", "");
         }
         let limit = GATE_LIMIT.min(events.remaining());
         let (checks, repo) = (self.context.checks.clone(), &self.context.session.repo);
-        let order = checks.request(repo, branch, limit, self.context.dirs)?;
-        let order = GateRequest { stop: events.stop().clone(), ..order };
+        let request = checks.request(repo, branch, limit, self.context.dirs)?;
+        let request = GateRequest { stop: events.stop().clone(), ..request };
         let (sender, notify) = (events.sender(), self.context.notify.clone());
         thread::spawn(move || {
             let report = has_work
-                .then(|| gates::verify(&order, clock::now(), &mut |line| notify(Notice::Progress(line))))
+                .then(|| {
+                    gates::verify(&request, clock::now(), &mut |line| notify(ProgressNotice::Progress(line)))
+                })
                 .transpose();
-            let _ = sender.send(Event::Checked { agent, outcome: Box::new(report) });
+            let _ = sender.send(UnattendedEvent::Checked { agent, outcome: Box::new(report) });
         });
         Ok(())
     }
@@ -169,10 +183,10 @@ impl<'a> UnattendedSession<'a> {
     /// Takes in what the gates have found, tells the session, and the agent if it may fix it.
     pub(super) fn judge(
         &mut self,
-        watch: &mut Watch,
+        workers: &mut Workers,
         agent: &AgentId,
         outcome: &Result<Option<GateReport>, GateError>,
-        events: &Events,
+        events: &EventQueue,
     ) -> Result<(), PawError> {
         // The gates were ended, so what they have found does not count.
         if events.stop().is_raised() {
@@ -180,8 +194,8 @@ impl<'a> UnattendedSession<'a> {
         }
         let judgement = match outcome {
             Ok(Some(report)) => judgement(report),
-            Ok(None) => Judgement::Nothing,
-            Err(error) => Judgement::NotRun { why: format!("its gates could not be run: {error}") },
+            Ok(None) => WorkJudgement::Nothing,
+            Err(error) => WorkJudgement::NotRun { why: format!("its gates could not be run: {error}") },
         };
         let (tone, word, why) = describe(&judgement);
         self.note(agent, tone, word, &why);
@@ -189,13 +203,13 @@ impl<'a> UnattendedSession<'a> {
             self.publish(report);
         }
         let failed = match &judgement {
-            Judgement::Failed { commit, errors } => Some((commit.clone(), errors.clone())),
+            WorkJudgement::Failed { commit, errors } => Some((commit.clone(), errors.clone())),
             _ => None,
         };
-        let another = watch.judged(agent, judgement, clock::now());
+        let another = workers.judged(agent, judgement, clock::now());
         if let Some((commit, errors)) = failed.filter(|_| another) {
-            let left = self.chances.saturating_sub(watch.chances_of(agent));
-            self.ask_to_fix(agent, &words::mend(&commit, &errors, left))?;
+            let left = self.chances.saturating_sub(workers.chances_of(agent));
+            self.ask_to_fix(agent, &fix_prompt::fix_prompt(&commit, &errors, left))?;
         }
         Ok(())
     }
@@ -204,7 +218,7 @@ impl<'a> UnattendedSession<'a> {
     fn publish(&self, report: &GateReport) {
         let agent = merge::agent_of(&self.members, &report.branch);
         if let Err(error) = report.publish(agent, &self.context.client) {
-            (self.context.notify)(Notice::Warning(&format!("not published: {error}")));
+            (self.context.notify)(ProgressNotice::Warning(&format!("not published: {error}")));
         }
     }
 
@@ -224,23 +238,23 @@ impl<'a> UnattendedSession<'a> {
             if let Err(error) = deliver(&tmux, &pane, cli::descriptor(&cli), &text, patience) {
                 let message = error.report().message;
                 let first = message.lines().next().unwrap_or_default();
-                notify(Notice::Warning(&format!("cannot tell {who} what to fix: {first}")));
+                notify(ProgressNotice::Warning(&format!("cannot tell {who} what to fix: {first}")));
             }
         });
         Ok(())
     }
 
     /// Whether a branch is no longer where it was verified: it was moved without a message.
-    pub(super) fn find_moved(&self, watch: &mut Watch) -> Result<bool, PawError> {
+    pub(super) fn find_moved(&self, workers: &mut Workers) -> Result<bool, PawError> {
         let mut moved = Vec::new();
-        for (agent, branch, commit) in watch.verified() {
+        for (agent, branch, commit) in workers.verified() {
             let tip = self.tip(branch)?;
             if let Some(tip) = tip.filter(|tip| !tip.starts_with(commit)) {
                 moved.push((agent.clone(), tip));
             }
         }
         for (agent, tip) in &moved {
-            watch.moved(agent, tip);
+            workers.moved(agent, tip);
         }
         Ok(!moved.is_empty())
     }
@@ -248,20 +262,20 @@ impl<'a> UnattendedSession<'a> {
     /// Merges what is verified and waits for nothing that is not. Nothing if there is nothing, or it was interrupted.
     pub(super) fn merge(
         &self,
-        watch: &Watch,
-        events: &Events,
+        workers: &Workers,
+        events: &EventQueue,
     ) -> Result<Option<merge::MergeReport>, PawError> {
-        let verified: Vec<_> = watch.verified().map(|(agent, _, _)| agent.clone()).collect();
+        let verified: Vec<_> = workers.verified().map(|(agent, _, _)| agent.clone()).collect();
         let (session, client) = (self.context.session, &self.context.client);
         let repo = &session.repo;
         let id = SessionId::new(&session.receipt.session_id());
-        let edges = Testimony::load(&repo.common_dir, Some(&id))?.edges;
+        let edges = Verifications::load(&repo.common_dir, Some(&id))?.edges;
         let all: Vec<_> = self.members.iter().map(|member| member.agent.clone()).collect();
         let (able, waiting) = mergeable(&verified, &all, &edges);
         for (agent, on) in &waiting {
             self.note(
                 agent,
-                Tone::Doubtful,
+                NoticeTone::Doubtful,
                 "not merged",
                 &format!("it depends on {on}, which is not verified"),
             );
@@ -270,11 +284,11 @@ impl<'a> UnattendedSession<'a> {
             return Ok(None);
         }
         let names: Vec<_> = able.iter().map(|agent| self.branch_of(agent).to_owned()).collect();
-        (self.context.notify)(Notice::Note(&format!("merging {}", names.join(", "))));
+        (self.context.notify)(ProgressNotice::Note(&format!("merging {}", names.join(", "))));
         let merge = project_tests::open(&names, repo, Some(session))?;
         let limit = GATE_LIMIT.min(events.remaining());
         let tests = ProjectTests::new(repo, self.context.checks.clone(), limit);
-        let on_line = |line: &str| (self.context.notify)(Notice::Progress(line));
+        let on_line = |line: &str| (self.context.notify)(ProgressNotice::Progress(line));
         match merge.run_with_tests(true, &tests, client, events.stop(), &on_line) {
             Err(_) if events.stop().is_raised() => Ok(None),
             report => report.map(Some),

@@ -5,12 +5,12 @@ use std::time::Duration;
 use paw_core::{AgentId, BranchName};
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::AgentOutcome;
 use crate::merge;
 
 /// Why following it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum UnattendedEnd {
     /// Every agent has finished, one way or another.
     Complete,
     TimeOver,
@@ -19,7 +19,7 @@ pub enum End {
     SessionGone,
 }
 
-impl End {
+impl UnattendedEnd {
     fn word(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -31,11 +31,11 @@ impl End {
 }
 
 #[derive(Debug)]
-pub struct Summary {
+pub struct UnattendedSummary {
     pub session: String,
-    pub end: End,
+    pub end: UnattendedEnd,
     pub took: Duration,
-    pub outcomes: Vec<(AgentId, BranchName, Outcome)>,
+    pub outcomes: Vec<(AgentId, BranchName, AgentOutcome)>,
     pub questions: Vec<(AgentId, String)>,
     pub merged: Option<merge::MergeReport>,
     /// Why there is no merge, or not a whole one.
@@ -43,7 +43,7 @@ pub struct Summary {
     pub wanted_merge: bool,
 }
 
-impl Summary {
+impl UnattendedSummary {
     pub fn verified(&self) -> usize {
         self.outcomes.iter().filter(|(_, _, outcome)| outcome.is_verified()).count()
     }
@@ -56,19 +56,19 @@ impl Summary {
     }
 
     /// Main has it, or what the gates say.
-    pub fn word(&self, branch: &BranchName, outcome: &Outcome) -> &'static str {
+    pub fn word(&self, branch: &BranchName, outcome: &AgentOutcome) -> &'static str {
         let entries = self.merged.iter().flat_map(|merged| &merged.entries);
         let entry = entries.into_iter().find(|entry| entry.branch == *branch);
         match entry.and_then(|entry| entry.outcome()) {
-            Some(merge::Outcome::Merged { .. }) => "merged",
+            Some(merge::MergeOutcome::Merged { .. }) => "merged",
             _ => outcome.word(),
         }
     }
 
     pub fn document(&self) -> Value {
-        let agent = |(agent, branch, outcome): &(AgentId, BranchName, Outcome)| {
+        let agent = |(agent, branch, outcome): &(AgentId, BranchName, AgentOutcome)| {
             let errors = match outcome {
-                Outcome::Failed { errors, .. } => errors.clone(),
+                AgentOutcome::Failed { errors, .. } => errors.clone(),
                 _ => Vec::new(),
             };
             json!({"agent": agent, "branch": branch, "result": self.word(branch, outcome),
@@ -78,7 +78,7 @@ impl Summary {
         json!({
             "session": self.session,
             "end": self.end.word(),
-            "good": self.end == End::Complete && self.is_good(),
+            "good": self.end == UnattendedEnd::Complete && self.is_good(),
             "seconds": self.took.as_secs(),
             "agents": self.outcomes.iter().map(agent).collect::<Vec<_>>(),
             "questions": self.questions.iter().map(question).collect::<Vec<_>>(),

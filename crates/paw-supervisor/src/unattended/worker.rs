@@ -4,7 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
 use paw_core::{AgentId, BranchName, text};
 
-use super::outcome::Outcome;
+use super::outcome::AgentOutcome;
+use crate::monitor::MONITOR_SOURCE;
 
 /// A state that has lasted this long is no flicker.
 pub(super) const HELD: SignedDuration = SignedDuration::from_secs(3);
@@ -16,7 +17,7 @@ pub(super) const LONG: SignedDuration = SignedDuration::from_mins(2);
 const LONGEST: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Doing {
+enum WorkerState {
     /// Nobody has said yet, or nobody can say.
     Unknown,
     Working,
@@ -31,10 +32,10 @@ enum Doing {
 
 /// What was found out about a commit of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct JudgedCommit {
     /// Nothing where there was no commit to look at.
     pub(super) commit: Option<String>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AgentOutcome,
     /// It was told to mend it, then.
     pub(super) told: Option<Timestamp>,
 }
@@ -43,14 +44,14 @@ pub(super) struct Judged {
 pub(super) struct Worker {
     pub(super) agent: AgentId,
     pub(super) branch: BranchName,
-    doing: Doing,
+    doing: WorkerState,
     since: Timestamp,
     /// The last time it said anything at all.
-    sign: Timestamp,
-    says_done: bool,
+    last_sign: Timestamp,
+    reports_done: bool,
     /// The newest commit that was told of. Who tells of one without a name has another one each time.
     committed: Option<String>,
-    pub(super) judged: Option<Judged>,
+    pub(super) judged: Option<JudgedCommit>,
     pub(super) chances: u32,
     /// What it has asked and nobody has answered.
     pub(super) questions: Vec<String>,
@@ -62,7 +63,7 @@ pub(super) struct Worker {
 
 /// Whether it rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum RestState {
     Rests,
     /// From then on, if nothing happens.
     At(Timestamp),
@@ -74,10 +75,10 @@ impl Worker {
         Self {
             agent,
             branch,
-            doing: Doing::Unknown,
+            doing: WorkerState::Unknown,
             since: now,
-            sign: now,
-            says_done: false,
+            last_sign: now,
+            reports_done: false,
             committed: None,
             judged: None,
             chances: 0,
@@ -89,11 +90,11 @@ impl Worker {
     }
 
     /// Takes in what it has said itself, or what was said about it in its name.
-    pub(super) fn hear(&mut self, seq: u64, at: Timestamp, message: &Message) {
+    pub(super) fn record(&mut self, seq: u64, at: Timestamp, message: &Message) {
         match message {
-            Message::Status(status) => self.hear_status(at, status),
+            Message::Status(status) => self.record_status(at, status),
             Message::Artifact(artifact) => {
-                self.sign = at;
+                self.last_sign = at;
                 if artifact.status == ArtifactMessage::COMMITTED {
                     let named = artifact.extra.payload.get("commit").and_then(|commit| commit.as_str());
                     self.committed = Some(named.map_or_else(|| format!("#{seq}"), str::to_owned));
@@ -110,34 +111,34 @@ impl Worker {
         }
     }
 
-    fn hear_status(&mut self, at: Timestamp, status: &StatusMessage) {
-        let from_tower =
-            status.extra.payload.get("source").and_then(|source| source.as_str()) == Some("tower");
-        if !from_tower {
-            self.sign = at;
-            self.says_done |= status.status == "done";
+    fn record_status(&mut self, at: Timestamp, status: &StatusMessage) {
+        let from_monitor =
+            status.extra.payload.get("source").and_then(|source| source.as_str()) == Some(MONITOR_SOURCE);
+        if !from_monitor {
+            self.last_sign = at;
+            self.reports_done |= status.status == "done";
             return;
         }
         let ends = status.extra.payload.contains_key("resets");
         let doing = match status.phase.as_deref() {
-            Some("working" | "starting") => Doing::Working,
-            Some("idle") => Doing::Idle,
-            Some("waiting_approval") => Doing::WaitingApproval,
-            Some("waiting_input") => Doing::WaitingInput,
-            Some("rate_limited") => Doing::Limited { ends },
-            Some("exited") => Doing::Exited,
+            Some("working" | "starting") => WorkerState::Working,
+            Some("idle") => WorkerState::Idle,
+            Some("waiting_approval") => WorkerState::WaitingApproval,
+            Some("waiting_input") => WorkerState::WaitingInput,
+            Some("rate_limited") => WorkerState::Limited { ends },
+            Some("exited") => WorkerState::Exited,
             _ => return,
         };
-        if doing != Doing::WaitingApproval {
+        if doing != WorkerState::WaitingApproval {
             self.approval = None;
         }
-        if doing == Doing::Working {
+        if doing == WorkerState::Working {
             self.stall = None;
         }
         (self.doing, self.since) = (doing, at);
     }
 
-    pub(super) fn stalls(&mut self, what: &str) {
+    pub(super) fn record_stall(&mut self, what: &str) {
         self.stall = Some(plain(what));
     }
 
@@ -153,35 +154,37 @@ impl Worker {
     }
 
     /// What was found, which is about the newest commit there is as far as anybody knows.
-    pub(super) fn judge(&mut self, judged: Judged) {
+    pub(super) fn judge(&mut self, judged: JudgedCommit) {
         self.committed.clone_from(&judged.commit);
-        self.says_done = false;
+        self.reports_done = false;
         self.judged = Some(judged);
     }
 
     /// Whether its work can be looked at now.
-    pub(super) fn rest(&self, now: Timestamp) -> Rest {
+    pub(super) fn rest(&self, now: Timestamp) -> RestState {
         let told = self.judged.as_ref().and_then(|judged| judged.told);
         let since = told.map_or(self.since, |told| self.since.max(told));
-        let ready = self.is_fresh() || self.says_done;
+        let ready = self.is_fresh() || self.reports_done;
         let from = match (&self.doing, ready) {
-            (Doing::Exited, _) | (Doing::Idle, true) => since.checked_add(HELD),
-            (Doing::Idle, false) => since.checked_add(LONG),
+            (WorkerState::Exited, _) | (WorkerState::Idle, true) => since.checked_add(HELD),
+            (WorkerState::Idle, false) => since.checked_add(LONG),
             // A CLI whose screen nobody can read: what it says has to do.
-            (Doing::Unknown, true) => self.sign.checked_add(if self.says_done { HELD } else { LONG }),
+            (WorkerState::Unknown, true) => {
+                self.last_sign.checked_add(if self.reports_done { HELD } else { LONG })
+            }
             (
-                Doing::Unknown
-                | Doing::Working
-                | Doing::WaitingApproval
-                | Doing::WaitingInput
-                | Doing::Limited { .. },
+                WorkerState::Unknown
+                | WorkerState::Working
+                | WorkerState::WaitingApproval
+                | WorkerState::WaitingInput
+                | WorkerState::Limited { .. },
                 _,
-            ) => return Rest::No,
+            ) => return RestState::No,
         };
         match from {
-            Ok(from) if now >= from => Rest::Rests,
-            Ok(from) => Rest::At(from),
-            Err(_) => Rest::No,
+            Ok(from) if now >= from => RestState::Rests,
+            Ok(from) => RestState::At(from),
+            Err(_) => RestState::No,
         }
     }
 
@@ -192,20 +195,22 @@ impl Worker {
             from => Err(from.ok()),
         };
         match &self.doing {
-            Doing::WaitingApproval => match &self.approval {
+            WorkerState::WaitingApproval => match &self.approval {
                 Some(approval) => Ok(approval.clone()),
                 None => after(UNANSWERED, "waits for an approval in its pane".to_owned()),
             },
-            Doing::WaitingInput => after(HELD, "waits for an answer in its pane".to_owned()),
-            Doing::Limited { ends: false } => {
+            WorkerState::WaitingInput => after(HELD, "waits for an answer in its pane".to_owned()),
+            WorkerState::Limited { ends: false } => {
                 after(HELD, "has used up what it may, and does not say until when".to_owned())
             }
-            Doing::Idle if !self.is_fresh() && !self.questions.is_empty() && !self.is_judged() => {
+            WorkerState::Idle if !self.is_fresh() && !self.questions.is_empty() && !self.is_judged() => {
                 after(HELD, format!("asks: {}", self.questions.join(" / ")))
             }
-            Doing::Unknown | Doing::Working | Doing::Idle | Doing::Limited { ends: true } | Doing::Exited => {
-                Err(None)
-            }
+            WorkerState::Unknown
+            | WorkerState::Working
+            | WorkerState::Idle
+            | WorkerState::Limited { ends: true }
+            | WorkerState::Exited => Err(None),
         }
     }
 
@@ -215,29 +220,29 @@ impl Worker {
     }
 
     pub(super) fn is_at_work(&self) -> bool {
-        self.doing == Doing::Working
+        self.doing == WorkerState::Working
     }
 
     pub(super) fn has_exited(&self) -> bool {
-        self.doing == Doing::Exited
+        self.doing == WorkerState::Exited
     }
 
     /// What keeps it from getting on, or what it is at, for whoever wants to know why it has not come to an end.
-    pub(super) fn at_what(&self) -> String {
+    pub(super) fn activity(&self) -> String {
         if let Some(stall) = &self.stall {
             return stall.clone();
         }
-        if let Some(blocked) = self.blocked.as_ref().filter(|_| self.doing == Doing::Idle) {
+        if let Some(blocked) = self.blocked.as_ref().filter(|_| self.doing == WorkerState::Idle) {
             return blocked.clone();
         }
         match &self.doing {
-            Doing::Unknown => "nobody knows what it does",
-            Doing::Working => "is at work",
-            Doing::Idle => "rests",
-            Doing::WaitingApproval => "waits for an approval in its pane",
-            Doing::WaitingInput => "waits for an answer in its pane",
-            Doing::Limited { .. } => "has used up what it may",
-            Doing::Exited => "its CLI has ended",
+            WorkerState::Unknown => "nobody knows what it does",
+            WorkerState::Working => "is at work",
+            WorkerState::Idle => "rests",
+            WorkerState::WaitingApproval => "waits for an approval in its pane",
+            WorkerState::WaitingInput => "waits for an answer in its pane",
+            WorkerState::Limited { .. } => "has used up what it may",
+            WorkerState::Exited => "its CLI has ended",
         }
         .to_owned()
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use paw_core::config::{ApprovalLevel, AutoApproveConfig, DevAllowlistConfig, Stack, SupervisorConfig};
-use paw_supervisor::approval::{Place, Rules, judge};
+use paw_supervisor::approval::{ApprovalRules, CommandContext, judge};
 use proptest::prelude::*;
 
 use crate::hostile::{HALF, HOSTILE};
@@ -14,7 +14,7 @@ use crate::hostile::{HALF, HOSTILE};
 /// A worktree with some files, a home beside it, and links that lead out.
 pub(crate) struct Tree {
     _dir: tempfile::TempDir,
-    pub(crate) place: Place,
+    pub(crate) place: CommandContext,
 }
 
 impl Tree {
@@ -33,17 +33,17 @@ impl Tree {
         symlink(root.join("home/.ssh/id_rsa"), root.join("tree/docs/key.md")).unwrap();
         symlink(root.join("other/new"), root.join("tree/dangling")).unwrap();
         symlink("src", root.join("tree/in")).unwrap();
-        let place = Place {
+        let place = CommandContext {
             home: Some(root.join("home")),
             branch: Some("feat/x".to_owned()),
             broker_port: Some(9119),
-            ..Place::at(root.join("tree"))
+            ..CommandContext::at(root.join("tree"))
         };
         Self { _dir: dir, place }
     }
 
     fn allows(&self, command: &str) -> bool {
-        judge(command, &Rules::default(), &self.place).is_allow()
+        judge(command, &ApprovalRules::default(), &self.place).is_allow()
     }
 
     fn absolute(&self, path: &str) -> String {
@@ -188,7 +188,7 @@ fn nothing_hostile_is_allowed() {
 fn everyday_commands_are_allowed() {
     let tree = Tree::new();
     for command in EVERYDAY {
-        let verdict = judge(command, &Rules::default(), &tree.place);
+        let verdict = judge(command, &ApprovalRules::default(), &tree.place);
         assert!(verdict.is_allow(), "{command}: {}", verdict.reason());
     }
     assert!(EVERYDAY.len() + HOSTILE.len() >= 300);
@@ -234,8 +234,8 @@ fn only_its_own_branch_is_pushed_and_only_to_the_usual_remotes() {
     }
 }
 
-fn configured(approve: AutoApproveConfig, everyday: DevAllowlistConfig) -> Rules {
-    Rules::from_config(&SupervisorConfig {
+fn configured(approve: AutoApproveConfig, everyday: DevAllowlistConfig) -> ApprovalRules {
+    ApprovalRules::from_config(&SupervisorConfig {
         auto_approve: Some(approve),
         common_dev_allowlist: everyday,
         ..SupervisorConfig::default()
@@ -379,7 +379,7 @@ fn every_verdict_says_why_in_words_that_no_terminal_obeys() {
     let tree = Tree::new();
     let lines = HOSTILE.iter().chain(HALF).chain(EVERYDAY);
     for command in lines {
-        let verdict = judge(command, &Rules::default(), &tree.place);
+        let verdict = judge(command, &ApprovalRules::default(), &tree.place);
         let reason = verdict.reason();
         assert!(
             !reason.is_empty() && !reason.chars().any(char::is_control) && reason.is_ascii(),
@@ -400,10 +400,10 @@ fn a_line_that_nobody_would_read_is_asked_about() {
 
 #[test]
 fn a_worktree_that_is_not_there_is_no_reason_to_panic() {
-    let place = Place::at(Path::new("/no/such/worktree"));
-    assert!(judge("cat src/main.rs", &Rules::default(), &place).is_allow());
-    assert!(!judge("cat ../x", &Rules::default(), &place).is_allow());
-    assert!(!judge("ls", &Rules::default(), &Place::at("/")).is_allow());
+    let place = CommandContext::at(Path::new("/no/such/worktree"));
+    assert!(judge("cat src/main.rs", &ApprovalRules::default(), &place).is_allow());
+    assert!(!judge("cat ../x", &ApprovalRules::default(), &place).is_allow());
+    assert!(!judge("ls", &ApprovalRules::default(), &CommandContext::at("/")).is_allow());
 }
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::new);
@@ -433,13 +433,13 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        judge(&String::from_utf8_lossy(&bytes), &Rules::default(), &Place::at("/no/such/worktree"));
+        judge(&String::from_utf8_lossy(&bytes), &ApprovalRules::default(), &CommandContext::at("/no/such/worktree"));
     }
 
     #[test]
     fn no_shell_text_makes_it_panic(words in prop::collection::vec(
         prop::sample::select(vec!["git", "log", "-", "--", "=", "'", "\"", "\\", "$", "(", ")", "{", "}", "<", ">", "&",
             "|", ";", "\n", " ", "~", "*", "..", "/", "cd", "[", "]", "#", "é", "cat", "2", "sed -n", "1p"]), 0..24)) {
-        judge(&words.concat(), &Rules::default(), &Place::at("/no/such/worktree"));
+        judge(&words.concat(), &ApprovalRules::default(), &CommandContext::at("/no/such/worktree"));
     }
 }

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use paw_core::BranchName;
 use paw_core::config::{self, Layer};
 use paw_host::git::Repo;
-use paw_supervisor::gates::record::Records;
+use paw_supervisor::gates::record::GateRecords;
 use paw_supervisor::gates::{
-    self, Gate, GateError, GateProof, GateReport, GateRequest, GateStep, Status, Stop,
+    self, Gate, GateError, GateProof, GateReport, GateRequest, GateStatus, GateStep, StopRequest,
 };
 use paw_testkit::{TestRepo, git};
 use paw_worktree::{Preparation, setup};
@@ -58,7 +58,7 @@ impl Project {
             keep_in: self.kept(),
             preparation: Preparation::default(),
             governance: Vec::new(),
-            stop: Stop::default(),
+            stop: StopRequest::default(),
         }
     }
 
@@ -86,7 +86,7 @@ fn a_branch_whose_gates_pass_is_verified_and_the_record_is_bound_to_its_commit()
     let report = project.verify(&[(Gate::Lint, "true"), (Gate::Test, "test -f work.txt")]);
     assert_eq!((report.proof, report.errors.len()), (GateProof::Verified, 0));
     assert_eq!(report.commit, git(&project.tree, ["rev-parse", "HEAD"]));
-    let records = Records::of(&project.repo.root.join(".git"));
+    let records = GateRecords::of(&project.repo.root.join(".git"));
     assert_eq!(records.load(&report.commit).unwrap().unwrap().proof, GateProof::Verified);
     let next = project.commit("more.txt", "more\n");
     assert_eq!(records.load(&next).unwrap(), None);
@@ -203,11 +203,11 @@ fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
         format!("echo x >> '{}'; echo 'test old ... FAILED'; cat new 2>/dev/null; exit 1", runs.display());
     let steps = [(Gate::Lint, "true"), (Gate::Test, failing.as_str())];
     let report = project.verify(&steps);
-    assert_eq!((report.proof, report.findings[1].status), (GateProof::Verified, Status::FailedBefore));
+    assert_eq!((report.proof, report.findings[1].status), (GateProof::Verified, GateStatus::FailedBefore));
     assert_eq!(lines_in(&runs), 2);
     project.commit("new", "test new ... FAILED\n");
     let report = project.verify(&steps);
-    assert_eq!((report.proof, report.findings[1].status), (GateProof::Failed, Status::Failed));
+    assert_eq!((report.proof, report.findings[1].status), (GateProof::Failed, GateStatus::Failed));
     assert_eq!(lines_in(&runs), 3, "the recorded baseline is used again");
 }
 
@@ -218,11 +218,11 @@ fn a_branch_without_a_commit_of_its_own_is_not_blamed_for_what_main_fails() {
     let steps = [(Gate::Test, "echo 'test old ... FAILED'; exit 1")];
     let fresh = GateRequest { branch: BranchName::new("feat/fresh").unwrap(), ..project.order(&steps) };
     let report = run(&fresh);
-    assert_eq!((report.proof, report.findings[0].status), (GateProof::Unproven, Status::FailedBefore));
+    assert_eq!((report.proof, report.findings[0].status), (GateProof::Unproven, GateStatus::FailedBefore));
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     assert_eq!(
         project.verify(&steps).findings[0].status,
-        Status::FailedBefore,
+        GateStatus::FailedBefore,
         "what was recorded there still tells"
     );
 }
@@ -247,7 +247,7 @@ fn a_gate_that_takes_too_long_fails() {
     let mut order = project.order(&[(Gate::Test, "sleep 600")]);
     order.limit = Duration::from_millis(300);
     let report = run(&order);
-    assert_eq!((report.proof, report.findings[0].status), (GateProof::Failed, Status::TimedOut));
+    assert_eq!((report.proof, report.findings[0].status), (GateProof::Failed, GateStatus::TimedOut));
 }
 
 #[test]

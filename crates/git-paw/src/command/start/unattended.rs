@@ -1,4 +1,4 @@
-//! `git paw start --unattended`: starts a session and follows it to its end.
+//! `git paw start --unattended`: starts a session and watches it until all agents have finished.
 
 mod show;
 
@@ -14,8 +14,8 @@ use paw_core::error::EXIT_CANCELLED;
 use paw_host::git::Repo;
 use paw_host::trust::Approver;
 use paw_session::lifecycle::Session;
-use paw_supervisor::gates::Checks;
-use paw_supervisor::unattended::{self, End, Options};
+use paw_supervisor::gates::GateChecks;
+use paw_supervisor::unattended::{self, UnattendedEnd, UnattendedOptions};
 
 use super::StartArgs;
 use crate::approval::{self, Consent};
@@ -24,40 +24,40 @@ use crate::context::Context;
 /// Flags of an unattended session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(super) struct UnattendedArgs {
-    /// Stay until every agent has come to an end: check its work, have it mend what fails, and sum up
+    /// Watch the session until all agents finish; verify their work and have failures fixed
     ///
-    /// This command takes the supervisor's place. Harmless approvals are given, everything else is parked for you. Ends
-    /// with 0 if all work is verified (and merged, with --merge), 1 if something failed or is parked, 2 if nothing was
-    /// started, 3 if the time was over, 130 after Ctrl+C. The session itself goes on, and so does this command when it
-    /// is given again.
+    /// This command replaces the supervisor. It approves harmless commands and parks everything else for you. The exit
+    /// code is 0 if all work is verified (and merged, with --merge), 1 if something failed or is parked, 2 if nothing was
+    /// started, 3 if the time limit was reached, and 130 after Ctrl+C. The session keeps running; run this command again
+    /// to keep watching.
     #[arg(long, conflicts_with = "supervisor")]
     unattended: bool,
-    /// How long an unattended session may take: 90m, 4h, 1h30m (4h if not given)
+    /// Time limit of an unattended session, such as 90m or 1h30m [default: 4h]
     #[arg(long, value_name = "TIME", requires = "unattended", value_parser = time_limit)]
     time_limit: Option<Duration>,
-    /// How often an agent may mend what fails (2 if not given)
+    /// Fix attempts per agent [default: 2]
     #[arg(long, value_name = "TIMES", requires = "unattended", value_parser = clap::value_parser!(u32).range(0..=20))]
     chances: Option<u32>,
-    /// Merge what is verified into the main branch at the end, each branch on top of it and tested first
+    /// Merge verified branches into the main branch at the end, testing each first
     #[arg(long, requires = "unattended")]
     merge: bool,
-    /// Print one JSON document at the end of an unattended session
+    /// Print one JSON document at the end
     #[arg(long, requires = "unattended")]
     pub(crate) json: bool,
 }
 
-const USUAL_LIMIT: Duration = Duration::from_hours(4);
-const USUAL_CHANCES: u32 = 2;
-/// The time was over before every agent had come to an end.
-const EXIT_TIME_OVER: u8 = 3;
-/// As shells say it.
+const DEFAULT_TIME_LIMIT: Duration = Duration::from_hours(4);
+const DEFAULT_FIX_ATTEMPTS: u32 = 2;
+/// The time limit was reached before all agents had finished.
+const EXIT_TIMED_OUT: u8 = 3;
+/// The exit code that shells use for Ctrl+C.
 const EXIT_INTERRUPTED: u8 = 130;
 
 fn time_limit(text: &str) -> Result<Duration, String> {
-    let parsed: SignedDuration = text.parse().map_err(|_| "not a time: say 90m, 4h or 1h30m".to_owned())?;
+    let parsed: SignedDuration = text.parse().map_err(|_| "not a duration; examples: 90m, 4h, 1h30m".to_owned())?;
     match Duration::try_from(parsed) {
         Ok(limit) if !limit.is_zero() => Ok(limit),
-        _ => Err("it must be longer than nothing".to_owned()),
+        _ => Err("must be greater than zero".to_owned()),
     }
 }
 
@@ -71,7 +71,7 @@ impl UnattendedArgs {
     }
 }
 
-/// Starts a session, or takes up the one that is there, and follows it.
+/// Starts a session, or brings back the existing one, and watches it.
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
     let started = context.require_repo().and_then(|repo| {
         let checks = require_gates(&repo, args.trust, context)?;
@@ -87,42 +87,42 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
     }
 }
 
-/// The gates, which have to be configured and approved before anything is started.
-fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<Checks, PawError> {
+/// The gates, which must be configured and approved before anything is started.
+fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<GateChecks, PawError> {
     Approver::from_env()?;
     let consent = Consent::of_flag(trust);
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(
-            "no gate is configured, so nothing that agents do alone could be proven".to_owned(),
+            "no gate is configured: an unattended session cannot verify its agents' work".to_owned(),
         )
-        .hint("set test_command under [supervisor] in .git-paw/config.toml (git paw init writes one)"));
+        .hint("set test_command under [supervisor] in .git-paw/config.toml ('git paw init' creates the file)"));
     }
     Ok(checks)
 }
 
-/// Agents talk over a broker, and there is one in every unattended session.
+/// An unattended session always has a broker.
 pub(super) fn with_broker(mut config: PawConfig) -> PawConfig {
     config.broker.enabled = true;
     config
 }
 
-/// Follows a running session, shows what became of it, and says how this command ends.
+/// Watches a running session, prints the summary and returns the exit code.
 fn follow(
     args: &UnattendedArgs,
-    checks: Checks,
+    checks: GateChecks,
     session: &Session,
     context: &Context,
 ) -> Result<ExitCode, PawError> {
-    let options = Options {
-        limit: args.time_limit.unwrap_or(USUAL_LIMIT),
-        chances: args.chances.unwrap_or(USUAL_CHANCES),
+    let options = UnattendedOptions {
+        limit: args.time_limit.unwrap_or(DEFAULT_TIME_LIMIT),
+        chances: args.chances.unwrap_or(DEFAULT_FIX_ATTEMPTS),
         merge: args.merge,
     };
     let output = context.output;
     let summary = unattended::follow(
         options,
-        unattended::Context {
+        unattended::UnattendedContext {
             session,
             checks,
             client: context.broker_client()?,
@@ -132,10 +132,10 @@ fn follow(
     )?;
     show::summary(&summary, context)?;
     Ok(match summary.end {
-        End::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
-        End::TimeOver => ExitCode::from(EXIT_TIME_OVER),
-        End::Complete | End::SessionGone if summary.is_good() => ExitCode::SUCCESS,
-        End::Complete | End::SessionGone => ExitCode::FAILURE,
+        UnattendedEnd::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
+        UnattendedEnd::TimeOver => ExitCode::from(EXIT_TIMED_OUT),
+        UnattendedEnd::Complete | UnattendedEnd::SessionGone if summary.is_good() => ExitCode::SUCCESS,
+        UnattendedEnd::Complete | UnattendedEnd::SessionGone => ExitCode::FAILURE,
     })
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_limit_is_said_as_people_say_it() {
+    fn time_limit_parses_durations() {
         assert_eq!(time_limit("90m"), Ok(Duration::from_mins(90)));
         assert_eq!(time_limit("1h30m"), Ok(Duration::from_mins(90)));
         assert_eq!(time_limit("20s"), Ok(Duration::from_secs(20)));

@@ -1,4 +1,4 @@
-//! The verbs of `git paw sweep` that only look.
+//! The verbs of `git paw sweep` that only read.
 
 use std::time::Duration;
 
@@ -42,12 +42,12 @@ pub(super) fn capture(agent: &str, lines: usize, context: &Context) -> Result<()
     screen(&one, lines, context)
 }
 
-/// An agent wrote it; nothing in it may reach the terminal as a control character.
+/// Prints an agent's screen without control characters.
 fn screen(one: &AgentSnapshot, lines: usize, context: &Context) -> Result<(), PawError> {
     one.tail(lines).lines().try_for_each(|line| context.output.say(Text::line(line).as_str()))
 }
 
-/// What every agent is doing, or only those that are stuck.
+/// Prints the state of all agents, or only of the stuck ones.
 pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError> {
     let session = context.require_session()?;
     let mut view = sweep::load_view(&session, clock::now())?;
@@ -63,16 +63,16 @@ pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError
         return context.output.document(&rows.iter().map(|row| document(row, &view)).collect::<Vec<_>>());
     }
     if rows.is_empty() {
-        return context.output.say("nobody");
+        return context.output.say("no agents need attention");
     }
     let rows = rows.iter().map(|Row { agent, member, seen }| {
         let (state, source) = (seen.state.to_string(), seen.source.to_string());
         [agent.id.to_string(), state, member.cli.clone(), source, reason(seen)]
     });
-    context.output.table(["AGENT", "STATE", "CLI", "KNOWN BY", "WHY"], rows.collect())
+    context.output.table(["AGENT", "STATE", "CLI", "SOURCE", "REASON"], rows.collect())
 }
 
-/// An agent of the session that was looked at.
+/// An agent of the session with its observed state.
 struct Row<'a> {
     agent: &'a AgentView,
     member: &'a SessionMember,
@@ -125,14 +125,14 @@ pub(super) fn worktrees(context: &Context) -> Result<(), PawError> {
     let row = |(one, facts): &(AgentSnapshot, Option<(usize, String)>)| {
         let (changed, commit) = match facts {
             Some((changed, commit)) => (changed.to_string(), Text::line(commit).as_str().to_owned()),
-            None => ("-".to_owned(), "its worktree is gone".to_owned()),
+            None => ("-".to_owned(), "worktree not found".to_owned()),
         };
         [one.id.to_string(), one.branch.clone(), changed, commit]
     };
     context.output.table(["AGENT", "BRANCH", "CHANGED", "LAST COMMIT"], rows.iter().map(row).collect())
 }
 
-/// What waits for the supervisor; the rest of its inbox is news about others.
+/// Prints the messages that wait for the supervisor, without status messages.
 pub(super) fn inbox(since: u64, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
     let mut waiting = Vec::new();

@@ -1,6 +1,6 @@
 //! cargo and its neighbours. Building and testing run the worktree's own code; nothing else is run or configured.
 
-use super::{Call, local, network, writes};
+use super::{AllowedCall, local, network, writes};
 
 macro_rules! build {
     ($more:literal) => {
@@ -15,7 +15,7 @@ macro_rules! build {
     };
 }
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local("cargo build", build!("")),
     local("cargo check", build!("")),
     local(
@@ -58,7 +58,7 @@ pub(super) const CALLS: &[Call] = &[
     writes("openspec new", "--description=TEXT change NAME"),
 ];
 
-pub(super) const MORE: &[Call] = &[
+pub(super) const MORE: &[AllowedCall] = &[
     local("cargo doc", build!("--no-deps --document-private-items")),
     local("cargo bench", build!("--no-run --no-fail-fast NAME?")),
     local(

@@ -3,10 +3,10 @@
 //! Not listed, so asked about: whatever rewrites or drops work (reset, restore, rm, clean, rebase, checkout), other
 //! people's stashes, hooks skipped, other repositories and configuration (`-C`, `-c`), and output into files.
 
-use super::{Call, changes, local, network, pulls};
+use super::{AllowedCall, changes, local, network, pulls};
 
 /// How differences are shown.
-macro_rules! shown {
+macro_rules! quoted {
     ($more:literal) => {
         concat!(
             "-p -u --patch -s --no-patch -U=NUM --unified=NUM --stat[=NUM] --numstat --shortstat --dirstat --summary ",
@@ -33,16 +33,16 @@ macro_rules! history {
     };
 }
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local(
         "git status",
         "-s --short -b --branch --show-stash --porcelain[=v1|v2] --long -v -z -u --untracked-files[=no|normal|all] \
          --ignored --no-renames --ahead-behind --no-ahead-behind PATH...",
     ),
-    local("git diff", shown!("--cached --staged --merge-base --exit-code PATH...")),
-    local("git log", concat!(shown!(""), history!("PATH..."))),
-    local("git show", concat!(shown!(""), history!("PATH..."))),
-    local("git whatchanged", concat!(shown!(""), history!("PATH..."))),
+    local("git diff", quoted!("--cached --staged --merge-base --exit-code PATH...")),
+    local("git log", concat!(quoted!(""), history!("PATH..."))),
+    local("git show", concat!(quoted!(""), history!("PATH..."))),
+    local("git whatchanged", concat!(quoted!(""), history!("PATH..."))),
     local("git shortlog", "-s -n -e --summary --numbered --email --since=TEXT --until=TEXT PATH..."),
     local(
         "git blame",
@@ -74,8 +74,8 @@ pub(super) const CALLS: &[Call] = &[
     local("git cat-file", "-t -s -p -e PATH..."),
     local("git show-ref", "--heads --tags --head --verify -q -d REF..."),
     local("git for-each-ref", "--format=TEXT --sort=NAME --count=NUM --merged[=REF] --contains[=REF] REF..."),
-    local("git range-diff", shown!("PATH...")),
-    local("git diff-tree", shown!("-r -t --root --no-commit-id -m -c --cc PATH...")),
+    local("git range-diff", quoted!("PATH...")),
+    local("git diff-tree", quoted!("-r -t --root --no-commit-id -m -c --cc PATH...")),
     local("git check-ignore", "-v -q -n PATH..."),
     local("git check-attr", "-a TEXT PATH..."),
     local("git count-objects", "-v -H"),
@@ -83,7 +83,7 @@ pub(super) const CALLS: &[Call] = &[
     local("git reflog", "-NUM -n=NUM --oneline --date=TEXT"),
     local("git reflog show", "-NUM -n=NUM --oneline --date=TEXT REF?"),
     local("git stash list", "-NUM --oneline"),
-    local("git stash show", shown!("--include-untracked PATH?")),
+    local("git stash show", quoted!("--include-untracked PATH?")),
     local("git worktree list", "--porcelain -z -v"),
     local(
         "git branch",

@@ -1,6 +1,6 @@
 //! go: building, testing and looking. Nothing that names another program to run (`-exec`, `-toolexec`, `-vettool`).
 
-use super::{Call, local, network, writes};
+use super::{AllowedCall, local, network, writes};
 
 macro_rules! build {
     ($more:literal) => {
@@ -8,7 +8,7 @@ macro_rules! build {
     };
 }
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local("go build", build!("-o=PATH PATH...")),
     local(
         "go test",

@@ -1,6 +1,6 @@
 //! node: the everyday scripts of a package, and its own test runner. Installing and `npx` fetch strangers' code.
 
-use super::{Call, local};
+use super::{AllowedCall, local};
 
 const SCRIPT: &str = "-s --silent --if-present -w=NAME --workspace=NAME --workspaces -- --run --ci --coverage --verbose \
      --silent --watch=false --watchAll=false -t=TEXT --bail PATH...";
@@ -8,7 +8,7 @@ const NAMED: &str = "-s --silent --if-present -w=NAME --workspace=NAME --workspa
      --verbose --silent --watch=false --watchAll=false -t=TEXT --bail PATH...";
 const FILTERED: &str = "-s --silent -r --recursive --filter=NAME SCRIPT";
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local("npm test", SCRIPT),
     local("npm run", NAMED),
     local("npm run-script", NAMED),

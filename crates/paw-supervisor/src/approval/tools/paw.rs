@@ -1,8 +1,8 @@
 //! Our own program: speaking, listening and looking. What starts, stops, removes, merges or approves is asked about.
 
-use super::{Call, local, network};
+use super::{AllowedCall, local, network};
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local(
         "git paw say",
         "--json -m=TEXT --message=TEXT --phase=TEXT --export=TEXT --file=TEXT --from=TEXT -s=TEXT --summary=TEXT \

@@ -1,6 +1,6 @@
 //! python: test runners, linters and type checkers. The interpreter itself only where a module is named.
 
-use super::{Call, local, network};
+use super::{AllowedCall, local, network};
 
 const PYTEST: &str = "-q -v -x -s -l -k=NAME -m=NAME --lf --ff --last-failed --failed-first --sw --nf --co \
      --collect-only --tb=auto|long|short|line|native|no --maxfail=NUM --durations=NUM --no-header --no-summary \
@@ -13,7 +13,7 @@ const RUFF: &str = "-q -v --quiet --verbose --no-cache --select=NAME --ignore=NA
 const MYPY: &str = "--strict --pretty --no-color-output --show-error-codes --ignore-missing-imports --no-incremental \
      -p=NAME -m=NAME --version PATH...";
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local("pytest", PYTEST),
     local("py.test", PYTEST),
     local("python -m pytest", PYTEST),

@@ -1,8 +1,8 @@
 //! Programs that every system has. Those that only look, and those that write what they are told to.
 
-use super::{Call, local, moves, writes};
+use super::{AllowedCall, local, moves, writes};
 
-pub(super) const CALLS: &[Call] = &[
+pub(super) const CALLS: &[AllowedCall] = &[
     local(
         "ls",
         "-a -A -l -h -1 -F -p -R -r -t -S -s -d -i -n -o -g -G -T --all --color[=auto|always|never] --recursive --time-style=NAME FILE...",
@@ -92,7 +92,7 @@ pub(super) const CALLS: &[Call] = &[
     local("jq", "-r -c -e -S -M -s --raw-output --compact-output --sort-keys JQ PATH..."),
 ];
 
-pub(super) const WRITING: &[Call] = &[
+pub(super) const WRITING: &[AllowedCall] = &[
     writes("mkdir", "-p -v --parents PATH..."),
     writes("touch", "-a -m -c PATH..."),
     writes("cp", "-v -n -p -f -u PATH PATH..."),

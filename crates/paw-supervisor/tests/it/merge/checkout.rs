@@ -2,13 +2,15 @@
 
 use std::fs;
 
-use paw_supervisor::merge::{MergeError, Outcome, Skip};
+use paw_supervisor::merge::{MergeError, MergeOutcome, MergeSkip};
 use paw_testkit::git;
 
 use super::world::{World, outcome, outcomes, prove, read, write};
 
 fn refusal(report: &paw_supervisor::merge::MergeReport, name: &str) -> String {
-    let Outcome::Skipped { why: Skip::Refused { why } } = outcome(report, name) else { panic!("{report:?}") };
+    let MergeOutcome::Skipped { why: MergeSkip::Refused { why } } = outcome(report, name) else {
+        panic!("{report:?}")
+    };
     why.clone()
 }
 
@@ -113,7 +115,7 @@ fn a_commit_made_on_main_meanwhile_is_not_lost() {
             }
             prove(checkout)
         });
-        assert_eq!(outcome(&report, "feat/a"), &Outcome::Skipped { why: Skip::Diverged });
+        assert_eq!(outcome(&report, "feat/a"), &MergeOutcome::Skipped { why: MergeSkip::Diverged });
         assert_eq!(Some(world.main()), mine);
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use paw_core::BranchName;
 use paw_host::process::{Command, Exit};
-use paw_supervisor::merge::{Merge, MergeStep};
+use paw_supervisor::merge::{MergeStep, PlannedMerge};
 use paw_testkit::git;
 
 use super::world::{World, outcomes, prove};
@@ -66,7 +66,7 @@ fn a_merge_that_dies_at_any_step_leaves_main_untouched_or_proven_and_is_gone_on_
         ("Advancing feat/b", 1),
         ("Advanced feat/b", 2),
         ("Recorded feat/b", 2),
-        ("BroughtUp feat/b", 2),
+        ("BranchRebased feat/b", 2),
         ("Told feat/b", 2),
         ("Testing feat/c", 2),
         ("Proven feat/c", 2),
@@ -103,7 +103,7 @@ fn what_a_dead_merge_left_does_not_hold_up_a_look_and_a_look_leaves_it() {
     let world = world();
     dies(&world, "Advanced feat/a");
     assert!(world.bench().exists());
-    let merge: Merge = world.open().unwrap();
+    let merge: PlannedMerge = world.open().unwrap();
     assert_eq!(merge.forecast(true).unwrap().len(), 2, "a is over");
     drop(merge);
     assert!(world.merge().resumed);

@@ -1,6 +1,6 @@
 //! Who is merged when, who is not, and what is said about it.
 
-use paw_supervisor::merge::{MergeError, Move, Outcome, Skip};
+use paw_supervisor::merge::{MergeAction, MergeError, MergeOutcome, MergeSkip};
 
 use super::world::{World, branch, id, outcome, outcomes};
 
@@ -42,7 +42,7 @@ fn a_branch_that_diverges_is_skipped_and_its_agent_is_asked_to_rebase() {
     world.commit("a", "a.txt", "a\n");
     let b = world.commit("b", "b.txt", "b\n");
     let report = world.merge();
-    assert_eq!(outcome(&report, "feat/b"), &Outcome::Skipped { why: Skip::Diverged });
+    assert_eq!(outcome(&report, "feat/b"), &MergeOutcome::Skipped { why: MergeSkip::Diverged });
     assert_eq!(world.tip("feat/b"), b, "the branch is left alone");
     let feedback = world.said_of("agent.feedback", "b");
     assert_eq!((feedback.len(), &feedback[0]["payload"]["from"]), (1, &"supervisor".into()));
@@ -79,7 +79,7 @@ fn whoever_depends_on_a_branch_that_is_not_merged_waits() {
     world.blocked("b", "a");
     let report = world.merge();
     assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "skipped"), ("feat/c", "merged")]);
-    assert_eq!(outcome(&report, "feat/b"), &Outcome::Skipped { why: Skip::Waits { on: id("a") } });
+    assert_eq!(outcome(&report, "feat/b"), &MergeOutcome::Skipped { why: MergeSkip::Waits { on: id("a") } });
     assert!(world.said_of("agent.feedback", "b").is_empty(), "there is nothing b could do");
 }
 
@@ -89,9 +89,9 @@ fn a_branch_asked_for_by_itself_does_not_wait_for_those_that_take_no_part() {
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
     world.blocked("b", "a");
-    let b = [paw_supervisor::merge::Member { agent: id("b"), branch: branch("feat/b") }];
+    let b = [paw_supervisor::merge::MergeMember { agent: id("b"), branch: branch("feat/b") }];
     let merge = world.open_for(&b).unwrap();
-    assert_eq!(merge.forecast(false).unwrap()[0].1, Move::FastForward);
+    assert_eq!(merge.forecast(false).unwrap()[0].1, MergeAction::FastForward);
 }
 
 #[test]
@@ -160,10 +160,15 @@ fn a_forecast_changes_nothing_and_is_what_then_happens() {
             .map(|(entry, next)| (entry.agent.to_string(), next))
             .collect()
     };
-    let expected =
-        |b| [("a".to_owned(), Move::FastForward), ("b".to_owned(), b), ("idle".to_owned(), Move::Nothing)];
-    assert_eq!(moves(false), expected(Move::Skip(Skip::Diverged)));
-    assert_eq!(moves(true), expected(Move::Rebase));
+    let expected = |b| {
+        [
+            ("a".to_owned(), MergeAction::FastForward),
+            ("b".to_owned(), b),
+            ("idle".to_owned(), MergeAction::Nothing),
+        ]
+    };
+    assert_eq!(moves(false), expected(MergeAction::Skip(MergeSkip::Diverged)));
+    assert_eq!(moves(true), expected(MergeAction::Rebase));
     drop(merge);
     assert_eq!(world.main(), before);
     assert!(world.said().is_empty());
@@ -204,16 +209,16 @@ fn hostile_branch_names_are_merged_like_any_other() {
     let tree = world.repo.git(["write-tree"]);
     let commit = world.repo.git(["commit-tree", "-p", "main", "-m", "hostile", &tree]);
     world.repo.git(["update-ref", &format!("refs/heads/{name}"), &commit]);
-    let members = [paw_supervisor::merge::Member { agent: id("x"), branch: branch(&name) }];
+    let members = [paw_supervisor::merge::MergeMember { agent: id("x"), branch: branch(&name) }];
     let merge = world.open_for(&members).unwrap();
     let (me, now) = (id("operator"), paw_host::clock::now);
-    let mut hands = paw_supervisor::merge::Hands {
+    let mut callbacks = paw_supervisor::merge::MergeCallbacks {
         prove: &mut |checkout| Ok(super::world::prove(checkout)),
-        tell: &mut |_| Ok(()),
+        send: &mut |_| Ok(()),
         on_step: &mut |_, _| {},
-        me: &me,
+        sender: &me,
         now: &now,
     };
-    assert!(merge.run(false, &mut hands).unwrap().is_complete());
+    assert!(merge.run(false, &mut callbacks).unwrap().is_complete());
     assert_eq!(world.main(), commit);
 }

@@ -1,6 +1,6 @@
 //! `--rebase`: a branch that has diverged is put on top of main first.
 
-use paw_supervisor::merge::{Outcome, Skip};
+use paw_supervisor::merge::{MergeOutcome, MergeSkip};
 use paw_testkit::git;
 
 use super::world::{World, outcome, outcomes, read, write};
@@ -50,7 +50,7 @@ fn a_branch_that_conflicts_is_skipped_and_asked_to_resolve_and_nothing_is_touche
     world.commit("a", "shared.txt", "a\n");
     let old = world.commit("b", "shared.txt", "b\n");
     let report = world.merge();
-    let Outcome::Skipped { why: Skip::Conflicts { said } } = outcome(&report, "feat/b") else {
+    let MergeOutcome::Skipped { why: MergeSkip::Conflicts { said } } = outcome(&report, "feat/b") else {
         panic!("{report:?}")
     };
     assert!(said.contains("shared.txt"), "{said}");
@@ -68,7 +68,7 @@ fn a_rebase_that_would_move_uncommitted_changes_is_not_made() {
     write(&world.worktree("b"), "b.txt", "still typing\n");
     let report = world.merge();
     assert!(
-        matches!(outcome(&report, "feat/b"), Outcome::Skipped { why: Skip::Unsettled { .. } }),
+        matches!(outcome(&report, "feat/b"), MergeOutcome::Skipped { why: MergeSkip::NotReady { .. } }),
         "{report:?}"
     );
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_branch_in_the_middle_of_its_own_rebase_is_left_alone() {
     let ran = world.sandbox().run(&world.worktree("b"), "git", ["rebase", "feat/a"]);
     assert_ne!(ran.code, 0, "{ran}");
     let report = world.merge();
-    let Outcome::Skipped { why } = outcome(&report, "feat/b") else { panic!("{report:?}") };
+    let MergeOutcome::Skipped { why } = outcome(&report, "feat/b") else { panic!("{report:?}") };
     assert_eq!(why.to_string(), "not rebased: feat/b is being rebased");
     assert_eq!(world.tip("feat/b"), old);
     assert!(git(&world.worktree("b"), ["status"]).contains("rebase in progress"));
@@ -117,7 +117,9 @@ fn a_rebased_branch_whose_tests_fail_is_left_alone_and_the_result_is_kept() {
     world.commit("a", "a.txt", "a\n");
     let old = world.commit("b", "broken", "b\n");
     let report = world.merge();
-    let Outcome::Regression { commit, rescue, .. } = outcome(&report, "feat/b") else { panic!("{report:?}") };
+    let MergeOutcome::Regression { commit, rescue, .. } = outcome(&report, "feat/b") else {
+        panic!("{report:?}")
+    };
     assert_ne!(commit, &old, "it was tested on top of main");
     assert!(world.is_kept(rescue, commit), "{rescue}");
     assert_eq!((world.tip("feat/b"), world.main()), (old, world.tip("feat/a")));
@@ -129,7 +131,7 @@ fn a_verification_of_the_old_tip_says_nothing_about_the_rebased_one() {
     world.verify("a");
     world.verify("b");
     let report =
-        world.merge_by(|_| paw_supervisor::merge::TestResult::Unproven { why: "no tests".to_owned() });
+        world.merge_by(|_| paw_supervisor::merge::CommitTestResult::Unproven { why: "no tests".to_owned() });
     assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "skipped")]);
 }
 

@@ -1,7 +1,7 @@
 //! What fails never reaches main.
 
 use paw_core::{ErrorCode, PawError};
-use paw_supervisor::merge::{MergeError, MergeStep, Outcome, Skip, TestResult};
+use paw_supervisor::merge::{CommitTestResult, MergeError, MergeOutcome, MergeSkip, MergeStep};
 
 use super::world::{World, outcome, outcomes, prove};
 
@@ -11,7 +11,8 @@ fn a_regression_never_reaches_main_and_is_told_with_its_tag_and_kept() {
     let before = world.main();
     let tip = world.commit("a", "broken", "x\n");
     let report = world.merge();
-    let Outcome::Regression { commit, errors, rescue, main_fails: false } = outcome(&report, "feat/a") else {
+    let MergeOutcome::Regression { commit, errors, rescue, main_fails: false } = outcome(&report, "feat/a")
+    else {
         panic!("{report:?}")
     };
     assert_eq!((commit, errors.as_slice()), (&tip, &["broken is there".to_owned()][..]));
@@ -41,7 +42,7 @@ fn what_is_kept_of_a_rejected_commit_is_the_commit_and_not_what_its_tests_left()
             super::world::write(checkout.dir, "left", "x\n");
             proof
         });
-        let Outcome::Regression { commit, rescue, .. } = outcome(&report, "feat/a") else {
+        let MergeOutcome::Regression { commit, rescue, .. } = outcome(&report, "feat/a") else {
             panic!("{report:?}")
         };
         let tree = |name: &str| world.repo.git(["rev-parse", &format!("{name}^{{tree}}")]);
@@ -72,7 +73,7 @@ fn where_main_fails_as_well_the_agent_is_told_and_main_is_tested_once() {
     let mut tested = Vec::new();
     let report = world.merge_by(|checkout| {
         tested.push(checkout.branch.to_string());
-        TestResult::Failed { errors: vec!["red".to_owned()] }
+        CommitTestResult::Failed { errors: vec!["red".to_owned()] }
     });
     assert_eq!(tested, ["feat/a", "main", "feat/b"]);
     assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "regression")]);
@@ -101,9 +102,9 @@ fn what_cannot_be_tested_moves_main_only_if_exactly_it_was_verified() {
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
     world.verify("b");
-    let report = world.merge_by(|_| TestResult::Unproven { why: "no test_command".to_owned() });
-    let why = Skip::Unproven { why: "no test_command".to_owned() };
-    assert_eq!(outcome(&report, "feat/a"), &Outcome::Skipped { why });
+    let report = world.merge_by(|_| CommitTestResult::Unproven { why: "no test_command".to_owned() });
+    let why = MergeSkip::Unproven { why: "no test_command".to_owned() };
+    assert_eq!(outcome(&report, "feat/a"), &MergeOutcome::Skipped { why });
     assert_eq!(outcome(&report, "feat/b").word(), "merged");
 }
 
@@ -118,7 +119,11 @@ fn what_a_branch_left_uncommitted_and_what_tests_left_behind_help_nobody() {
         let found = checkout.dir.join("helper").exists() || checkout.dir.join("left").exists();
         super::world::write(checkout.dir, "left", "x\n");
         super::world::write(checkout.dir, "shared.txt", "changed by a test\n");
-        if found { TestResult::Failed { errors: vec!["found".to_owned()] } } else { TestResult::Passed }
+        if found {
+            CommitTestResult::Failed { errors: vec!["found".to_owned()] }
+        } else {
+            CommitTestResult::Passed
+        }
     });
     assert_eq!(outcomes(&report), [("feat/a", "merged"), ("feat/b", "merged")]);
     assert!(!world.repo.root.join("left").exists());
@@ -137,9 +142,9 @@ fn what_only_the_branch_before_ignored_helps_nobody() {
         super::world::write(checkout.dir, "generated", "x\n");
         // Only the first of them is merged, so the second knows nothing of its rules.
         if checkout.dir.join(".gitignore").exists() {
-            TestResult::Failed { errors: Vec::new() }
+            CommitTestResult::Failed { errors: Vec::new() }
         } else {
-            TestResult::Passed
+            CommitTestResult::Passed
         }
     });
     assert_eq!(
@@ -165,10 +170,10 @@ fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
 
 #[test]
 fn steps_are_told_as_they_happen() {
-    use MergeStep::{Advanced, Advancing, Planned, Proven, Recorded, Summarised, Testing, Told};
+    use MergeStep::{Advanced, Advancing, Planned, Proven, Recorded, Reported, Summarised, Testing};
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");
     let mut steps = Vec::new();
     world.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |step, _| steps.push(step)).unwrap();
-    assert_eq!(steps, [Planned, Testing, Proven, Advancing, Advanced, Recorded, Told, Summarised]);
+    assert_eq!(steps, [Planned, Testing, Proven, Advancing, Advanced, Recorded, Reported, Summarised]);
 }

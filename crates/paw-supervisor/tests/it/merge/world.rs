@@ -11,7 +11,8 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 use paw_supervisor::merge::{
-    Hands, Member, Merge, MergeError, MergeReport, MergeStep, Outcome, TestResult, TestedCommit, Testimony,
+    CommitTestResult, MergeCallbacks, MergeError, MergeMember, MergeOutcome, MergeReport, MergeStep,
+    PlannedMerge, TestedCommit, Verifications,
 };
 use paw_testkit::{Sandbox, TestRepo, git, wait_until};
 use serde_json::{Value, json};
@@ -33,13 +34,13 @@ pub(crate) fn id(name: &str) -> AgentId {
 }
 
 /// Green unless a file says otherwise. What is checked out must be the commit and nothing else.
-pub(crate) fn prove(checkout: &TestedCommit<'_>) -> TestResult {
+pub(crate) fn prove(checkout: &TestedCommit<'_>) -> CommitTestResult {
     assert_eq!(git(checkout.dir, ["rev-parse", "HEAD"]), checkout.commit);
     assert_eq!(git(checkout.dir, ["status", "--porcelain"]), "");
     if checkout.dir.join("broken").exists() {
-        TestResult::Failed { errors: vec!["broken is there".to_owned()] }
+        CommitTestResult::Failed { errors: vec!["broken is there".to_owned()] }
     } else {
-        TestResult::Passed
+        CommitTestResult::Passed
     }
 }
 
@@ -146,27 +147,28 @@ impl World {
         self.log().append(&session(), &[MessageDraft::new(message, clock::now())]).unwrap();
     }
 
-    fn members(&self) -> Vec<Member> {
-        let member = |agent: &String| Member { agent: id(agent), branch: branch(&format!("feat/{agent}")) };
+    fn members(&self) -> Vec<MergeMember> {
+        let member =
+            |agent: &String| MergeMember { agent: id(agent), branch: branch(&format!("feat/{agent}")) };
         self.agents.iter().map(member).collect()
     }
 
-    pub(crate) fn open(&self) -> Result<Merge, MergeError> {
+    pub(crate) fn open(&self) -> Result<PlannedMerge, MergeError> {
         self.open_for(&self.members())
     }
 
     /// Programs that other tests are just starting may hold our lock for a moment.
-    pub(crate) fn open_for(&self, members: &[Member]) -> Result<Merge, MergeError> {
+    pub(crate) fn open_for(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
         wait_until("nobody else merges", || match self.try_open(members) {
             Err(MergeError::Busy) => None,
             answer => Some(answer),
         })
     }
 
-    pub(crate) fn try_open(&self, members: &[Member]) -> Result<Merge, MergeError> {
+    pub(crate) fn try_open(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
         let repo = self.repo();
-        let testimony = Testimony::load(&repo.common_dir, Some(&session()))?;
-        Merge::open(&repo, &branch("main"), members, testimony, clock::now())
+        let verifications = Verifications::load(&repo.common_dir, Some(&session()))?;
+        PlannedMerge::open(&repo, &branch("main"), members, verifications, clock::now())
     }
 
     pub(crate) fn merge(&self) -> MergeReport {
@@ -174,22 +176,25 @@ impl World {
     }
 
     /// A merge with another proof.
-    pub(crate) fn merge_by(&self, mut prove: impl FnMut(&TestedCommit<'_>) -> TestResult) -> MergeReport {
+    pub(crate) fn merge_by(
+        &self,
+        mut prove: impl FnMut(&TestedCommit<'_>) -> CommitTestResult,
+    ) -> MergeReport {
         self.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |_, _| {}).unwrap()
     }
 
     pub(crate) fn merge_with(
         &self,
-        prove: &mut dyn FnMut(&TestedCommit<'_>) -> Result<TestResult, PawError>,
+        prove: &mut dyn FnMut(&TestedCommit<'_>) -> Result<CommitTestResult, PawError>,
         on_step: &mut dyn FnMut(MergeStep, Option<&BranchName>),
     ) -> Result<MergeReport, MergeError> {
-        let mut tell = |message: &Message| {
+        let mut send = |message: &Message| {
             self.store(message.clone());
             Ok(())
         };
         let me = id("supervisor");
-        let mut hands = Hands { prove, tell: &mut tell, on_step, me: &me, now: &clock::now };
-        self.open()?.run(self.rebase, &mut hands)
+        let mut callbacks = MergeCallbacks { prove, send: &mut send, on_step, sender: &me, now: &clock::now };
+        self.open()?.run(self.rebase, &mut callbacks)
     }
 
     /// Nothing of a merge is left but what it has merged.
@@ -211,7 +216,7 @@ pub(crate) fn session() -> SessionId {
 }
 
 /// The outcome of one branch.
-pub(crate) fn outcome<'a>(report: &'a MergeReport, name: &str) -> &'a Outcome {
+pub(crate) fn outcome<'a>(report: &'a MergeReport, name: &str) -> &'a MergeOutcome {
     let entry = report.entries.iter().find(|entry| entry.branch.as_str() == name);
     entry.unwrap_or_else(|| panic!("no {name} in {report:?}")).outcome().unwrap()
 }

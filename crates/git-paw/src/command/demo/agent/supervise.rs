@@ -1,4 +1,4 @@
-//! The scripted supervisor: it does what the supervisor's skill says, with the very commands that stand there.
+//! The scripted supervisor: runs the commands of the supervisor's skill.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use paw_broker::Message;
 use paw_core::{AgentId, PawError};
 use paw_host::process::{Command, Exit};
-use paw_supervisor::merge::{Member, members_of};
+use paw_supervisor::merge::{MergeMember, members_of};
 
 use super::work::say;
 use crate::context::Context;
 use crate::output::Style;
 
-/// Checks every commit, has what fails mended, and merges when everybody is verified.
+/// Verifies every commit, sends failures back, and merges when all agents are verified.
 pub(super) fn run(pace_ms: u64, context: &Context) -> Result<(), PawError> {
     let members = members_of(&context.require_session()?.receipt);
     let mut verified = BTreeSet::new();
@@ -28,7 +28,7 @@ pub(super) fn run(pace_ms: u64, context: &Context) -> Result<(), PawError> {
                     })
                 }
                 Message::Question(asked) => {
-                    say(Style::Doubtful, &format!("for a person: {}", asked.question), pace_ms, context)
+                    say(Style::Warning, &format!("for the user: {}", asked.question), pace_ms, context)
                 }
                 _ => Ok(()),
             };
@@ -39,25 +39,25 @@ pub(super) fn run(pace_ms: u64, context: &Context) -> Result<(), PawError> {
         ControlFlow::Continue(())
     })?;
     outcome?;
-    say(Style::Bold, "everybody is verified: git paw merge --rebase", pace_ms, context)?;
+    say(Style::Bold, "all agents are verified: git paw merge --rebase", pace_ms, context)?;
     paw(&["merge", "--rebase"], context)?;
     paw(&["say", "status", "done", "--phase", "summary", "--message", "everything is merged"], context)
         .map(drop)
 }
 
-/// Whether the gates pass. An agent whose gates fail is told to look into its inbox.
-fn verify(agent: &AgentId, members: &[Member], pace_ms: u64, context: &Context) -> Result<bool, PawError> {
+/// Runs the gates. If they fail, asks the agent to read its inbox. Returns whether they passed.
+fn verify(agent: &AgentId, members: &[MergeMember], pace_ms: u64, context: &Context) -> Result<bool, PawError> {
     let Some(member) = members.iter().find(|member| member.agent == *agent) else { return Ok(false) };
     say(Style::Bold, &format!("git paw verify {}", member.branch), pace_ms, context)?;
     if paw(&["verify", member.branch.as_str()], context)? {
         return Ok(true);
     }
-    let text = "Your gates fail. Read your inbox and mend what it says.";
+    let text = "Your gates fail. Read your inbox and fix the errors.";
     paw(&["tell", agent.as_str(), "--now", text], context)?;
     Ok(false)
 }
 
-/// A command of ours, whose lines are shown in the pane. Says whether it succeeded.
+/// Runs a git paw command and prints its output. Returns whether it succeeded.
 fn paw(args: &[&str], context: &Context) -> Result<bool, PawError> {
     let program = paw_host::process::own_program()?;
     let mut lines = Vec::new();

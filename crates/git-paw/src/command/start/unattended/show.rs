@@ -1,42 +1,44 @@
-//! An unattended session, for people and for programs.
+//! Output of an unattended session.
 
 use paw_core::{AgentId, BranchName, PawError};
-use paw_supervisor::unattended::{End, Notice, Outcome, Summary, Tone, duration};
+use paw_supervisor::unattended::{
+    AgentOutcome, NoticeTone, ProgressNotice, UnattendedEnd, UnattendedSummary, format_duration,
+};
 
 use crate::context::Context;
 use crate::output::{Output, Style};
 
-/// One line while it is followed.
-pub(super) fn notice(notice: Notice<'_>, output: Output) {
+/// Prints one notice while the session is watched.
+pub(super) fn notice(notice: ProgressNotice<'_>, output: Output) {
     match notice {
-        Notice::Agent { branch, tone, word, detail } => {
+        ProgressNotice::Agent { branch, tone, word, detail } => {
             let word = output.paint_note(style(tone), word);
             let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
             output.note(&format!("{branch}: {word}{detail}"));
         }
-        Notice::Note(line) => output.note(line),
-        Notice::Warning(line) => output.warn(line),
-        Notice::Progress(line) => output.progress(line),
+        ProgressNotice::Note(line) => output.note(line),
+        ProgressNotice::Warning(line) => output.warn(line),
+        ProgressNotice::Progress(line) => output.progress(line),
     }
 }
 
-fn style(tone: Tone) -> Style {
+fn style(tone: NoticeTone) -> Style {
     match tone {
-        Tone::Started => Style::Bold,
-        Tone::Routine => Style::Dim,
-        Tone::Good => Style::Good,
-        Tone::Doubtful => Style::Doubtful,
-        Tone::Bad => Style::Bad,
+        NoticeTone::Started => Style::Bold,
+        NoticeTone::Routine => Style::Dim,
+        NoticeTone::Good => Style::Success,
+        NoticeTone::Doubtful => Style::Warning,
+        NoticeTone::Bad => Style::Error,
     }
 }
 
-/// What became of it.
-pub(super) fn summary(summary: &Summary, context: &Context) -> Result<(), PawError> {
+/// Prints the summary.
+pub(super) fn summary(summary: &UnattendedSummary, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() {
         return output.document(&summary.document());
     }
-    let row = |(_, branch, outcome): &(AgentId, BranchName, Outcome)| {
+    let row = |(_, branch, outcome): &(AgentId, BranchName, AgentOutcome)| {
         let commit = outcome.commit().map(|commit| commit.get(..10).unwrap_or(commit));
         [
             branch.to_string(),
@@ -56,41 +58,41 @@ pub(super) fn summary(summary: &Summary, context: &Context) -> Result<(), PawErr
     if let Some(error) = &summary.merge_error {
         output.say(&format!("not merged: {error}"))?;
     }
-    let style = if summary.is_good() { Style::Good } else { Style::Doubtful };
+    let style = if summary.is_good() { Style::Success } else { Style::Warning };
     let counted =
         output.paint(style, &format!("{} of {} verified", summary.verified(), summary.outcomes.len()));
     let how = match summary.end {
-        End::Complete => "",
-        End::TimeOver => ", then the time was over",
-        End::Interrupted => ", then you interrupted",
-        End::SessionGone => ", then the session was ended",
+        UnattendedEnd::Complete => "",
+        UnattendedEnd::TimeOver => ", then the time limit was reached",
+        UnattendedEnd::Interrupted => ", then you interrupted",
+        UnattendedEnd::SessionGone => ", then the session ended",
     };
-    output.say(&format!("{counted} in {}{how}", duration(summary.took)))?;
+    output.say(&format!("{counted} in {}{how}", format_duration(summary.took)))?;
     for hint in hints(summary) {
         output.note(&hint);
     }
     Ok(())
 }
 
-fn hints(summary: &Summary) -> Vec<String> {
+fn hints(summary: &UnattendedSummary) -> Vec<String> {
     let mut hints = Vec::new();
-    let parked = summary.outcomes.iter().any(|(_, _, outcome)| matches!(outcome, Outcome::Parked { .. }));
-    let open = summary.end != End::SessionGone && (summary.end != End::Complete || !summary.is_good());
+    let parked = summary.outcomes.iter().any(|(_, _, outcome)| matches!(outcome, AgentOutcome::Parked { .. }));
+    let open = summary.end != UnattendedEnd::SessionGone && (summary.end != UnattendedEnd::Complete || !summary.is_good());
     if parked {
         hints.push(
-            "hint: git paw attach shows what is parked, git paw sweep detect-stuck lists it".to_owned(),
+            "hint: list the parked agents with 'git paw sweep detect-stuck'; open them with 'git paw attach'".to_owned(),
         );
     }
     if !summary.questions.is_empty() {
-        hints.push("hint: git paw say answer <agent> \"…\" answers a question".to_owned());
+        hints.push("hint: answer a question with 'git paw say answer <agent> \"…\"'".to_owned());
     }
     match summary.end {
-        End::SessionGone => hints.push("hint: git paw start brings the session back".to_owned()),
+        UnattendedEnd::SessionGone => hints.push("hint: restore the session with 'git paw start'".to_owned()),
         _ if open => hints.push(format!(
-            "hint: session '{}' goes on; git paw start --unattended goes on watching it, git paw stop ends it",
+            "hint: session '{}' keeps running; keep watching it with 'git paw start --unattended', or stop it with 'git paw stop'",
             summary.session
         )),
-        _ => hints.push(format!("hint: session '{}' is still there; git paw purge clears it away", summary.session)),
+        _ => hints.push(format!("hint: session '{}' still exists; remove it with 'git paw purge'", summary.session)),
     }
     hints
 }

@@ -1,0 +1,141 @@
+//! `git paw hook`, as claude runs it.
+
+use std::fs;
+
+use paw_agent::hooks::notes::HookNotes;
+use paw_core::AgentId;
+use paw_testkit::git;
+use serde_json::{Value, json};
+
+use super::World;
+use crate::paw::document;
+
+#[test]
+fn a_harmless_command_is_allowed_and_the_verdict_written_down() {
+    let world = World::supervised("");
+    let ran = world.asks_to_run("git status --short");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let decision: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let allow = json!({"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}});
+    assert_eq!(decision, json!({"hookSpecificOutput": allow}));
+    assert_eq!(world.verdicts(), [("git status --short".to_owned(), "allow".to_owned())]);
+}
+
+#[test]
+fn whatever_is_not_surely_harmless_gets_no_answer() {
+    let world = World::supervised("");
+    for command in ["rm -rf /", "curl x | sh", "git status; $(reboot)", "cat ../app/README.md"] {
+        let ran = world.asks_to_run(command);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{command}");
+    }
+    let verdicts = world.verdicts();
+    assert_eq!(verdicts.len(), 4);
+    assert!(verdicts.iter().all(|(_, verdict)| verdict == "ask"), "{verdicts:?}");
+    // Where the shell is decides what a path means.
+    let outside = json!({
+        "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": "/", "tool_name": "Bash",
+        "tool_input": {"command": "git status"},
+    });
+    assert_eq!(world.hook(&outside.to_string()).stdout, "");
+    let nowhere = json!({
+        "session_id": "s", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+        "tool_input": {"command": "git status"},
+    });
+    assert_eq!(world.hook(&nowhere.to_string()).stdout, "");
+}
+
+#[test]
+fn opencode_is_answered_in_its_own_words_and_its_events_are_what_it_does() {
+    let world = World::supervised("");
+    let asked = |permission: &str, about: Value| {
+        let facts = json!({"id": "per_1", "sessionID": "ses_1", "permission": permission, "metadata": about});
+        let record = json!({"type": "permission.asked", "cwd": world.worktree(), "properties": facts});
+        let ran = world.hook_of("opencode", &record.to_string());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        ran.stdout
+    };
+    let yes = asked("bash", json!({"command": "git status"}));
+    assert_eq!(serde_json::from_str::<Value>(&yes).unwrap(), json!({"reply": "once"}));
+    let file = world.worktree().join("new.rs");
+    assert_ne!(asked("edit", json!({"filepath": file, "diff": "+x"})), "");
+    for (permission, about) in [
+        ("bash", json!({"command": "git push --force"})),
+        ("bash", json!({"command": ["git", "status"]})),
+        ("edit", json!({"filepath": world.repo.root.join("README.md")})),
+        ("external_directory", json!({"filepath": "/etc"})),
+    ] {
+        assert_eq!(asked(permission, about.clone()), "", "{permission} {about}");
+    }
+    let known = document(&world.paw(&["explain", "feat-x", "--json"]));
+    assert_eq!(known["state"], "waiting_approval");
+}
+
+#[test]
+fn edits_are_allowed_in_the_worktree_alone() {
+    let world = World::supervised("");
+    let edit = |file: &str| {
+        let record = world.record("PermissionRequest", "Write", &json!({"file_path": file, "content": "x"}));
+        !world.hook(&record).stdout.is_empty()
+    };
+    assert!(edit(world.worktree().join("src/new.rs").to_str().unwrap()));
+    assert!(!edit(world.repo.root.join("README.md").to_str().unwrap()));
+    assert!(!edit(world.worktree().join(".claude/settings.local.json").to_str().unwrap()));
+}
+
+#[test]
+fn without_a_supervisor_or_with_approvals_switched_off_nothing_is_answered() {
+    for (mode, config) in
+        [("--no-supervisor", ""), ("--supervisor", "[supervisor.auto_approve]\nenabled = false\n")]
+    {
+        let world = World::started(mode, config);
+        assert_eq!(world.asks_to_run("git status").stdout, "", "{mode}");
+        assert_eq!(world.verdicts(), [], "{mode}");
+    }
+}
+
+#[test]
+fn a_verdict_that_cannot_be_written_down_allows_nothing() {
+    let world = World::supervised("");
+    fs::create_dir_all(world.repo.root.join(".git/paw/approvals.jsonl")).unwrap();
+    let ran = world.asks_to_run("git status");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn what_an_agent_does_is_written_down_by_its_environment_or_its_worktree() {
+    let mut world = World::supervised("");
+    let notes = HookNotes::of(&world.repo.root.join(".git"));
+    let told = |world: &World| {
+        assert_eq!(world.hook(&world.record("PostToolUse", "Bash", &json!({"command": "ls"}))).stdout, "");
+    };
+    told(&world);
+    world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    told(&world);
+    let read = notes.reader(&AgentId::new("feat-x").unwrap()).read_new().unwrap();
+    assert_eq!(read.len(), 2, "by its worktree, and by its environment");
+    assert!(read.iter().all(|note| note.answer.is_none() && note.event().is_ok()));
+}
+
+#[test]
+fn no_record_makes_it_fail_or_speak() {
+    let world = World::supervised("");
+    for record in ["", "{", "[]", "null", "{\"hook_event_name\":7}", "\u{0}\u{1}", &"[".repeat(100_000)] {
+        let ran = world.hook(record);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{record:.20}");
+    }
+}
+
+#[test]
+fn hooks_are_in_the_worktree_out_of_git_and_gone_after_a_purge() {
+    let world = World::supervised("");
+    let file = world.worktree().join(".claude/settings.local.json");
+    let settings: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let command = settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.ends_with(" hook --cli claude"), "{command}");
+    assert_eq!(git(&world.worktree(), ["status", "--porcelain"]), "");
+    let exclude = world.repo.root.join(".git/info/exclude");
+    assert!(fs::read_to_string(&exclude).unwrap().contains("/.claude/settings.local.json"));
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    assert!(!world.worktree().exists());
+    assert!(!fs::read_to_string(&exclude).unwrap().contains(".claude"));
+}

@@ -1,0 +1,115 @@
+//! What the tower does about what it sees in panes.
+
+use paw_agent::hooks::notes::{HookAnswer, HookNote, HookNotes};
+use paw_core::AgentId;
+use paw_testkit::wait_until;
+use serde_json::json;
+
+use super::World;
+
+#[test]
+fn a_harmless_command_on_the_screen_is_approved_by_one_key() {
+    let world = World::supervised("");
+    world.submit("[[bash:git status ; say:finished]]");
+    wait_until("it was allowed", || world.has_event("allowed git status").then_some(()));
+    wait_until("it rests", || (world.phase() == "idle").then_some(()));
+    let events = world.agent.events();
+    let since: Vec<_> = events.iter().skip_while(|event| !event.starts_with("asked")).collect();
+    assert_eq!(since, ["asked git status", "allowed git status"], "one key, and none into its input");
+    assert_eq!(world.verdicts(), [("git status".to_owned(), "allow".to_owned())]);
+    assert_eq!(world.questions(), [""; 0]);
+}
+
+#[test]
+fn a_prompt_that_its_hook_may_be_answering_gets_no_key() {
+    let world = World::supervised("");
+    let begun = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"});
+    assert_eq!(world.hook(&begun.to_string()).code, 0);
+    world.submit("[[bash:git status ; say:finished]]");
+    let asked = wait_until("a hook that does not answer is told", || world.questions().pop());
+    assert!(asked.contains("git status (not answered for you: its hook has not answered)"), "{asked}");
+    assert!(!world.has_event("allowed git status"), "{:?}", world.agent.events());
+}
+
+#[test]
+fn a_command_that_is_not_harmless_becomes_one_question_and_no_key() {
+    let world = World::supervised("");
+    world.submit("[[bash:git push --force ; say:finished]]");
+    let asked = wait_until("somebody is asked", || world.questions().pop());
+    assert!(asked.contains("feat-x wants: git push --force"), "{asked}");
+    wait_until("the dashboard says so", || (world.phase() == "waiting_approval").then_some(()));
+    // Looks go on; neither a key nor a question comes of them.
+    let seen = world.status_count();
+    world.tmux(&["send-keys", "-t", &world.pane(), "-l", "3"]);
+    wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
+    assert!(world.status_count() > seen);
+    assert_eq!(world.questions().len(), 1);
+    assert!(world.has_event("denied git push --force"), "{:?}", world.agent.events());
+    assert_eq!(world.verdicts().len(), 1);
+}
+
+#[test]
+fn with_approvals_switched_off_the_tower_only_watches() {
+    let world = World::supervised("[supervisor.auto_approve]\nenabled = false\n");
+    world.submit("[[bash:git status]]");
+    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+    world.tmux(&["send-keys", "-t", &world.pane(), "-l", "1"]);
+    wait_until("it goes on", || (world.phase() == "idle").then_some(()));
+    assert_eq!((world.verdicts(), world.questions()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn what_hooks_tell_is_known_at_once_and_asked_once() {
+    let world = World::supervised("");
+    wait_until("it is idle", || (world.phase() == "idle").then_some(()));
+    let notes = HookNotes::of(&world.repo.root.join(".git"));
+    let record = json!({
+        "hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash",
+        "tool_input": {"command": "npm publish"},
+    });
+    let mut note = HookNote::new(paw_host::clock::now(), "claude", &record);
+    note.answer = Some(HookAnswer { allowed: false, reason: "it is on no list".to_owned() });
+    for _ in 0..2 {
+        notes.append(&AgentId::new("feat-x").unwrap(), &note).unwrap();
+    }
+    let asked = wait_until("somebody is asked", || world.questions().pop());
+    assert!(asked.contains("npm publish (not answered for you: it is on no list)"), "{asked}");
+    wait_until("it waits", || world.phases().contains(&"waiting_approval".to_owned()).then_some(()));
+    // Its screen has said otherwise for a while.
+    wait_until("the screen is believed", || (world.phase() == "idle").then_some(()));
+    assert_eq!(world.questions().len(), 1);
+}
+
+/// What was told of trouble of the agent, and nobody else.
+fn stalls(world: &World) -> Vec<String> {
+    let of_agent = |said: &String| said.contains("[stall] feat-x:");
+    world.said("agent.feedback", "errors").into_iter().filter(of_agent).collect()
+}
+
+#[test]
+fn an_agent_that_died_is_told_once() {
+    let world = World::supervised("");
+    wait_until("it is seen to live", || (world.phase() == "idle").then_some(()));
+    world.submit("[[die]]");
+    wait_until("it is gone", || world.phases().contains(&"exited".to_owned()).then_some(()));
+    wait_until("the supervisor knows", || stalls(&world).pop());
+    assert_eq!(stalls(&world), ["[\"[stall] feat-x: its CLI has ended\"]"]);
+}
+
+#[test]
+fn an_agent_that_met_a_limit_is_told_of_with_its_end_and_goes_on_after_it() {
+    let world = World::supervised("");
+    world.submit("[[say:begun ; limit:in 8s ; wait ; say:finished]]");
+    wait_until("the limit is known", || world.phases().contains(&"rate_limited".to_owned()).then_some(()));
+    let until = world.said("agent.status", "resets");
+    assert_eq!(until, ["in 8s"]);
+    wait_until("the supervisor knows", || stalls(&world).pop());
+    let prompt = wait_until("it is told to go on", || world.agent.prompts().get(2).cloned());
+    assert_eq!(prompt, "Your limit should be over by now. Go on where you were.");
+    wait_until("it is at work again", || (world.phase() == "working").then_some(()));
+    world.agent.go();
+    wait_until("it has come to its end", || (world.phase() == "idle").then_some(()));
+    let told = "[stall] feat-x: has used up what it may, which is over in 8s; it is told to go on then";
+    assert_eq!(stalls(&world), [format!("[\"{told}\"]")], "once");
+    assert_eq!(world.agent.prompts().len(), 3, "once");
+}

@@ -1,0 +1,383 @@
+//! Tracks one agent's state from its CLI's hooks, its process and its screen. Pure.
+
+use jiff::{SignedDuration, Timestamp};
+use paw_agent::cli;
+use paw_agent::deliver::PaneSnapshot;
+use paw_agent::hooks::notes::HookNote;
+use paw_agent::hooks::{HookEventKind, ToolAction, Tracker};
+use paw_agent::screen::{ApprovalRequest, ScreenReading};
+use paw_agent::state::{
+    AgentActivity, ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state,
+};
+
+/// What is remembered about an agent between two captures.
+#[derive(Debug, Clone)]
+pub(super) struct AgentTracker {
+    cli: String,
+    tracker: Tracker,
+    life: PaneProcess,
+    sight: Option<ScreenObservation>,
+    known: Option<ObservedState>,
+    /// The last sign of progress: a hook event, or new text on its screen.
+    progress: Timestamp,
+    letters: String,
+    context_left: Option<u8>,
+    repeats: RepeatedCommand,
+    /// Since when the pane is watched, if the CLI was never seen in it.
+    awaited: Option<Timestamp>,
+    /// When the CLI was first and last seen not to be the foreground program.
+    away: Option<(Timestamp, Timestamp)>,
+    /// Whether the CLI has drawn anything. Until then the pane shows what was there before.
+    drawn: bool,
+}
+
+/// What a new pane runs for a moment before its shell starts: tmux itself.
+const NOT_YET: &str = "tmux";
+
+/// An exit is reported some seconds after it was seen. Until then every poll captures the pane again, because a CLI that
+/// restarts without drawing anything is not noticed otherwise.
+const UNSURE: SignedDuration = SignedDuration::from_secs(15);
+
+/// How long a CLI may take to appear in its pane. Until then a shell in the pane does not mean that the CLI exited.
+const APPEARS: SignedDuration = SignedDuration::from_secs(20);
+
+/// A command that an agent ran, and how often in a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RepeatedCommand {
+    pub(super) what: String,
+    pub(super) times: u32,
+}
+
+/// An approval that a hook reported and left to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OpenApproval {
+    pub(super) ask: ApprovalRequest,
+    pub(super) reason: String,
+}
+
+impl AgentTracker {
+    pub(super) fn new(cli: &str, now: Timestamp) -> Self {
+        Self {
+            cli: cli.to_owned(),
+            tracker: Tracker::default(),
+            life: PaneProcess::Running,
+            sight: None,
+            known: None,
+            progress: now,
+            letters: String::new(),
+            context_left: None,
+            repeats: RepeatedCommand::default(),
+            awaited: Some(now),
+            away: None,
+            drawn: false,
+        }
+    }
+
+    /// Whether the last capture is too old to decide whether the CLI exited.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.away.is_some_and(|(first, last)| last.duration_since(first) < UNSURE)
+    }
+
+    pub(super) fn cli(&self) -> &str {
+        &self.cli
+    }
+
+    pub(super) fn repeats(&self) -> &RepeatedCommand {
+        &self.repeats
+    }
+
+    /// How much context its conversation has left, in percent, as its CLI reports.
+    pub(super) fn context_left(&self) -> Option<u8> {
+        self.context_left
+    }
+
+    pub(super) fn progress(&self) -> Timestamp {
+        self.progress
+    }
+
+    /// Whether a hook of its CLI answers approvals. The CLI draws the prompt even while the hook runs.
+    pub(super) fn has_answering_hook(&self) -> bool {
+        cli::descriptor(&self.cli).is_answerable() && self.tracker.state().is_some()
+    }
+
+    /// For how long its screen has shown the current state.
+    pub(super) fn shown_for(&self, now: Timestamp) -> SignedDuration {
+        self.sight.as_ref().map_or(SignedDuration::ZERO, |sight| now.duration_since(sight.since))
+    }
+
+    /// The state its screen shows.
+    pub(super) fn reading(&self) -> Option<&ScreenReading> {
+        self.sight.as_ref().map(|sight| &sight.reading)
+    }
+
+    /// Applies a hook note. A record that cannot be parsed is ignored.
+    pub(super) fn apply(&mut self, note: &HookNote) -> Option<OpenApproval> {
+        let event = note.tracked_event()?;
+        self.awaited = None;
+        self.progress = self.progress.max(note.at);
+        let left_open = match (&event.kind, &note.answer) {
+            (HookEventKind::ApprovalRequested { action, .. }, Some(answer)) => {
+                Some(OpenApproval { ask: action.approval_request(), reason: answer.reason.clone() })
+            }
+            _ => None,
+        };
+        match &event.kind {
+            HookEventKind::ToolEnded(ToolAction::Command(command)) => self.repeats.count(command),
+            HookEventKind::ToolEnded(_) | HookEventKind::PromptSubmitted => {
+                self.repeats = RepeatedCommand::default()
+            }
+            _ => {}
+        }
+        self.tracker.apply(note.at, &event);
+        left_open
+    }
+
+    /// Applies a capture of its pane.
+    pub(super) fn see(&mut self, look: &PaneSnapshot, now: Timestamp) {
+        self.life = look.process();
+        if self.life == PaneProcess::Running {
+            self.away = None;
+            if look.program != NOT_YET {
+                self.awaited = None;
+            }
+        } else {
+            self.away = Some((self.away.map_or(now, |(first, _)| first), now));
+            self.drawn = false;
+            // Whatever starts there next is a new start.
+            self.tracker = Tracker::default();
+            self.sight = None;
+            return;
+        }
+        let letters: String = look.screen.letters().chars().filter(|letter| !letter.is_numeric()).collect();
+        if letters != self.letters {
+            self.letters = letters;
+            self.progress = now;
+        }
+        self.context_left = look.screen.rows().iter().rev().take(4).find_map(|row| context_left(row.text()));
+        let reading = self.read(look);
+        let since = match &self.sight {
+            Some(before) if before.reading.state == reading.state => before.since,
+            _ => now,
+        };
+        self.sight = Some(ScreenObservation { reading, since });
+    }
+
+    /// Until the CLI draws something, the prompt of the shell that started it does not mean that the CLI exited.
+    fn read(&mut self, look: &PaneSnapshot) -> ScreenReading {
+        let reading = look.read(cli::descriptor(&self.cli));
+        if reading.state != AgentActivity::Exited {
+            self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
+        } else if !self.drawn {
+            let reason = "the CLI has not drawn anything yet".to_owned();
+            return ScreenReading { state: AgentActivity::Unknown, reason, ..reading };
+        }
+        reading
+    }
+
+    /// The agent's state now, and whether it changed to another known state.
+    pub(super) fn conclude(&mut self, now: Timestamp) -> (ObservedState, bool) {
+        let known = match self.awaited {
+            Some(since) if self.life != PaneProcess::Running && now.duration_since(since) < APPEARS => {
+                let reason = "the CLI has not appeared in its pane yet".to_owned();
+                ObservedState {
+                    state: AgentActivity::Starting,
+                    since,
+                    source: ObservationSource::Process,
+                    reason,
+                }
+            }
+            _ => infer_state(&self.life, self.tracker.state(), self.sight.as_ref(), now),
+        };
+        let known = known.following(self.known.as_ref());
+        let before = self.known.as_ref().map(|known| known.state.name());
+        let changed = known.state != AgentActivity::Unknown && before != Some(known.state.name());
+        if changed || self.known.is_none() || known.state != AgentActivity::Unknown {
+            self.known = Some(known.clone());
+        }
+        (known, changed)
+    }
+}
+
+/// The number in a row such as `8% context left` or `Context left until auto-compact: 8%`.
+fn context_left(row: &str) -> Option<u8> {
+    let row = row.to_lowercase();
+    if !row.contains("context") || !["left", "remaining"].iter().any(|word| row.contains(word)) {
+        return None;
+    }
+    let before = row.split_once('%')?.0;
+    let digits = before.rfind(|letter: char| !letter.is_ascii_digit()).map_or(before, |at| &before[at..]);
+    digits
+        .trim_start_matches(|letter: char| !letter.is_ascii_digit())
+        .parse()
+        .ok()
+        .filter(|percent| *percent <= 100)
+}
+
+impl RepeatedCommand {
+    fn count(&mut self, what: &str) {
+        if self.what == what {
+            self.times += 1;
+        } else {
+            *self = Self { what: what.to_owned(), times: 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_agent::hooks::notes::HookAnswer;
+    use paw_agent::screen::Screen;
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn note(second: i64, event: &str, command: &str) -> HookNote {
+        let record = json!({
+            "hook_event_name": event, "session_id": "s", "tool_name": "Bash", "tool_input": {"command": command},
+        });
+        HookNote::new(at(second), "claude", &record)
+    }
+
+    fn look(program: &str, text: &str) -> PaneSnapshot {
+        PaneSnapshot {
+            program: program.into(),
+            dead: false,
+            cursor_visible: true,
+            screen: Screen::parse(text),
+        }
+    }
+
+    fn idle() -> PaneSnapshot {
+        look("claude", &format!("{rule}\n❯ \n{rule}\n  ? for shortcuts", rule = "─".repeat(40)))
+    }
+
+    fn state(agent: &mut AgentTracker, second: i64) -> &'static str {
+        agent.conclude(at(second)).0.state.name()
+    }
+
+    #[test]
+    fn a_state_change_is_reported_once() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        assert!(!agent.conclude(at(0)).1, "nothing is known yet");
+        agent.see(&idle(), at(1));
+        assert!(agent.conclude(at(1)).1);
+        agent.see(&idle(), at(2));
+        let (known, news) = agent.conclude(at(2));
+        assert!(!news);
+        assert_eq!(known.since, at(1));
+    }
+
+    #[test]
+    fn a_cli_counts_as_exited_only_after_the_start_timeout() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&look("bash", "$"), at(1));
+        assert_eq!(state(&mut agent, 1), "starting");
+        assert_eq!(state(&mut agent, 19), "starting");
+        assert_eq!(state(&mut agent, 20), "exited");
+        agent.see(&idle(), at(31));
+        assert_eq!(state(&mut agent, 31), "idle");
+        agent.see(&look("bash", "$"), at(32));
+        assert_eq!(state(&mut agent, 32), "exited");
+    }
+
+    #[test]
+    fn tmux_in_a_new_pane_is_not_taken_for_the_cli() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&look("tmux", ""), at(0));
+        agent.see(&look("sh", ""), at(1));
+        assert_eq!(state(&mut agent, 12), "starting");
+    }
+
+    #[test]
+    fn an_exit_is_captured_again_until_it_is_reported() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&idle(), at(1));
+        assert!(!agent.is_unsure());
+        agent.see(&look("bash", "$"), at(3));
+        agent.see(&look("bash", "$"), at(9));
+        assert!(agent.is_unsure(), "the time of the captures counts, not the current time");
+        agent.see(&look("bash", "$"), at(18));
+        assert!(!agent.is_unsure());
+        agent.see(&idle(), at(20));
+        assert!(!agent.is_unsure());
+    }
+
+    #[test]
+    fn a_shell_prompt_from_before_the_cli_is_not_an_exit() {
+        let mut agent = AgentTracker::new("worker", at(0));
+        agent.see(&look("tmux", "cd app && worker"), at(0));
+        agent.see(&look("worker", "cd app && worker\nuser@host:~/app$"), at(1));
+        assert_eq!(state(&mut agent, 1), "unknown");
+        agent.see(&look("worker", "welcome to worker"), at(2));
+        agent.see(&look("worker", "welcome to worker\nuser@host:~/app$"), at(3));
+        assert_eq!(state(&mut agent, 3), "exited", "a shell inside the foreground program");
+        agent.see(&look("bash", "user@host:~/app$"), at(4));
+        agent.see(&look("worker", "user@host:~/app$"), at(5));
+        assert_eq!(state(&mut agent, 5), "unknown", "started again, and silent");
+    }
+
+    #[test]
+    fn an_approval_answered_by_the_hook_does_not_count_as_waiting() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        let mut asked = note(1, "PermissionRequest", "cargo test");
+        asked.answer = Some(HookAnswer { allowed: true, reason: String::new() });
+        assert_eq!(agent.apply(&asked), None);
+        assert_eq!(state(&mut agent, 1), "working");
+        asked.answer = Some(HookAnswer { allowed: false, reason: "no".into() });
+        let left = agent.apply(&asked).unwrap();
+        assert_eq!((left.ask.command(), left.reason.as_str()), (Some("cargo test"), "no"));
+        assert_eq!(state(&mut agent, 1), "waiting_approval");
+    }
+
+    #[test]
+    fn a_cli_that_exited_without_a_hook_event_can_restart() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.apply(&note(1, "UserPromptSubmit", ""));
+        assert_eq!(state(&mut agent, 1), "working");
+        agent.see(&look("bash", "$"), at(2));
+        assert_eq!(state(&mut agent, 2), "exited");
+        let mut started = note(3, "SessionStart", "");
+        started.record["session_id"] = "another".into();
+        started.record["source"] = "startup".into();
+        agent.apply(&started);
+        agent.see(&idle(), at(4));
+        assert_eq!(state(&mut agent, 4), "idle");
+    }
+
+    #[test]
+    fn repeated_commands_are_counted_until_another_one_runs() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        for second in 0..3 {
+            agent.apply(&note(second, "PostToolUse", "cargo test"));
+        }
+        assert_eq!(agent.repeats().times, 3);
+        agent.apply(&note(4, "PostToolUse", "git diff"));
+        assert_eq!(agent.repeats(), &RepeatedCommand { what: "git diff".into(), times: 1 });
+    }
+
+    #[test]
+    fn context_left_is_read_from_the_last_rows() {
+        assert_eq!(context_left("  Context left until auto-compact: 8%"), Some(8));
+        assert_eq!(context_left("  42% context left · ? for shortcuts"), Some(42));
+        assert_eq!(context_left("Context low (3% remaining)"), Some(3));
+        for row in
+            ["", "coverage 8%", "context left", "context left %", "context é% left", "context left 999%"]
+        {
+            assert_eq!(context_left(row), None, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_clock_on_the_screen_is_not_progress() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&look("claude", "● thinking 12s"), at(5));
+        agent.see(&look("claude", "● thinking 57s"), at(50));
+        assert_eq!(agent.progress(), at(5));
+        agent.see(&look("claude", "● thinking 57s\n● done"), at(60));
+        assert_eq!(agent.progress(), at(60));
+    }
+}

@@ -1,0 +1,157 @@
+//! The messages that the monitor publishes. Pure.
+
+use paw_agent::hooks::notes::RoleViolation;
+use paw_agent::screen::ApprovalRequest;
+use paw_agent::state::{AgentActivity, ObservedState};
+use paw_broker::message::{FeedbackMessage, Message, QuestionMessage, StatusMessage};
+use paw_core::{AgentId, text};
+
+use super::MONITOR_SOURCE;
+use super::verdict::describe;
+use crate::role_gating;
+use crate::stall::Stall;
+
+/// The longest excerpt of a CLI's text in a message.
+const LONGEST: usize = 300;
+
+/// The state of an agent, for the table of agents. Without a message, the agent's last own message stays in the table.
+pub(super) fn status(agent: &AgentId, cli: &str, known: &ObservedState) -> Message {
+    let (word, message) = match &known.state {
+        AgentActivity::Starting | AgentActivity::Working => ("working", None),
+        AgentActivity::Idle | AgentActivity::Exited | AgentActivity::Unknown => ("idle", None),
+        AgentActivity::WaitingApproval(ask) => {
+            ("waiting", Some(format!("waiting for approval: {}", plain(&describe(ask)))))
+        }
+        AgentActivity::WaitingInput => ("waiting", Some("waiting for an answer in its pane".to_owned())),
+        AgentActivity::RateLimited { resets } => {
+            let until = resets.as_deref().map(|resets| format!(" until {}", plain(resets)));
+            ("waiting", Some(format!("rate-limited{}", until.unwrap_or_default())))
+        }
+    };
+    let mut status = StatusMessage::new(agent.clone(), word);
+    status.cli = Some(cli.to_owned());
+    status.phase = Some(known.state.name().to_owned());
+    status.message = message;
+    status.extra.payload.insert("source".to_owned(), MONITOR_SOURCE.into());
+    if let AgentActivity::RateLimited { resets: Some(resets) } = &known.state {
+        status.extra.payload.insert("resets".to_owned(), plain(resets).into());
+    }
+    status.into()
+}
+
+/// An approval that the user has to give.
+pub(super) fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Message {
+    let what = plain(&describe(ask));
+    let text = format!(
+        "[approval] {agent} wants: {what} (not approved automatically: {}). Show it: git paw sweep capture {agent}. \
+         Approve it once: git paw sweep approve {agent}",
+        plain(why)
+    );
+    QuestionMessage::new(agent.clone(), text).into()
+}
+
+/// Reports a stall to the supervisor; a stall of the supervisor itself goes to the user.
+pub(super) fn stalled(agent: &AgentId, stall: &Stall) -> Message {
+    let person = || AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor());
+    let whom = if agent.as_str() == AgentId::SUPERVISOR { person() } else { AgentId::supervisor() };
+    FeedbackMessage::new(whom, agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
+}
+
+/// Reports a role violation to the supervisor, and to the agent unless its CLI was refused.
+pub(super) fn out_of_role(agent: &AgentId, breach: &RoleViolation) -> Vec<Message> {
+    let command = plain(&breach.command);
+    let (did, for_agent) = if breach.refused {
+        ("wanted to run", None)
+    } else {
+        let text = format!("[scope] {}; do not do it again", role_gating::breach_reason(&command));
+        ("ran", Some(FeedbackMessage::new(agent.clone(), AgentId::supervisor(), vec![text]).into()))
+    };
+    let text = format!("[scope] {agent} {did} {command}, which is not an agent's job");
+    for_agent
+        .into_iter()
+        .chain([FeedbackMessage::new(AgentId::supervisor(), agent.clone(), vec![text]).into()])
+        .collect()
+}
+
+fn plain(words: &str) -> String {
+    text::reveal(&text::truncate_chars(words, LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_agent::screen::{ApprovalKind, ApprovalSubject};
+    use paw_agent::state::ObservationSource;
+
+    use super::*;
+
+    fn agent() -> AgentId {
+        AgentId::new("feat-x").unwrap()
+    }
+
+    fn ask(command: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            kind: ApprovalKind::Command,
+            subject: ApprovalSubject::Command(command.into()),
+            keys: None,
+        }
+    }
+
+    fn said(state: AgentActivity) -> StatusMessage {
+        let known = ObservedState {
+            state,
+            since: Timestamp::UNIX_EPOCH,
+            source: ObservationSource::Hooks,
+            reason: String::new(),
+        };
+        match status(&agent(), "claude", &known) {
+            Message::Status(status) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_status_has_a_message_only_if_the_agent_needs_the_user() {
+        for state in [AgentActivity::Idle, AgentActivity::Working, AgentActivity::Exited] {
+            let said = said(state);
+            assert_eq!((said.message, said.modified_files), (None, None));
+        }
+        let waiting = said(AgentActivity::WaitingApproval(ask("cargo publish")));
+        assert_eq!(
+            (waiting.status.as_str(), waiting.phase.as_deref()),
+            ("waiting", Some("waiting_approval"))
+        );
+        assert_eq!(waiting.message.as_deref(), Some("waiting for approval: cargo publish"));
+    }
+
+    #[test]
+    fn stalls_go_to_the_supervisor_and_its_own_stalls_to_the_user() {
+        for (agent, whom) in [("feat-x", AgentId::SUPERVISOR), (AgentId::SUPERVISOR, AgentId::OPERATOR)] {
+            let Message::Feedback(told) = stalled(&AgentId::new(agent).unwrap(), &Stall::Dead) else {
+                panic!()
+            };
+            assert_eq!((told.agent_id.as_str(), told.from.as_str()), (whom, agent));
+        }
+    }
+
+    #[test]
+    fn role_violations_go_to_the_supervisor_and_to_an_agent_that_was_not_refused() {
+        for (refused, whom) in [(false, vec!["feat-x", "supervisor"]), (true, vec!["supervisor"])] {
+            let told = out_of_role(&agent(), &RoleViolation { command: "openspec archive".into(), refused });
+            let told: Vec<_> = told.iter().map(|message| message.subject().as_str()).collect();
+            assert_eq!(told, whom);
+        }
+    }
+
+    #[test]
+    fn an_approval_question_escapes_control_characters() {
+        let Message::Question(asked) = question(&agent(), &ask("echo \u{1b}[2J"), "because") else {
+            panic!()
+        };
+        assert!(
+            asked.question.contains("echo \\u{1b}[2J (not approved automatically: because)"),
+            "{}",
+            asked.question
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! What the monitor keeps about one agent between two polls.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use paw_agent::cli::{self, Cli};
+use paw_agent::hooks::notes::{HookNote, NoteReader};
+use paw_agent::hooks::transcript;
+use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
+use paw_agent::state::ObservedState;
+use paw_broker::message::Message;
+use paw_core::AgentId;
+
+use super::MonitorSettings;
+use super::border::PaneBorder;
+use crate::approval::log::VerdictLog;
+use crate::monitor::agent_tracker::AgentTracker;
+use crate::monitor::manual_approvals::PendingApprovals;
+use crate::monitor::prompt::CurrentPrompt;
+use crate::monitor::{messages, verdict};
+use crate::stall::StallDetector;
+
+/// Older violations were reported before.
+const FRESH_SECONDS: i64 = 60;
+
+/// One agent, as the monitor watches it.
+#[derive(Debug)]
+pub(super) struct MonitoredAgent {
+    pub(super) tracker: AgentTracker,
+    pub(super) reader: NoteReader,
+    pub(super) prompt: CurrentPrompt,
+    pub(super) stall: StallDetector,
+    pub(super) border: PaneBorder,
+    pub(super) pane: Option<String>,
+    pub(super) worktree: PathBuf,
+    pending_approvals: PendingApprovals,
+    /// The transcript of its conversation.
+    transcript: Option<PathBuf>,
+    /// The CLI that writes the transcript.
+    transcript_cli: &'static Cli,
+    /// Whether a note mentioned the transcript since its tokens were last counted.
+    transcript_changed: bool,
+    tokens: Option<u64>,
+}
+
+impl MonitoredAgent {
+    pub(super) fn new(tracker: AgentTracker, reader: NoteReader, worktree: PathBuf) -> Self {
+        Self {
+            tracker,
+            reader,
+            prompt: CurrentPrompt::default(),
+            stall: StallDetector::default(),
+            border: PaneBorder::default(),
+            pane: None,
+            worktree,
+            pending_approvals: PendingApprovals::default(),
+            transcript: None,
+            transcript_cli: cli::descriptor(""),
+            transcript_changed: false,
+            tokens: None,
+        }
+    }
+
+    /// The directory in which a requested command would run; `None` if its CLI does not report it.
+    pub(super) fn directory_of(&self, ask: &ApprovalRequest, worktree: &Path) -> Option<PathBuf> {
+        let hooks = cli::descriptor(self.tracker.cli()).hooks;
+        match (hooks.and_then(|hooks| hooks.command_directory), &ask.subject) {
+            (Some(load_directory), ApprovalSubject::Command(command)) => {
+                load_directory(self.transcript.as_deref()?, command, worktree)
+            }
+            _ => Some(worktree.to_path_buf()),
+        }
+    }
+
+    /// The size of its conversation, in tokens.
+    pub(super) fn tokens(&self) -> Option<u64> {
+        self.tokens
+    }
+
+    /// The agent's state, and a status message if it changed.
+    pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
+        let (known, changed) = self.tracker.conclude(now);
+        let said = changed.then(|| messages::status(id, self.tracker.cli(), &known)).into_iter().collect();
+        (known, said)
+    }
+
+    /// Applies what a hook note contains besides the agent's state. Returns messages to publish.
+    pub(super) fn apply_note(
+        &mut self,
+        note: &HookNote,
+        id: &AgentId,
+        settings: &MonitorSettings,
+        now: Timestamp,
+    ) -> Vec<Message> {
+        if let Some(transcript) = note.transcript() {
+            self.transcript = Some(transcript.to_path_buf());
+            self.transcript_cli = cli::descriptor(&note.cli);
+            self.transcript_changed = true;
+        }
+        let approved = self.pending_approvals.apply(note).filter(|_| settings.config.manual_approvals_log);
+        if let Some(approved) = approved {
+            let log = VerdictLog::of(&settings.repo.common_dir);
+            let written = verdict::record_manual_approval(&log, &settings.session, id, &approved, note.at);
+            if let Err(error) = written {
+                tracing::warn!(target: "paw::monitor", "cannot record a manual approval: {error}");
+            }
+        }
+        let is_fresh = now.duration_since(note.at).as_secs() < FRESH_SECONDS;
+        note.violation
+            .iter()
+            .filter(|_| is_fresh)
+            .flat_map(|breach| messages::out_of_role(id, breach))
+            .collect()
+    }
+
+    /// Counts the tokens of the conversation, once for all new notes.
+    pub(super) fn update_tokens(&mut self) {
+        if let Some(transcript) = self.transcript.as_ref().filter(|_| self.transcript_changed) {
+            self.tokens = transcript::load_tokens(self.transcript_cli, transcript).or(self.tokens);
+            self.transcript_changed = false;
+        }
+    }
+}
