@@ -1,11 +1,10 @@
-//! What can be typed. Each command's flags and help sit in its own file.
+//! The command line. Each command's flags and help are in its own file.
 
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::command::{
     add::AddArgs,
     add_cli::AddCliArgs,
-    anew::AnewArgs,
     approvals::ApprovalsArgs,
     attach::AttachArgs,
     autopilot::{AutopilotArgs, ExecutorPaneArgs},
@@ -16,6 +15,7 @@ use crate::command::{
     deliver::DeliverArgs,
     demo::{DemoArgs, agent::DemoAgentArgs},
     doctor::DoctorArgs,
+    exec_script::ExecScriptArgs,
     explain::ExplainArgs,
     help::HelpArgs,
     hook::HookArgs,
@@ -29,11 +29,11 @@ use crate::command::{
     remove::RemoveArgs,
     remove_cli::RemoveCliArgs,
     replay::ReplayArgs,
+    restart_agent::RestartAgentArgs,
     say::SayArgs,
     serve::ServeArgs,
     shell_init::ShellInitArgs,
     start::StartArgs,
-    start_as::StartAsArgs,
     status::StatusArgs,
     stop::StopArgs,
     sweep::SweepArgs,
@@ -47,25 +47,25 @@ use crate::command::{
 
 const QUICK_START: &str = "\
 Quick start:
-  git paw start             a worktree, a pane and an AI CLI for each branch
-  git paw status            what the session is doing
-  git paw pause             leave it; its CLIs go on
-  git paw stop              end its CLIs; worktrees stay
-  git paw purge             end it and remove its worktrees; work is kept
+  git paw start             start a session: a worktree, a pane and an AI CLI per branch
+  git paw status            show what the session is doing
+  git paw pause             detach; the CLIs keep running
+  git paw stop              stop the CLIs; keep the worktrees
+  git paw purge             remove the session and its worktrees; unsaved work is kept
   git paw doctor            check git, tmux, AI CLIs and configuration
   git paw init              write a commented configuration for this repository
-  git paw list-clis         show the AI CLIs that were found
-  git paw worktree create   a worktree for a branch, made in one step or not at all
-  git paw serve             carry messages between agents, and warn them before they collide
-  git paw undo              get back what a removal has kept for you
-  git paw demo              see worktrees and panes at work, in a scratch repository
-  git paw help              every command, and the chapters of the guide";
+  git paw list-clis         list the AI CLIs found on this machine
+  git paw worktree create   create a worktree for a branch
+  git paw serve             run the message broker and the conflict detector
+  git paw undo              restore work that was kept before a removal
+  git paw demo              watch a session in a scratch repository
+  git paw help              list all commands and the chapters of the guide";
 
-/// Several AI coding CLIs on one repository: a worktree and a pane for each.
+/// Run several AI coding CLIs on one repository, each in its own worktree and pane
 #[derive(Debug, Parser)]
 #[command(name = "git-paw", bin_name = "git paw", version, disable_help_subcommand = true, after_help = QUICK_START)]
 pub(crate) struct Cli {
-    /// Tell on stderr which programs are run (twice: everything); GIT_PAW_LOG=debug does the same
+    /// Log the commands git paw runs to stderr (-vv: everything); same as GIT_PAW_LOG=debug
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 
@@ -84,17 +84,16 @@ pub(crate) enum Command {
     Stop(StopArgs),
     Purge(PurgeArgs),
     Replay(ReplayArgs),
-    #[command(name = "__anew", hide = true)]
-    Anew(AnewArgs),
+    #[command(name = "__restart-agent", hide = true)]
+    RestartAgent(RestartAgentArgs),
     #[command(name = "__as", hide = true)]
-    StartAs(StartAsArgs),
+    ExecScript(ExecScriptArgs),
     #[command(name = "__deliver", hide = true)]
     Deliver(DeliverArgs),
-    /// Prepare this repository: write a commented configuration and ignore rules
+    /// Write a commented configuration and ignore rules for this repository
     ///
-    /// Creates .git-paw/config.toml with every key, its help and its default, all commented out. A file that is
-    /// there already is only added to: keys it lacks are appended as comments, nothing in it is changed. Running
-    /// it again changes nothing.
+    /// Creates .git-paw/config.toml with every key, its description and its default, all commented out. If the file
+    /// exists, missing keys are appended as comments and nothing else changes. Running it again changes nothing.
     #[command(after_help = "Examples:\n  git paw init\n  git paw init && $EDITOR .git-paw/config.toml")]
     Init,
     ListClis(ListClisArgs),
@@ -116,7 +115,7 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     Serve(ServeArgs),
     Dashboard(DashboardArgs),
-    /// The session's own process, in its pane
+    /// Run the session's long-running process with its dashboard
     #[command(name = "__dashboard", hide = true)]
     SessionDashboard,
     #[command(name = "__commit-signal", hide = true)]
@@ -137,12 +136,12 @@ pub(crate) enum Command {
 }
 
 impl Cli {
-    /// Whether this process says what it does in a log of its own.
-    pub(crate) fn keeps_a_log(&self) -> bool {
-        matches!(&self.command, Some(Command::Daemon(args)) if args.is_the_daemon())
+    /// Whether this process writes its own log.
+    pub(crate) fn has_own_log(&self) -> bool {
+        matches!(&self.command, Some(Command::Daemon(args)) if args.runs_the_daemon())
     }
 
-    /// Whether stdout has to hold exactly one JSON document.
+    /// Whether stdout must be exactly one JSON document.
     pub(crate) fn wants_json(&self) -> bool {
         match &self.command {
             Some(Command::Start(args)) => args.wants_json(),
@@ -173,8 +172,8 @@ impl Cli {
                 | Command::Purge(_)
                 | Command::Deliver(_)
                 | Command::ExecutorPane(_)
-                | Command::Anew(_)
-                | Command::StartAs(_)
+                | Command::RestartAgent(_)
+                | Command::ExecScript(_)
                 | Command::Init
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_clap_definition_is_valid() {
         Cli::command().debug_assert();
     }
 

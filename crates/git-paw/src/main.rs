@@ -1,12 +1,12 @@
-//! `git paw`: parse what was typed, run the command, turn its outcome into an exit code.
+//! `git paw`: parse the command line, run the command, turn its result into an exit code.
 //!
 //! - `cli`: the commands and their flags
 //! - `command`: one file per command
-//! - `session`: the session that a command is about
-//! - `prompt`: asking the person at the terminal
+//! - `session`: finding the repository's session
+//! - `prompt`: questions on the terminal
 //! - `approval`: asking before a repository's own commands run
 //! - `output`: the only way to stdout and stderr
-//! - `context`: what every command is given
+//! - `context`: what every command receives
 
 mod approval;
 mod cli;
@@ -33,9 +33,9 @@ fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&typed) {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error, &typed),
+        Err(error) => return print_clap_error(&error, &typed),
     };
-    if !cli.keeps_a_log() {
+    if !cli.has_own_log() {
         output::start_trace(cli.verbose);
     }
     let output = Output::new(cli.wants_json());
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are answers; anything else is a mistake in what was typed.
-fn refuse(error: &clap::Error, typed: &[OsString]) -> ExitCode {
+/// Prints help, version or a usage error. With `--json` a usage error is a JSON document.
+fn print_clap_error(error: &clap::Error, typed: &[OsString]) -> ExitCode {
     let answer = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -59,7 +59,7 @@ fn refuse(error: &clap::Error, typed: &[OsString]) -> ExitCode {
         let written = Output::new(true).document(&problem.document()).is_ok();
         return ExitCode::from(if written { EXIT_CANCELLED } else { EXIT_FAILURE });
     }
-    // A closed pipe is the reader's choice.
+    // A closed pipe is not an error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE))
 }

@@ -1,5 +1,5 @@
-//! The only way to stdout and stderr: one JSON document or lines for people, colour on terminals only, and a
-//! closed pipe is no failure. Lines for people are sanitized here, so that text of others cannot act on a terminal.
+//! The only way to stdout and stderr: one JSON document or lines of text, with colour on terminals only. A closed pipe
+//! is not an error. Lines are sanitized here, so that text from agents and repositories cannot control the terminal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,29 +18,29 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// How a word is set off on a terminal.
+/// How a word is highlighted on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Bold,
     Dim,
-    Good,
-    Doubtful,
-    Bad,
+    Success,
+    Warning,
+    Error,
 }
 
 const ESCAPE: char = '\u{1b}';
 const RESET: &str = "\x1b[0m";
 
 impl Style {
-    const ALL: [Self; 5] = [Self::Bold, Self::Dim, Self::Good, Self::Doubtful, Self::Bad];
+    const ALL: [Self; 5] = [Self::Bold, Self::Dim, Self::Success, Self::Warning, Self::Error];
 
     fn code(self) -> &'static str {
         match self {
             Self::Bold => "\x1b[1m",
             Self::Dim => "\x1b[2m",
-            Self::Good => "\x1b[32m",
-            Self::Doubtful => "\x1b[33m",
-            Self::Bad => "\x1b[1;31m",
+            Self::Success => "\x1b[32m",
+            Self::Warning => "\x1b[33m",
+            Self::Error => "\x1b[1;31m",
         }
     }
 }
@@ -66,24 +66,24 @@ impl Output {
         self.json
     }
 
-    /// Whether words of the answer may be set off.
+    /// Whether stdout may have colour.
     pub(crate) fn has_colour(self) -> bool {
         self.colour_out
     }
 
-    /// A line of the answer, or several. Unsafe characters are replaced; colours of [`Output::paint`] stay.
+    /// Prints one or more lines to stdout. Unsafe characters are replaced; colours of [`Output::paint`] stay.
     pub(crate) fn say(self, line: &str) -> Result<(), PawError> {
         self.write(format!("{}\n", safe(line, self.colour_out)).as_bytes())
     }
 
-    /// The whole answer as one document.
+    /// Prints the whole answer as one JSON document.
     pub(crate) fn document(self, document: &impl Serialize) -> Result<(), PawError> {
         let text = serde_json::to_string_pretty(document).map_err(not_json)?;
         self.write(format!("{text}\n").as_bytes())
     }
 
-    /// Bytes of the answer, as they are.
-    #[expect(clippy::unused_self, reason = "there is one way out, and it is a value")]
+    /// Writes bytes to stdout unchanged.
+    #[expect(clippy::unused_self, reason = "all output goes through an `Output` value")]
     pub(crate) fn write(self, bytes: &[u8]) -> Result<(), PawError> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -94,7 +94,7 @@ impl Output {
         }
     }
 
-    /// A table as the answer; its titles are the first row.
+    /// Prints a table with a header row.
     pub(crate) fn table<const N: usize>(
         self,
         titles: [&str; N],
@@ -107,28 +107,28 @@ impl Output {
         self.say(&lines.join("\n"))
     }
 
-    /// A path as the answer, byte for byte.
+    /// Prints a path byte for byte.
     pub(crate) fn say_path(self, path: &Path) -> Result<(), PawError> {
         self.write(&[path.as_os_str().as_bytes(), b"\n"].concat())
     }
 
-    /// What is going on right now, for whoever watches.
+    /// Prints a progress line to stderr, on a terminal only.
     pub(crate) fn progress(self, line: &str) {
         if io::stderr().is_terminal() {
             self.note(&paint(self.colour_err, Style::Dim, line));
         }
     }
 
-    /// What is going on, beside the answer. Sanitized like [`Output::say`].
+    /// Prints a line to stderr. Sanitized like [`Output::say`].
     pub(crate) fn note(self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", safe(line, self.colour_err));
     }
 
     pub(crate) fn warn(self, line: &str) {
-        self.note(&format!("{}: {line}", paint(self.colour_err, Style::Doubtful, "warning")));
+        self.note(&format!("{}: {line}", paint(self.colour_err, Style::Warning, "warning")));
     }
 
-    /// Says what went wrong, as a document where one was asked for, and returns the exit code.
+    /// Prints an error, as a JSON document with `--json`, and returns the exit code.
     pub(crate) fn fail(self, error: &PawError) -> u8 {
         let report = error.report();
         if self.json {
@@ -136,12 +136,12 @@ impl Output {
         } else if error.is_cancelled() {
             self.note(&report.to_string());
         } else {
-            self.note(&format!("{}: {report}", paint(self.colour_err, Style::Bad, "error")));
+            self.note(&format!("{}: {report}", paint(self.colour_err, Style::Error, "error")));
         }
         report.code.exit_code()
     }
 
-    /// Like [`Output::paint`], for what goes to stderr.
+    /// Like [`Output::paint`], for stderr.
     pub(crate) fn paint_note(self, style: Style, text: &str) -> String {
         paint(self.colour_err, style, text)
     }
@@ -158,10 +158,10 @@ pub(crate) fn to_json(answer: &impl Serialize) -> Result<Value, PawError> {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_json(error: serde_json::Error) -> PawError {
-    PawError::internal(format!("the answer cannot be written as JSON: {error}"))
+    PawError::internal(format!("cannot write the answer as JSON: {error}"))
 }
 
-/// Every column as wide as its widest cell, the last one as it is.
+/// Pads every column except the last to its widest cell.
 fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| text::width(&row[column])).max().unwrap_or_default();
     let widths: Vec<usize> = (0..N.saturating_sub(1)).map(width).chain([0]).collect();
@@ -181,7 +181,7 @@ fn paint(colour: bool, style: Style, text: &str) -> String {
     if colour { format!("{}{text}{RESET}", style.code()) } else { text.to_owned() }
 }
 
-/// The text with U+FFFD for every unsafe character, except for our own codes where colour is used.
+/// Replaces every unsafe character with U+FFFD. With colour, our own colour codes stay.
 fn safe(text: &str, colour: bool) -> Cow<'_, str> {
     if !colour {
         return text::block(text);
@@ -199,12 +199,12 @@ fn safe(text: &str, colour: bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Sends the trace to stderr: warnings always, more by `-v`, or by `GIT_PAW_LOG` as `debug` or `paw::process=debug`.
+/// Writes log events to stderr: warnings always, more with `-v` or `GIT_PAW_LOG` (`debug`, `paw::process=debug`).
 pub(crate) fn start_trace(verbose: u8) {
-    let wished = std::env::var("GIT_PAW_LOG").ok().and_then(|wish| wish.parse::<Targets>().ok());
-    let filter = match (verbose, wished) {
+    let configured = std::env::var("GIT_PAW_LOG").ok().and_then(|value| value.parse::<Targets>().ok());
+    let filter = match (verbose, configured) {
         (0, None) => Targets::new().with_target("paw", LevelFilter::WARN),
-        (0, Some(wished)) => wished,
+        (0, Some(configured)) => configured,
         (1, _) => Targets::new().with_target("paw", LevelFilter::DEBUG),
         (_, _) => Targets::new().with_default(LevelFilter::TRACE),
     };
@@ -212,7 +212,7 @@ pub(crate) fn start_trace(verbose: u8) {
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }
 
-/// A warning looks like every other warning of ours; the rest says its level.
+/// Formats a log warning like every other warning; other events start with their level.
 struct TraceLine;
 
 impl<S, N> FormatEvent<S, N> for TraceLine
@@ -228,8 +228,8 @@ where
     ) -> fmt::Result {
         let colour = colour_wanted() && io::stderr().is_terminal();
         match *event.metadata().level() {
-            Level::ERROR => write!(line, "{}: ", paint(colour, Style::Bad, "error"))?,
-            Level::WARN => write!(line, "{}: ", paint(colour, Style::Doubtful, "warning"))?,
+            Level::ERROR => write!(line, "{}: ", paint(colour, Style::Error, "error"))?,
+            Level::WARN => write!(line, "{}: ", paint(colour, Style::Warning, "warning"))?,
             level => write!(line, "{} ", paint(colour, Style::Dim, &level.to_string().to_lowercase()))?,
         }
         let mut fields = String::new();
@@ -243,8 +243,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_colour_codes_reach_a_terminal() {
-        let painted = paint(true, Style::Bad, "a\u{202e}b");
+    fn output_keeps_only_its_own_colour_codes() {
+        let painted = paint(true, Style::Error, "a\u{202e}b");
         let line = format!("{painted}: c\u{1b}[2Jd\u{1b}]0;x\u{7}\n\te");
         assert_eq!(
             safe(&line, true),
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn without_colour_no_escape_is_printed() {
+    fn output_without_colour_prints_no_escape() {
         assert_eq!(safe("\u{1b}[32mok\u{1b}[0m", false), "\u{fffd}[32mok\u{fffd}[0m");
     }
 
     #[test]
-    fn wide_letters_keep_the_columns_of_a_table_aligned() {
+    fn table_columns_align_with_wide_characters() {
         let rows = [["a", "x"], ["日本", "y"]].map(|row| row.map(str::to_owned));
         assert_eq!(columns(&rows), ["a     x", "日本  y"]);
     }

@@ -1,4 +1,4 @@
-//! Work that was kept before something was removed, for people.
+//! Messages about work that was kept before a removal.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,18 @@ use paw_worktree::rescue::Rescue;
 
 use crate::context::Context;
 
-/// Says where removed work is and how to get it back.
-pub(crate) fn tell_rescue(rescue: &Rescue, context: &Context) {
-    context.output.note(&format!("kept what would have been lost: git paw undo restore {}", rescue.id));
-    tell_ignored(&rescue.ignored_left_behind, context);
+/// Prints how to restore the work that was kept.
+pub(crate) fn print_rescue(rescue: &Rescue, context: &Context) {
+    context.output.note(&format!("kept unsaved work; to restore it: git paw undo restore {}", rescue.id));
+    print_ignored(&rescue.ignored_left_behind, context);
 }
 
-/// Names what has gone for good.
-pub(crate) fn tell_ignored(left: &[PathBuf], context: &Context) {
+/// Lists the ignored files that were not kept.
+pub(crate) fn print_ignored(left: &[PathBuf], context: &Context) {
     if !left.is_empty() {
         let names = first_paths(left);
-        context.output.note(&format!("ignored files were not kept: {names} (--include-ignored keeps them)"));
+        context
+            .output
+            .note(&format!("ignored files were not kept: {names} (use --include-ignored to keep them)"));
     }
 }

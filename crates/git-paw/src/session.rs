@@ -1,4 +1,4 @@
-//! The session that a command is about.
+//! Finding the repository's session.
 
 use paw_core::{PawError, Receipt};
 use paw_runtime::SessionSettings;
@@ -17,13 +17,15 @@ impl Context {
     pub(crate) fn find_session(&self) -> Result<Option<Session>, PawError> {
         let session = Session::find(&self.require_repo()?, &self.receipts())?;
         if let Some(moved_from) = session.as_ref().and_then(|session| session.moved_from.as_ref()) {
-            self.output
-                .warn(&format!("this repository was at {} when its session started", moved_from.display()));
+            self.output.warn(&format!(
+                "this repository was at {} when its session was started",
+                moved_from.display()
+            ));
         }
         Ok(session)
     }
 
-    /// What the long-running process of this repository's session is started with.
+    /// The settings of the session's long-running process.
     pub(crate) fn session_settings(&self) -> Result<SessionSettings, PawError> {
         let repo = self.require_repo()?;
         let config = approval::guarded_config(&self.load_config()?, self)?;
@@ -32,12 +34,13 @@ impl Context {
 
     pub(crate) fn require_session(&self) -> Result<Session, PawError> {
         self.find_session()?.ok_or_else(|| {
-            PawError::SessionError("no session for this repository".to_owned()).hint("git paw start")
+            PawError::SessionError("no session for this repository".to_owned())
+                .hint("start one with 'git paw start'")
         })
     }
 }
 
-/// What attaches to a session by tmux alone.
+/// The tmux command that attaches to a session.
 pub(crate) fn attach_command(receipt: &Receipt) -> String {
     let socket = receipt.tmux_socket.as_ref().map(|socket| format!(" -L {socket}")).unwrap_or_default();
     format!("tmux{socket} attach -t {}", receipt.session_name)

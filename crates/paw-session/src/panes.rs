@@ -95,7 +95,7 @@ pub struct PaneBuilder<'a> {
     /// An agent's token, if the session has a broker.
     pub token: &'a dyn Fn(&AgentId) -> Option<String>,
     pub conversation: ConversationMode,
-    /// Those among them owner conversation is known to be empty: they begin anew.
+    /// Agents that start a new conversation even if the others resume.
     pub fresh: &'a [AgentId],
 }
 

@@ -30,8 +30,9 @@ fn approved(repo: &Repo, consent: Consent, context: &Context) -> Result<Autopilo
 /// The configuration without its unapproved commands. Never asks.
 pub(crate) fn approved_config(repo: &Repo, context: &Context) -> Result<AutopilotConfig, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
-    let followed =
-        resolve_trusted(&layers, request(&layers), |request| super::is_approved(&request.subject, repo, context))?;
+    let followed = resolve_trusted(&layers, request(&layers), |request| {
+        super::is_approved(&request.subject, repo, context)
+    })?;
     Ok(followed.config.autopilot)
 }
 

@@ -9,10 +9,10 @@ use paw_core::config::PawConfig;
 use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
 use paw_host::clock;
 use paw_host::process::own_program;
-use paw_session::launch::{self, LaunchServices, LaunchOptions};
+use paw_session::launch::{self, LaunchOptions, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::AddedAgent;
-use paw_session::plan::{self, SessionPlan, PlanContext, StartRequest, AgentRequest};
+use paw_session::plan::{self, AgentRequest, PlanContext, SessionPlan, StartRequest};
 use paw_session::specs::{self, SpecEntry};
 use paw_worktree::Worktrees;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let config = approval::session_config(&layers, repo, consent, context)?;
     let plan = make_plan(args, &session, &config, context)?;
     let preparation = approval::preparation(&layers, &config, repo, consent, context)?;
-    let wishes = LaunchOptions {
+    let options = LaunchOptions {
         config: &config,
         config_dir: context.dirs.config_dir(),
         preparation: &preparation,
@@ -59,9 +59,13 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
-    let doors =
-        LaunchServices { worktrees: &worktrees, receipts: &session.receipts, tmux: &session.tmux, program: &program };
-    let added = session.add_agent(doors, &plan, wishes, &|_| {})?;
+    let services = LaunchServices {
+        worktrees: &worktrees,
+        receipts: &session.receipts,
+        tmux: &session.tmux,
+        program: &program,
+    };
+    let added = session.add_agent(services, &plan, options, &|_| {})?;
     for note in &added.notes {
         context.output.warn(note);
     }

@@ -7,21 +7,21 @@ use paw_core::config::{self, CliEntry};
 
 use crate::context::Context;
 
-/// Register an AI CLI of your own
+/// Register a custom AI CLI in your configuration
 ///
-/// It is written to your own configuration and can then be used in every repository. Comments, order and whatever
-/// else is in the file stay as they are. A shell script will do as well; on macOS it has to run its program by `exec`,
-/// because nothing is typed into a pane while a shell is in front of it.
+/// Adds the CLI to your own configuration file, for use in every repository; the rest of the file does not change. The
+/// command may be a shell script. On macOS the script must `exec` its program: git paw types nothing into a pane whose
+/// foreground program is a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw add-cli my-agent /usr/local/bin/my-agent
   git paw add-cli my-agent my-agent --display-name \"My Agent\"")]
 pub(crate) struct AddCliArgs {
-    /// What you will call it
+    /// The name of the CLI in git paw
     pub(crate) name: String,
-    /// The program: an absolute path, or a name on PATH
+    /// The program: a path, or a name on PATH
     pub(crate) command: String,
-    /// How it is shown in lists
+    /// The name shown in lists
     #[arg(long, value_name = "NAME")]
     pub(crate) display_name: Option<String>,
 }
@@ -38,27 +38,27 @@ pub(crate) fn run(args: &AddCliArgs, context: &Context) -> Result<(), PawError> 
 fn check_name(name: &str) -> Result<(), PawError> {
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
     if name.is_empty() || name.starts_with('-') || name.contains(odd) {
-        let problem = format!("'{name}' cannot be the name of a CLI: no spaces, no '/', no leading '-'");
+        let problem = format!("invalid CLI name '{name}': must not contain spaces or '/', or start with '-'");
         return Err(PawError::ConfigError(problem).hint("for example: my-agent"));
     }
     Ok(())
 }
 
-/// The absolute path of the program. One that is given as a path is taken even before it exists.
+/// The absolute path of the program. A path is accepted even if the file does not exist yet.
 fn resolve(command: &str, context: &Context) -> Result<String, PawError> {
     let path = if command.contains('/') {
         let path = context.cwd.join(command);
         if resolve_command(&path.to_string_lossy(), &context.search_path).is_none() {
-            context.output.warn(&format!("{} is not an executable file (yet)", path.display()));
+            context.output.warn(&format!("{} is not an executable file", path.display()));
         }
         path
     } else {
         resolve_command(command, &context.search_path).ok_or_else(|| {
             PawError::ConfigError(format!("command '{command}' not found on PATH"))
-                .hint("install it first, or give its absolute path")
+                .hint("install it, or give its absolute path")
         })?
     };
-    path.into_os_string().into_string().map_err(|path| {
-        PawError::ConfigError(format!("{} is not valid UTF-8 and cannot be stored", path.display()))
-    })
+    path.into_os_string()
+        .into_string()
+        .map_err(|path| PawError::ConfigError(format!("cannot store {}: not valid UTF-8", path.display())))
 }

@@ -10,7 +10,7 @@ use crate::session::attach_command;
 
 /// Attach to the running session of this repository
 ///
-/// Inside tmux this switches to it. A session that is paused or stopped is brought back by `git paw start`.
+/// Inside tmux this switches to the session. To bring back a paused or stopped session, use `git paw start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw attach")]
 pub(crate) struct AttachArgs {}
@@ -18,7 +18,7 @@ pub(crate) struct AttachArgs {}
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     if !io::stdin().is_terminal() {
-        return Err(PawError::SessionError("attaching needs a terminal".to_owned())
+        return Err(PawError::SessionError("cannot attach: stdin is not a terminal".to_owned())
             .hint(attach_command(&session.receipt)));
     }
     Ok(session.attach()?)

@@ -1,4 +1,4 @@
-//! What our commit hook runs: tells the session that an agent has committed.
+//! The command of our git commit hook: reports an agent's commit to the session.
 
 use clap::Args;
 use paw_broker::hooks::CommitSignal;

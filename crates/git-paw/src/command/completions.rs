@@ -7,7 +7,7 @@ use paw_core::PawError;
 use crate::cli::Cli;
 use crate::context::Context;
 
-/// Print a script that completes git-paw's commands in your shell
+/// Print a shell completion script
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw completions bash > ~/.local/share/bash-completion/completions/git-paw
@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// git's own completion of `git paw <Tab>` asks for a function of this name.
+/// git's own completion calls a function of this name for `git paw <Tab>`.
 const BASH_UNDER_GIT: &str = "
 _git_paw() {
     COMP_WORDS=(git-paw \"${COMP_WORDS[@]:2}\")
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<(), PawEr
     context.output.write(&script)
 }
 
-/// What people may type, without the commands that only we start ourselves.
+/// The public commands, without the hidden ones.
 fn visible(typed: &Command) -> Command {
     Command::new("git-paw")
         .version(env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! `git paw dashboard`, and the session's own process with its screen.
+//! `git paw dashboard`, and the session's long-running process with its dashboard.
 
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -9,9 +9,9 @@ use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
 use paw_runtime::SessionProcess;
-use paw_screen::dashboard::{Home, Look, Options};
-use paw_screen::run::{Wires, on_terminal};
-use paw_screen::source::remote::{self, Remote};
+use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
+use paw_screen::dashboard::{DashboardHost, DashboardOptions, Theme};
+use paw_screen::source::remote::{self, RemoteBroker};
 use paw_screen::source::{answer_on_bus, follow_bus};
 use paw_view::{SessionView, ViewEvent};
 use tokio::sync::mpsc;
@@ -20,14 +20,15 @@ use crate::context::Context;
 
 /// Watch a running session from any terminal
 ///
-/// Agents, conflicts, messages and open questions, live. `?` shows the keys, `q` closes this view; the session goes on.
+/// Shows agents, conflicts, messages and open questions live. Press `?` for the keys and `q` to close; the session keeps
+/// running.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw dashboard")]
 pub(crate) struct DashboardArgs {}
 
-/// Updates that wait for a busy screen.
+/// Capacity of the queue of updates.
 const UPDATES: usize = 1024;
-/// Answers on their way.
+/// Capacity of the queue of answers.
 const ANSWERS: usize = 16;
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
@@ -35,13 +36,12 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let config = context.load_config()?.resolve()?;
     let dir = PawDir::of(&repo.common_dir);
     if Endpoint::load(&dir)?.is_none() {
-        return Err(
-            PawError::SessionError("no broker is running here".to_owned()).hint("git paw serve starts one")
-        );
+        return Err(PawError::SessionError("no broker is running for this repository".to_owned())
+            .hint("start one with 'git paw serve'"));
     }
     let log = log::open(&dir.log())?;
     let token = Keyring::new(&log, dir.path()).operator()?;
-    let remote = Remote { common_dir: repo.common_dir.clone(), token: Some(token) };
+    let remote = RemoteBroker { common_dir: repo.common_dir.clone(), token: Some(token) };
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let cannot_start = |error| PawError::internal(format!("cannot start the dashboard: {error}"));
@@ -51,15 +51,15 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     remote::follow(remote, sender.clone()).map_err(cannot_start)?;
     runtime.block_on(async {
         tokio::spawn(remote::answer(client, carried, sender));
-        let wires = Wires { updates, answers };
-        let options = options(Home::Attached, &config);
-        on_terminal(options, empty_view(&config), wires, std::future::pending()).await
+        let channels = DashboardChannels { updates, answers };
+        let options = options(DashboardHost::Attached, &config);
+        run_on_terminal(options, empty_view(&config), channels, std::future::pending()).await
     })?;
     runtime.shutdown_background();
     Ok(())
 }
 
-/// The pane of a session: broker, watcher, radar and learnings, and over them the screen.
+/// The dashboard pane of a session: the session's process and, on top of it, the screen.
 pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
     let session = SessionProcess::start(context.session_settings()?)?;
     let (sender, updates) = mpsc::channel(UPDATES);
@@ -71,8 +71,9 @@ pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
     let shown = runtime.block_on(async {
         tokio::spawn(follow_bus(bus.clone(), sender.clone()));
         tokio::spawn(answer_on_bus(bus, carried, sender));
-        let wires = Wires { updates, answers };
-        on_terminal(options(Home::Session, session.config()), view, wires, session.ended()).await
+        let channels = DashboardChannels { updates, answers };
+        run_on_terminal(options(DashboardHost::Session, session.config()), view, channels, session.ended())
+            .await
     });
     session.stop();
     Ok(shown.map(drop)?)
@@ -83,11 +84,11 @@ fn empty_view(config: &PawConfig) -> SessionView {
     SessionView::new(usize::try_from(kept).unwrap_or(usize::MAX).max(1))
 }
 
-fn options(home: Home, config: &PawConfig) -> Options {
+fn options(host: DashboardHost, config: &PawConfig) -> DashboardOptions {
     let log = &config.dashboard.broker_log;
-    Options {
-        home,
-        look: Look::of_environment(|name| std::env::var(name).ok()),
+    DashboardOptions {
+        host,
+        theme: Theme::of_environment(|name| std::env::var(name).ok()),
         show_messages: log.default_visible || config.dashboard.show_message_log,
         message_lines: log.height_lines,
         zone: TimeZone::system(),
@@ -99,14 +100,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_panel_of_messages_is_open_where_either_key_says_so() {
+    fn dashboard_opens_the_message_panel_if_either_key_is_set() {
         for (default_visible, show_message_log, open) in
             [(true, false, true), (false, false, false), (false, true, true), (true, true, true)]
         {
             let mut config = PawConfig::default();
             config.dashboard.broker_log.default_visible = default_visible;
             config.dashboard.show_message_log = show_message_log;
-            assert_eq!(options(Home::Attached, &config).show_messages, open);
+            assert_eq!(options(DashboardHost::Attached, &config).show_messages, open);
         }
     }
 }

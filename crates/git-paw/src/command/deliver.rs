@@ -1,21 +1,21 @@
-//! The hidden command that tells agents what they are to do, as soon as each of them listens.
+//! The hidden command that sends agents their first prompt as soon as each CLI is ready.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use paw_agent::deliver::Patience;
+use paw_agent::deliver::DeliveryOptions;
 use paw_core::{PawError, SessionName};
 use paw_host::tmux::Tmux;
 use paw_session::{Receipts, delivery};
 
 use crate::context::Context;
 
-/// Hand over what the agents of a session are still to be told
+/// Deliver the pending prompts of a session
 #[derive(Debug, Args)]
 pub(crate) struct DeliverArgs {
     session: SessionName,
-    /// Where receipts are
+    /// The directory of the receipts
     #[arg(long)]
     receipts: PathBuf,
     /// The tmux socket of the session
@@ -26,12 +26,21 @@ pub(crate) struct DeliverArgs {
 pub(crate) fn run(args: &DeliverArgs, context: &Context) -> Result<(), PawError> {
     let config = context.load_config()?.resolve()?;
     let tmux = Tmux::on_socket(args.socket.clone());
-    delivery::deliver_all(&tmux, &Receipts::at(&args.receipts), &args.session, &config.clis, patience())
+    delivery::deliver_all(
+        &tmux,
+        &Receipts::at(&args.receipts),
+        &args.session,
+        &config.clis,
+        delivery_options(),
+    )
 }
 
-/// How long an agent may take to become ready, for machines on which that is long.
-fn patience() -> Patience {
-    let wish = std::env::var("GIT_PAW_READINESS_TIMEOUT_MS").ok().and_then(|wish| wish.parse().ok());
-    let usual = Patience::default();
-    Patience { ready: wish.map_or(usual.ready, Duration::from_millis), ..usual }
+/// Delivery timeouts. Slow machines raise the first one with GIT_PAW_READINESS_TIMEOUT_MS.
+fn delivery_options() -> DeliveryOptions {
+    let configured = std::env::var("GIT_PAW_READINESS_TIMEOUT_MS").ok().and_then(|value| value.parse().ok());
+    let default = DeliveryOptions::default();
+    DeliveryOptions {
+        ready_timeout: configured.map_or(default.ready_timeout, Duration::from_millis),
+        ..default
+    }
 }

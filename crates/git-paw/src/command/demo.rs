@@ -1,11 +1,11 @@
-//! `git paw demo`: what git-paw does, on a scratch repository, with scripted agents in the place of paid ones.
+//! `git paw demo`: a session in a scratch repository, with scripted agents instead of paid ones.
 //!
-//! Everything happens through the commands a person would type, and is checked afterwards: the demo is a test, too.
+//! The demo runs the public commands and checks their results: it is a test, too.
 
 pub(crate) mod agent;
-mod facts;
-mod scene;
-mod story;
+mod chapters;
+mod message_log;
+mod scratch_repo;
 
 use std::io::{self, IsTerminal as _};
 
@@ -14,42 +14,43 @@ use paw_core::PawError;
 use paw_host::tmux::Tmux;
 
 use crate::context::Context;
-use scene::Scene;
+use scratch_repo::ScratchRepo;
 
-/// Watch git-paw at work in a scratch repository
+/// Watch a scripted session in a scratch repository
 ///
-/// Starts a session of three scripted agents and a scripted supervisor. Two agents touch the same line and are warned
-/// before they commit. A harmless command is approved, another one is held back. Gates check all work; one agent fails,
-/// mends it and passes. Everything is merged in the order of who waited for whom. Autopilot does a fourth task test-first.
-/// Then the session is paused and resumed, and purged with unsaved work that comes back. On a terminal you are taken into the session; detach (prefix, then d) to
-/// come back. Everything is removed at the end. Ends with 1, and says so, if anything of this was not seen.
+/// Starts a session with three scripted agents and a scripted supervisor. Two agents change the same line and are warned
+/// before they commit. A harmless command is approved, a dangerous one is held back. Gates check all work; one agent fails,
+/// fixes its work and passes. All branches are merged in dependency order. Autopilot does a fourth task test-first. Then the
+/// session is paused and resumed, and purged with unsaved work, which is restored. On a terminal the demo attaches you to
+/// the session; detach (prefix, then d) to continue. Everything is removed at the end. The exit code is 1 if a step did not
+/// work.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep")]
 pub(crate) struct DemoArgs {
-    /// Leave the scratch repository and the session in place
+    /// Keep the scratch repository and the session
     #[arg(long)]
     keep: bool,
 }
 
 pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
     Tmux::default().require_minimum()?;
-    let scratch = tempfile::Builder::new()
+    let dir = tempfile::Builder::new()
         .prefix("git-paw-demo-")
         .tempdir()
-        .map_err(|error| PawError::internal(format!("cannot make a scratch directory: {error}")))?;
+        .map_err(|error| PawError::internal(format!("cannot create a scratch directory: {error}")))?;
     let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
-    let scene = Scene::prepare(scratch.path(), watched)?;
-    context.output.say(&format!("made a scratch repository: {}", scene.root().display()))?;
-    let told = story::session(&scene, watched, context);
+    let scratch = ScratchRepo::prepare(dir.path(), watched)?;
+    context.output.say(&format!("created a scratch repository: {}", scratch.root().display()))?;
+    let shown = chapters::session(&scratch, watched, context);
     if args.keep {
-        let kept = scratch.keep();
+        let kept = dir.keep();
         context.output.say(&format!("kept {} and its session", kept.display()))?;
-        context.output.say(&format!("attach: {}", scene.how_to_attach()))?;
-        return told.map(drop);
+        context.output.say(&format!("attach: {}", scratch.how_to_attach()))?;
+        return shown.map(drop);
     }
-    let told = told.and_then(|seen| story::afterwards(&scene, seen, context));
-    scene.end();
-    let seen = told?;
-    context.output.say("removed the session and the scratch repository (--keep leaves them)")?;
-    story::sum_up(&seen, context)
+    let shown = shown.and_then(|seen| chapters::afterwards(&scratch, seen, context));
+    scratch.end();
+    let seen = shown?;
+    context.output.say("removed the session and the scratch repository (use --keep to keep them)")?;
+    chapters::sum_up(&seen, context)
 }

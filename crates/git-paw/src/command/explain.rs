@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paw_agent::cli;
 use paw_agent::screen::{self, Screen};
-use paw_agent::state::{ObservationSource, AgentActivity};
+use paw_agent::state::{AgentActivity, ObservationSource};
 use paw_core::PawError;
 use paw_host::clock;
 use paw_host::files::FileError;
@@ -99,7 +99,9 @@ fn look_at(agent: &str, context: &Context) -> Result<AgentReading, PawError> {
     let swept = sweep::sweep(&context.require_session()?, clock::now())?;
     let AgentSnapshot { known, worktree, cli, .. } = sweep::require_agent(swept, agent)?;
     let source = match known.source {
-        ObservationSource::Hooks => cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned(),
+        ObservationSource::Hooks => {
+            cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned()
+        }
         source => source.to_string(),
     };
     let source = Some(source);

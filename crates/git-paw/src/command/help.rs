@@ -1,7 +1,7 @@
 //! `git paw help`: the help of a command, or a chapter of the guide.
 //!
 //! - `topics`: the chapters
-//! - `keys`: the one that is made from the configuration's schema
+//! - `keys`: the chapter generated from the configuration's schema
 //! - `render`: a chapter as plain text
 
 mod keys;
@@ -26,8 +26,7 @@ use topics::Topic;
 
 /// Show the help of a command, or a chapter of the guide
 ///
-/// Without a name, all commands and all chapters are listed. A chapter is shown page by page on a terminal, through $PAGER
-/// or less.
+/// Without a name, lists all commands and chapters. On a terminal, chapters are shown in $PAGER or less.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw help
@@ -38,7 +37,7 @@ pub(crate) struct HelpArgs {
     /// A command, or a chapter of the guide
     #[arg(value_name = "COMMAND|CHAPTER")]
     words: Vec<String>,
-    /// Print a chapter as it is written
+    /// Print a chapter as Markdown
     #[arg(long)]
     markdown: bool,
 }
@@ -57,30 +56,29 @@ pub(crate) fn run(args: &HelpArgs, context: &Context) -> Result<ExitCode, PawErr
     } else if let Some(topic) = topics::find(&args.words) {
         show_topic(topic, args.markdown, context)?;
     } else {
-        return Ok(refuse(&args.words.join(" ")));
+        return Ok(unknown_topic(&args.words.join(" ")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether people may type these words as a command.
+/// Whether these words are a public command.
 fn is_command(command: &Command, words: &[String]) -> bool {
     let Some((first, rest)) = words.split_first() else { return true };
     let found = command.find_subcommand(first).filter(|found| !found.is_hide_set());
     found.is_some_and(|found| is_command(found, rest))
 }
 
-/// Exactly what `--help` shows.
+/// Prints exactly what `--help` prints.
 fn show_command(words: &[String]) {
     let typed = ["git-paw"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     if let Err(help) = Cli::try_parse_from(typed) {
-        // A closed pipe is the reader's choice.
+        // A closed pipe is not an error.
         let _ = help.print();
     }
 }
 
-fn refuse(words: &str) -> ExitCode {
-    let message =
-        format!("there is no command and no chapter '{}'; `git paw help` lists them", text::line(words));
+fn unknown_topic(words: &str) -> ExitCode {
+    let message = format!("no command or chapter '{}'; `git paw help` lists them", text::line(words));
     let _ = Cli::command().error(ErrorKind::InvalidSubcommand, message).print();
     ExitCode::from(EXIT_CANCELLED)
 }
@@ -100,18 +98,18 @@ fn show_topic(topic: &Topic, markdown: bool, context: &Context) -> Result<(), Pa
     }
 }
 
-/// `$PAGER` with its arguments, or less, which ends by itself when all of the text fits.
+/// `$PAGER` with its arguments, or less, which exits at once if the text fits on the screen.
 fn pager(topic: &Topic, context: &Context) -> Option<process::Command> {
-    let wished = env::var("PAGER").unwrap_or_default();
-    let mut words = wished.split_whitespace();
+    let configured = env::var("PAGER").unwrap_or_default();
+    let mut words = configured.split_whitespace();
     let named = words.next().and_then(|name| process::find_program(name, &context.search_path));
     if let Some(program) = named {
         let pager = process::Command::new(program).args(words);
-        // As git does: less shows what sets words off only when it is told to.
+        // As git does: less needs -R to show colours.
         return Some(if env::var_os("LESS").is_none() { pager.env("LESS", "FRX") } else { pager });
     }
-    // Instead of the name of a temporary file.
-    let prompt = format!("-Psgit paw help {} (h shows keys, q leaves)", topic.name);
+    // Otherwise less shows the name of the temporary file.
+    let prompt = format!("-Psgit paw help {} (h for help, q to quit)", topic.name);
     let less = process::find_program("less", &context.search_path)?;
     Some(process::Command::new(less).args(["-RFX", &prompt, "--"]))
 }

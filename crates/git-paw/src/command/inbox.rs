@@ -11,22 +11,23 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 
-/// Read the messages for you
+/// Read your messages
 ///
-/// Who you are is what the pane's environment says. Reading removes nothing: --since N shows what came after number N.
+/// Your identity comes from the pane's environment. Reading does not remove messages; --since N shows only the messages
+/// after number N.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw inbox
   git paw inbox --since 42 --wait 30
   git paw inbox --follow")]
 pub(crate) struct InboxArgs {
-    /// Only what came after this number
+    /// Show only messages after this number
     #[arg(long, default_value_t = 0)]
     pub(crate) since: u64,
-    /// Wait up to this many seconds for something to come
+    /// Wait up to this many seconds for a message
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u64,
-    /// Go on showing what comes, until Ctrl+C
+    /// Keep printing new messages until Ctrl+C
     #[arg(long, conflicts_with_all = ["wait", "json"])]
     pub(crate) follow: bool,
     /// Print one JSON document
@@ -34,7 +35,7 @@ pub(crate) struct InboxArgs {
     pub(crate) json: bool,
 }
 
-/// How long one request may wait; the next one follows at once.
+/// Timeout of one long-poll request.
 const ROUND: Duration = Duration::from_secs(25);
 
 pub(crate) fn run(args: &InboxArgs, context: &Context) -> Result<(), PawError> {
@@ -72,7 +73,7 @@ fn nothing(whom: &AgentId, since: u64) -> String {
     }
 }
 
-/// The answer for programs: everything there is.
+/// The answer for programs: all messages.
 pub(crate) fn answer(args: &InboxArgs, context: &Context) -> Result<Value, PawError> {
     let client = context.broker_client()?;
     let mut inbox = client.inbox(args.since, Duration::from_secs(args.wait))?;
@@ -84,7 +85,7 @@ pub(crate) fn answer(args: &InboxArgs, context: &Context) -> Result<Value, PawEr
     Ok(document(&inbox))
 }
 
-/// At most `limit` messages of it, for whoever cannot take in everything at once.
+/// The answer for programs: at most `limit` messages.
 pub(crate) fn page(args: &InboxArgs, limit: usize, context: &Context) -> Result<Value, PawError> {
     let client = context.broker_client()?;
     let mut inbox = client.inbox(args.since, Duration::from_secs(args.wait))?;
@@ -103,7 +104,7 @@ fn line(stored: &StoredMessage) -> String {
     format!("{:>5}  {}  {}", stored.seq, stored.at.strftime("%H:%M:%S"), stored.message)
 }
 
-/// What the one line of a message only counts.
+/// The details that a message's one-line form leaves out.
 fn details(message: &Message) -> Vec<String> {
     match message {
         Message::Feedback(feedback) => feedback.errors.clone(),

@@ -10,7 +10,7 @@ use paw_host::files::{self, Access};
 
 use crate::context::Context;
 
-/// What we write into a repository stays out of its history, except what people share on purpose.
+/// Keeps our files in a repository out of its history, except those that are shared on purpose.
 const IGNORE_RULES: &str = "\
 # Everything here is local to this machine, except:
 *
@@ -20,14 +20,14 @@ const IGNORE_RULES: &str = "\
 !/scripts/**
 ";
 
-/// For supervisors that were taught to run a script.
+/// For supervisors that run the script instead of the command.
 const SWEEP: &str = "#!/bin/sh\nexec git paw sweep \"$@\"\n";
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
     if repo.bare {
         return Err(PawError::internal(format!("{} is a bare repository", repo.root.display()))
-            .hint("run this in one that has a checkout"));
+            .hint("run this command in a checkout"));
     }
     let speckit = repo.root.join(".specify").is_dir();
     let config = write_config(&repo.root, speckit)?;
@@ -46,16 +46,16 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let say = |line: &str| context.output.say(line);
     match config {
         Config::Created => {
-            say("created .git-paw/config.toml (every key is there, commented, with its default)")?;
+            say("created .git-paw/config.toml (all keys, commented out, with their defaults)")?;
             if speckit {
                 say("found .specify: specs are read from .specify/specs")?;
             }
         }
-        Config::Extended => say("added the keys that were missing to .git-paw/config.toml, as comments")?,
+        Config::Extended => say("added the missing keys to .git-paw/config.toml as comments")?,
         Config::Complete => say("config.toml already has all default keys; no changes")?,
     }
     if ignored {
-        say("created .git-paw/.gitignore (config.toml and scripts/ can be committed, nothing else)")?;
+        say("created .git-paw/.gitignore (only config.toml and scripts/ are tracked)")?;
     }
     if matches!(config, Config::Created) {
         say("next: git paw doctor")?;

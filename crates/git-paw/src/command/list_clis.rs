@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 
-/// Show the AI CLIs that can be used here
+/// List the available AI CLIs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw list-clis\n  git paw list-clis --json")]
 pub(crate) struct ListClisArgs {
@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     if found.clis.is_empty() {
         context.output.say("no AI coding CLI found on PATH")?;
         return context.output.say(
-            "hint: install one (claude, codex, gemini, …) or add your own: git paw add-cli <name> <command>",
+            "hint: install one (claude, codex, gemini, …), or add your own: git paw add-cli <name> <command>",
         );
     }
     let rows = found.clis.into_iter().map(|cli| {

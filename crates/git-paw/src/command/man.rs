@@ -1,4 +1,4 @@
-//! `git paw man`: a manual page for every command. git itself looks for one when somebody types `git paw --help`.
+//! `git paw man`: a manual page for every command. git opens it for `git paw --help`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use paw_host::files::{self, Access, FileError};
 use crate::cli::Cli;
 use crate::context::Context;
 
-/// Install a manual page for every command, so that `git paw --help` finds them
+/// Install manual pages, which `git paw --help` opens
 ///
-/// git shows a manual page when it is asked for `git paw --help`, and man looks for it beside the programs on your PATH. `git
-/// paw -h` and `git paw help` need none.
+/// git turns `git paw --help` into `man git-paw`, and man searches the directories next to those on your PATH. `git paw -h`
+/// and `git paw help` work without manual pages.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw man
   git paw man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The directory to write them to, in the place of share/man/man1 beside the program's own directory
+    /// The directory to write to [default: ../share/man/man1 from the program's directory]
     dir: Option<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
     root.build();
     let dir = match &args.dir {
         Some(dir) => context.cwd.join(dir),
-        None => beside_the_program()?,
+        None => default_man_dir()?,
     };
     let refused = |error: PawError| match args.dir {
         None => error.hint("name another directory: git paw man <dir>"),
@@ -39,15 +39,15 @@ pub(crate) fn run(args: &ManArgs, context: &Context) -> Result<(), PawError> {
     context.output.say(&format!("wrote {written} manual pages to {}", dir.display()))
 }
 
-/// man looks there for every directory on the PATH.
-fn beside_the_program() -> Result<PathBuf, PawError> {
+/// The directory that man searches for a program on PATH.
+fn default_man_dir() -> Result<PathBuf, PawError> {
     let program = paw_host::process::own_program()?;
     let program = program.canonicalize().map_err(FileError::when("find", &program))?;
     let above = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     Ok(above.join("share/man/man1"))
 }
 
-/// The page of a command, and those of the commands below it.
+/// Writes the page of a command and of its subcommands.
 fn write(command: &Command, name: &str, dir: &Path, written: &mut u32) -> Result<(), PawError> {
     let page = Man::new(command.clone()).title(name.to_uppercase()).section("1");
     let page = page.source(concat!("git-paw ", env!("CARGO_PKG_VERSION"))).manual("git paw");
@@ -56,7 +56,7 @@ fn write(command: &Command, name: &str, dir: &Path, written: &mut u32) -> Result
     let text = with_headings(&String::from_utf8_lossy(&text));
     files::write_atomic(&dir.join(format!("{name}.1")), text.as_bytes(), Access::Usual)?;
     *written += 1;
-    // clap gives a `help` to whatever has commands below it; only the first one is ours.
+    // clap adds `help` to every command with subcommands; only the top-level one is ours.
     let is_ours =
         |below: &&Command| !below.is_hide_set() && (name == "git-paw" || below.get_name() != "help");
     for below in command.get_subcommands().filter(is_ours) {
@@ -65,7 +65,7 @@ fn write(command: &Command, name: &str, dir: &Path, written: &mut u32) -> Result
     Ok(())
 }
 
-/// What `--help` ends with becomes sections of their own, under the words it has above them there, line by line.
+/// Turns the text after the options (`Examples:` and the like) into sections of their own.
 fn with_headings(page: &str) -> String {
     let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
     let line = |line: &str| match line.strip_suffix(':') {

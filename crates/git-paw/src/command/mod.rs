@@ -1,8 +1,7 @@
-//! One file per command: its flags, its help, and "gather, call, print".
+//! One file per command: its flags, its help, and its code, which only gathers input, calls a library and prints.
 
 pub(crate) mod add;
 pub(crate) mod add_cli;
-pub(crate) mod anew;
 pub(crate) mod approvals;
 pub(crate) mod attach;
 pub(crate) mod autopilot;
@@ -13,6 +12,7 @@ pub(crate) mod dashboard;
 pub(crate) mod deliver;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod exec_script;
 pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod hook;
@@ -27,11 +27,11 @@ pub(crate) mod purge;
 pub(crate) mod remove;
 pub(crate) mod remove_cli;
 pub(crate) mod replay;
+pub(crate) mod restart_agent;
 pub(crate) mod say;
 pub(crate) mod serve;
 pub(crate) mod shell_init;
 pub(crate) mod start;
-pub(crate) mod start_as;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod sweep;
@@ -62,8 +62,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Remove(args) => remove::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Deliver(args) => deliver::run(&args, context)?,
-        Command::Anew(args) => anew::run(&args, context)?,
-        Command::StartAs(args) => start_as::run(&args, context)?,
+        Command::RestartAgent(args) => restart_agent::run(&args, context)?,
+        Command::ExecScript(args) => exec_script::run(&args, context)?,
         Command::Init => init::run(context)?,
         Command::ListClis(_) => list_clis::run(context)?,
         Command::AddCli(args) => add_cli::run(&args, context)?,

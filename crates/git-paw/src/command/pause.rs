@@ -28,7 +28,9 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     };
     let name = &session.receipt.session_name;
     match session.pause()? {
-        PauseResult::Now => context.output.say(&format!("Session '{name}' paused. Resume with: git paw start")),
+        PauseResult::Now => {
+            context.output.say(&format!("Session '{name}' paused. Resume with: git paw start"))
+        }
         PauseResult::Already => context.output.say(&format!("Session '{name}' is already paused.")),
         PauseResult::NotRunning => context.output.say("No active session for this repo."),
     }

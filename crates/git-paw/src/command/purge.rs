@@ -9,7 +9,7 @@ use paw_session::lifecycle::unmerged::UnmergedBranch;
 use paw_worktree::Worktrees;
 
 use crate::context::Context;
-use crate::prompt::{Prompter as _, PromptQuestion, TerminalPrompter};
+use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 use crate::rescue::print_rescue;
 use crate::session::own_pane;
 
@@ -64,9 +64,9 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     }
     let kept = plural(purged.kept.len(), "worktree");
     context.output.say(&format!("Purged session '{name}', except for {kept}."))?;
-    context
-        .output
-        .note("hint: commit the changes, or use 'git paw purge --force' (changes are saved for 'git paw undo')");
+    context.output.note(
+        "hint: commit the changes, or use 'git paw purge --force' (changes are saved for 'git paw undo')",
+    );
     Ok(())
 }
 

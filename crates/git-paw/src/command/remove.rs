@@ -33,8 +33,11 @@ pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> 
     let session = context.require_session()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let own_pane = own_pane();
-    let options =
-        RemoveAgentOptions { keep_worktree: args.keep_worktree, force: args.force, own_pane: own_pane.as_deref() };
+    let options = RemoveAgentOptions {
+        keep_worktree: args.keep_worktree,
+        force: args.force,
+        own_pane: own_pane.as_deref(),
+    };
     let removed = session.remove_agent(&worktrees, &args.branch, options)?;
     if let Some(rescue) = removed.worktree.as_ref().and_then(|removed| removed.rescue.as_ref()) {
         print_rescue(rescue, context);

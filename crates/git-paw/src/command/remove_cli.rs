@@ -7,11 +7,11 @@ use paw_core::config;
 
 use crate::context::Context;
 
-/// Forget an AI CLI that was registered with add-cli
+/// Remove an AI CLI that was registered with add-cli
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw remove-cli my-agent")]
 pub(crate) struct RemoveCliArgs {
-    /// The name it was registered under
+    /// The name of the CLI
     pub(crate) name: String,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RemoveCliArgs, context: &Context) -> Result<(), PawErro
 fn not_there(name: &str, context: &Context) -> PawError {
     match detect_known_clis(&context.search_path).into_iter().find(|cli| cli.binary_name == name) {
         Some(cli) => PawError::ConfigError(format!(
-            "'{name}' was found on PATH ({}) and not added: there is nothing to remove",
+            "'{name}' is not a custom CLI: it was found on PATH ({})",
             cli.path.display()
         )),
         None => PawError::CliNotFound(name.to_owned()),

@@ -65,10 +65,10 @@ fn list(logs: &RepoLogs, session: Option<&str>, context: &Context) -> Result<(),
     };
     let all = chosen.iter().flat_map(|session| session.logs.iter().map(move |log| (session, log)));
     if context.output.wants_json() {
-        let row = |(session, log): (&logs::SessionLogs, &logs::Log)| {
+        let row = |(session, log): (&logs::SessionLogs, &logs::PaneLog)| {
             json!({
                 "session": session.session,
-                "branch": log.whose.to_string(),
+                "branch": log.owner.to_string(),
                 "path": log.path.to_string_lossy(),
                 "bytes": log.bytes,
                 "modified": log.modified.to_string(),
@@ -81,7 +81,7 @@ fn list(logs: &RepoLogs, session: Option<&str>, context: &Context) -> Result<(),
             let when = log.modified.strftime("%Y-%m-%d %H:%M").to_string();
             [
                 session.session.clone(),
-                log.whose.to_string(),
+                log.owner.to_string(),
                 format!("{} KiB", log.bytes.div_ceil(1024)),
                 when,
             ]

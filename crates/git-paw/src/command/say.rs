@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 
-/// Send a message to the other agents, the supervisor or one of them
+/// Send a message to all agents, to one agent or to the supervisor
 ///
-/// Who speaks is what the pane's environment says; outside of a pane it is you. The message is stored when the command
-/// ends, also while no broker runs.
+/// The sender comes from the pane's environment; outside a pane, you are the sender. The message is stored before the
+/// command returns, even if no broker is running.
 #[derive(Debug, Args)]
 #[command(
     subcommand_value_name = "KIND",
     subcommand_help_heading = "Kinds of messages",
     override_usage = "\
 git paw say [OPTIONS] <status|artifact|blocked|question|intent|verified|feedback|answer> ...
-       git paw tell <AGENT> <TEXT>, for anything else that one agent should know",
+       git paw tell <AGENT> <TEXT>, for free text to one agent",
     after_help = "Examples:
   git paw say status working --message \"writing the parser\"
   git paw say intent src/parse.rs src/lex.rs --summary \"new grammar\"
@@ -39,7 +39,7 @@ pub(crate) struct SayArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MessageArgs {
-    /// MessageArgs you are doing
+    /// Report what you are doing
     #[command(after_help = "Examples:\n  git paw say status working --message \"writing tests\"")]
     Status {
         status: String,
@@ -48,31 +48,31 @@ pub(crate) enum MessageArgs {
         #[arg(long)]
         phase: Option<String>,
     },
-    /// Something is finished and others can use it
+    /// Announce something that others can use
     #[command(
         after_help = "Examples:\n  git paw say artifact done --export parse_config --file src/config.rs"
     )]
     Artifact {
         status: String,
-        /// MessageArgs others can use now; can be given several times
+        /// A name that others can use now; repeatable
         #[arg(long = "export", value_name = "NAME")]
         exports: Vec<String>,
-        /// A file that belongs to it; can be given several times
+        /// A file that belongs to it; repeatable
         #[arg(long = "file", value_name = "PATH")]
         files: Vec<String>,
     },
-    /// You wait for another agent
+    /// Report that you are waiting for another agent
     #[command(after_help = "Examples:\n  git paw say blocked \"the new schema\" --from feat-db")]
     Blocked {
         needs: String,
-        /// Who can unblock you
+        /// The agent that can unblock you
         #[arg(long)]
         from: String,
     },
-    /// Ask the supervisor
+    /// Ask the supervisor a question
     #[command(after_help = "Examples:\n  git paw say question \"may I rename Token?\"")]
     Question { question: String },
-    /// Which files you are about to change
+    /// Announce the files you are about to change
     #[command(
         after_help = "Examples:\n  git paw say intent src/a.rs src/b.rs --summary \"split the module\""
     )]
@@ -81,21 +81,21 @@ pub(crate) enum MessageArgs {
         files: Vec<String>,
         #[arg(short, long)]
         summary: String,
-        /// How many seconds it holds
+        /// How many seconds the announcement is valid
         #[arg(long, default_value_t = IntentMessage::DEFAULT_SECONDS)]
         ttl: u64,
     },
-    /// An agent's work was checked (supervisor and operator only)
+    /// Mark an agent's work as verified (supervisor and operator only)
     #[command(after_help = "Examples:\n  git paw say verified feat-parser --message \"all gates pass\"")]
     Verified {
         agent: String,
         #[arg(short, long)]
         message: Option<String>,
-        /// The commit that was checked
+        /// The verified commit
         #[arg(long)]
         commit: Option<String>,
     },
-    /// Something for an agent to mend
+    /// Tell an agent what to fix
     #[command(after_help = "Examples:\n  git paw say feedback feat-parser \"tests fail: lex::numbers\"")]
     Feedback {
         agent: String,
@@ -107,7 +107,7 @@ pub(crate) enum MessageArgs {
     Answer {
         agent: String,
         answer: String,
-        /// MessageArgs it answers
+        /// The question that this answers
         #[arg(long)]
         re: Option<String>,
     },
@@ -117,10 +117,10 @@ pub(crate) fn run(args: &SayArgs, context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
         return context.output.document(&answer(&args.what, context)?);
     }
-    match send(&args.what, context)?.way {
+    match send(&args.what, context)?.route {
         SendRoute::Broker => context.output.say("sent"),
         SendRoute::Log => {
-            context.output.say("stored (no broker is running; it will be delivered when one does)")
+            context.output.say("stored (no broker is running; it is delivered when one starts)")
         }
     }
 }

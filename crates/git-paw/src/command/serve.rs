@@ -7,10 +7,10 @@ use paw_runtime::SessionProcess;
 
 use crate::context::Context;
 
-/// Run the message broker without a screen
+/// Run the message broker without a dashboard
 ///
-/// Carries the agents' messages, watches every worktree of this repository and warns agents before they collide. `git
-/// paw dashboard` shows it from any terminal.
+/// Delivers the agents' messages, watches the worktrees of this repository and warns agents about conflicts. To see it, run
+/// `git paw dashboard` in any terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw serve &
@@ -20,7 +20,7 @@ pub(crate) struct ServeArgs {}
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = SessionProcess::start(context.session_settings()?)?;
     let watched = plural(session.members().len(), "worktree");
-    context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C stops it)", session.url()));
+    context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C to stop)", session.url()));
     session.runtime().block_on(session.ended());
     session.stop();
     Ok(())

@@ -22,7 +22,7 @@ enum Shell {
     Fish,
 }
 
-/// Only a directory is gone to; help and JSON are shown as they come.
+/// Changes directory only if the output is a directory; help and JSON are printed.
 const POSIX: &str = r#"git() {
     if [ "$1" = paw ] && [ "$2" = worktree ] && [ "$3" = switch ]; then
         local paw_dir

@@ -17,14 +17,14 @@ use paw_core::config::PawConfig;
 use paw_core::{Diagnostic as _, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
-use paw_host::git::{Repo, GitWorktree};
+use paw_host::git::{GitWorktree, Repo};
 use paw_host::process::own_program;
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
-use paw_session::launch::{self, LaunchServices, LaunchProgress, LaunchOptions};
+use paw_session::launch::{self, LaunchOptions, LaunchProgress, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::logs;
-use paw_session::plan::{self, SessionPlan, PlanContext, StartRequest};
+use paw_session::plan::{self, PlanContext, SessionPlan, StartRequest};
 use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
 use paw_worktree::Worktrees;
@@ -125,16 +125,23 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
         Some(session) => session.tmux.clone(),
         None => Tmux::on_socket(site.layers.resolve()?.tmux.socket),
     };
-    let doors = LaunchServices { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
-    let living = RunningSessions::load(doors)?;
+    let services =
+        LaunchServices { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
+    let running = RunningSessions::load(services)?;
     let (receipt, state) = match session {
         Some(session) => {
             if args.is_for_a_new_session() {
                 note_ignored_flags(&session, context);
             }
-            existing::bring_back(doors, existing::follow_moved_repo(session, context)?, &site, &living, context)?
+            existing::bring_back(
+                services,
+                existing::follow_moved_repo(session, context)?,
+                &site,
+                &running,
+                context,
+            )?
         }
-        None => (start_new(args, doors, &site, &living, context)?, StartOutcome::Launched),
+        None => (start_new(args, services, &site, &running, context)?, StartOutcome::Launched),
     };
     Ok(Some(StartedSession { tmux, receipt, state }))
 }
@@ -162,23 +169,23 @@ struct StartContext {
 
 fn start_new(
     args: &StartArgs,
-    doors: LaunchServices<'_>,
+    services: LaunchServices<'_>,
     site: &StartContext,
-    living: &RunningSessions,
+    running: &RunningSessions,
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = config(args, site, context)?;
-    let plan = make_plan(args, site, &config, living, context)?;
+    let plan = make_plan(args, site, &config, running, context)?;
     let preparation = approval::preparation(&site.layers, &config, &site.repo, site.consent, context)?;
-    let wishes = LaunchOptions {
+    let options = LaunchOptions {
         config: &config,
         config_dir: context.dirs.config_dir(),
         preparation: &preparation,
         now: clock::now(),
     };
-    prune_logs(&plan, &config, living, context);
+    prune_logs(&plan, &config, running, context);
     let shown = Mutex::new(());
-    let launched = launch::launch(doors, &plan, wishes, &|progress| tell(&progress, &shown, context))?;
+    let launched = launch::launch(services, &plan, options, &|progress| tell(&progress, &shown, context))?;
     for note in &launched.notes {
         context.output.warn(note);
     }
@@ -206,7 +213,7 @@ fn make_plan(
     args: &StartArgs,
     site: &StartContext,
     config: &PawConfig,
-    living: &RunningSessions,
+    running: &RunningSessions,
     context: &Context,
 ) -> Result<SessionPlan, PawError> {
     let repo = &site.repo;
@@ -238,15 +245,15 @@ fn make_plan(
         worktrees: &worktrees,
         branches: &git.local_branches()?,
     };
-    let taken = |name: &_| living.has_name(name) || listing.has_name(name);
+    let taken = |name: &_| running.has_name(name) || listing.has_name(name);
     Ok(plan::plan(&request, &site, taken, Path::exists)?)
 }
 
 /// Deletes old logs of earlier sessions. Problems are only warnings.
-fn prune_logs(plan: &SessionPlan, config: &PawConfig, living: &RunningSessions, context: &Context) {
+fn prune_logs(plan: &SessionPlan, config: &PawConfig, running: &RunningSessions, context: &Context) {
     let (Some(dir), Some(logging)) = (&plan.log_dir, &config.logging) else { return };
     let limits = logs::LogLimits::configured(logging.max_megabytes, logging.max_age_days);
-    match logs::prune::prune(&plan.repo.root, dir, limits, clock::now(), &living.names()) {
+    match logs::prune::prune(&plan.repo.root, dir, limits, clock::now(), &running.names()) {
         Ok(pruned) => pruned.problems.iter().for_each(|problem| context.output.warn(problem)),
         Err(error) => context.output.warn(&error.to_string()),
     }

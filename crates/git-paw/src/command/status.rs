@@ -4,7 +4,7 @@ use clap::Args;
 use paw_core::{PawError, SessionStatus};
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
-use paw_view::{CliState, SessionMember, PromptDelivery, SessionView};
+use paw_view::{CliState, PromptDelivery, SessionMember, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;

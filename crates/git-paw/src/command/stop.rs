@@ -7,7 +7,7 @@ use paw_core::{PawError, SessionStatus};
 use paw_session::launch;
 
 use crate::context::Context;
-use crate::prompt::{Prompter as _, PromptQuestion, TerminalPrompter};
+use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 use crate::session::own_pane;
 
 /// Stop the session: end its CLIs, keep its worktrees

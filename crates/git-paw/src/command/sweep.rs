@@ -1,6 +1,6 @@
 //! `git paw sweep`
 
-mod act;
+mod actions;
 mod show;
 
 use clap::{Args, Subcommand};
@@ -8,10 +8,10 @@ use paw_core::PawError;
 
 use crate::context::Context;
 
-/// Look after the agents of a session: what they show, what they wait for, what was found
+/// Supervise the agents of a session: inspect, approve, give feedback
 ///
-/// Made for the supervisor, and as good for a person. Agents are named by their id or their branch; their panes are found
-/// by whose they are, never by a number.
+/// These commands are built for the supervisor and work by hand, too. Name an agent by its id or its branch; git paw finds
+/// its pane.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw sweep snapshot
@@ -23,66 +23,66 @@ pub(crate) struct SweepArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
-    verb: Verb,
+    verb: SweepVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
-    /// The last rows of every agent's pane
+enum SweepVerb {
+    /// Show the last lines of every agent's pane
     #[command(after_help = "Examples:\n  git paw sweep snapshot --lines 10")]
     Snapshot {
         #[arg(long, default_value_t = 20)]
         lines: usize,
     },
-    /// The last rows of one agent's pane
+    /// Show the last lines of one agent's pane
     #[command(after_help = "Examples:\n  git paw sweep capture feat-api")]
     Capture {
         agent: String,
         #[arg(long, default_value_t = 50)]
         lines: usize,
     },
-    /// Say yes, once, to what an agent asks in its pane
+    /// Approve an agent's pending prompt, once
     ///
-    /// Only a prompt that is wholly visible and known is answered, after a second look.
+    /// Answers only a known prompt that is completely visible, and reads the pane again before it presses the key.
     #[command(after_help = "Examples:\n  git paw sweep approve feat-api")]
     Approve { agent: String },
-    /// What every agent is doing, and how we know
+    /// Show every agent's state and its source
     #[command(after_help = "Examples:\n  git paw sweep status --json")]
     Status,
-    /// What every agent has changed and committed
+    /// Show every agent's uncommitted changes and last commit
     #[command(alias = "worktrees-status", after_help = "Examples:\n  git paw sweep worktrees")]
     Worktrees,
-    /// Questions, troubles and commits that wait for the supervisor
+    /// Show questions, problems and commits that wait for the supervisor
     #[command(after_help = "Examples:\n  git paw sweep inbox --since 42")]
     Inbox {
-        /// Only what came after this number
+        /// Show only messages after this number
         #[arg(long, default_value_t = 0)]
         since: u64,
     },
-    /// Tell an agent what a gate has found
+    /// Send an agent the findings of a gate
     #[command(
         alias = "feedback-gate",
         after_help = "Examples:\n  git paw sweep feedback feat-api testing \"lex::numbers fails\""
     )]
     Feedback { agent: String, gate: String, text: String },
-    /// Say that the last commit of an agent was checked
+    /// Mark the last commit of an agent as verified
     #[command(after_help = "Examples:\n  git paw sweep verified feat-api \"all gates pass\"")]
     Verified { agent: String, text: Option<String> },
-    /// The agents that need somebody, and why
+    /// List the agents that need attention, and why
     #[command(after_help = "Examples:\n  git paw sweep detect-stuck")]
     DetectStuck,
 }
 
 pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<(), PawError> {
     match &args.verb {
-        Verb::Snapshot { lines } => show::snapshot(*lines, context),
-        Verb::Capture { agent, lines } => show::capture(agent, *lines, context),
-        Verb::Approve { agent } => act::approve(agent, context),
-        Verb::Status => show::status(context, false),
-        Verb::Worktrees => show::worktrees(context),
-        Verb::Inbox { since } => show::inbox(*since, context),
-        Verb::Feedback { agent, gate, text } => act::feedback(agent, gate, text, context),
-        Verb::Verified { agent, text } => act::verified(agent, text.as_deref(), context),
-        Verb::DetectStuck => show::status(context, true),
+        SweepVerb::Snapshot { lines } => show::snapshot(*lines, context),
+        SweepVerb::Capture { agent, lines } => show::capture(agent, *lines, context),
+        SweepVerb::Approve { agent } => actions::approve(agent, context),
+        SweepVerb::Status => show::status(context, false),
+        SweepVerb::Worktrees => show::worktrees(context),
+        SweepVerb::Inbox { since } => show::inbox(*since, context),
+        SweepVerb::Feedback { agent, gate, text } => actions::feedback(agent, gate, text, context),
+        SweepVerb::Verified { agent, text } => actions::verified(agent, text.as_deref(), context),
+        SweepVerb::DetectStuck => show::status(context, true),
     }
 }

@@ -8,7 +8,7 @@ use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::config;
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, TrustSubject, TrustStore};
+use paw_host::trust::{Approver, TrustStore, TrustSubject};
 use paw_session::trust::{self as session_trust, TrustRequest};
 use paw_supervisor::approval as rules;
 use paw_supervisor::gates::{self, Gate};
@@ -90,7 +90,8 @@ fn requests(repo: &Repo, context: &Context) -> Result<Vec<(&'static str, TrustSu
     let setup = setup::plan(&config, &layers.repo, &repo.root);
     let gates = gates::plan(&config.supervisor.unwrap_or_default(), &layers.repo);
     let setup = (approval::SETUP_QUESTION, setup.subject().cloned());
-    let rules = ("this repository wants to allow agents, without asking:", rules::find_requested_rules(&layers)?);
+    let rules =
+        ("this repository wants to allow agents, without asking:", rules::find_requested_rules(&layers)?);
     let agents = session_trust::find_agent_request(&layers, Gate::is_command)?;
     let of_session = agents.into_iter().chain(gates.request().cloned());
     let split = |request: TrustRequest| (request.question, Some(request.subject));

@@ -30,7 +30,12 @@ pub(crate) trait Prompter {
     fn is_interactive(&self) -> bool;
 
     /// Returns the index of the chosen row. The cursor starts at `start`.
-    fn pick_one(&self, question: &PromptQuestion<'_>, rows: &[String], start: usize) -> Result<usize, PawError>;
+    fn pick_one(
+        &self,
+        question: &PromptQuestion<'_>,
+        rows: &[String],
+        start: usize,
+    ) -> Result<usize, PawError>;
 
     /// Returns the indexes of the chosen rows, which may be empty.
     fn pick_many(&self, question: &PromptQuestion<'_>, rows: &[String]) -> Result<Vec<usize>, PawError>;
@@ -85,7 +90,8 @@ pub(crate) trait Prompter {
     fn select_specs(&self, entries: &[SpecEntry]) -> Result<Vec<SpecEntry>, PawError> {
         let units = specs::units(entries);
         let rows: Vec<_> = units.iter().map(|unit| row(&unit.label)).collect();
-        let picked = some(&units, &self.pick_many(&PromptQuestion { text: "Specs", instead: PICK_SPECS }, &rows)?)?;
+        let picked =
+            some(&units, &self.pick_many(&PromptQuestion { text: "Specs", instead: PICK_SPECS }, &rows)?)?;
         let names: Vec<_> = picked.into_iter().map(|unit| unit.name).collect();
         Ok(specs::select_units(&names, entries)?)
     }

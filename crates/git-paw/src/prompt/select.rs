@@ -1,15 +1,15 @@
-//! Which branches an interactive start works on, and which CLI works on each.
+//! Chooses the branches of an interactive start, and the CLI of each.
 
 use paw_agent::detect::CliInfo;
 use paw_core::{BranchName, PawError};
 
 use super::{CliMode, Prompter};
 
-/// What there is to choose from, and what the flags have chosen already.
+/// The branches and CLIs to choose from, and the choices that flags have already made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct SelectionInput<'a> {
     pub(crate) branches: &'a [BranchName],
-    /// The branch of the user's own checkout, which is no agent's.
+    /// The branch of the user's own checkout, which is not offered.
     pub(crate) own: Option<&'a BranchName>,
     pub(crate) clis: &'a [CliInfo],
     pub(crate) cli_flag: Option<&'a str>,
@@ -21,10 +21,10 @@ pub(crate) struct Choice<'a> {
 /// A branch and the name of the CLI that works on it.
 pub(crate) type Mapping = (BranchName, String);
 
-/// Asks for whatever the flags leave open.
+/// Asks for what the flags do not set.
 pub(crate) fn run_selection(
     prompter: &(impl Prompter + ?Sized),
-    choice: &Choice<'_>,
+    choice: &SelectionInput<'_>,
 ) -> Result<Vec<Mapping>, PawError> {
     if choice.clis.is_empty() {
         return Err(PawError::NoCLIsFound);
@@ -36,10 +36,10 @@ pub(crate) fn run_selection(
         (None, _) => None,
     };
     let branches = match choice.branches_flag {
-        Some([]) => return Err(PawError::BranchError("--branches names no branch".to_owned())),
+        Some([]) => return Err(PawError::BranchError("--branches is empty".to_owned())),
         Some(named) => named.to_vec(),
         None if choice.branches.is_empty() => {
-            let problem = "no branches found: make a first commit, or name a new branch with --branches";
+            let problem = "no branches found: create a first commit, or name a new branch with --branches";
             return Err(PawError::BranchError(problem.to_owned()));
         }
         None => prompter.select_branches(&offered(choice))?,
@@ -62,7 +62,7 @@ pub(crate) fn run_selection(
     }
 }
 
-fn offered(choice: &Choice<'_>) -> Vec<BranchName> {
+fn offered(choice: &SelectionInput<'_>) -> Vec<BranchName> {
     choice.branches.iter().filter(|branch| Some(*branch) != choice.own).cloned().collect()
 }
 

@@ -1,20 +1,20 @@
-//! Subtasks that an executor proposes: shown, agreed to, and written.
+//! Subtasks that an executor proposes: print them, ask, and write them.
 
-use paw_autopilot::expand::{Proposed, write};
+use paw_autopilot::expand::{ProposedSubtask, add_subtasks};
 use paw_autopilot::tasks::{ItemId, TagName, TaskId};
-use paw_autopilot::work::Site;
+use paw_autopilot::work::ProjectContext;
 use paw_core::PawError;
 use paw_screen::text::Text;
 
-use super::{Prompter as _, Question, TerminalPrompter};
+use super::{PromptQuestion, Prompter as _, TerminalPrompter};
 use crate::context::Context;
 
-/// Shows what is proposed, asks first with `ask`, and writes it.
-pub(crate) fn agree_and_write(
-    site: &Site,
+/// Prints the proposed subtasks, asks for confirmation if `ask` is set, and writes them.
+pub(crate) fn confirm_and_write(
+    site: &ProjectContext,
     tag: &TagName,
     id: &TaskId,
-    proposed: &[Proposed],
+    proposed: &[ProposedSubtask],
     ask: bool,
     context: &Context,
 ) -> Result<Vec<ItemId>, PawError> {
@@ -27,9 +27,9 @@ pub(crate) fn agree_and_write(
     }
     if ask {
         let text = format!("Write these subtasks of task {id} to tasks.json?");
-        if !TerminalPrompter.confirm(&Question { text: &text, instead: "--yes" }, true)? {
+        if !TerminalPrompter.confirm(&PromptQuestion { text: &text, instead: "--yes" }, true)? {
             return Err(PawError::UserCancelled);
         }
     }
-    Ok(write(site, tag, id, proposed)?)
+    Ok(add_subtasks(site, tag, id, proposed)?)
 }

@@ -1,8 +1,8 @@
-use super::select::tests::{Answer, Script, cli};
+use super::select::tests::{ScriptedAnswer, ScriptedPrompter, cli};
 use super::*;
 use paw_session::specs::SpecFormat;
 
-/// A spec; with a part of a Spec Kit feature its name and what follows it.
+/// A spec, or with `part` one part of a Spec Kit feature.
 fn spec(unit: &str, part: Option<&str>) -> SpecEntry {
     let id = part.map_or_else(|| unit.to_owned(), |part| format!("{unit}-{part}"));
     SpecEntry {
@@ -17,9 +17,9 @@ fn spec(unit: &str, part: Option<&str>) -> SpecEntry {
     }
 }
 
-/// The ids of the specs that somebody gets who picks these rows, and the rows.
+/// The ids of the specs behind the chosen rows, and all rows.
 fn chosen(entries: &[SpecEntry], rows: Vec<usize>) -> (Vec<String>, Vec<String>) {
-    let script = Script::new([Answer::Many(rows)]);
+    let script = ScriptedPrompter::new([ScriptedAnswer::Many(rows)]);
     let chosen = script.select_specs(entries).unwrap().into_iter().map(|entry| entry.id).collect();
     let asked = script.asked.borrow();
     (chosen, asked[0].rows.clone())
@@ -55,8 +55,8 @@ fn selecting_a_spec_kit_feature_row_pulls_in_all_its_entries() {
 
 #[test]
 fn user_cancels_spec_picker_via_ctrl_c_or_confirms_with_zero_rows_selected() {
-    for answer in [Answer::CtrlC, Answer::Many(vec![])] {
-        let error = Script::new([answer]).select_specs(&features()).unwrap_err();
+    for answer in [ScriptedAnswer::CtrlC, ScriptedAnswer::Many(vec![])] {
+        let error = ScriptedPrompter::new([answer]).select_specs(&features()).unwrap_err();
         assert!(matches!(error, PawError::UserCancelled), "{error}");
     }
 }
@@ -66,7 +66,7 @@ fn clis() -> Vec<CliInfo> {
 }
 
 fn picked(default: Option<&str>) -> usize {
-    let script = Script::new([Answer::One(0)]);
+    let script = ScriptedPrompter::new([ScriptedAnswer::One(0)]);
     script.select_cli(&clis(), default).unwrap();
     let asked = script.asked.borrow();
     asked[0].start
@@ -88,8 +88,8 @@ fn default_cli_not_in_available_list() {
 }
 
 #[test]
-fn rows_of_the_cli_picker_name_the_program_where_it_is_called_differently() {
-    let script = Script::new([Answer::One(2)]);
+fn cli_picker_rows_show_the_program_if_its_name_differs() {
+    let script = ScriptedPrompter::new([ScriptedAnswer::One(2)]);
     assert_eq!(script.select_cli(&clis(), None).unwrap(), "codex");
     assert_eq!(script.asked.borrow()[0].rows, ["Aider (aider)", "claude", "Codex CLI (codex)"]);
 }
@@ -101,13 +101,13 @@ fn cli_mode_display_strings() {
 }
 
 #[test]
-fn the_supervisor_is_asked_for() {
-    assert!(Script::new([Answer::One(1)]).select_supervisor().unwrap());
-    assert!(!Script::new([Answer::One(0)]).select_supervisor().unwrap());
+fn select_supervisor_returns_the_answer() {
+    assert!(ScriptedPrompter::new([ScriptedAnswer::One(1)]).select_supervisor().unwrap());
+    assert!(!ScriptedPrompter::new([ScriptedAnswer::One(0)]).select_supervisor().unwrap());
 }
 
 #[test]
-fn a_hostile_name_sends_nothing_to_the_terminal_and_is_told_from_its_look_alike() {
+fn row_escapes_hidden_characters_and_look_alikes_differ() {
     for hostile in ["feat/\u{9b}31mred", "feat/\u{202e}txt", "feat/a\u{200b}b", "x\u{1b}]0;owned\u{7}"] {
         let row = row(hostile);
         assert!(row.chars().all(|c| !c.is_control() && (' '..='~').contains(&c)), "{row:?}");

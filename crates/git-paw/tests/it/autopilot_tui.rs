@@ -141,7 +141,7 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
     world.wait_for(&left, "Branch:  master/task-42-");
 
     world.press(&left, &["q"]);
-    world.wait_for(&left, "task 42 goes on: q again leaves");
+    world.wait_for(&left, "task 42 keeps running: press q again to leave");
     world.press(&left, &["q"]);
     terminal.wait_for("tmux session 'paw-autopilot-app' keeps running; open it again with 'git paw autopilot tui'");
     assert_eq!(terminal.finish(), 0);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_agent::hooks::notes::{Note, Notes};
+use paw_agent::hooks::notes::{HookNote, HookNotes};
 use paw_core::AgentId;
 use paw_testkit::{AgentLook, FakeAgent, RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};
@@ -49,8 +49,8 @@ impl World {
 
     fn told(&self, event: &str, conversation: &str, source: &str) {
         let record = json!({"hook_event_name": event, "session_id": conversation, "source": source});
-        let note = Note::new(paw_host::clock::now(), "claude", &record);
-        let notes = Notes::of(&self.repo.root.join(".git"));
+        let note = HookNote::new(paw_host::clock::now(), "claude", &record);
+        let notes = HookNotes::of(&self.repo.root.join(".git"));
         notes.append(&AgentId::new("feat-a").unwrap(), &note).unwrap();
     }
 
@@ -149,7 +149,7 @@ fn an_agent_that_went_on_and_died_later_is_not_begun_anew() {
     world.told("UserPromptSubmit", "c-1", "");
     let ran = paw(&world.sandbox, &world.sandbox.root().join("app-feat-a"), &["__restart-agent", "feat-a"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("feat-a was resumed, and its CLI has ended with an error"), "{ran}");
-    assert!(ran.stderr.contains("hint: to begin a new conversation: claude"), "{ran}");
+    assert!(ran.stderr.contains("feat-a was resumed, but its CLI exited with an error"), "{ran}");
+    assert!(ran.stderr.contains("hint: to start a new conversation: claude"), "{ran}");
     assert_eq!(world.starts(), ["[]"]);
 }

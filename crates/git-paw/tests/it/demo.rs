@@ -21,20 +21,20 @@ fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran}");
     for line in [
         "git paw start --supervisor: 3 agents, each with a worktree and a pane, a supervisor and a dashboard",
-        "two agents changed the same line, and were warned before they committed:",
+        "two agents changed the same line and were warned before they committed:",
         "feat-farewell: [conflict-detector] in-flight conflict: file README.md",
         "your line 1 and their line 1 do not merge",
         "approved: git status --short",
         "held back: git push --force origin main",
         "feat/greeting: verified at ",
-        "feat/farewell: failed its gates (src/leave.sh does not speak to Ada), mended it, verified at ",
+        "feat/farewell: failed its gates (src/leave.sh does not greet Ada), fixed, verified at ",
         "docs/guide: verified at ",
         "git paw merge --rebase: feat/greeting, feat/farewell, docs/guide, each tested on top of main",
-        "the agents never noticed, and no message was lost",
-        "git paw undo restore: idea.txt says \"half a thought\" again",
+        "the agents kept running, and no message was lost",
+        "git paw undo restore: idea.txt contains \"half a thought\" again",
         "master/task-4-shout: ",
         "feat(shout): greet in capitals (task 4.1)",
-        "you have seen, all of it checked (8 facts):",
+        "you have seen (8 checked facts):",
         "git paw start --unattended --merge",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");

@@ -126,7 +126,7 @@ fn people_read_what_to_do_in_a_few_lines() {
     insta::assert_snapshot!(project.verb(&["start", "42"]), @r"
     exit 0
     --- stdout
-    began task 42: User metrics on master/task-42-user-metrics
+    started task 42: User metrics on master/task-42-user-metrics
 
     RED 42.1: Generate failing tests for Subtract
       Subtract numbers
@@ -160,7 +160,7 @@ fn people_read_what_to_do_in_a_few_lines() {
     insta::assert_snapshot!(project.verb(&["abort"]), @r"
     exit 0
     --- stdout
-    gave up task 42; branch, commits and files stay as they are
+    abandoned the run of task 42; branch, commits and files are kept
     ");
     insta::assert_snapshot!(project.verb(&["status"]), @r"
     exit 0
@@ -194,7 +194,7 @@ fn a_verb_out_of_turn_is_an_error_with_a_way_on() {
         let ran = project.verb(&[verb, "--json"]);
         assert_eq!(ran.code, 1, "{verb}: {ran}");
         let error = document(&ran)["error"].clone();
-        assert!(error["message"].as_str().unwrap().contains("no autopilot run is under way"), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("no autopilot run is in progress"), "{error}");
         assert_eq!(error["code"], "FAILED_PRECONDITION");
     }
     assert_eq!(project.json(&["abort"])["hadWorkflow"], false);

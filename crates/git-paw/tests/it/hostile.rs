@@ -80,7 +80,7 @@ fn a_current_directory_that_is_gone_is_a_clear_error() {
     let sandbox = Sandbox::new();
     let script = format!("mkdir gone && cd gone && rm -r ../gone && exec {PROGRAM} doctor");
     let ran = sandbox.run(&sandbox.root(), "bash", ["-c", &script]);
-    assert!(ran.code == 1 && ran.stderr.contains("cannot tell the current directory"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("cannot find the current directory"), "{ran}");
 }
 
 #[test]

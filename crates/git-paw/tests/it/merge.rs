@@ -180,7 +180,7 @@ fn a_dry_run_shows_the_order_and_does_nothing() {
     insta::assert_snapshot!(ran, @r"
     exit 0
     --- stdout
-    BRANCH  VERIFIED  WOULD BE        
+    BRANCH  VERIFIED  PLAN            
     feat/a  yes       fast forwarded  if its tests pass
     feat/b  no        skipped         diverged: it needs a rebase
     ");
@@ -204,7 +204,7 @@ fn what_was_done_is_shown_to_people() {
     feat/b  skipped  diverged: it needs a rebase
     main is now at [COMMIT]
     --- stderr
-    hint: git paw merge --rebase puts a branch that has diverged on top of main first
+    hint: rebase diverged branches onto main with 'git paw merge --rebase'
     ");
 }
 
@@ -249,7 +249,7 @@ fn an_agent_does_not_merge_its_own_work() {
     let before = team.tip("main");
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
     let ran = team.paw(&["merge", "--only", "feat/a"]);
-    assert!(ran.code == 1 && ran.stderr.contains("feat-a may not merge"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("agent feat-a is not allowed to merge"), "{ran}");
     assert_eq!(team.tip("main"), before);
 }
 

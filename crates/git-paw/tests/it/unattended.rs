@@ -256,13 +256,13 @@ fn interrupted_it_leaves_the_session_at_work_and_goes_on_when_it_is_called_again
     running.interrupt();
     let ran = running.finish();
     assert_eq!(ran.code, 130, "{ran}");
-    assert!(ran.stderr.contains("git paw start --unattended goes on"), "{ran}");
+    assert!(ran.stderr.contains("keep watching it with 'git paw start --unattended'"), "{ran}");
     assert!(world.has_session());
     let running = world.spawn(&["start", "--unattended", "--json"]);
     world.commit("feat/x", "work.txt");
     let ran = running.finish();
     assert_eq!((ran.code, results(&document(&ran))), (0, pairs(&[("feat/x", "verified")])), "{ran}");
-    assert!(!ran.stderr.contains("flags are for a new one"), "{ran}");
+    assert!(!ran.stderr.contains("flags for a new session are ignored"), "{ran}");
 }
 
 #[test]

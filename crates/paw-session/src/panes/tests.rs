@@ -169,9 +169,10 @@ fn set_environment_appears_before_send_keys_and_each_pane_gets_its_identity() {
 fn identity_of_a_pane_is_not_inherited_by_panes_opened_later() {
     let commands = commands(&supervised(2));
     for name in ["GIT_PAW_AGENT_ID", "GIT_PAW_BROKER_TOKEN"] {
-        let told = commands.iter().filter(|command| command.contains(name));
+        let with_name = commands.iter().filter(|command| command.contains(name));
         assert!(
-            told.clone().count() > 0 && told.into_iter().all(|told| told.starts_with("tmux split-window"))
+            with_name.clone().count() > 0
+                && with_name.into_iter().all(|command| command.starts_with("tmux split-window"))
         );
     }
 }

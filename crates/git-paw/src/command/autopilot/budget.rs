@@ -1,4 +1,4 @@
-//! What a person types for a budget: `30m`, `$5`, `2h,$3.50`.
+//! Parses a budget: `30m`, `$5`, `2h,$3.50`.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Budget, String> {
     if budget == Budget::default() { Err(unreadable(text)) } else { Ok(budget) }
 }
 
-/// The budget as it would be typed.
+/// Formats the budget as a flag value.
 pub(super) fn words(budget: &Budget) -> String {
     let time = budget.time.map(|time| format!("{}s", time.as_secs()));
     let cost = budget.cost.map(|sum| format!("${}.{:06}", sum / 1_000_000, sum % 1_000_000));
@@ -24,7 +24,7 @@ pub(super) fn words(budget: &Budget) -> String {
 }
 
 fn unreadable(part: &str) -> String {
-    format!("'{part}' is neither a time (90s, 30m, 2h) nor a sum ($5)")
+    format!("'{part}' is neither a time (90s, 30m, 2h) nor a cost ($5)")
 }
 
 fn time(part: &str) -> Option<Duration> {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_sums_are_read_and_nothing_else() {
+    fn budget_parses_times_and_costs_only() {
         let of = |text: &str| parse(text).map(|budget| (budget.time.map(|time| time.as_secs()), budget.cost));
         assert_eq!(of("30m"), Ok((Some(1800), None)));
         assert_eq!(of("$5"), Ok((None, Some(5_000_000))));

@@ -1,37 +1,41 @@
-//! `--dry-run`: the plan, on paper. Asks nothing, runs no test, writes nothing.
+//! `--dry-run`: prints the plan. Asks nothing, runs no test, writes nothing.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use paw_autopilot::executor::ExecutorError;
 use paw_autopilot::work::plan::PlannedStep;
-use paw_autopilot::work::{self, Check, Plan, Site, Wishes};
+use paw_autopilot::work::{self, PlanCheck, ProjectContext, RunOptions, RunPlan};
 use paw_core::PawError;
 use paw_core::text::plural;
 use serde_json::json;
 
 use super::AutopilotArgs;
-use super::words::line;
+use super::format::line;
 use crate::approval::autopilot as approved;
 use crate::context::Context;
 use crate::output::Style;
 
-pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Result<ExitCode, PawError> {
-    let config = approved::known(&site.repo, context)?;
+pub(super) fn run(
+    args: &AutopilotArgs,
+    site: &ProjectContext,
+    context: &Context,
+) -> Result<ExitCode, PawError> {
+    let config = approved::approved_config(&site.repo, context)?;
     let executor = approved::choose(args.executor.as_deref(), &config, context);
     let tools = match &executor {
         Ok(executor) => vec![executor.program()],
         Err(ExecutorError::NotInstalled(name)) => vec![name.clone()],
         Err(_) => Vec::new(),
     };
-    let wishes = args.wishes(site);
-    let mut plan = work::plan(site, &wishes, &tools)?;
-    // A missing program is named among the tools already.
+    let options = args.options(site);
+    let mut plan = work::plan(site, &options, &tools)?;
+    // The list of tools already names a missing program.
     if let Err(error) = executor
         && !matches!(error, ExecutorError::NotInstalled(_))
     {
         let words = error.to_string();
-        plan.checks.push(Check {
+        plan.checks.push(PlanCheck {
             ok: false,
             needed: true,
             words: words.lines().next().unwrap_or_default().to_owned(),
@@ -42,25 +46,32 @@ pub(super) fn run(args: &AutopilotArgs, site: &Site, context: &Context) -> Resul
             .output
             .document(&json!({"dryRun": true, "plan": plan, "ready": plan.problems().is_empty()}))?;
     } else {
-        show(&plan, &wishes, args, context)?;
+        show(&plan, &options, args, context)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(plan: &Plan, wishes: &Wishes, args: &AutopilotArgs, context: &Context) -> Result<(), PawError> {
+fn show(
+    plan: &RunPlan,
+    options: &RunOptions,
+    args: &AutopilotArgs,
+    context: &Context,
+) -> Result<(), PawError> {
     let output = context.output;
     let title = format!("Autopilot Plan for Task #{} [{}]: {}", plan.task_id, plan.tag, line(&plan.title));
     output.say(&output.paint(Style::Bold, &title))?;
     output.say(&"─".repeat(61))?;
     output.say("Preflight:")?;
     for check in &plan.checks {
-        let (mark, style) = if check.ok { ("✓", Style::Good) } else { ("✗", Style::Bad) };
+        let (mark, style) = if check.ok { ("✓", Style::Success) } else { ("✗", Style::Error) };
         output.say(&format!("  {} {}", output.paint(style, mark), line(&check.words)))?;
     }
     output.say("Branch & Tag:")?;
-    let verb = if plan.on_branch_already { "Go on with branch" } else { "Create branch" };
-    let instead =
-        plan.instead_of.as_ref().map(|wished| format!(" (git cannot hold {wished} beside the others)"));
+    let verb = if plan.on_branch_already { "Continue on branch" } else { "Create branch" };
+    let instead = plan
+        .instead_of
+        .as_ref()
+        .map(|preferred| format!(" (cannot create {preferred} next to the existing branches)"));
     output.say(&format!("  → {verb}: {}{}", plan.branch, instead.unwrap_or_default()))?;
     output.say(&format!("  → Set active tag: {}", plan.tag))?;
     output.say(&format!("Subtasks ({} pending):", plan.subtasks.len()))?;
@@ -70,7 +81,7 @@ fn show(plan: &Plan, wishes: &Wishes, args: &AutopilotArgs, context: &Context) -
     for (step, number) in plan.subtasks.iter().zip(1..) {
         subtask(step, number, context)?;
     }
-    finalization(plan, wishes, args, context)?;
+    finalization(plan, options, args, context)?;
     output.say("Run without --dry-run to execute.")
 }
 
@@ -86,14 +97,13 @@ fn subtask(step: &PlannedStep, number: usize, context: &Context) -> Result<(), P
     };
     output
         .say(&format!("     - RED: {}", named(&step.tests, "generate tests in", "generate failing tests")))?;
-    output
-        .say(&format!("     - GREEN: {}", named(&step.files, "implement", "implement what they ask for")))?;
+    output.say(&format!("     - GREEN: {}", named(&step.files, "implement", "make them pass")))?;
     output.say(&format!("     - COMMIT: \"{}\"", line(&step.commit)))
 }
 
 fn finalization(
-    plan: &Plan,
-    wishes: &Wishes,
+    plan: &RunPlan,
+    options: &RunOptions,
     args: &AutopilotArgs,
     context: &Context,
 ) -> Result<(), PawError> {
@@ -101,16 +111,16 @@ fn finalization(
     output.say("Finalization:")?;
     output.say("  → Run full test suite with coverage")?;
     let asks = if args.no_confirm { "" } else { " (will confirm)" };
-    match (&plan.remote, wishes.push) {
+    match (&plan.remote, options.push) {
         (Some(remote), true) => output.say(&format!("  → Push branch to {remote}{asks}"))?,
-        (None, true) => output.say("  → Pause before the push: there is no remote")?,
+        (None, true) => output.say("  → Pause before the push: no remote")?,
         (_, false) => output.say(&format!(
-            "  → Leave {} on branch {}",
+            "  → Keep {} on branch {}",
             plural(plan.subtasks.len(), "commit"),
             plan.branch
         ))?,
     }
-    if wishes.pull_request {
+    if options.pull_request {
         output.say(&format!(
             "  → Create PR targeting {}",
             plan.base.as_deref().unwrap_or("the default branch")

@@ -1,29 +1,29 @@
-//! The executor in a window of the session: where it works, and what the pane shows.
+//! Runs the executor in a window of the session.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use paw_autopilot::pane::{PaneSession, Shown, work_for_run};
+use paw_autopilot::pane::{PaneSession, PaneText, serve_run};
 use paw_core::PawError;
 use paw_screen::text::Text;
 
 use crate::context::Context;
 use crate::output::Style;
 
-/// Let executors work here, as a run says
+/// Run executors in this pane for a run
 #[derive(Debug, Args)]
 pub(crate) struct ExecutorPaneArgs {
-    /// Where the run listens
+    /// The socket of the run
     socket: PathBuf,
 }
 
 pub(crate) fn run(args: &ExecutorPaneArgs, context: &Context) -> Result<(), PawError> {
     let output = context.output;
-    work_for_run(&args.socket, &mut |shown| match shown {
-        Shown::Attempt(title) => output.say(&output.paint(Style::Bold, Text::line(title).as_str())),
-        Shown::Line(text) | Shown::End(text) => output.say(Text::new(text).as_str()),
-        Shown::Ended(how) => {
-            output.say(&output.paint(Style::Dim, &format!("── {}; the tests are run", Text::line(how))))
+    serve_run(&args.socket, &mut |shown| match shown {
+        PaneText::Attempt(title) => output.say(&output.paint(Style::Bold, Text::line(title).as_str())),
+        PaneText::Line(text) | PaneText::End(text) => output.say(Text::new(text).as_str()),
+        PaneText::Ended(how) => {
+            output.say(&output.paint(Style::Dim, &format!("── {}; running the tests", Text::line(how))))
         }
     })
 }

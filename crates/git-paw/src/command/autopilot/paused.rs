@@ -1,16 +1,16 @@
-//! What is said when a run stands still: why, where its state is, and what to do.
+//! The message about a paused run: the reason, its saved state and the next steps.
 
 use paw_autopilot::engine::pause::headline;
-use paw_autopilot::engine::{Pause, Stage};
-use paw_autopilot::work::Work;
+use paw_autopilot::engine::{PauseReason, RunStage};
+use paw_autopilot::work::ActiveRun;
 
-use super::words::line;
+use super::format::line;
 
-/// Each step as it would be typed.
-pub(super) fn next_steps(work: &Work) -> Vec<String> {
+/// The next steps, as commands.
+pub(super) fn next_steps(work: &ActiveRun) -> Vec<String> {
     let report = work.report_path();
     let mut steps = Vec::new();
-    if let Stage::Paused { reason: Pause::Push { .. }, .. } = &work.run.stage {
+    if let RunStage::Paused { reason: PauseReason::Push { .. }, .. } = &work.run.stage {
         steps.extend(work.manual_commands(true).into_iter().map(|command| format!("By hand: {command}")));
     } else {
         steps.push("Review diff: git diff HEAD".to_owned());
@@ -23,7 +23,7 @@ pub(super) fn next_steps(work: &Work) -> Vec<String> {
     steps
 }
 
-pub(super) fn lines(work: &Work) -> Vec<String> {
+pub(super) fn lines(work: &ActiveRun) -> Vec<String> {
     let mut lines = vec![
         format!("⚠️ Paused: {}", line(&headline(&work.run).unwrap_or_default())),
         format!("📋 State saved to: {}", work.report_path()),

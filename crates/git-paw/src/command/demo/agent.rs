@@ -1,5 +1,4 @@
-//! The scripted agent of the demo: it plays an AI CLI in a pane, with an input that takes a prompt; what it does in its
-//! worktree, and what it says to the others, is real.
+//! The scripted agent of the demo. It acts as an AI CLI in a pane and takes prompts; its commits and messages are real.
 
 mod executor;
 mod hooks;
@@ -15,23 +14,23 @@ use crate::context::Context;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoAgentArgs {
-    /// Milliseconds between two lines, for people who watch
+    /// Milliseconds between two lines
     #[arg(long, default_value_t = 0)]
     pace_ms: u64,
-    /// Write a test or code for autopilot, and end
+    /// Write a test or code for autopilot, then exit
     #[arg(long)]
     executor: bool,
 }
 
-/// What there is to do, one task for each branch.
+/// The tasks of the demo, one per branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum DemoTask {
     Greeting,
     Farewell,
     Guide,
 }
 
-impl Task {
+impl DemoTask {
     pub(crate) const ALL: [Self; 3] = [Self::Greeting, Self::Farewell, Self::Guide];
 
     pub(crate) fn branch_name(self) -> &'static str {
@@ -46,7 +45,7 @@ impl Task {
         Ok(BranchName::new(self.branch_name())?)
     }
 
-    /// The file it makes.
+    /// The file that the task creates.
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::Greeting => "src/greet.sh",
@@ -55,9 +54,9 @@ impl Task {
         }
     }
 
-    /// What it writes there. The first try of one of them forgets whom it speaks to.
-    fn text(self, mended: bool) -> &'static str {
-        match (self, mended) {
+    /// The content of the file. The first version of one of them ignores its argument.
+    fn text(self, fixed: bool) -> &'static str {
+        match (self, fixed) {
             (Self::Greeting, _) => "#!/bin/sh\necho \"hello, ${1:-world}\"\n",
             (Self::Farewell, false) => "#!/bin/sh\necho \"goodbye, world\"\n",
             (Self::Farewell, true) => "#!/bin/sh\necho \"goodbye, ${1:-world}\"\n",
@@ -67,7 +66,7 @@ impl Task {
         }
     }
 
-    /// A command that it wants to run on the way.
+    /// A command that the agent wants to run.
     pub(crate) fn command(self) -> Option<&'static str> {
         match self {
             Self::Greeting => Some("git status --short"),
@@ -76,7 +75,7 @@ impl Task {
         }
     }
 
-    /// What it would like the first line of the README to say.
+    /// The agent's title for the README.
     fn title(self) -> Option<&'static str> {
         match self {
             Self::Greeting => Some("# A program that greets warmly\n"),
@@ -86,23 +85,23 @@ impl Task {
     }
 }
 
-/// Waits for what it is told, does it, and waits again, as an AI CLI would. In the supervisor's pane it supervises.
+/// Waits for prompts and works on them, as an AI CLI would. In the supervisor's pane it supervises.
 pub(crate) fn run(args: &DemoAgentArgs, context: &Context) -> Result<(), PawError> {
     if args.executor {
         return executor::run(context);
     }
     let branch = Git::at(&context.cwd).line(["branch", "--show-current"])?;
-    let task = Task::ALL.into_iter().find(|task| task.branch_name() == branch);
+    let task = DemoTask::ALL.into_iter().find(|task| task.branch_name() == branch);
     let supervises = context.broker_client()?.agent().as_str() == AgentId::SUPERVISOR;
     let role = if supervises { "supervisor" } else { "agent" };
     context.output.say(&format!("scripted {role} on {branch}"))?;
     let mut worked = false;
     while let Some(prompt) = input::read_prompt()? {
-        context.output.say(&format!("told: {}", prompt.lines().next().unwrap_or_default()))?;
+        context.output.say(&format!("prompt: {}", prompt.lines().next().unwrap_or_default()))?;
         match task {
             _ if supervises && !worked => supervise::run(args.pace_ms, context)?,
             Some(task) if !worked => work::run(task, args.pace_ms, context)?,
-            Some(task) => work::mend(task, args.pace_ms, context)?,
+            Some(task) => work::fix(task, args.pace_ms, context)?,
             None => context.output.say("nothing is left to do")?,
         }
         worked = true;

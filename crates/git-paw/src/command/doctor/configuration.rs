@@ -1,4 +1,4 @@
-//! The configuration files: readable, well formed, and without keys that nobody reads.
+//! Checks that the configuration files are readable and valid, without unknown keys.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use paw_core::config::PawConfig;
 use paw_host::config::{load_layer, load_layers, repo_config_path};
 use paw_host::files::Dirs;
 
-use super::Check;
+use super::DoctorCheck;
 
 const GROUP: &str = "Config";
 
-/// The findings, and the configuration the other checks go by: defaults where the files cannot be used.
-pub(super) fn check(repo_root: Option<&Path>, dirs: &Dirs) -> (Vec<Check>, PawConfig) {
+/// The findings, and the configuration for the other checks: defaults if the files are invalid.
+pub(super) fn check(repo_root: Option<&Path>, dirs: &Dirs) -> (Vec<DoctorCheck>, PawConfig) {
     let files =
         [Some(("user", dirs.config_file())), repo_root.map(|root| ("repository", repo_config_path(root)))];
     let checks = files.into_iter().flatten().flat_map(|(name, file)| check_file(name, &file)).collect();
@@ -19,18 +19,20 @@ pub(super) fn check(repo_root: Option<&Path>, dirs: &Dirs) -> (Vec<Check>, PawCo
     (checks, merged.unwrap_or_default())
 }
 
-fn check_file(name: &str, file: &Path) -> Vec<Check> {
+fn check_file(name: &str, file: &Path) -> Vec<DoctorCheck> {
     let shown = file.display();
     match load_layer(file) {
-        Err(error) => vec![Check::ok(GROUP, name, error.to_string()).fail(format!("mend {shown}"))],
-        Ok(_) if !file.exists() => vec![Check::ok(GROUP, name, format!("{shown} (none, defaults hold)"))],
-        Ok(layer) if layer.warnings().is_empty() => vec![Check::ok(GROUP, name, shown.to_string())],
+        Err(error) => vec![DoctorCheck::ok(GROUP, name, error.to_string()).fail(format!("fix {shown}"))],
+        Ok(_) if !file.exists() => {
+            vec![DoctorCheck::ok(GROUP, name, format!("{shown} (not found, using defaults)"))]
+        }
+        Ok(layer) if layer.warnings().is_empty() => vec![DoctorCheck::ok(GROUP, name, shown.to_string())],
         Ok(layer) => {
-            let mend = "correct the spelling, or remove the key; nothing reads it";
+            let fix = "correct the spelling, or remove the key; git paw ignores it";
             layer
                 .warnings()
                 .iter()
-                .map(|warning| Check::ok(GROUP, name, warning.to_string()).warn(mend))
+                .map(|warning| DoctorCheck::ok(GROUP, name, warning.to_string()).warn(fix))
                 .collect()
         }
     }

@@ -16,14 +16,16 @@ const INSTALL_TMUX: &str = "brew install tmux, or sudo apt install tmux";
 pub(super) fn check(context: &Context, repo: &Result<Option<Repo>, PawError>) -> Vec<DoctorCheck> {
     let git = match Git::at(&context.cwd).version() {
         Ok(version) if version < git::MINIMUM_VERSION => {
-            DoctorCheck::ok(GROUP, "git", format!("{version}, older than {}", git::MINIMUM_VERSION)).fail(INSTALL_GIT)
+            DoctorCheck::ok(GROUP, "git", format!("{version}, older than {}", git::MINIMUM_VERSION))
+                .fail(INSTALL_GIT)
         }
         Ok(version) => DoctorCheck::ok(GROUP, "git", version.to_string()),
         Err(error) => DoctorCheck::ok(GROUP, "git", error.to_string()).fail(INSTALL_GIT),
     };
     let tmux = match Tmux::default().version() {
         Ok(version) if version < tmux::MINIMUM_VERSION => {
-            DoctorCheck::ok(GROUP, "tmux", format!("{version}, older than {}", tmux::MINIMUM_VERSION)).fail(INSTALL_TMUX)
+            DoctorCheck::ok(GROUP, "tmux", format!("{version}, older than {}", tmux::MINIMUM_VERSION))
+                .fail(INSTALL_TMUX)
         }
         Ok(version) => DoctorCheck::ok(GROUP, "tmux", version.to_string()),
         Err(error) => DoctorCheck::ok(GROUP, "tmux", error.to_string()).fail(INSTALL_TMUX),
@@ -35,19 +37,17 @@ fn check_repo(repo: &Result<Option<Repo>, PawError>) -> DoctorCheck {
     let check = |detail: String| DoctorCheck::ok(GROUP, "repository", detail);
     match repo {
         Ok(Some(repo)) if repo.bare => check(format!("{} is bare", repo.root.display()))
-            .warn("sessions need a checkout: git worktree add ../checkout <branch>, then work there"),
+            .warn("sessions need a checkout: run 'git worktree add ../checkout <branch>' and work there"),
         Ok(Some(repo)) => match repo.git().find(["rev-parse", "--verify", "--quiet", "HEAD"]) {
             Ok(Some(_)) => check(repo.root.display().to_string()),
             Ok(None) => check(format!("{} has no commit yet", repo.root.display()))
-                .warn("worktrees need one: git commit --allow-empty -m 'first commit'"),
-            Err(error) => {
-                check(error.to_string()).fail("git cannot read this repository: git fsck says more")
-            }
+                .warn("worktrees need a commit: git commit --allow-empty -m 'first commit'"),
+            Err(error) => check(error.to_string()).fail("git cannot read this repository; run 'git fsck'"),
         },
         Ok(None) => {
-            check("not inside a git repository".to_owned()).warn("cd into a project, or run git init")
+            check("not inside a git repository".to_owned()).warn("change to a repository, or run 'git init'")
         }
-        Err(error) => check(error.to_string()).fail("git says above why it refuses this repository"),
+        Err(error) => check(error.to_string()).fail("git refuses this repository for the reason above"),
     }
 }
 
@@ -57,17 +57,18 @@ pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<DoctorChe
     let mut checks: Vec<_> = found
         .clis
         .iter()
-        .map(|cli| DoctorCheck::ok(GROUP, &cli.binary_name, format!("{}, {}", cli.path.display(), cli.source)))
+        .map(|cli| {
+            DoctorCheck::ok(GROUP, &cli.binary_name, format!("{}, {}", cli.path.display(), cli.source))
+        })
         .collect();
     if found.clis.is_empty() {
-        checks.push(
-            DoctorCheck::ok(GROUP, "AI CLIs", "none found on PATH")
-                .warn("install one (claude, codex, gemini, …), or git paw add-cli <name> <command>"),
-        );
+        checks.push(DoctorCheck::ok(GROUP, "AI CLIs", "none found on PATH").warn(
+            "install one (claude, codex, gemini, …), or add your own: git paw add-cli <name> <command>",
+        ));
     }
     checks.extend(found.missing.iter().map(|missing| {
         DoctorCheck::ok(GROUP, &missing.name, format!("command '{}' not found", missing.command))
-            .warn(format!("install it, or git paw remove-cli {}", missing.name))
+            .warn(format!("install it, or remove it with 'git paw remove-cli {}'", missing.name))
     }));
     for (key, name) in [
         ("default_cli", config.default_cli.as_ref()),
@@ -78,7 +79,7 @@ pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<DoctorChe
             && !found.clis.iter().any(|cli| cli.binary_name == *name)
         {
             checks.push(
-                DoctorCheck::ok(GROUP, key, format!("names '{name}', which was not found"))
+                DoctorCheck::ok(GROUP, key, format!("CLI '{name}' not found"))
                     .warn(format!("install it, or set {key} to one of the CLIs above")),
             );
         }

@@ -1,4 +1,4 @@
-//! `git paw doctor`: is everything here that a session needs, and what to do where it is not.
+//! `git paw doctor`: checks everything that a session needs, with a remedy for each problem.
 
 mod configuration;
 mod environment;
@@ -15,9 +15,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::output::Style;
 
-/// Check git, tmux, AI CLIs, configuration and what earlier sessions left behind
+/// Check git, tmux, AI CLIs, the configuration and leftovers of earlier sessions
 ///
-/// Every finding comes with its remedy. The exit code is 1 only when something has to be mended first.
+/// Every finding has a remedy. The exit code is 1 if there are problems, and 0 if there are only warnings.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw doctor\n  git paw doctor --json")]
 pub(crate) struct DoctorArgs {
@@ -26,36 +26,36 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// From "fine" to "this has to be mended first".
+/// From best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum CheckStatus {
     Ok,
     Warn,
     Fail,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Check {
+struct DoctorCheck {
     group: &'static str,
     name: String,
-    status: Status,
+    status: CheckStatus,
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     fn ok(group: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { group, name: name.into(), status: Status::Ok, detail: detail.into(), remedy: None }
+        Self { group, name: name.into(), status: CheckStatus::Ok, detail: detail.into(), remedy: None }
     }
 
     fn warn(self, remedy: impl Into<String>) -> Self {
-        Self { status: Status::Warn, remedy: Some(remedy.into()), ..self }
+        Self { status: CheckStatus::Warn, remedy: Some(remedy.into()), ..self }
     }
 
     fn fail(self, remedy: impl Into<String>) -> Self {
-        Self { status: Status::Fail, remedy: Some(remedy.into()), ..self }
+        Self { status: CheckStatus::Fail, remedy: Some(remedy.into()), ..self }
     }
 }
 
@@ -68,16 +68,16 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode, PawError> {
     checks.extend(environment::check_clis(&config, context));
     checks.extend(state::check(&config, root, &context.dirs));
 
-    let status = checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok);
+    let status = checks.iter().map(|check| check.status).max().unwrap_or(CheckStatus::Ok);
     if context.output.wants_json() {
         context.output.document(&json!({"status": status, "checks": checks}))?;
     } else {
         print(&checks, context)?;
     }
-    Ok(if status == Status::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if status == CheckStatus::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn print(checks: &[Check], context: &Context) -> Result<(), PawError> {
+fn print(checks: &[DoctorCheck], context: &Context) -> Result<(), PawError> {
     let width = checks.iter().map(|check| text::width(&check.name)).max().unwrap_or_default();
     let mut group = "";
     for check in checks {
@@ -86,9 +86,9 @@ fn print(checks: &[Check], context: &Context) -> Result<(), PawError> {
             context.output.say(&context.output.paint(Style::Bold, group))?;
         }
         let (mark, style) = match check.status {
-            Status::Ok => ("ok", Style::Good),
-            Status::Warn => ("warn", Style::Doubtful),
-            Status::Fail => ("FAIL", Style::Bad),
+            CheckStatus::Ok => ("ok", Style::Success),
+            CheckStatus::Warn => ("warn", Style::Warning),
+            CheckStatus::Fail => ("FAIL", Style::Error),
         };
         let mark = context.output.paint(style, &format!("{mark:4}"));
         let mut detail = check.detail.lines();
@@ -107,9 +107,11 @@ fn print(checks: &[Check], context: &Context) -> Result<(), PawError> {
         }
     }
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    context.output.say(&match (count(Status::Fail), count(Status::Warn)) {
-        (0, 0) => "everything is fine".to_owned(),
-        (0, warnings) => format!("ready, with {warnings} to look at"),
-        (failures, warnings) => format!("{failures} to mend first, {warnings} to look at"),
+    context.output.say(&match (count(CheckStatus::Fail), count(CheckStatus::Warn)) {
+        (0, 0) => "no problems found".to_owned(),
+        (0, warnings) => text::plural(warnings, "warning"),
+        (failures, warnings) => {
+            format!("{}, {}", text::plural(failures, "problem"), text::plural(warnings, "warning"))
+        }
     })
 }

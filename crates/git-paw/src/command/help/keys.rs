@@ -1,21 +1,21 @@
-//! The chapter about every key of the configuration, made from its schema.
+//! The chapter about every key of the configuration, generated from its schema.
 
 use std::fmt::Write as _;
 
-use paw_core::config::{ConfigKey, PawConfig, KeyShape};
+use paw_core::config::{ConfigKey, KeyShape, PawConfig};
 
 const ABOUT: &str = "\
 # Every key
 
-This page is made from the program's own list of keys. [Configuration](configuration.md) says where the files are and how
-they are laid over each other. A key without a default is not set until you set it; for those the table has an example. A
-key that has no effect is accepted because other versions know it; whoever sets it is told.
+This page is generated from the program's own list of keys. [Configuration](configuration.md) explains where the files
+are and how they are merged. A key without a default is unset until you set it; the table shows an example for it. Some
+keys are accepted for compatibility with other versions but have no effect; setting one prints a warning.
 ";
 
 pub(super) fn page() -> String {
     let mut page = ABOUT.to_owned();
     page.push_str(
-        "\n## Without a section\n\nThese stand at the top of the file, before the first `[section]`.\n\n",
+        "\n## Without a section\n\nSet these at the top of the file, before the first `[section]`.\n\n",
     );
     table(PawConfig::KEYS, &mut page);
     for key in PawConfig::KEYS {
@@ -24,7 +24,7 @@ pub(super) fn page() -> String {
     page
 }
 
-/// A section and those inside of it.
+/// A section and its subsections.
 fn sections(path: &str, key: &ConfigKey, page: &mut String) {
     let (name, keys) = match key.shape {
         KeyShape::Value { .. } => return,
@@ -33,7 +33,8 @@ fn sections(path: &str, key: &ConfigKey, page: &mut String) {
     };
     let _ = write!(page, "\n## `[{name}]`\n\n{}.\n\n", sentence(&key.help()));
     if let KeyShape::Entries { example, .. } = key.shape {
-        let _ = write!(page, "There may be several, each with a name of yours: `[{path}.{example}]`.\n\n");
+        let _ =
+            write!(page, "You can have several, each with a name of your choice: `[{path}.{example}]`.\n\n");
     }
     table(keys, page);
     for inner in keys {
@@ -46,7 +47,7 @@ fn table(keys: &[ConfigKey], page: &mut String) {
     for key in keys {
         if let KeyShape::Value { sample, is_default } = key.shape {
             let value = cell(&sample().to_string());
-            let value = if is_default { format!("`{value}`") } else { format!("none, such as `{value}`") };
+            let value = if is_default { format!("`{value}`") } else { format!("none (example: `{value}`)") };
             let _ = writeln!(page, "| `{}` | {value} | {} |", key.name, cell(&key.help()));
         }
     }

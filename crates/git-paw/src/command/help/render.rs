@@ -1,19 +1,19 @@
-//! A chapter as plain text: what our own pages use of Markdown, and no more.
+//! Renders a chapter as plain text. Supports only the Markdown that our own pages use.
 //!
-//! - `inline`: what stands inside of a line
+//! - `inline`: code, emphasis and links
 //! - `table`: columns that fit the page
 
 mod inline;
 mod table;
 
-/// What a text is set on.
+/// The page that text is rendered for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     pub(super) width: usize,
     pub(super) colour: bool,
 }
 
-/// Longer lines are hard to read, shorter ones have no room for a table.
+/// Longer lines are hard to read; narrower pages have no room for a table.
 const WIDEST: usize = 100;
 const NARROWEST: usize = 40;
 
@@ -52,7 +52,7 @@ fn continues(block: &[&str], line: &str) -> bool {
         && block[0].starts_with('|') == line.starts_with('|')
 }
 
-/// Comments say to a test what the page does not say to its reader.
+/// Removes HTML comments, which hold instructions for tests.
 fn without_comments(markdown: &str) -> String {
     let mut shown = String::new();
     let mut rest = markdown;
@@ -104,7 +104,7 @@ fn marker(line: &str) -> Option<usize> {
     line[digits..].starts_with(mark).then_some(digits + 2)
 }
 
-/// Words in lines of at most `width` columns, the first one behind `first`, the others behind `hang`.
+/// Wraps words into lines of at most `width` columns. The first line starts with `first`, the others with `hang`.
 fn wrap(text: &str, width: usize, first: &str, hang: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut is_empty) = (first.to_owned(), true);

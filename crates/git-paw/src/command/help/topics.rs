@@ -8,7 +8,7 @@ use super::keys;
 pub(super) struct Topic {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// The commands it is about.
+    /// The commands it explains.
     commands: &'static [&'static str],
     pub(super) text: fn() -> Cow<'static, str>,
 }
@@ -30,30 +30,29 @@ const TOPICS: &[Topic] = &[
     chapter!("first-steps", "The first ten minutes", &["init", "doctor", "demo"]),
     chapter!(
         "sessions",
-        "Agents in panes: start, leave, come back",
+        "Sessions: start, detach, resume",
         &["start", "attach", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
-    chapter!("clis", "AI CLIs: what works with which, and your own", &["list-clis", "add-cli", "remove-cli"]),
-    chapter!("worktrees", "Worktrees, and work that is not lost", &["worktree", "undo", "shell-init"]),
-    chapter!("messages", "What agents tell each other; the radar", &["say", "inbox", "serve", "dashboard"]),
+    chapter!("clis", "AI CLIs: features per CLI, and custom CLIs", &["list-clis", "add-cli", "remove-cli"]),
+    chapter!("worktrees", "Worktrees, and restoring work", &["worktree", "undo", "shell-init"]),
+    chapter!(
+        "messages",
+        "Messages between agents, and conflict detection",
+        &["say", "inbox", "serve", "dashboard"]
+    ),
     chapter!(
         "supervisor",
-        "States, approvals, and who looks after whom",
+        "The supervisor: states and approvals",
         &["approvals", "explain", "tell", "sweep"]
     ),
-    chapter!("gates", "Proof of a branch, and merging", &["verify", "merge"]),
-    chapter!("unattended", "A session with nobody at the keyboard", &[]),
-    chapter!("test-first", "Tasks, and autopilot on them", &["tasks", "autopilot"]),
-    chapter!("programs", "For other programs: JSON, MCP, gRPC", &["mcp", "daemon", "completions"]),
-    chapter!("configuration", "Where settings are, and how they are merged", &[]),
-    Topic {
-        name: "keys",
-        title: "Every key of the configuration",
-        commands: &[],
-        text: || Cow::Owned(keys::page()),
-    },
-    chapter!("security", "What is trusted, and what is not", &["trust"]),
-    chapter!("troubleshooting", "Error messages, and what to do", &[]),
+    chapter!("gates", "Gates: verifying and merging branches", &["verify", "merge"]),
+    chapter!("unattended", "Unattended sessions", &[]),
+    chapter!("test-first", "Tasks and autopilot", &["tasks", "autopilot"]),
+    chapter!("programs", "Integration: JSON, MCP, gRPC", &["mcp", "daemon", "completions"]),
+    chapter!("configuration", "Configuration files and how they are merged", &[]),
+    Topic { name: "keys", title: "All configuration keys", commands: &[], text: || Cow::Owned(keys::page()) },
+    chapter!("security", "Security: what git paw trusts", &["trust"]),
+    chapter!("troubleshooting", "Error messages and their solutions", &[]),
 ];
 
 pub(super) fn find(words: &[String]) -> Option<&'static Topic> {

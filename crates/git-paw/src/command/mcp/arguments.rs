@@ -1,37 +1,40 @@
-//! The arguments of a call, as a model wrote them.
+//! Parses the arguments of a call, which a model wrote.
 
 use paw_core::PawError;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
-use super::refusal;
+use super::error;
 
-/// Reads them, or says what is wrong with them and what there is.
+/// Parses the arguments. The error names the problem and the accepted arguments.
 pub(super) fn read<A: DeserializeOwned>(
     tool: &str,
     arguments: Map<String, Value>,
     names: &[String],
 ) -> Result<A, PawError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        let hint =
-            if names.is_empty() { "it takes none".into() } else { format!("it takes {}", names.join(", ")) };
-        refusal::of_arguments(format!("{tool}: {error}"), hint)
+        let hint = if names.is_empty() {
+            "it takes no arguments".into()
+        } else {
+            format!("arguments: {}", names.join(", "))
+        };
+        error::invalid_arguments(format!("{tool}: {error}"), hint)
     })
 }
 
-/// An id. Models write 42 as readily as "42".
+/// An id. Models write 42 as well as "42".
 pub(super) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) => Ok(text),
         Value::Number(number) => Ok(number.to_string()),
         other => {
-            Err(D::Error::custom(format!("an id is a text such as \"42\" or \"42.1\", not {}", kind(&other))))
+            Err(D::Error::custom(format!("expected an id such as \"42\" or \"42.1\", not {}", kind(&other))))
         }
     }
 }
 
-/// The same where it may be left out.
+/// An optional id.
 pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
@@ -39,7 +42,7 @@ pub(super) fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     }
 }
 
-/// The same for several.
+/// Several ids.
 pub(super) fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(Vec::new()),
@@ -51,9 +54,9 @@ pub(super) fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Stri
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
@@ -83,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_text_or_a_number() {
+    fn an_id_may_be_a_string_or_a_number() {
         let read = given(json!({"id": 42, "parent": "7", "depends_on": [1, "2.1"]})).unwrap();
         let expected =
             Args { id: "42".into(), parent: Some("7".into()), depends_on: vec!["1".into(), "2.1".into()] };
@@ -92,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_there_is() {
+    fn invalid_arguments_are_named_with_the_accepted_ones() {
         for (wrong, part) in [
             (json!({}), "missing field `id`"),
             (json!({"id": "1", "other": 2}), "unknown field `other`"),
@@ -101,13 +104,13 @@ mod tests {
             let refusal = given(wrong).unwrap_err().report();
             assert_eq!(refusal.code.as_str(), "INVALID_ARGUMENT");
             assert!(refusal.message.contains(part), "{refusal:?}");
-            assert_eq!(refusal.hints, ["it takes id, parent"]);
+            assert_eq!(refusal.hints, ["arguments: id, parent"]);
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_stop(text in any::<String>()) {
+        fn arguments_never_panic_on_any_text(text in any::<String>()) {
             let _ = given(json!({"id": text, "parent": [text]}));
         }
     }

@@ -1,18 +1,18 @@
-//! `git paw mcp`: our commands as tools of an AI CLI, over the Model Context Protocol.
+//! `git paw mcp`: git paw commands as tools of an AI CLI, over the Model Context Protocol.
 //!
-//! - `sets`: which tools are offered
-//! - `tool`: what a tool is, and `schema`, `arguments`, `place`, `refusal`: what goes in and what comes out
-//! - `tools`: the tools, a file per set
-//! - `server` and `patient`: the protocol; the only files that know the SDK
+//! - `tool_sets`: which tools are offered
+//! - `tool`: the definition of a tool; `schema`, `arguments`, `project_root`, `error`: its input and output
+//! - `tools`: the tools, one file per set
+//! - `server` and `lenient_transport`: the protocol; the only files that use the SDK
 
 mod arguments;
-mod patient;
-mod place;
-mod refusal;
+mod error;
+mod lenient_transport;
+mod project_root;
 mod schema;
 mod server;
-mod sets;
 mod tool;
+mod tool_sets;
 mod tools;
 
 use std::io::{self, IsTerminal as _};
@@ -21,42 +21,42 @@ use clap::Args;
 use paw_core::PawError;
 
 use crate::context::Context;
-use sets::Choice;
+use tool_sets::ToolSetChoice;
 
-/// Offer tasks, autopilot and coordination to an AI CLI as MCP tools
+/// Serve git paw's commands to an AI CLI as MCP tools
 ///
-/// Speaks the Model Context Protocol on standard input and output, until its input ends. Who speaks is what the pane's
-/// environment says; outside of a pane it is you. The tools work on the repository the server is started in, or on the one a
-/// call names as projectRoot. Whatever needs your approval is refused here: give it with `git paw trust`.
+/// Speaks the Model Context Protocol on standard input and output until the input ends. The caller's identity comes from the
+/// pane's environment; outside a pane, the caller is you. The tools work on the repository in which the server was started,
+/// or on the one that a call names as projectRoot. A call that needs your approval fails; approve it with `git paw trust`.
 #[derive(Debug, Args)]
 #[command(after_help = "Sets:
-  autopilot     a task done test-first: what to do next, the proof of it, its commit
+  autopilot     do a task test-first: next work unit, proof, commit
   tasks         list, show, choose, change and add tasks
-  coordination  talk to the other agents, see their plans and who is about to collide
-  worktrees     list, make and remove worktrees
-  session       what the session of this repository is doing
+  coordination  message other agents, see their plans and conflicts
+  worktrees     list, create and remove worktrees
+  session       show the session of this repository
   specs         list and read specs
-  gates         which gates there are, and prove a branch by them
+  gates         list gates and verify a branch
 
 Examples:
   claude mcp add git-paw -- git-paw mcp
   git paw mcp --tools coordination,session --read-only
   git paw mcp --tools all")]
 pub(crate) struct McpArgs {
-    /// The sets of tools to offer, with commas between them; `all` is every one
-    #[arg(long, value_name = "SETS", value_enum, value_delimiter = ',', default_values_t = Choice::USUAL)]
-    tools: Vec<Choice>,
-    /// Leave out every tool that changes something
+    /// The tool sets to offer, separated by commas
+    #[arg(long, value_name = "SETS", value_enum, value_delimiter = ',', default_values_t = ToolSetChoice::DEFAULT)]
+    tools: Vec<ToolSetChoice>,
+    /// Offer only tools that change nothing
     #[arg(long)]
     read_only: bool,
 }
 
 pub(crate) fn run(args: &McpArgs, context: &Context) -> Result<(), PawError> {
-    let offered = sets::offered(tools::all(), &sets::chosen(&args.tools), args.read_only);
+    let offered = tool_sets::offered(tools::all(), &tool_sets::chosen(&args.tools), args.read_only);
     if io::stdin().is_terminal() {
         context
             .output
-            .note("speaking MCP here; an AI CLI starts this itself (git paw mcp --help). Ctrl+C ends it");
+            .note("waiting for MCP messages on stdin; an AI CLI normally starts this command (see git paw mcp --help). Ctrl+C to stop");
     }
     server::serve(offered, context)
 }

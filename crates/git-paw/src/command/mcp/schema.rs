@@ -1,12 +1,12 @@
-//! JSON Schemas of arguments, in the part of the language that every model's API takes.
+//! JSON Schemas of arguments, limited to what every model's API accepts.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::place;
+use super::project_root;
 
-/// The schema of what a tool takes, the place included.
+/// The schema of a tool's arguments, including the project root.
 pub(super) fn of<A: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<A>();
@@ -17,19 +17,21 @@ pub(super) fn of<A: JsonSchema>() -> Map<String, Value> {
     schema.insert("type".into(), "object".into());
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     if let Some(properties) = properties.as_object_mut() {
-        properties
-            .insert(place::PARAMETER.into(), json!({"type": "string", "description": place::DESCRIPTION}));
+        properties.insert(
+            project_root::PARAMETER.into(),
+            json!({"type": "string", "description": project_root::DESCRIPTION}),
+        );
     }
     schema
 }
 
-/// What can be given.
+/// The names of the arguments.
 pub(super) fn names(schema: &Map<String, Value>) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-/// Without "or null", which `required` says already, and without number formats, which some APIs refuse.
+/// Removes "or null", which `required` already expresses, and number formats, which some APIs reject.
 fn simplified(schema: Value) -> Value {
     match schema {
         Value::Object(mut object) => {
@@ -67,8 +69,8 @@ fn simplified(schema: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sets::ToolSet;
-    use super::super::{sets, tools};
+    use super::super::tool_sets::ToolSet;
+    use super::super::{tool_sets, tools};
     use super::*;
 
     /// Every object of a schema.
@@ -81,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn schemas_keep_to_what_every_api_takes() {
-        for tool in sets::offered(tools::all(), &ToolSet::ALL, false) {
+    fn schemas_use_only_what_every_api_accepts() {
+        for tool in tool_sets::offered(tools::all(), &ToolSet::ALL, false) {
             assert_eq!(tool.schema["type"], "object", "{}", tool.name);
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
             let schema = Value::Object(tool.schema.clone());
@@ -97,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_small_and_say_what_they_take() {
-        for tool in sets::offered(tools::all(), &ToolSet::ALL, false) {
+    fn tools_are_small_and_describe_their_arguments() {
+        for tool in tool_sets::offered(tools::all(), &ToolSet::ALL, false) {
             let legal = |c: char| c.is_ascii_lowercase() || c == '_';
             assert!(tool.name.len() <= 40 && tool.name.chars().all(legal), "{}", tool.name);
             assert!((20..400).contains(&tool.description.len()), "{}", tool.name);

@@ -1,4 +1,4 @@
-//! The protocol: tools are listed and called, and everything a tool does happens away from the thread that reads.
+//! The protocol: lists and calls tools. Tools run on other threads than the one that reads messages.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,44 +18,44 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{RwLock, Semaphore};
 
-use super::patient::Patient;
-use super::refusal;
+use super::error;
+use super::lenient_transport::LenientTransport;
 use super::tool::{Effect, Tool};
 use crate::context::Context;
 
-/// A longer message is passed over, and the next one is read.
-const LONGEST_MESSAGE: usize = 8 << 20;
-/// Calls that are answered at the same time; the others wait for their turn.
-const AT_ONCE: usize = 16;
+/// A longer message is skipped.
+const MAX_MESSAGE_BYTES: usize = 8 << 20;
+/// Calls that run at the same time; others wait.
+const MAX_PARALLEL_CALLS: usize = 16;
 
-/// Serves until the input ends. What was begun by then is finished.
+/// Serves until the input ends, then finishes the calls in progress.
 pub(super) fn serve(tools: Vec<Tool>, context: &Context) -> Result<(), PawError> {
     let runtime = runtime().map_err(|error| PawError::internal(format!("cannot start: {error}")))?;
     let server = Server {
         tools: Arc::new(tools),
         place: Arc::new(context.for_program(context.cwd.clone())),
-        turns: Arc::new(Semaphore::new(AT_ONCE)),
+        turns: Arc::new(Semaphore::new(MAX_PARALLEL_CALLS)),
         changing: Arc::new(RwLock::new(())),
     };
     let changing = Arc::clone(&server.changing);
     let outcome = runtime.block_on(async {
         let (input, output) = stdio();
-        let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_MESSAGE);
-        let ended = match serve_server(server, Patient::new(transport)).await {
+        let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
+        let ended = match serve_server(server, LenientTransport::new(transport)).await {
             Ok(service) => service.waiting().await.map(drop).map_err(|error| error.to_string()),
-            // Nobody ever spoke.
+            // The client closed the connection before its first message.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
-        // A change that was begun is not left half done because nobody listens any more.
+        // Calls that change something finish even after the client is gone.
         let _finished = changing.write().await;
         ended
     });
     runtime.shutdown_background();
-    outcome.map_err(|error| PawError::internal(format!("the MCP client was lost: {error}")))
+    outcome.map_err(|error| PawError::internal(format!("lost the connection to the MCP client: {error}")))
 }
 
-/// Made here and nowhere else, so that no other command pays for it.
+/// Created only here, so that other commands do not pay for it.
 fn runtime() -> std::io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
@@ -105,7 +105,7 @@ impl ServerHandler for Server {
         let answered = self.answer(at, request.arguments.unwrap_or_default()).await;
         Ok(match answered {
             Ok(answer) => complete(answer, false),
-            Err(error) => complete(refusal::document(&error), true),
+            Err(error) => complete(error::document(&error), true),
         }
         .into())
     }
@@ -115,7 +115,7 @@ impl Server {
     async fn answer(&self, at: usize, arguments: rmcp::model::JsonObject) -> Result<Value, PawError> {
         let name = self.tools[at].name;
         let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else {
-            return Err(refusal::of_bug(name));
+            return Err(error::bug(name));
         };
         let changing =
             if self.tools[at].changes() { Some(Arc::clone(&self.changing).read_owned().await) } else { None };
@@ -125,30 +125,30 @@ impl Server {
             drop((turn, changing));
             answer
         });
-        // A panic of ours costs the call, not the server.
-        work.await.unwrap_or_else(|_| Err(refusal::of_bug(name)))
+        // A panic fails the call, not the server.
+        work.await.unwrap_or_else(|_| Err(error::bug(name)))
     }
 }
 
-/// What an agent is told once, about the tools it has.
+/// The instructions for an agent, for the offered tools.
 fn instructions(tools: &[Tool]) -> String {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
-    let mut told = vec![
-        "git paw: several AI coding CLIs on one repository, each in its own worktree. Errors carry a code and a hint.",
+    let mut lines = vec![
+        "git paw: several AI coding CLIs on one repository, each in its own worktree. Errors have a code and a hint.",
     ];
     if has("inbox") {
-        told.push("Call inbox now and then, and look at conflicts when you are warned.");
+        lines.push("Call inbox regularly, and call conflicts when you get a warning.");
     }
     if has("say") {
-        told.push("Announce files with say (type intent) before you change them.");
+        lines.push("Announce files with say (type intent) before you change them.");
     }
     if has("autopilot_start") {
-        told.push(
-            "A task test-first: autopilot_start, then autopilot_next says what to write, autopilot_complete_phase proves it, \
-             autopilot_commit commits it, and autopilot_finalize ends it.",
+        lines.push(
+            "To do a task test-first: call autopilot_start, then for each work unit autopilot_next (what to write), \
+             autopilot_complete_phase (prove it) and autopilot_commit, and at the end autopilot_finalize.",
         );
     }
-    told.join(" ")
+    lines.join(" ")
 }
 
 fn listed(tool: &Tool) -> Listed {
@@ -161,7 +161,7 @@ fn listed(tool: &Tool) -> Listed {
     Listed::new(tool.name, tool.description, Arc::new(tool.schema.clone())).with_annotations(annotations)
 }
 
-/// The answer as data, and as text for clients that only read text.
+/// The answer as structured content, and as text for clients that only read text.
 fn complete(document: Value, is_error: bool) -> CallToolResult {
     let text = vec![ContentBlock::text(document.to_string())];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
@@ -172,7 +172,7 @@ fn complete(document: Value, is_error: bool) -> CallToolResult {
 fn unknown(name: &str, tools: &[Tool]) -> ErrorData {
     let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
     let shown = text::truncate_chars(name, 100);
-    let message = format!("no tool '{shown}' is offered here; there are {}", names.join(", "));
+    let message = format!("unknown tool '{shown}'; available tools: {}", names.join(", "));
     ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
 }
 
@@ -180,8 +180,8 @@ fn unknown(name: &str, tools: &[Tool]) -> ErrorData {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::sets::ToolSet;
-    use super::super::{sets, tools};
+    use super::super::tool_sets::ToolSet;
+    use super::super::{tool_sets, tools};
     use super::*;
     use crate::output::Output;
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_panics_costs_its_call_and_nothing_else() {
+    fn a_panicking_tool_fails_only_its_call() {
         let panics = |_: serde_json::Map<String, Value>, _: &Context| panic!("on purpose");
         let works = |_: serde_json::Map<String, Value>, _: &Context| Ok(Value::Bool(true));
         let tool = |name, call| Tool::new(ToolSet::Tasks, name, Effect::Changes, "", call);
@@ -209,7 +209,7 @@ mod tests {
         let answers = runtime().unwrap().block_on(async {
             let refused = server.answer(0, serde_json::Map::new()).await;
             let answered = server.answer(1, serde_json::Map::new()).await;
-            let _nobody_holds_it = server.changing.write().await;
+            let _lock_is_free = server.changing.write().await;
             (refused, answered)
         });
         assert_eq!(answers.0.unwrap_err().code().as_str(), "INTERNAL");
@@ -217,10 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_told_only_about_tools_it_has() {
-        let told = |sets: &[ToolSet], read_only| instructions(&sets::offered(tools::all(), sets, read_only));
-        assert!(told(&ToolSet::ALL, false).contains("autopilot_start"));
-        assert!(!told(&ToolSet::ALL, true).contains("autopilot_start"));
-        assert!(!told(&[ToolSet::Tasks], false).contains("inbox"));
+    fn instructions_mention_only_offered_tools() {
+        let text_for =
+            |sets: &[ToolSet], read_only| instructions(&tool_sets::offered(tools::all(), sets, read_only));
+        assert!(text_for(&ToolSet::ALL, false).contains("autopilot_start"));
+        assert!(!text_for(&ToolSet::ALL, true).contains("autopilot_start"));
+        assert!(!text_for(&[ToolSet::Tasks], false).contains("inbox"));
     }
 }

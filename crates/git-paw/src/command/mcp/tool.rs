@@ -1,4 +1,4 @@
-//! What a tool is: a name, a description, what it takes, and a function that answers.
+//! The definition of a tool: name, description, arguments, and the function that answers.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::sets::ToolSet;
-use super::{arguments, place, schema};
+use super::tool_sets::ToolSet;
+use super::{arguments, project_root, schema};
 use crate::context::Context;
 
-/// What a call does to the world.
+/// The side effects of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads,
-    /// Adds something and takes nothing away.
+    /// Adds something and removes nothing.
     Adds,
     Changes,
 }
@@ -57,15 +57,15 @@ impl Tool {
         self.effect != Effect::Reads
     }
 
-    /// Answers one call. `server` is where the server was started; its own output is the protocol's.
+    /// Answers one call. `server` is the server's own context.
     pub(super) fn answer(
         &self,
         mut arguments: Map<String, Value>,
         server: &Context,
     ) -> Result<Value, PawError> {
-        let cwd = place::resolve(arguments.remove(place::PARAMETER), &server.cwd)?;
+        let cwd = project_root::resolve(arguments.remove(project_root::PARAMETER), &server.cwd)?;
         if !cwd.is_dir() {
-            return Err(place::refuse(&format!("{} is no directory", cwd.display())));
+            return Err(project_root::invalid(&format!("{} is not a directory", cwd.display())));
         }
         let context = server.for_program(cwd);
         (self.call)(arguments, &context)

@@ -160,11 +160,11 @@ impl AgentSelection<'_> {
         prompter: &impl Prompter,
     ) -> Result<Vec<AgentRequest>, PawError> {
         let flag = self.args.cli.clone();
-        let usual = self.config.default_spec_cli.clone();
+        let default = self.config.default_spec_cli.clone();
         let mut asked: Option<String> = None;
         let mut wanted = Vec::with_capacity(specs.len());
         for spec in specs {
-            let known = flag.clone().or_else(|| spec.cli.clone()).or_else(|| usual.clone());
+            let known = flag.clone().or_else(|| spec.cli.clone()).or_else(|| default.clone());
             let cli = match (known, &asked) {
                 (Some(cli), _) => cli,
                 (None, Some(cli)) => cli.clone(),

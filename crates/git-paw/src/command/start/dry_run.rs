@@ -45,7 +45,8 @@ fn plan(plan: &SessionPlan, from_specs: bool, context: &Context) -> Result<(), P
     say("")?;
     let program = own_program()?;
     let token = |_: &AgentId| plan.broker.as_ref().map(|_| REDACTED.to_owned());
-    let making = PaneBuilder { program: &program, token: &token, conversation: ConversationMode::New, fresh: &[] };
+    let making =
+        PaneBuilder { program: &program, token: &token, conversation: ConversationMode::New, fresh: &[] };
     let window = SessionWindow::of(&plan.receipt(clock::now()), making)?;
     window.batch().commands().iter().try_for_each(|command| say(&format!("  {command}")))
 }
@@ -69,7 +70,7 @@ fn existing(receipt: &Receipt, status: SessionStatus, context: &Context) -> Resu
 fn below_parent(dir: &Path, root: &Path) -> String {
     match (dir.strip_prefix(root), root.parent().map(|parent| dir.strip_prefix(parent))) {
         (Ok(inside), _) => inside.display().to_string(),
-        (_, Some(Ok(beside))) => format!("../{}", beside.display()),
+        (_, Some(Ok(relative))) => format!("../{}", relative.display()),
         _ => dir.display().to_string(),
     }
 }

@@ -18,7 +18,9 @@ use crate::context::Context;
 pub(super) fn follow_moved_repo(session: Session, context: &Context) -> Result<Receipt, PawError> {
     let Session { repo, receipt, receipts, moved_from, .. } = session;
     let Some(before) = moved_from else { return Ok(receipt) };
-    context.output.note(&format!("this repository was at {}: updating the paths of its session", before.display()));
+    context
+        .output
+        .note(&format!("this repository was at {}: updating the paths of its session", before.display()));
     repo.git().repair_worktrees(&WorktreesLock::wait(&repo.common_dir)?)?;
     let moved = |receipt: &mut Receipt| {
         receipt.repo_path.clone_from(&repo.root);
@@ -37,26 +39,26 @@ pub(super) fn follow_moved_repo(session: Session, context: &Context) -> Result<R
 
 /// Attaches to, resumes or rebuilds a session.
 pub(super) fn bring_back(
-    doors: LaunchServices<'_>,
+    services: LaunchServices<'_>,
     receipt: Receipt,
     site: &StartContext,
-    living: &RunningSessions,
+    running: &RunningSessions,
     context: &Context,
 ) -> Result<(Receipt, StartOutcome), PawError> {
-    match living.status(&receipt) {
+    match running.status(&receipt) {
         SessionStatus::Active => Ok((receipt, StartOutcome::Running)),
-        SessionStatus::Paused => Ok((recover::resume(doors, &receipt)?, StartOutcome::Resumed)),
+        SessionStatus::Paused => Ok((recover::resume(services, &receipt)?, StartOutcome::Resumed)),
         SessionStatus::Stopped => {
-            Ok((rebuild(doors, receipt, site, living, context)?, StartOutcome::Rebuilt))
+            Ok((rebuild(services, receipt, site, running, context)?, StartOutcome::Rebuilt))
         }
     }
 }
 
 fn rebuild(
-    doors: LaunchServices<'_>,
+    services: LaunchServices<'_>,
     receipt: Receipt,
     site: &StartContext,
-    living: &RunningSessions,
+    running: &RunningSessions,
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
@@ -68,11 +70,16 @@ fn rebuild(
         broker: &config.broker,
         placement: config.worktree_placement(),
         guard: receipt.is_looked_after() && supervisor.strict_branch_guard,
-        briefs: BriefingContext { repo: &site.repo, config, config_dir: context.dirs.config_dir(), spec: &spec },
-        running: living,
+        briefings: BriefingContext {
+            repo: &site.repo,
+            config,
+            config_dir: context.dirs.config_dir(),
+            spec: &spec,
+        },
+        running: running,
         now: clock::now(),
     };
-    let recovered = recover::recover(doors, &with_supervisor(receipt, config), around)?;
+    let recovered = recover::recover(services, &with_supervisor(receipt, config), around)?;
     for note in &recovered.notes {
         context.output.warn(note);
     }

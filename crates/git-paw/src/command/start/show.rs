@@ -1,4 +1,4 @@
-//! What a start says: where the session is.
+//! The output of a start.
 
 use std::io::{self, IsTerminal as _};
 
@@ -8,39 +8,39 @@ use paw_host::tmux::Tmux;
 use crate::context::Context;
 use crate::session::attach_command;
 
-/// How a session came to be there.
+/// What a start did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum StartOutcome {
     Launched,
     Running,
     Resumed,
-    BuiltAgain,
+    Rebuilt,
 }
 
-/// Puts the person at the terminal into the session, or says where it is.
+/// Attaches on a terminal; otherwise prints how to attach.
 pub(super) fn session(
     tmux: &Tmux,
     receipt: &Receipt,
-    state: State,
+    state: StartOutcome,
     context: &Context,
 ) -> Result<(), PawError> {
     let name = &receipt.session_name;
-    let supervised = receipt.mode == SessionMode::Supervisor && state == State::Launched;
+    let supervised = receipt.mode == SessionMode::Supervisor && state == StartOutcome::Launched;
     if supervised {
         let agents = receipt.worktrees.len();
         context
             .output
             .say(&format!("Supervisor session '{name}' launched with {agents} coding agent(s)."))?;
     }
-    // What is said may go elsewhere.
+    // Output may be redirected.
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(tmux.attach(name)?);
     }
     let what = match state {
-        State::Launched => "started in detached mode",
-        State::Running => "is running",
-        State::Resumed => "was resumed",
-        State::BuiltAgain => "was built again",
+        StartOutcome::Launched => "started in detached mode",
+        StartOutcome::Running => "is running",
+        StartOutcome::Resumed => "was resumed",
+        StartOutcome::Rebuilt => "was rebuilt",
     };
     context.output.say(&format!("Session '{name}' {what}."))?;
     if supervised {

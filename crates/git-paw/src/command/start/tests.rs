@@ -76,26 +76,26 @@ fn both_supervisor_flags_together_are_rejected() {
 }
 
 #[test]
-fn a_spec_format_nobody_knows_is_refused_with_those_there_are() {
+fn start_refuses_an_unknown_spec_format_and_lists_the_known_ones() {
     assert_eq!(start(&["--specs-format", "speckit"]).specs_format, Some(SpecFormat::Speckit));
     let error = try_start(&["--specs-format", "word"]).unwrap_err();
     assert!(error.contains("openspec") && error.contains("markdown"), "{error}");
 }
 
 #[test]
-fn the_supervisor_is_resolved_by_flag_then_configuration_then_question() {
+fn start_takes_the_supervisor_from_flag_then_configuration_then_prompt() {
     use paw_core::config::SupervisorConfig;
 
-    use crate::prompt::select::tests::{Answer, Script};
-    let decide = |args: &[&str], enabled: Option<bool>, answers: Vec<Answer>| {
+    use crate::prompt::select::tests::{ScriptedAnswer, ScriptedPrompter};
+    let decide = |args: &[&str], enabled: Option<bool>, answers: Vec<ScriptedAnswer>| {
         let supervisor = enabled.map(|enabled| SupervisorConfig { enabled, ..SupervisorConfig::default() });
         let config = PawConfig { supervisor, ..PawConfig::default() };
-        agents::wants_supervisor(&start(args), &config, &Script::new(answers)).unwrap()
+        agents::wants_supervisor(&start(args), &config, &ScriptedPrompter::new(answers)).unwrap()
     };
     assert!(!decide(&["--no-supervisor", "--from-specs"], Some(true), vec![]));
     assert!(decide(&["--supervisor", "--from-specs"], None, vec![]));
     assert!(decide(&["--from-specs"], Some(true), vec![]));
     assert!(!decide(&["--from-specs"], Some(false), vec![]));
     assert!(!decide(&["--dry-run"], None, vec![]));
-    assert!(decide(&[], None, vec![Answer::One(1)]));
+    assert!(decide(&[], None, vec![ScriptedAnswer::One(1)]));
 }

@@ -54,7 +54,8 @@ const EXIT_TIMED_OUT: u8 = 3;
 const EXIT_INTERRUPTED: u8 = 130;
 
 fn time_limit(text: &str) -> Result<Duration, String> {
-    let parsed: SignedDuration = text.parse().map_err(|_| "not a duration; examples: 90m, 4h, 1h30m".to_owned())?;
+    let parsed: SignedDuration =
+        text.parse().map_err(|_| "not a duration; examples: 90m, 4h, 1h30m".to_owned())?;
     match Duration::try_from(parsed) {
         Ok(limit) if !limit.is_zero() => Ok(limit),
         _ => Err("must be greater than zero".to_owned()),
@@ -96,7 +97,9 @@ fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<GateChec
         return Err(PawError::ConfigError(
             "no gate is configured: an unattended session cannot verify its agents' work".to_owned(),
         )
-        .hint("set test_command under [supervisor] in .git-paw/config.toml ('git paw init' creates the file)"));
+        .hint(
+            "set test_command under [supervisor] in .git-paw/config.toml ('git paw init' creates the file)",
+        ));
     }
     Ok(checks)
 }

@@ -8,13 +8,13 @@ use paw_host::clock;
 use paw_session::specs::SpecFormat;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, from_spec};
+use super::{TaskArgs, find_project, from_spec};
 use crate::context::Context;
 
 /// Add a task, or a subtask to a task
 ///
-/// The first task makes the file. With --spec an OpenSpec, Markdown or Spec Kit spec becomes the task: its title, its text as
-/// details, its open tasks as subtasks.
+/// The first task creates the file. With --spec, an OpenSpec, Markdown or Spec Kit spec becomes the task: its title, its text
+/// as details, its open tasks as subtasks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tasks add \"Count what users do\" --priority high
@@ -24,35 +24,35 @@ use crate::context::Context;
 pub(crate) struct AddArgs {
     #[arg(required_unless_present = "spec")]
     pub(crate) title: Option<String>,
-    /// Make a task of this spec, as `git paw start --specs` names it
+    /// Create the task from this spec (a name as in `git paw start --specs`)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["parent", "details"])]
     pub(crate) spec: Option<String>,
-    /// How specs are written: openspec, markdown, speckit or superpowers
+    /// Format of the specs: openspec, markdown, speckit or superpowers
     #[arg(long, value_name = "FORMAT", requires = "spec")]
     pub(crate) specs_format: Option<SpecFormat>,
-    /// Show what a spec would become, and write nothing
+    /// Print the task without writing it
     #[arg(long, requires = "spec")]
     pub(crate) dry_run: bool,
-    /// What it is about (the title, if you leave this out)
+    /// Short description [default: the title]
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// How to do it
+    /// Implementation details
     #[arg(long, value_name = "TEXT")]
     pub(crate) details: Option<String>,
-    /// How to prove it
+    /// How to test it
     #[arg(long, value_name = "TEXT")]
     pub(crate) test_strategy: Option<String>,
-    /// critical, high, medium or low
+    /// Priority: critical, high, medium or low
     #[arg(long)]
     pub(crate) priority: Option<String>,
-    /// What has to be done before; can be given several times
+    /// A task or subtask that must be done first; repeatable
     #[arg(long, value_name = "ID")]
     pub(crate) depends_on: Vec<String>,
-    /// Make it a subtask of this task
+    /// Add it as a subtask of this task
     #[arg(long, value_name = "ID")]
     pub(crate) parent: Option<String>,
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) common: TaskArgs,
 }
 
 pub(super) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {

@@ -3,22 +3,22 @@
 use clap::Args;
 use paw_autopilot::expand::propose;
 use paw_autopilot::tasks::ItemId;
-use paw_autopilot::work::Site;
+use paw_autopilot::work::ProjectContext;
 use paw_core::text::plural;
 use paw_core::{ErrorCode, PawError};
 use serde_json::json;
 
-use super::{CommonArgs, find_project};
+use super::{TaskArgs, find_project};
 use crate::approval::Consent;
 use crate::approval::autopilot::executor;
 use crate::context::Context;
-use crate::prompt::subtasks::agree_and_write;
+use crate::prompt::subtasks::confirm_and_write;
 use crate::prompt::{Prompter as _, TerminalPrompter};
 
-/// Divide a task into subtasks, by an executor, shown before they are written
+/// Let an executor divide a task into subtasks
 ///
-/// An AI CLI, or a program of yours, is asked for subtasks; it changes no file. What it proposes is shown, and written to
-/// tasks.json when you agree.
+/// Asks an AI CLI or your own program for subtasks; it changes no file. git paw shows the proposal, asks, and writes it to
+/// tasks.json.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tasks expand 42
@@ -26,17 +26,17 @@ use crate::prompt::{Prompter as _, TerminalPrompter};
 pub(crate) struct ExpandArgs {
     #[arg(value_name = "ID")]
     id: String,
-    /// Who is asked: claude, codex, gemini, aider, opencode, or the name of one you have configured
+    /// Executor: claude, codex, gemini, aider, opencode, or one from the configuration
     #[arg(long, value_name = "NAME")]
     executor: Option<String>,
-    /// Write what is proposed without asking
+    /// Write the proposal without asking
     #[arg(long)]
     yes: bool,
-    /// Approve what this repository's files want to run
+    /// Approve this repository's own commands without asking
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(super) common: TaskArgs,
 }
 
 pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> {
@@ -44,23 +44,23 @@ pub(super) fn run(args: &ExpandArgs, context: &Context) -> Result<(), PawError> 
     if !args.yes && !can_ask {
         return Err(PawError::new(
             ErrorCode::FailedPrecondition,
-            "subtasks are shown before they are written, and there is no terminal to show them on",
+            "cannot ask for confirmation: stdin is not a terminal",
         )
-        .hint("--yes writes them unseen"));
+        .hint("use --yes to write the subtasks without asking"));
     }
     let ItemId::Task(id) = args.id.parse::<ItemId>()? else {
         return Err(PawError::new(
             ErrorCode::FailedPrecondition,
-            format!("{} is a subtask, and a subtask has no subtasks", args.id),
+            format!("{} is a subtask; only tasks can be expanded", args.id),
         ));
     };
     let (_, tag) = find_project(&args.common, context)?;
-    let site = Site::find(context.require_repo()?, &context.cwd, &context.search_path)?;
+    let site = ProjectContext::find(context.require_repo()?, &context.cwd, &context.search_path)?;
     let consent = Consent::of_flag(args.trust);
     let executor = executor(args.executor.as_deref(), &site, consent, context)?;
-    context.output.progress(&format!("{} is asked for subtasks of task {id}", executor.name));
+    context.output.progress(&format!("asking {} for subtasks of task {id}", executor.name));
     let proposed = propose(&site, &executor, &tag, &id, &mut |_| ())?;
-    let added = agree_and_write(&site, &tag, &id, &proposed, !args.yes, context)?;
+    let added = confirm_and_write(&site, &tag, &id, &proposed, !args.yes, context)?;
     if context.output.wants_json() {
         return context.output.document(&json!({"tag": tag, "id": id, "added": added, "subtasks": proposed}));
     }

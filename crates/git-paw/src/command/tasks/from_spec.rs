@@ -1,4 +1,4 @@
-//! A spec as the source of a task.
+//! Creates a task from a spec.
 
 mod draft;
 
@@ -38,9 +38,10 @@ pub(super) fn run(args: &AddArgs, name: &str, context: &Context) -> Result<(), P
             .lines()
             .try_for_each(|line| context.output.say(format!("  {line}").trim_end()))?;
     } else if titles.is_empty() {
-        context
-            .output
-            .say(&format!("it has no open tasks: git paw tasks expand {} makes subtasks", text("id")))?;
+        context.output.say(&format!(
+            "the spec has no open tasks; create subtasks with 'git paw tasks expand {}'",
+            text("id")
+        ))?;
     }
     Ok(())
 }
@@ -60,7 +61,7 @@ pub(super) fn answer(args: &AddArgs, name: &str, context: &Context) -> Result<Va
         && let Some(made) = made_before(&project.load_tasks()?, tag.as_str(), &draft.details)
     {
         let source = draft.details.lines().next().unwrap_or_default();
-        let problem = format!("task {} was made from this spec already ({})", made.id, text::line(source));
+        let problem = format!("task {} was already created from this spec ({})", made.id, text::line(source));
         return Err(PawError::new(ErrorCode::FailedPrecondition, problem)
             .hint(format!("git paw tasks show {}", made.id)));
     }
@@ -73,13 +74,13 @@ pub(super) fn answer(args: &AddArgs, name: &str, context: &Context) -> Result<Va
         details: (!item.details.is_empty()).then(|| item.details.clone()),
         ..NewTask::titled(item.title.as_str())
     });
-    let (id, added) = project.add_whole(&tag, &new, &items.collect::<Vec<_>>(), clock::now())?;
+    let (id, added) = project.add_task_with_subtasks(&tag, &new, &items.collect::<Vec<_>>(), clock::now())?;
     answer["id"] = json!(id);
     answer["added"] = json!(added);
     Ok(answer)
 }
 
-/// The specs that a name means, as `git paw start --specs` finds them.
+/// The specs with this name, as `git paw start --specs` finds them.
 fn find(name: &str, format: Option<SpecFormat>, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
     let repo = context.require_repo()?;
     let config = context.load_config()?.resolve()?;
@@ -94,7 +95,7 @@ fn find(name: &str, format: Option<SpecFormat>, context: &Context) -> Result<Vec
     Ok(found)
 }
 
-/// A task that says it was made from the same spec.
+/// The task that was created from the same spec, if any.
 fn made_before<'a>(file: &'a TaskFile, tag: &str, details: &str) -> Option<&'a Task> {
     let source = details.lines().next()?;
     let tag = file.tags.iter().find(|one| one.name.as_str() == tag)?;

@@ -2,27 +2,27 @@
 
 use clap::Args;
 use paw_autopilot::tasks::project::require_tag;
-use paw_autopilot::tasks::{Status, Task};
+use paw_autopilot::tasks::{Task, TaskStatus};
 use paw_core::PawError;
 use paw_core::text;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, view};
+use super::{TaskArgs, find_project, view};
 use crate::context::Context;
 
 /// List the tasks of a tag
 ///
-/// What is wrong with the file (ids that are there twice, dependencies that cannot be met) is said as well.
+/// Also reports problems in the file, such as duplicate ids and dependencies that cannot be met.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tasks list
   git paw tasks list --status pending --tag analytics")]
 pub(crate) struct ListArgs {
-    /// Only those with this status
+    /// List only tasks with this status
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<String>,
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) common: TaskArgs,
 }
 
 pub(super) fn run(args: &ListArgs, context: &Context) -> Result<(), PawError> {
@@ -57,12 +57,12 @@ pub(crate) fn answer(args: &ListArgs, context: &Context) -> Result<Value, PawErr
 }
 
 fn wanted(args: &ListArgs) -> Result<impl Fn(&Task) -> bool, PawError> {
-    let status = args.status.as_deref().map(str::parse::<Status>).transpose()?;
+    let status = args.status.as_deref().map(str::parse::<TaskStatus>).transpose()?;
     Ok(move |task: &Task| status.as_ref().is_none_or(|status| task.status == *status))
 }
 
 fn print(task: &Task, context: &Context) -> Result<(), PawError> {
-    let row = |indent: &str, id: String, status: &Status, title: &str| {
+    let row = |indent: &str, id: String, status: &TaskStatus, title: &str| {
         let line = format!("{indent}{id} {} {}", view::status(status, context), text::line(title));
         context.output.say(&line)
     };

@@ -1,4 +1,4 @@
-//! `git paw tasks`: what there is to do, from `.taskmaster/tasks/tasks.json`.
+//! `git paw tasks`: the tasks in `.taskmaster/tasks/tasks.json`.
 
 pub(crate) mod add;
 pub(crate) mod expand;
@@ -18,9 +18,9 @@ use crate::context::Context;
 
 /// List, show, choose and change tasks
 ///
-/// Works on the .taskmaster/tasks/tasks.json of this worktree, beside other programs that write it: their lock is honoured,
-/// and a change touches nothing but itself. Without --tag the tag is TASKMASTER_TAG, else the branch's own, else the
-/// active one, else the default one, else master.
+/// Works on .taskmaster/tasks/tasks.json in this worktree. Other programs may write the file, too: git paw honours their
+/// lock and changes nothing else in it. Without --tag the tag is TASKMASTER_TAG, else the branch's own, else the active one,
+/// else the default one, else master.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw tasks list
@@ -44,10 +44,10 @@ enum Action {
     Expand(expand::ExpandArgs),
 }
 
-/// What every action here understands.
+/// The flags of every action.
 #[derive(Debug, Args)]
-pub(crate) struct CommonArgs {
-    /// Which list of tasks
+pub(crate) struct TaskArgs {
+    /// The tag (list of tasks)
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
     /// Print one JSON document
@@ -79,8 +79,8 @@ pub(crate) fn run(args: &TasksArgs, context: &Context) -> Result<(), PawError> {
     }
 }
 
-/// The project of this directory, and the tag that is meant. Without any tasks yet: the root of the worktree.
-fn find_project(common: &CommonArgs, context: &Context) -> Result<(TaskProject, TagName), PawError> {
+/// The project of this directory, and its tag. Without tasks, the project is the root of the worktree.
+fn find_project(common: &TaskArgs, context: &Context) -> Result<(TaskProject, TagName), PawError> {
     let repo = context.require_repo()?;
     let top = repo.worktree.as_deref().unwrap_or(&repo.root);
     let cwd = context.cwd.canonicalize().unwrap_or_else(|_| context.cwd.clone());

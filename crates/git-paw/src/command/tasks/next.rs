@@ -8,18 +8,18 @@ use paw_core::PawError;
 use paw_core::text;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, view};
+use super::{TaskArgs, find_project, view};
 use crate::context::Context;
 
-/// Say what to do next
+/// Show the next task or subtask to do
 ///
-/// Open subtasks of tasks in progress come before new tasks; then priority, fewer dependencies and the smaller id decide.
-/// Nothing is next whose dependencies are not done.
+/// Open subtasks of tasks in progress come before new tasks; then priority, fewer dependencies and the smaller id decide. An
+/// item with open dependencies is never next.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw tasks next\n  git paw tasks next --json")]
 pub(crate) struct NextArgs {
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) common: TaskArgs,
 }
 
 pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
@@ -34,10 +34,10 @@ pub(super) fn run(args: &NextArgs, context: &Context) -> Result<(), PawError> {
         None => None,
     };
     match found {
-        None => context.output.say("nothing is ready (git paw tasks list shows what waits for what)"),
+        None => context.output.say("nothing is ready (see git paw tasks list for open dependencies)"),
         Some((item, task)) => {
             context.output.say(&format!("{item} {}", text::line(title(item, task))))?;
-            context.output.say(&format!("begin it: git paw tasks set-status {item} in-progress"))
+            context.output.say(&format!("start it: git paw tasks set-status {item} in-progress"))
         }
     }
 }

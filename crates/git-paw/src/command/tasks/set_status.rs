@@ -1,39 +1,39 @@
 //! `git paw tasks set-status`
 
 use clap::Args;
-use paw_autopilot::tasks::{ItemId, Status};
+use paw_autopilot::tasks::{ItemId, TaskStatus};
 use paw_core::PawError;
 use serde_json::{Value, json};
 
-use super::{CommonArgs, find_project, view};
+use super::{TaskArgs, find_project, view};
 use crate::context::Context;
 
-/// Give a task or a subtask a status
+/// Set the status of a task or a subtask
 ///
-/// A subtask moves its task along: to in-progress with the first, to done with the last. A task that is done closes its
-/// open subtasks.
+/// A subtask changes its task, too: the first one started sets it to in-progress, the last one done sets it to done. A done
+/// task closes its open subtasks.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  git paw tasks set-status 42.1 done\n  git paw tasks set-status 42 review"
 )]
 pub(crate) struct SetStatusArgs {
-    /// 42 is a task, 42.1 its first subtask
+    /// Id of a task (42) or a subtask (42.1)
     pub(crate) id: String,
-    /// pending, in-progress, done, review, blocked, deferred or cancelled
+    /// New status: pending, in-progress, done, review, blocked, deferred or cancelled
     pub(crate) status: String,
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) common: TaskArgs,
 }
 
 pub(super) fn run(args: &SetStatusArgs, context: &Context) -> Result<(), PawError> {
     if context.output.wants_json() {
         return context.output.document(&answer(args, context)?);
     }
-    let (item, status): (ItemId, Status) = (args.id.parse()?, args.status.parse()?);
+    let (item, status): (ItemId, TaskStatus) = (args.id.parse()?, args.status.parse()?);
     let (project, tag) = find_project(&args.common, context)?;
     let changed = project.set_status(&tag, &item, &status)?;
     if changed.is_empty() {
-        return context.output.say(&format!("{item} is {status} already"));
+        return context.output.say(&format!("{item} is already {status}"));
     }
     changed.iter().try_for_each(|(item, status)| {
         context.output.say(&format!("{item} {}", view::status(status, context)))
@@ -42,7 +42,7 @@ pub(super) fn run(args: &SetStatusArgs, context: &Context) -> Result<(), PawErro
 
 /// The answer for programs.
 pub(crate) fn answer(args: &SetStatusArgs, context: &Context) -> Result<Value, PawError> {
-    let (item, status): (ItemId, Status) = (args.id.parse()?, args.status.parse()?);
+    let (item, status): (ItemId, TaskStatus) = (args.id.parse()?, args.status.parse()?);
     let (project, tag) = find_project(&args.common, context)?;
     let changed = project.set_status(&tag, &item, &status)?;
     let changed: Vec<Value> =

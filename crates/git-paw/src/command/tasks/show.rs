@@ -3,29 +3,29 @@
 use clap::Args;
 use paw_autopilot::tasks::model::{list_field, text_field};
 use paw_autopilot::tasks::project::require_item;
-use paw_autopilot::tasks::{ItemId, Status, Subtask, Task};
+use paw_autopilot::tasks::{ItemId, Subtask, Task, TaskStatus};
 use paw_core::PawError;
 use paw_core::text;
 use serde_json::{Map, Value, json};
 
-use super::{CommonArgs, find_project, view};
+use super::{TaskArgs, find_project, view};
 use crate::context::Context;
 
-/// Show a task or a subtask with everything that is known about it
+/// Show a task or a subtask with all its fields
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw tasks show 42\n  git paw tasks show 42.1 --json")]
 pub(crate) struct ShowArgs {
-    /// 42 is a task, 42.1 its first subtask
+    /// Id of a task (42) or a subtask (42.1)
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    pub(crate) common: TaskArgs,
 }
 
-/// A task or a subtask, where it makes no difference.
+/// The common fields of a task and a subtask.
 struct Shown<'a> {
     id: ItemId,
     title: &'a str,
-    status: &'a Status,
+    status: &'a TaskStatus,
     dependencies: &'a [ItemId],
     fields: &'a Map<String, Value>,
     subtasks: &'a [Subtask],

@@ -1,23 +1,23 @@
-//! Tasks as people and programs see them.
+//! Formats tasks for text and JSON output.
 
-use paw_autopilot::tasks::{Status, Subtask, Task};
+use paw_autopilot::tasks::{Subtask, Task, TaskStatus};
 use paw_core::text;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::output::Style;
 
-pub(super) fn status(status: &Status, context: &Context) -> String {
+pub(super) fn status(status: &TaskStatus, context: &Context) -> String {
     let style = match status {
-        Status::Done => Style::Good,
-        Status::InProgress | Status::Review => Style::Bold,
-        Status::Blocked | Status::Other(_) => Style::Doubtful,
-        Status::Pending | Status::Deferred | Status::Cancelled => Style::Dim,
+        TaskStatus::Done => Style::Success,
+        TaskStatus::InProgress | TaskStatus::Review => Style::Bold,
+        TaskStatus::Blocked | TaskStatus::Other(_) => Style::Warning,
+        TaskStatus::Pending | TaskStatus::Deferred | TaskStatus::Cancelled => Style::Dim,
     };
     context.output.paint(style, &format!("[{}]", text::line(status.as_str())))
 }
 
-/// A task with what every reader needs; all its other fields are in `fields`.
+/// The summary of a task; `tasks show` has all its fields.
 pub(super) fn task(task: &Task) -> Value {
     let subtasks: Vec<Value> = task.subtasks.iter().map(subtask).collect();
     json!({"id": task.id, "title": task.title, "status": task.status,

@@ -1,4 +1,4 @@
-//! `git paw undo`: what removals have kept, and getting it back.
+//! `git paw undo`: lists, shows and restores work that was kept before a removal.
 
 mod restore;
 mod show;
@@ -10,21 +10,21 @@ use serde_json::json;
 
 use crate::context::Context;
 
-/// List what was kept before something was removed or rewritten; show it, or get it back
+/// List and restore work that was kept before a removal or a rebase
 ///
-/// Removals and rebases store whatever is committed nowhere else under refs/paw/rescue/. Nothing there is ever deleted
-/// by itself.
+/// Removals and rebases store work that is committed nowhere else under refs/paw/rescue/. git paw never deletes it
+/// automatically.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   git paw undo
-  git paw undo 2026          (gets it back, like git paw undo restore 2026)
+  git paw undo 2026          (restores it, like git paw undo restore 2026)
   git paw undo show 2026
   git paw undo restore 2026 --path src/main.rs"
 )]
 pub(crate) struct UndoArgs {
-    /// Get this one back: its id, or the beginning of it
+    /// Restore this one: its id, or a prefix of it
     id: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -66,7 +66,7 @@ fn list(rescues: &[Rescue], context: &Context) -> Result<(), PawError> {
         return context.output.document(&json!({"rescues": rescues}));
     }
     if rescues.is_empty() {
-        return context.output.say("nothing was kept here");
+        return context.output.say("nothing to restore");
     }
     let row = |rescue: &Rescue| {
         let branch = rescue.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
@@ -74,6 +74,6 @@ fn list(rescues: &[Rescue], context: &Context) -> Result<(), PawError> {
         [rescue.id.clone(), branch.to_owned(), rescue.reason.clone(), when]
     };
     context.output.table(["ID", "BRANCH", "WHY", "WHEN"], rescues.iter().map(row).collect())?;
-    context.output.note("git paw undo <id> gets one back, git paw undo show <id> shows it");
+    context.output.note("restore one with 'git paw undo <id>', or show it with 'git paw undo show <id>'");
     Ok(())
 }

@@ -11,25 +11,25 @@ use paw_worktree::{Worktrees, check};
 
 use crate::context::Context;
 
-/// Get back what was kept
+/// Restore kept work
 ///
-/// A whole worktree comes back beside the repository, with its branch, its staged and its unstaged changes and its new
-/// files. With --path only those files come back, into the worktree you are in.
+/// Restores a whole worktree next to the repository, with its branch, its staged and unstaged changes and its new files.
+/// With --path, restores only those files, into the current worktree.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw undo restore 2026
   git paw undo restore 2026 --path src/main.rs --path docs
   git paw undo restore 2026 --into ../somewhere")]
 pub(super) struct RestoreArgs {
-    /// Its id, or the beginning of it
+    /// The id, or a prefix of it
     id: String,
-    /// Only this file or directory; can be given several times
+    /// Restore only this file or directory; repeatable
     #[arg(long, value_name = "PATH")]
     path: Vec<PathBuf>,
-    /// Where to: a new directory becomes a worktree, an existing one gets the files
+    /// Target directory: a new one becomes a worktree, an existing one receives the files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// Overwrite changes that are there
+    /// Overwrite existing changes
     #[arg(short, long)]
     force: bool,
     /// Print one JSON document
@@ -38,7 +38,7 @@ pub(super) struct RestoreArgs {
 }
 
 impl RestoreArgs {
-    /// Everything of it, to where it was.
+    /// Restores everything to its original place.
     pub(super) fn whole(id: &str) -> Self {
         Self { id: id.to_owned(), path: Vec::new(), into: None, force: false, json: false }
     }
@@ -68,10 +68,10 @@ pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<
     context.output.say(&restored.branch.to_string())
 }
 
-/// A worktree that comes back is listed again. One without a branch cannot be, which is no harm.
+/// Registers a restored worktree. One without a branch cannot be registered, which is only a warning.
 fn adopt(dir: &std::path::Path, context: &Context) {
     let adopted = Worktrees::open(context.dirs.data_dir()).and_then(|worktrees| worktrees.adopt(dir));
     if let Err(error) = adopted {
-        context.output.warn(&format!("it is not in `git paw worktree list` as ours: {error}"));
+        context.output.warn(&format!("cannot register the restored worktree: {error}"));
     }
 }

@@ -7,11 +7,11 @@ use paw_worktree::rescue;
 
 use crate::context::Context;
 
-/// Show what was kept
+/// Show kept work
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw undo show 2026")]
 pub(super) struct ShowArgs {
-    /// Its id, or the beginning of it
+    /// The id, or a prefix of it
     id: String,
     /// Print one JSON document
     #[arg(long)]

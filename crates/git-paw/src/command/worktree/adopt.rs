@@ -10,11 +10,11 @@ use serde_json::json;
 use super::view;
 use crate::context::Context;
 
-/// Take in a worktree that was made by plain git
+/// Register a worktree that was created with plain git
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw worktree adopt ../my-worktree")]
 pub(super) struct AdoptArgs {
-    /// Its directory
+    /// Directory of the worktree
     path: PathBuf,
     /// Print one JSON document
     #[arg(long)]

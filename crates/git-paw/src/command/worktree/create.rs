@@ -8,7 +8,7 @@ use paw_core::text::{self, plural};
 use paw_host::config;
 use paw_host::git::Repo;
 use paw_worktree::setup::SetupStatus;
-use paw_worktree::{CreateRequest, Preparation, Prepared, Step, Worktrees, check};
+use paw_worktree::{CreateRequest, CreateStep, Preparation, PreparedWorktree, Worktrees, check};
 use serde_json::Value;
 
 use super::view;
@@ -16,11 +16,10 @@ use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::Style;
 
-/// Make a worktree for a branch
+/// Create a worktree for a branch
 ///
-/// Everything is checked first; whatever fails on the way is undone. Ignored files named by worktree.copy come along,
-/// then worktree.setup_commands and .git-paw/worktree-setup.sh make it ready. What the repository itself wants to run
-/// needs your approval once.
+/// Checks everything first, and undoes all steps if one fails. Copies the ignored files named by worktree.copy, then runs
+/// worktree.setup_commands and .git-paw/worktree-setup.sh. The repository's own commands need your approval once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree create feature/auth
@@ -28,22 +27,22 @@ use crate::output::Style;
   git paw worktree create feature/auth --name auth-work --json")]
 pub(crate) struct CreateArgs {
     pub(crate) branch: String,
-    /// Make the branch, at the commit that is checked out in the repository
+    /// Create the branch at the repository's current commit
     #[arg(long, short = 'b')]
     pub(crate) new: bool,
-    /// Name of the worktree; without it, the last part of the branch
+    /// Name of the worktree [default: the last part of the branch]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Directory of the worktree; without it, <repository>-<name> beside the repository
+    /// Directory of the worktree [default: <repository>-<name> next to the repository]
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
-    /// The repository; without it, the one you are in
+    /// The repository [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Run no setup
+    /// Do not run the setup
     #[arg(long)]
     pub(crate) no_setup: bool,
-    /// Approve what the repository wants to run
+    /// Approve the repository's own commands without asking
     #[arg(long, conflicts_with = "no_setup")]
     pub(crate) trust: bool,
     /// Print one JSON document
@@ -55,7 +54,7 @@ pub(super) fn run(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -
     if context.output.wants_json() {
         return context.output.document(&answer(args, worktrees, context)?);
     }
-    tell(&create(args, worktrees, context)?, context)
+    print(&create(args, worktrees, context)?, context)
 }
 
 /// The answer for programs.
@@ -63,7 +62,7 @@ pub(crate) fn answer(args: &CreateArgs, worktrees: &Worktrees, context: &Context
     Ok(view::prepared(&create(args, worktrees, context)?))
 }
 
-fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<Prepared, PawError> {
+fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result<PreparedWorktree, PawError> {
     let request = CreateRequest {
         repo_path: context.cwd.join(args.repo.as_deref().unwrap_or(&context.cwd)),
         branch: args.branch.clone(),
@@ -71,13 +70,13 @@ fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result
         path: args.path.as_ref().map(|path| context.cwd.join(path)),
         create_branch: args.new,
     };
-    check::arguments(&request)?;
+    check::check_arguments(&request)?;
     let preparation = prepare(args, &request, context)?;
     let created = worktrees.create(&request, &mut |step| {
         context.output.progress(match step {
-            Step::CheckingOut => "checking out …",
-            Step::FillingSubmodules => "filling submodules …",
-            Step::Rebasing => "rebasing …",
+            CreateStep::CheckingOut => "checking out",
+            CreateStep::FillingSubmodules => "updating submodules",
+            CreateStep::Rebasing => "rebasing",
         });
     })?;
     let note = |line: &str| context.output.note(&context.output.paint_note(Style::Dim, &format!("  {line}")));
@@ -88,7 +87,7 @@ fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result
     Ok(prepared)
 }
 
-/// What the configuration asks for, as far as it may run. Without a repository there is nothing; creating says so.
+/// The approved copy and setup steps. Outside a repository there are none; creating the worktree reports that.
 fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Result<Preparation, PawError> {
     let Ok(repo) = Repo::discover(&request.repo_path) else { return Ok(Preparation::default()) };
     let layers = config::load_layers(Some(&repo.root), None)?;
@@ -100,13 +99,13 @@ fn prepare(args: &CreateArgs, request: &CreateRequest, context: &Context) -> Res
     approval::preparation(&layers, &config, &repo, consent, context)
 }
 
-fn tell(prepared: &Prepared, context: &Context) -> Result<(), PawError> {
+fn print(prepared: &PreparedWorktree, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     let row = &prepared.worktree;
     output.say(&format!("created {} on {}: {}", row.name, row.branch, row.path.display()))?;
     let copy = &prepared.copy;
     if copy.files > 0 {
-        output.say(&format!("brought along {}", plural(copy.files, "ignored file")))?;
+        output.say(&format!("copied {}", plural(copy.files, "ignored file")))?;
     }
     for (path, reason) in &copy.skipped {
         output.warn(&format!("not copied: {}: {reason}", text::path(path)));

@@ -3,24 +3,24 @@
 use clap::Args;
 use paw_core::PawError;
 use paw_core::text;
-use paw_worktree::{Listing, Status, WorktreeError, Worktrees};
+use paw_worktree::{WorktreeError, WorktreeListing, WorktreeStatus, Worktrees};
 use serde_json::{Value, json};
 
-use super::kind::Kind;
+use super::checkout_kind::CheckoutKind;
 use super::view;
 use crate::context::Context;
 
 /// List the worktrees of this repository
 ///
-/// Those made by plain git are listed too, marked unmanaged; `git paw worktree adopt` takes them in. Outside of a
-/// repository, or with --all, the worktrees of every repository are listed. Checkouts that verify and merge test in are
-/// ours and left out; --json has them, with their kind.
+/// Worktrees created with plain git are listed as unmanaged; `git paw worktree adopt` registers them. Outside a repository,
+/// or with --all, lists the worktrees of every repository. The test checkouts of verify and merge are listed only with
+/// --json, with their kind.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree list
   git paw worktree list --all --json")]
 pub(crate) struct ListArgs {
-    /// Of every repository
+    /// List the worktrees of every repository
     #[arg(long)]
     pub(crate) all: bool,
     /// Print one JSON document
@@ -39,25 +39,28 @@ pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> 
 pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, PawError> {
     let listing = load(args, worktrees, context)?;
     let managed = listing.worktrees.iter().map(view::managed);
-    let unmanaged = listing.unmanaged.iter().map(|entry| view::unmanaged(entry, Kind::of(entry, context)));
+    let unmanaged =
+        listing.unmanaged.iter().map(|entry| view::unmanaged(entry, CheckoutKind::of(entry, context)));
     let all: Vec<Value> = managed.chain(unmanaged).collect();
     Ok(json!({"worktrees": all}))
 }
 
-fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Listing, PawError> {
+fn load(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<WorktreeListing, PawError> {
     match worktrees.list(if args.all { None } else { Some(&context.cwd) }) {
         Err(WorktreeError::NotARepository(_)) => Ok(worktrees.list(None)?),
         listing => Ok(listing?),
     }
 }
 
-fn print(listing: &Listing, context: &Context) -> Result<(), PawError> {
+fn print(listing: &WorktreeListing, context: &Context) -> Result<(), PawError> {
     let mut rows = Vec::new();
     for row in &listing.worktrees {
         let (id, path) = (row.id.to_string(), text::path(&row.path));
         rows.push([row.name.clone(), row.branch.to_string(), row.status.to_string(), id, path]);
     }
-    for entry in listing.unmanaged.iter().filter(|entry| Kind::of(entry, context) == Kind::Worktree) {
+    for entry in
+        listing.unmanaged.iter().filter(|entry| CheckoutKind::of(entry, context) == CheckoutKind::Worktree)
+    {
         let branch = entry.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
         let status = if entry.missing { "stale" } else { "unmanaged" };
         let path = text::path(&entry.path);
@@ -70,10 +73,10 @@ fn print(listing: &Listing, context: &Context) -> Result<(), PawError> {
         ]);
     }
     if rows.is_empty() {
-        return context.output.say("no worktrees (make one: git paw worktree create <branch>)");
+        return context.output.say("no worktrees (create one with 'git paw worktree create <branch>')");
     }
     context.output.table(["NAME", "BRANCH", "STATUS", "ID", "PATH"], rows)?;
-    for row in listing.worktrees.iter().filter(|row| row.status == Status::Broken) {
+    for row in listing.worktrees.iter().filter(|row| row.status == WorktreeStatus::Broken) {
         if let Some(message) = &row.message {
             context.output.warn(&format!("{}: {message}", row.name));
         }

@@ -1,8 +1,8 @@
-//! `git paw worktree`: the life of a worktree, from the command line.
+//! `git paw worktree`: creates, lists, opens and removes worktrees.
 
 mod adopt;
+mod checkout_kind;
 pub(crate) mod create;
-mod kind;
 pub(crate) mod list;
 mod prune;
 pub(crate) mod remove;
@@ -15,7 +15,7 @@ use paw_worktree::Worktrees;
 
 use crate::context::Context;
 
-/// Make, list, enter and remove worktrees without losing work
+/// Create, list, open and remove worktrees without losing work
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree create feat/auth --new

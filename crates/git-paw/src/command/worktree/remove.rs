@@ -3,33 +3,33 @@
 use clap::Args;
 use paw_core::PawError;
 use paw_core::text;
-use paw_worktree::{RemoveOptions, Removed, Worktrees};
+use paw_worktree::{RemoveOptions, RemovedWorktree, Worktrees};
 use serde_json::{Value, json};
 
 use super::view;
 use crate::context::Context;
-use crate::rescue::{tell_ignored, tell_rescue};
+use crate::rescue::{print_ignored, print_rescue};
 
-/// Remove a worktree; work that is not merged or not committed is kept first
+/// Remove a worktree; unmerged and uncommitted work is saved first
 ///
-/// Without --force a worktree with changes, with running programs or with an active conversation stays. Its branch
-/// stays as well, unless --delete-branch says otherwise. One that holds other worktrees stays in any case. A name means
-/// a worktree of the repository you are in; those of others have ids.
+/// Without --force, a worktree with changes, running programs or an active conversation is not removed. The branch is kept
+/// unless --delete-branch is given. A worktree that contains other worktrees is never removed. A name refers to a worktree
+/// of the current repository; use the id for those of other repositories.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree remove auth
   git paw worktree remove auth --force --delete-branch
   git paw undo                         (what was kept)")]
 pub(crate) struct RemoveArgs {
-    /// Its id or its name
+    /// Id or name of the worktree
     pub(crate) worktree: String,
-    /// Remove it with its changes (they are kept for `git paw undo`), and end the programs that run in it
+    /// Remove it with its changes (saved for `git paw undo`) and end the programs in it
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Delete the branch it was made for too, if that is checked out; commits that are nowhere else are kept for `git paw undo`
+    /// Also delete its branch, if checked out; unmerged commits are saved for `git paw undo`
     #[arg(long)]
     pub(crate) delete_branch: bool,
-    /// Keep ignored files as well
+    /// Save ignored files, too
     #[arg(long)]
     pub(crate) include_ignored: bool,
     /// Print one JSON document
@@ -43,8 +43,8 @@ pub(super) fn run(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -
     }
     let removed = remove(args, worktrees, context)?;
     match &removed.rescue {
-        Some(rescue) => tell_rescue(rescue, context),
-        None => tell_ignored(&removed.ignored_left_behind, context),
+        Some(rescue) => print_rescue(rescue, context),
+        None => print_ignored(&removed.ignored_left_behind, context),
     }
     let (row, deleted) = (&removed.worktree, removed.branch_deleted);
     let branch = if deleted { format!(" and branch {}", row.branch) } else { String::new() };
@@ -70,7 +70,7 @@ pub(crate) fn answer(args: &RemoveArgs, worktrees: &Worktrees, context: &Context
     Ok(document)
 }
 
-fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<Removed, PawError> {
+fn remove(args: &RemoveArgs, worktrees: &Worktrees, context: &Context) -> Result<RemovedWorktree, PawError> {
     let options = RemoveOptions {
         force: args.force,
         delete_branch: args.delete_branch,

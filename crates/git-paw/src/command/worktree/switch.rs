@@ -8,16 +8,16 @@ use serde_json::json;
 use super::view;
 use crate::context::Context;
 
-/// Print the directory of a worktree, to go there
+/// Print the directory of a worktree, or change to it
 ///
-/// A program cannot change its shell's directory; with `eval "$(git paw shell-init bash)"` in your shell's startup file,
-/// this command does.
+/// A program cannot change its shell's directory. With `eval "$(git paw shell-init bash)"` in your shell's startup file, this
+/// command changes to the worktree.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw worktree switch auth
   cd \"$(git paw worktree switch auth)\"")]
 pub(super) struct SwitchArgs {
-    /// Its id or its name
+    /// Id or name of the worktree
     worktree: String,
     /// Print one JSON document
     #[arg(long)]

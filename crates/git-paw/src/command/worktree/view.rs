@@ -1,13 +1,13 @@
-//! Worktrees as programs and people see them.
+//! Formats worktrees for JSON output.
 
-use paw_worktree::list::Unmanaged;
-use paw_worktree::{Prepared, Worktree};
+use paw_worktree::list::UnmanagedWorktree;
+use paw_worktree::{ManagedWorktree, PreparedWorktree};
 use serde_json::{Value, json};
 
-use super::kind::Kind;
+use super::checkout_kind::CheckoutKind;
 
-/// A row of the registry. What is absent is left out.
-pub(super) fn managed(row: &Worktree) -> Value {
+/// A registered worktree. Absent values are omitted.
+pub(super) fn managed(row: &ManagedWorktree) -> Value {
     let mut value = json!({
         "id": row.id.as_str(),
         "name": row.name,
@@ -20,7 +20,7 @@ pub(super) fn managed(row: &Worktree) -> Value {
         "created_branch": row.created_branch,
         "setup_status": row.setup.status.as_str(),
         "managed": true,
-        "kind": Kind::Worktree.as_str(),
+        "kind": CheckoutKind::Worktree.as_str(),
     });
     if let Some(message) = &row.message {
         value["message"] = message.as_str().into();
@@ -31,8 +31,8 @@ pub(super) fn managed(row: &Worktree) -> Value {
     value
 }
 
-/// A worktree that only git knows.
-pub(super) fn unmanaged(entry: &Unmanaged, kind: Kind) -> Value {
+/// An unmanaged worktree.
+pub(super) fn unmanaged(entry: &UnmanagedWorktree, kind: CheckoutKind) -> Value {
     json!({
         "name": entry.name,
         "path": entry.path.to_string_lossy(),
@@ -44,8 +44,8 @@ pub(super) fn unmanaged(entry: &Unmanaged, kind: Kind) -> Value {
     })
 }
 
-/// A worktree that has just been made.
-pub(super) fn prepared(prepared: &Prepared) -> Value {
+/// A new worktree.
+pub(super) fn prepared(prepared: &PreparedWorktree) -> Value {
     let mut value = json!({
         "worktree": managed(&prepared.worktree),
         "setup_status": prepared.setup.status.as_str(),

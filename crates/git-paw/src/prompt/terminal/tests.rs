@@ -1,4 +1,4 @@
-//! Every question on a real pseudo-terminal. The program under it is this test program itself, asked to ask.
+//! Every question on a pseudo-terminal. The program on it is this test program, started with `GIT_PAW_TEST_ASK`.
 
 use paw_core::BranchName;
 use paw_session::specs::{SpecEntry, SpecFormat};
@@ -9,7 +9,7 @@ use crate::prompt::select::tests::cli;
 
 const ASK: &str = "GIT_PAW_TEST_ASK";
 
-/// Not a test: what runs on the terminal. The answer goes to stderr, and the exit code is the command's.
+/// Not a test: the program on the terminal. The answer goes to stderr, and the exit code is the command's.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the exit code is a part of the answer")]
 fn ask() {
@@ -28,7 +28,7 @@ fn ask() {
         "branch" => prompter.select_cli_for_branch(&branches[0], &clis, None),
         "specs" => prompter.select_specs(&specs()).map(|specs| format!("{} specs", specs.len())),
         "supervisor" => prompter.select_supervisor().map(|yes| yes.to_string()),
-        other => panic!("nobody asks for {other}"),
+        other => panic!("unknown question {other}"),
     };
     let (text, code) = match answer {
         Ok(answer) => (format!("answer={answer}="), 0),
@@ -38,7 +38,7 @@ fn ask() {
     std::process::exit(code.into());
 }
 
-/// Two changes and a feature of two parts.
+/// A change, and a feature with two parts.
 fn specs() -> Vec<SpecEntry> {
     let spec = |id: &str, unit: &str, kind| SpecEntry {
         id: id.to_owned(),
@@ -71,7 +71,7 @@ fn asking(what: &str) -> (Sandbox, Terminal) {
     (sandbox, terminal)
 }
 
-/// Types the keys once the word is shown, and returns everything shown and the exit code.
+/// Types the keys once the word is shown. Returns the screen and the exit code.
 fn answered(what: &str, word: &str, keys: &[&str]) -> (String, u32) {
     let (_sandbox, mut terminal) = asking(what);
     terminal.wait_for(word);
@@ -134,7 +134,7 @@ fn picker_with_default_pre_selected_and_without() {
 }
 
 #[test]
-fn the_cli_of_one_branch_is_asked_with_its_name_and_filtered_by_typing() {
+fn the_cli_picker_of_a_branch_shows_its_name_and_filters_while_typing() {
     let (shown, _) = answered("branch", "my-cli", &["clau", "\r"]);
     assert!(shown.contains("feat/auth") && shown.contains("answer=claude="), "{shown}");
 }
@@ -159,7 +159,7 @@ fn the_supervisor_question_defaults_to_no() {
 }
 
 #[test]
-fn hostile_names_reach_the_terminal_spelled_out() {
+fn prompts_escape_hostile_names() {
     let (shown, _) = answered("branches", "login", &["\x03"]);
     assert!(shown.contains(r"feat/\u{9b}31mapi") && !shown.contains('\u{9b}'), "{shown:?}");
     let (shown, _) = answered("cli", "my-cli", &["\x03"]);
@@ -167,7 +167,7 @@ fn hostile_names_reach_the_terminal_spelled_out() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_drawn_and_the_error_says_what_to_type() {
+fn prompts_without_a_terminal_fail_with_a_hint() {
     let (program, args) = test_program();
     for (what, hint) in [
         ("branches", "--branches"),

@@ -29,7 +29,7 @@ fn tasks_that_change_the_same_lines_are_warned_of_while_they_work_and_named_in_t
     let output = child.wait_with_output().unwrap();
     let summary = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{summary}");
-    let line = "Changed by more than one:\n  app/shared.py: task 1 and task 2 change it, and line 1 and line 1 do not merge\n";
+    let line = "Changed by more than one task:\n  app/shared.py: task 1 and task 2 change it, and line 1 and line 1 do not merge\n";
     assert!(summary.contains(line), "{summary}");
     let said = fs::read_to_string(&said).unwrap();
     assert!(!summary.contains(".taskmaster/tasks") && !said.contains("tasks.json"), "{summary}\n{said}");

@@ -33,13 +33,13 @@ fn tasks_begin_at_what_the_remote_has() {
     push_from_elsewhere(&world, "app/news.py", "new = 1\n");
     let ran = world.run(&["1", "2", "--update-base"]);
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stderr.contains("main moved forward by 1 commit"), "{ran}");
+    assert!(ran.stderr.contains("fast-forwarded main by 1 commit"), "{ran}");
     assert!(world.worktree(1).join("app/news.py").exists() && world.repo.root.join("app/news.py").exists());
     // Where nobody has it checked out it is moved all the same, and one task alone can ask for it too.
     push_from_elsewhere(&world, "app/news.py", "new = 2\n");
     world.repo.git(["switch", "--quiet", "--create", "aside"]);
     let ran = world.run(&["1", "2", "--update-base"]);
-    assert!(ran.code == 0 && ran.stderr.contains("main moved forward by 1 commit"), "{ran}");
+    assert!(ran.code == 0 && ran.stderr.contains("fast-forwarded main by 1 commit"), "{ran}");
     assert_eq!(tip(&world), "from elsewhere");
     let elsewhere = world.run(&["3", "--update-base"]);
     assert!(elsewhere.code == 1 && elsewhere.stderr.contains("would begin at aside"), "{elsewhere}");
@@ -71,5 +71,5 @@ fn nothing_uncommitted_is_touched_and_nothing_is_moved_back() {
     assert_eq!(tip(&world), "mine");
     assert!(!world.worktree(1).exists());
     let nobody = world.autopilot(&["1", "2", "--update-base"]);
-    assert!(nobody.stderr.contains("this is no terminal; nothing was done"), "{nobody}");
+    assert!(nobody.stderr.contains("stdin is not a terminal; nothing was done"), "{nobody}");
 }

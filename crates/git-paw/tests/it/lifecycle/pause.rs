@@ -22,7 +22,7 @@ fn pause_leaves_clis_running_and_start_resumes() {
     assert_eq!((&status["status"], &status["broker"]["running"]), (&json!("paused"), &json!(false)));
     assert_eq!(status["worktrees"][0]["state"], json!("running"));
     assert_eq!(world.panes(), panes, "no pane moves");
-    assert_eq!(world.paw(&["pause"]).stdout, "Session 'paw-app' is paused already.\n");
+    assert_eq!(world.paw(&["pause"]).stdout, "Session 'paw-app' is already paused.\n");
     assert_eq!(world.paw(&["start"]).code, 0);
     wait_until("the broker is back", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
     assert_eq!((world.status()["status"].clone(), world.panes()), (json!("active"), panes));

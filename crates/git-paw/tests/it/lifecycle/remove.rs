@@ -14,7 +14,7 @@ fn remove_takes_one_agent_out_and_leaves_the_others() {
     let ran = world.paw(&["remove", "feat/a"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (0, "removed the agent of feat/a; the branch stays\n"),
+        (0, "removed the agent of feat/a; kept the branch\n"),
         "{ran}"
     );
     assert!(!world.worktree("feat/a").exists() && world.has_branch("feat/a"));

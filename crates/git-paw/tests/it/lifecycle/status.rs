@@ -62,7 +62,7 @@ fn telling_somebody_without_an_inbox_says_how_to_reach_them() {
     exit 1
     --- stderr
     error: this session has no broker, so its agents have no inbox
-    hint: --now types it into the pane; with [broker] enabled = true the next session has one
+    hint: use --now to type it into the pane, or set [broker] enabled = true for the next session
     ");
 }
 

@@ -41,7 +41,7 @@ fn for_reading_nothing_is_offered_that_changes_something() {
     {
         assert!(!names.iter().any(|name| name == changing));
         let error = client.protocol_error(changing);
-        assert!(error.contains(&format!("no tool '{changing}' is offered here")), "{error}");
+        assert!(error.contains(&format!("unknown tool '{changing}'")), "{error}");
     }
 }
 
@@ -57,7 +57,7 @@ fn a_tool_says_what_it_takes_and_what_it_does() {
         json!(["status", "intent", "artifact", "blocked", "question", "answer", "feedback"])
     );
     let show = tools.iter().find(|tool| tool.name == "tasks_show");
-    insta::assert_snapshot!(serde_json::to_string(&show).unwrap(), @r#"{"name":"tasks_show","description":"Show a task or subtask with all its fields.","inputSchema":{"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","description":"42 is a task, 42.1 its first subtask"},"tag":{"type":"string","description":"Which list of tasks; without it, the branch's or the active one"},"projectRoot":{"type":"string","description":"Repository or worktree; without it, the one this server was started in"}},"required":["id"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}"#);
+    insta::assert_snapshot!(serde_json::to_string(&show).unwrap(), @r#"{"name":"tasks_show","description":"Show a task or subtask with all its fields.","inputSchema":{"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","description":"42 is a task, 42.1 its first subtask"},"tag":{"type":"string","description":"The tag (default: the branch's own, else the active one)"},"projectRoot":{"type":"string","description":"Repository or worktree (default: the one in which the server was started)"}},"required":["id"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}"#);
 }
 
 #[test]

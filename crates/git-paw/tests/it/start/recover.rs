@@ -12,7 +12,7 @@ fn a_running_session_is_not_started_twice() {
         world.start(&args);
         let again = world.start(&args);
         assert!(again.stdout.starts_with("Session 'paw-app' is running.\nAttach with:"), "{again}");
-        assert!(again.stderr.contains("there is a session already, 'paw-app'"), "{again}");
+        assert!(again.stderr.contains("session 'paw-app' already exists"), "{again}");
         assert_eq!(world.sessions(), ["paw-app"]);
         assert_eq!(world.worktrees(), ["app-feat-a"]);
     }
@@ -31,7 +31,7 @@ fn after_kill_server_the_session_is_built_again() {
         world.sandbox.tmux(["kill-server"]);
         wait_until("the server is gone", || world.sessions().is_empty().then_some(()));
         let again = world.start(&[]);
-        assert!(again.stdout.starts_with("Session 'paw-app' was built again.\n"), "{again}");
+        assert!(again.stdout.starts_with("Session 'paw-app' was rebuilt.\n"), "{again}");
         assert_eq!(world.panes("paw-app", "#{@paw_agent}"), marks);
         world.wait_for("paw-app", "feat-a", "agent feat-a in");
         assert_eq!(world.receipt("paw-app")["created_at"], id);

@@ -1,11 +1,11 @@
-//! What the process of one task is told: what we were told, save what is decided for it.
+//! The flags of one task's process: the flags of this command, plus the task.
 
-use paw_autopilot::fleet::run::Begin;
+use paw_autopilot::fleet::run::TaskStart;
 use paw_autopilot::tasks::TaskId;
 
 use super::super::{AutopilotArgs, budget};
 
-pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
+pub(super) fn flags(args: &AutopilotArgs, begin: &TaskStart<'_>) -> Vec<String> {
     let mut flags = vec!["autopilot".to_owned(), "--json".into(), "--no-confirm".into()];
     let mut put = |name: &str, value: Option<String>| {
         flags.extend(value.map(|value| format!("--{name}={value}")));
@@ -15,7 +15,7 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
     put("budget", args.budget.as_ref().map(budget::words));
     let force: Vec<&str> = args.force.iter().map(|what| what.as_str()).collect();
     put("force", (!force.is_empty()).then(|| force.join(",")));
-    if let Begin::New { tag, built_on, .. } = begin {
+    if let TaskStart::New { tag, built_on, .. } = begin {
         put("runner", args.runner.clone());
         put("commit-scope", args.commit_scope.clone());
         put("tag", Some(tag.to_string()));
@@ -28,11 +28,11 @@ pub(super) fn flags(args: &AutopilotArgs, begin: &Begin<'_>) -> Vec<String> {
         ("--executor-mode", args.executor_mode),
         ("--pane", args.pane),
         ("--trust", args.trust),
-        ("--resume", *begin == Begin::Resume),
+        ("--resume", *begin == TaskStart::Resume),
     ];
     flags.extend(switches.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name.to_owned()));
-    if let Begin::New { task, .. } = begin {
-        // An id never begins with a dash.
+    if let TaskStart::New { task, .. } = begin {
+        // A task id never starts with a dash.
         flags.push(task.to_string());
     }
     flags
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_was_said_is_said_again_and_understood() {
+    fn task_flags_parse_back_to_the_original_arguments() {
         let args = parse(&[
             "42",
             "43",
@@ -79,28 +79,28 @@ mod tests {
         ]);
         let (task, tag) = (TaskId::new("43").unwrap(), TagName::new("web").unwrap());
         let built_on = [TaskId::new("42").unwrap()];
-        let told = flags(&args, &Begin::New { task: &task, tag: &tag, built_on: &built_on });
-        let words: Vec<&str> = told[1..].iter().map(String::as_str).collect();
-        let heard = parse(&words);
-        assert_eq!((heard.tasks, heard.built_on), (vec!["43".to_owned()], vec![built_on[0].clone()]));
+        let passed = flags(&args, &TaskStart::New { task: &task, tag: &tag, built_on: &built_on });
+        let words: Vec<&str> = passed[1..].iter().map(String::as_str).collect();
+        let parsed = parse(&words);
+        assert_eq!((parsed.tasks, parsed.built_on), (vec!["43".to_owned()], vec![built_on[0].clone()]));
         assert_eq!(
-            (heard.executor, heard.max_attempts, heard.budget),
+            (parsed.executor, parsed.max_attempts, parsed.budget),
             (args.executor.clone(), Some(5), args.budget)
         );
         assert_eq!(
-            (heard.runner, heard.commit_scope, heard.tag),
+            (parsed.runner, parsed.commit_scope, parsed.tag),
             (args.runner.clone(), args.commit_scope.clone(), Some("web".into()))
         );
-        assert_eq!((heard.force, heard.no_push, heard.no_pr), (args.force.clone(), true, false));
+        assert_eq!((parsed.force, parsed.no_push, parsed.no_pr), (args.force.clone(), true, false));
         assert!(
-            heard.json
-                && heard.no_confirm
-                && heard.trust
-                && heard.executor_mode
-                && heard.pane
-                && !heard.resume
+            parsed.json
+                && parsed.no_confirm
+                && parsed.trust
+                && parsed.executor_mode
+                && parsed.pane
+                && !parsed.resume
         );
-        let again = flags(&args, &Begin::Resume);
+        let again = flags(&args, &TaskStart::Resume);
         let words: Vec<&str> = again[1..].iter().map(String::as_str).collect();
         let resumed = parse(&words);
         assert!(resumed.resume && resumed.tasks.is_empty() && resumed.tag.is_none());

@@ -1,11 +1,11 @@
-//! What is said about all of them: the plan, and the summary.
+//! Prints the plan and the summary of several tasks.
 
 use std::path::{Path, PathBuf};
 
-use paw_autopilot::fleet::ending::TaskState;
-use paw_autopilot::fleet::radar::Collision;
-use paw_autopilot::fleet::run::Finished;
-use paw_autopilot::fleet::{FleetPlan, Standing};
+use paw_autopilot::fleet::conflicts::TaskConflict;
+use paw_autopilot::fleet::outcome::TaskState;
+use paw_autopilot::fleet::run::FinishedTask;
+use paw_autopilot::fleet::{FleetPlan, TaskProgress};
 use paw_autopilot::tasks::TaskId;
 use paw_core::PawError;
 use paw_core::text::plural;
@@ -13,7 +13,7 @@ use paw_host::process::shell_quote;
 use serde_json::{Value, json};
 
 use super::super::AutopilotArgs;
-use super::super::words::line;
+use super::super::format::line;
 use crate::context::Context;
 use crate::output::Style;
 
@@ -30,7 +30,7 @@ pub(super) fn plan(
             json!({
                 "task": task.member.task,
                 "title": task.member.title,
-                "standing": word(&task.standing),
+                "standing": word(&task.progress),
                 "dependsOn": task.member.after,
                 "branch": task.branch.as_str(),
                 "worktree": place,
@@ -46,19 +46,19 @@ pub(super) fn plan(
         let after = names(&task.member.after);
         let first = if after.is_empty() { "-".to_owned() } else { after };
         let place = place.as_ref().map_or_else(|| "-".to_owned(), |place| line(&place.display().to_string()));
-        [task.member.task.to_string(), word(&task.standing).into(), first, task.branch.to_string(), place]
+        [task.member.task.to_string(), word(&task.progress).into(), first, task.branch.to_string(), place]
     });
     let rows: Vec<_> = rows.collect();
-    output.table(["TASK", "STANDS", "AFTER", "BRANCH", "WORKTREE"], rows)?;
+    output.table(["TASK", "STATE", "AFTER", "BRANCH", "WORKTREE"], rows)?;
     output.say(&format!("At most {} at once. Run without --dry-run to execute.", args.parallel))
 }
 
-fn word(standing: &Standing) -> &'static str {
+fn word(standing: &TaskProgress) -> &'static str {
     match standing {
-        Standing::Done | Standing::Finished { .. } => "done",
-        Standing::Unfinished { .. } => "unfinished",
-        Standing::Begun { .. } => "begun",
-        Standing::New => "new",
+        TaskProgress::Done | TaskProgress::Finished { .. } => "done",
+        TaskProgress::Unfinished { .. } => "unfinished",
+        TaskProgress::Begun { .. } => "begun",
+        TaskProgress::New => "new",
     }
 }
 
@@ -69,20 +69,20 @@ fn names(tasks: &[TaskId]) -> String {
 pub(super) fn summary(
     args: &AutopilotArgs,
     plan: &FleetPlan,
-    finished: &[Finished<'_>],
-    collisions: &[Collision],
+    finished: &[FinishedTask<'_>],
+    collisions: &[TaskConflict],
     context: &Context,
 ) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() {
-        let collisions: Vec<Value> = collisions.iter().map(Collision::document).collect();
+        let collisions: Vec<Value> = collisions.iter().map(TaskConflict::document).collect();
         let tasks: Vec<Value> = finished.iter().map(document).collect();
-        let done = finished.iter().filter(|finished| finished.ending.state == TaskState::Done).count();
+        let done = finished.iter().filter(|finished| finished.outcome.state == TaskState::Done).count();
         return output.document(&json!({"base": plan.base, "parallel": args.parallel, "done": done,
             "tasks": tasks, "collisions": collisions}));
     }
     let rows = finished.iter().map(|finished| {
-        let ending = &finished.ending;
+        let ending = &finished.outcome;
         let mark = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         [
             finished.task.member.task.to_string(),
@@ -94,7 +94,7 @@ pub(super) fn summary(
     });
     output.table(["TASK", "STATE", "BRANCH", "COMMITS", "REPORT"], rows.collect())?;
     for finished in finished {
-        let (id, ending) = (&finished.task.member.task, &finished.ending);
+        let (id, ending) = (&finished.task.member.task, &finished.outcome);
         if let Some(url) = &ending.pull_request {
             output.say(&format!("task {id}: {}", line(url)))?;
         }
@@ -107,32 +107,33 @@ pub(super) fn summary(
             line(ending.reason.as_deref().unwrap_or(""))
         ))?;
         if let Some(command) = resume(finished) {
-            output.say(&format!("  to go on with it: {command}"))?;
+            output.say(&format!("  to continue: {command}"))?;
         }
     }
     if !collisions.is_empty() {
-        output.say("Changed by more than one:")?;
+        output.say("Changed by more than one task:")?;
         collisions.iter().try_for_each(|collision| output.say(&format!("  {}", line(&collision.shown()))))?;
     }
-    if finished.iter().any(|finished| finished.ending.state != TaskState::Done) {
-        output.say("The same command again goes on with everything that is not done.")?;
+    if finished.iter().any(|finished| finished.outcome.state != TaskState::Done) {
+        output.say("Run the same command again to continue with the unfinished tasks.")?;
     }
     if finished.iter().any(|finished| finished.project.is_some()) {
-        output.say("The worktrees are kept: git paw worktree list, git paw worktree remove.")?;
+        output.say("The worktrees are kept (see git paw worktree list, git paw worktree remove).")?;
     }
     Ok(())
 }
 
-/// The branch where it is there: one that was skipped has none.
-fn branch(finished: &Finished<'_>) -> Option<String> {
-    let is_there = finished.project.is_some() || finished.task.standing != Standing::New;
-    let planned =
-        || (is_there && finished.task.standing != Standing::Done).then(|| finished.task.branch.to_string());
-    finished.ending.branch.as_deref().map(line).or_else(planned)
+/// The branch, if it exists: a skipped task has none.
+fn branch(finished: &FinishedTask<'_>) -> Option<String> {
+    let is_there = finished.project.is_some() || finished.task.progress != TaskProgress::New;
+    let planned = || {
+        (is_there && finished.task.progress != TaskProgress::Done).then(|| finished.task.branch.to_string())
+    };
+    finished.outcome.branch.as_deref().map(line).or_else(planned)
 }
 
-fn resume(finished: &Finished<'_>) -> Option<String> {
-    let project = finished.project.as_deref().filter(|_| finished.ending.can_resume)?;
+fn resume(finished: &FinishedTask<'_>) -> Option<String> {
+    let project = finished.project.as_deref().filter(|_| finished.outcome.can_resume)?;
     Some(format!("cd {} && git paw autopilot --resume", quoted(project)))
 }
 
@@ -140,8 +141,8 @@ fn quoted(path: &Path) -> String {
     shell_quote(path.as_os_str())
 }
 
-fn document(finished: &Finished<'_>) -> Value {
-    let ending = &finished.ending;
+fn document(finished: &FinishedTask<'_>) -> Value {
+    let ending = &finished.outcome;
     json!({
         "task": finished.task.member.task,
         "title": finished.task.member.title,

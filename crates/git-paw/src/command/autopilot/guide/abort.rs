@@ -1,7 +1,7 @@
 //! `git paw autopilot abort`
 
 use clap::Args;
-use paw_autopilot::work::{Work, WorkError};
+use paw_autopilot::work::{ActiveRun, WorkError};
 use paw_core::PawError;
 use paw_host::trust::TrustSubject;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{JsonArgs, current_run};
 use crate::approval::Consent;
 use crate::context::Context;
 
-/// Give a run up; its branch, its commits and your files stay
+/// Abandon a run; its branch, its commits and your files are kept
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw autopilot abort")]
 pub(crate) struct AbortArgs {
@@ -20,20 +20,20 @@ pub(crate) struct AbortArgs {
 
 pub(crate) fn abort(context: &Context) -> Result<Value, PawError> {
     let approves = |subject: &TrustSubject| current_run::approves(subject, Consent::Ask, context);
-    let mut work = match Work::load(current_run::site(context)?, &approves) {
+    let mut work = match ActiveRun::load(current_run::site(context)?, &approves) {
         Err(WorkError::NoRun) => {
-            return Ok(json!({"message": "no autopilot run is under way here", "hadWorkflow": false}));
+            return Ok(json!({"message": "no autopilot run is in progress here", "hadWorkflow": false}));
         }
         loaded => loaded?,
     };
     work.abort()?;
-    let (task, branch) = (&work.run.order.task, &work.run.branch);
+    let (task, branch) = (&work.run.request.task, &work.run.branch);
     Ok(json!({
-        "message": format!("gave up task {task}; branch, commits and files stay as they are"),
+        "message": format!("abandoned the run of task {task}; branch, commits and files are kept"),
         "hadWorkflow": true,
         "taskId": task,
         "branchName": branch,
-        "note": "the statuses of its tasks stay as they are",
+        "note": "the statuses of its tasks are unchanged",
         "report": work.report_path(),
     }))
 }

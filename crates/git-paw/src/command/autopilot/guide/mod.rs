@@ -1,20 +1,20 @@
-//! The verbs of `git paw autopilot` for an agent that writes tests and code itself: it asks what to do, does it, and says so;
-//! the tests are run here. Each verb has one answer, for programs and for MCP, and a few lines for people.
+//! The verbs of `git paw autopilot` for an agent that writes tests and code itself. The agent asks for work and reports it;
+//! git paw runs the tests. Each verb returns one JSON answer, for `--json` and MCP, which is printed as text otherwise.
 //!
-//! - `run_at`: the run of this directory
-//! - `view`: what every answer says; `lines`: the same for people
+//! - `current_run`: the run of this directory
+//! - `answer`: the fields of every answer; `answer_lines`: the same as text
 
 mod abort;
+mod answer;
+mod answer_lines;
 mod commit;
 mod complete;
+mod current_run;
 mod finalize;
-mod lines;
 mod next;
 mod resume;
-mod run_at;
 mod start;
 mod status;
-mod view;
 
 use std::process::ExitCode;
 
@@ -27,16 +27,16 @@ use super::tui::{self, TuiArgs};
 use crate::context::Context;
 
 pub(crate) use abort::abort;
-pub(crate) use commit::{Commit, commit};
+pub(crate) use commit::{CommitOptions, commit};
 pub(crate) use complete::complete;
 pub(crate) use finalize::finalize;
 pub(crate) use next::next;
 pub(crate) use resume::resume;
-pub(crate) use start::{Start, start};
+pub(crate) use start::{StartOptions, start};
 pub(crate) use status::status;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum GuideVerb {
     Start(start::StartArgs),
     Next(next::NextArgs),
     Complete(complete::CompleteArgs),
@@ -48,15 +48,15 @@ pub(crate) enum Verb {
     Tui(TuiArgs),
 }
 
-/// What every verb understands.
+/// The flags of every verb.
 #[derive(Debug, Args)]
-pub(crate) struct CommonArgs {
+pub(crate) struct JsonArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Verb {
+impl GuideVerb {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::Start(args) => args.common.json,
@@ -72,23 +72,23 @@ impl Verb {
     }
 }
 
-/// Answers one verb. The exit code is 1 where the answer is "not yet".
-pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode, PawError> {
+/// Runs one verb. The exit code is 1 if the answer is not `accepted`.
+pub(crate) fn run(verb: &GuideVerb, context: &Context) -> Result<ExitCode, PawError> {
     let answer = match verb {
-        Verb::Start(args) => start(&args.wanted(), args.consent(), context)?,
-        Verb::Next(_) => next(context)?,
-        Verb::Complete(_) => complete(context)?,
-        Verb::Commit(args) => commit(&args.wanted(), context)?,
-        Verb::Status(_) => status(context)?,
-        Verb::Resume(args) => resume(args.consent(), context)?,
-        Verb::Finalize(args) => finalize(args.consent(), context)?,
-        Verb::Abort(_) => abort(context)?,
-        Verb::Tui(args) => return tui::run(args, context).map(|()| ExitCode::SUCCESS),
+        GuideVerb::Start(args) => start(&args.wanted(), args.consent(), context)?,
+        GuideVerb::Next(_) => next(context)?,
+        GuideVerb::Complete(_) => complete(context)?,
+        GuideVerb::Commit(args) => commit(&args.wanted(), context)?,
+        GuideVerb::Status(_) => status(context)?,
+        GuideVerb::Resume(args) => resume(args.consent(), context)?,
+        GuideVerb::Finalize(args) => finalize(args.consent(), context)?,
+        GuideVerb::Abort(_) => abort(context)?,
+        GuideVerb::Tui(args) => return tui::run(args, context).map(|()| ExitCode::SUCCESS),
     };
     if context.output.wants_json() {
         context.output.document(&answer)?;
     } else {
-        lines::lines(&answer).iter().try_for_each(|line| context.output.say(line))?;
+        answer_lines::lines(&answer).iter().try_for_each(|line| context.output.say(line))?;
     }
     let refused = answer.get("accepted").and_then(Value::as_bool) == Some(false);
     Ok(if refused { ExitCode::from(EXIT_FAILURE) } else { ExitCode::SUCCESS })

@@ -1,25 +1,25 @@
 //! `git paw autopilot resume`
 
 use clap::Args;
-use paw_autopilot::work::Work;
+use paw_autopilot::work::ActiveRun;
 use paw_core::PawError;
 use serde_json::Value;
 
-use super::{CommonArgs, run_at, view};
+use super::{JsonArgs, answer, current_run};
 use crate::approval::Consent;
 use crate::context::Context;
 
-/// Go on with a run that was paused or interrupted
+/// Resume a paused or interrupted run
 ///
-/// Branch, last commit and task have to be what they were. Attempts count afresh, and the tests come first.
+/// Branch, last commit and task must be unchanged. The attempts start at zero again, and the tests run first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw autopilot resume")]
 pub(crate) struct ResumeArgs {
-    /// Approve the project's own test command, without being asked
+    /// Approve the project's own test command without asking
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    pub(super) common: CommonArgs,
+    pub(super) common: JsonArgs,
 }
 
 impl ResumeArgs {
@@ -29,6 +29,6 @@ impl ResumeArgs {
 }
 
 pub(crate) fn resume(consent: Consent, context: &Context) -> Result<Value, PawError> {
-    let work = run_at::held(consent, context, Work::resume)?;
-    view::answer(&work, &format!("went on with task {}: {}", work.run.order.task, work.run.order.title))
+    let work = current_run::lock(consent, context, ActiveRun::resume)?;
+    answer::answer(&work, &format!("resumed task {}: {}", work.run.request.task, work.run.request.title))
 }

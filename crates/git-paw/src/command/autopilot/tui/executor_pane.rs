@@ -1,12 +1,12 @@
-//! The pane in which runs happen, and what is typed there.
+//! The pane in which runs happen, and the commands typed into it.
 
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use paw_agent::deliver::{Look, is_shell};
+use paw_agent::deliver::{PaneSnapshot, is_shell};
 use paw_autopilot::tasks::{TagName, TaskProject};
-use paw_autopilot::work::{PauseWish, Site};
+use paw_autopilot::work::{PauseRequest, ProjectContext};
 use paw_core::PawError;
 use paw_host::process::{find_foreground_script, shell_quote};
 use paw_host::tmux::{PasteMode, Tmux, TmuxCommand, TmuxError};
@@ -16,13 +16,13 @@ use super::project_reader::is_running;
 use super::{TuiArgs, command_name};
 use crate::context::Context;
 
-/// The pane option of a pane that a navigator is in.
+/// The pane option that marks a navigator's pane.
 pub(super) const NAVIGATOR: &str = "@paw_navigator";
-/// The pane option of the pane beside it: whose it is.
+/// The pane option of the executor pane: the id of its navigator's pane.
 const EXECUTOR: &str = "@paw_executor";
-/// Below this many columns the pane goes below the navigator.
+/// In a narrower terminal the pane is below the navigator.
 const SIDE_BY_SIDE: u16 = 70;
-/// How often and how long a shell is looked at until it has begun. One that was done in between is idle all the time.
+/// How often the shell is polled until it runs the typed command. A command that ends in between is never seen.
 const START_POLLS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -32,12 +32,12 @@ pub(super) struct ExecutorPane {
     /// The navigator's own pane.
     own: String,
     root: PathBuf,
-    /// How this program is called in a shell.
+    /// The shell command of this program.
     program: String,
     options: Vec<String>,
 }
 
-/// Why an order was not carried out.
+/// Why an order failed.
 #[derive(Debug)]
 pub(super) struct OrderError(pub(super) String);
 
@@ -53,7 +53,7 @@ impl From<TmuxError> for OrderError {
     }
 }
 
-/// The pane as it is now.
+/// The current state of the pane.
 struct PaneInfo {
     id: String,
     program: String,
@@ -64,7 +64,7 @@ impl ExecutorPane {
     pub(super) fn new(
         tmux: Tmux,
         own: String,
-        site: &Site,
+        site: &ProjectContext,
         args: &TuiArgs,
         context: &Context,
     ) -> Result<Self, PawError> {
@@ -73,7 +73,7 @@ impl ExecutorPane {
         Ok(Self { tmux, own, root: site.project.root.clone(), program, options: args.options.clone() })
     }
 
-    /// Marks the navigator's pane, and makes the one beside it.
+    /// Marks the navigator's pane and creates the executor pane.
     pub(super) fn open(&self) -> Result<(), PawError> {
         self.tmux.run(&mark(&["-t", &self.own, NAVIGATOR, "1"]))?;
         self.require().map(drop)
@@ -87,7 +87,7 @@ impl ExecutorPane {
         Ok(list.lines().find_map(|line| read(line, &self.own)))
     }
 
-    /// The pane, made anew where somebody has closed it.
+    /// The executor pane, created again if it was closed.
     fn require(&self) -> Result<PaneInfo, PawError> {
         if let Some(seen) = self.find()? {
             return Ok(seen);
@@ -112,11 +112,11 @@ impl ExecutorPane {
         self.find()?.ok_or_else(|| PawError::TmuxError("the pane for the executor ended at once".to_owned()))
     }
 
-    /// Does what was asked for and says what became of it.
+    /// Carries out an order and returns a message about it.
     pub(super) fn carry_out(&self, order: &NavigatorCommand) -> Result<String, OrderError> {
         match order {
             NavigatorCommand::Start { task, tag } => {
-                // It ends up on a command line, and the file it comes from was written by anybody.
+                // The tag comes from an untrusted file and becomes part of a command line.
                 let tag = TagName::new(tag.as_str()).map_err(|error| OrderError(error.to_string()))?;
                 let words = [task.clone(), format!("--tag={tag}"), "--executor-mode".to_owned()];
                 let pane = self.type_command(&words)?;
@@ -128,7 +128,7 @@ impl ExecutorPane {
             }
             NavigatorCommand::Resume => {
                 self.type_command(&["--resume".to_owned(), "--executor-mode".to_owned()])?;
-                Ok("the run goes on in the other pane".to_owned())
+                Ok("the run continues in the other pane".to_owned())
             }
             NavigatorCommand::Pause => self.pause(),
         }
@@ -141,8 +141,8 @@ impl ExecutorPane {
         }
         let typed = words.iter().chain(&self.options).map(|word| shell_quote(word.as_ref()));
         let line = typed.fold(format!("{} autopilot", self.program), |line, word| format!("{line} {word}"));
-        let look = Look::take(&self.tmux, &pane.id)?;
-        // Whatever somebody has begun to type there is not a part of it.
+        let look = PaneSnapshot::capture(&self.tmux, &pane.id)?;
+        // Ctrl+U clears text that was already typed there.
         let keys = format!("\u{15}{line}\r");
         if !self.tmux.paste_if(&pane.id, &look.condition(), keys.as_bytes(), PasteMode::Keys)? {
             return Err(busy(&look.program));
@@ -151,7 +151,7 @@ impl ExecutorPane {
         Ok(pane.id)
     }
 
-    /// A shell needs a moment to begin. Whatever were typed meanwhile would answer the questions of what it begins.
+    /// Waits until the shell runs the command. Keys typed before would answer the command's questions.
     fn wait_until_started(&self) {
         for _ in 0..START_POLLS {
             thread::sleep(POLL_INTERVAL);
@@ -161,17 +161,17 @@ impl ExecutorPane {
         }
     }
 
-    /// Wherever the run is at work, it notices.
+    /// Asks the run to pause, in whatever process it runs.
     fn pause(&self) -> Result<String, OrderError> {
         let project = TaskProject::at(&self.root);
         if !is_running(&project) {
-            return Err(OrderError("nobody works on the run now".to_owned()));
+            return Err(OrderError("the run is not in progress".to_owned()));
         }
-        PauseWish::ask(&project).map_err(PawError::from)?;
+        PauseRequest::ask(&project).map_err(PawError::from)?;
         Ok("the run pauses; p resumes it".to_owned())
     }
 
-    /// Closes the pane unless something runs in it. Says what that is.
+    /// Closes the pane unless a program runs in it. Returns that program.
     pub(super) fn close(&self) -> Result<Option<String>, PawError> {
         let busy = match self.find()? {
             Some(pane) if !pane.idle => Some(pane.program),
@@ -187,7 +187,7 @@ impl ExecutorPane {
         Ok(busy)
     }
 
-    /// Sends whoever looks at the session away; everything in it goes on.
+    /// Detaches the clients of the session; everything in it keeps running.
     pub(super) fn detach(&self) -> Result<(), PawError> {
         self.tmux.run(&TmuxCommand::new("detach-client").args(["-s", &self.own]))?;
         Ok(())
@@ -203,7 +203,8 @@ fn busy(program: &str) -> OrderError {
     OrderError(format!("the other pane is busy with '{program}'"))
 }
 
-/// One line of tmux's listing, if it is the pane of this navigator. A program may call itself anything, so it comes last.
+/// Parses a line of tmux's list of panes, if it is this navigator's executor pane. The program comes last: it may contain
+/// tabs.
 fn read(line: &str, own: &str) -> Option<PaneInfo> {
     let mut fields = line.splitn(5, '\t');
     let (mark, id, dead) = (fields.next()?, fields.next()?, fields.next()?);
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pane_is_known_by_its_mark_and_a_dead_one_is_idle() {
+    fn read_finds_the_pane_by_its_mark_and_a_dead_pane_is_idle() {
         let seen = |line| read(line, "%3").map(|seen| (seen.id, seen.program, seen.idle));
         assert_eq!(seen("%3\t%4\t1\t\tvim\tx"), Some(("%4".into(), "vim\tx".into(), true)));
         assert_eq!(seen("%3\t%4\t0\t\tnode"), Some(("%4".into(), "node".into(), false)));

@@ -1,11 +1,11 @@
-//! A line of a run's log, for people.
+//! Formats a line of a run's log.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use paw_screen::text::Text;
 use serde_json::{Map, Value};
 
-/// `14:21:03 red 42.1 ok failed 3, passed 0`. Nothing for a line that is none, such as one that is half written.
+/// `14:21:03 red 42.1 ok failed 3, passed 0`. `None` for an invalid line, such as a half-written one.
 pub(super) fn shown(line: &str, zone: &TimeZone) -> Option<Text> {
     let Value::Object(record) = serde_json::from_str(line).ok()? else { return None };
     let text = |key: &str| record.get(key).and_then(Value::as_str);
@@ -18,16 +18,17 @@ pub(super) fn shown(line: &str, zone: &TimeZone) -> Option<Text> {
 }
 
 fn rest(record: &Map<String, Value>) -> impl Iterator<Item = String> {
-    let told = ["ts", "phase", "subtask", "status", "nextAction", "duration"];
-    record.iter().filter(move |(key, _)| !told.contains(&key.as_str())).filter_map(|(key, value)| match value
-    {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(format!("{key} {value}")),
-        Value::Object(parts) => {
-            let parts: Vec<String> = parts.iter().filter_map(|(key, value)| part(key, value)).collect();
-            (!parts.is_empty()).then(|| parts.join(", "))
+    let handled = ["ts", "phase", "subtask", "status", "nextAction", "duration"];
+    record.iter().filter(move |(key, _)| !handled.contains(&key.as_str())).filter_map(|(key, value)| {
+        match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(_) | Value::Bool(_) => Some(format!("{key} {value}")),
+            Value::Object(parts) => {
+                let parts: Vec<String> = parts.iter().filter_map(|(key, value)| part(key, value)).collect();
+                (!parts.is_empty()).then(|| parts.join(", "))
+            }
+            Value::Array(_) | Value::Null => None,
         }
-        Value::Array(_) | Value::Null => None,
     })
 }
 
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_when_what_and_how_it_went() {
+    fn log_line_shows_time_phase_and_result() {
         let raw = r#"{"ts":"2025-01-15T14:21:03Z","phase":"red","subtask":"42.1","status":"ok","tests":{"failed":3,"passed":0},"duration":12}"#;
         assert_eq!(line(raw).as_deref(), Some("14:21:03 red 42.1 ok failed 3, passed 0"));
         let raw = r#"{"ts":"x","phase":"pause","reason":"max_attempts","error":"two\nlines \u001b[31m","nextAction":"manual_review"}"#;
@@ -61,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_makes_it_panic_or_steers_the_terminal(raw in "(\\PC|[\\x00-\\x1f]|[{}\":,\\[\\]]){0,60}") {
+        fn log_line_never_panics_or_prints_control_characters(raw in "(\\PC|[\\x00-\\x1f]|[{}\":,\\[\\]]){0,60}") {
             if let Some(text) = shown(&raw, &TimeZone::UTC) {
                 prop_assert!(!text.as_str().contains(char::is_control));
             }

@@ -1,6 +1,6 @@
-//! The session that navigator and executor pane live in when there is no tmux around.
+//! The tmux session of navigator and executor pane, if the command is run outside tmux.
 
-use paw_autopilot::work::Site;
+use paw_autopilot::work::ProjectContext;
 use paw_core::{PawError, ProjectName, SessionName};
 use paw_host::tmux::{Batch, Tmux, TmuxCommand, session_target};
 
@@ -8,11 +8,16 @@ use super::TuiArgs;
 use super::executor_pane::NAVIGATOR;
 use crate::context::Context;
 
-/// The session option that says which project a session is for.
+/// The session option that holds the project's path.
 const PROJECT: &str = "@paw_autopilot";
 
-/// Attaches to the project's session, which is made when there is none.
-pub(super) fn attach(tmux: &Tmux, site: &Site, args: &TuiArgs, context: &Context) -> Result<(), PawError> {
+/// Attaches to the project's session, and creates it if there is none.
+pub(super) fn attach(
+    tmux: &Tmux,
+    site: &ProjectContext,
+    args: &TuiArgs,
+    context: &Context,
+) -> Result<(), PawError> {
     tmux.require_minimum()?;
     let project = site.project.root.display().to_string();
     let sessions = tmux.sessions(PROJECT)?;
@@ -30,13 +35,18 @@ pub(super) fn attach(tmux: &Tmux, site: &Site, args: &TuiArgs, context: &Context
     tmux.attach(&session)?;
     if tmux.has_session(&session)? {
         context.output.say(&format!(
-            "the navigator and what runs beside it go on in tmux session '{session}'; git paw autopilot tui shows them again"
+            "tmux session '{session}' keeps running; open it again with 'git paw autopilot tui'"
         ))?;
     }
     Ok(())
 }
 
-fn new_session(session: &SessionName, project: &str, site: &Site, args: &TuiArgs) -> Result<Batch, PawError> {
+fn new_session(
+    session: &SessionName,
+    project: &str,
+    site: &ProjectContext,
+    args: &TuiArgs,
+) -> Result<Batch, PawError> {
     let (columns, rows) = crossterm::terminal::size().unwrap_or((120, 40));
     let make = TmuxCommand::new("new-session")
         .args(["-d", "-s", session.as_str(), "-x", &columns.to_string(), "-y", &rows.to_string(), "-c"])
@@ -46,11 +56,11 @@ fn new_session(session: &SessionName, project: &str, site: &Site, args: &TuiArgs
     Ok([make, mark].into_iter().collect())
 }
 
-/// Somebody may have ended the navigator while a run went on beside it.
+/// Starts the navigator again if it was closed while a run continued.
 fn restore_navigator(
     tmux: &Tmux,
     session: &SessionName,
-    site: &Site,
+    site: &ProjectContext,
     args: &TuiArgs,
 ) -> Result<(), PawError> {
     let panes = tmux.panes_with(session, NAVIGATOR)?;
@@ -66,7 +76,7 @@ fn restore_navigator(
     Ok(())
 }
 
-/// The words of the process on the left, without a shell in between.
+/// The command of the process on the left, which runs without a shell.
 fn navigator(args: &TuiArgs) -> Result<Vec<std::ffi::OsString>, PawError> {
     let program = paw_host::process::own_program()?;
     let mut words = vec![program.into_os_string()];

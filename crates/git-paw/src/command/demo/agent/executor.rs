@@ -1,4 +1,4 @@
-//! The scripted agent as an executor of autopilot: told the phase by its environment, it writes a test or the code.
+//! The scripted agent as an executor of autopilot: writes a test or the code, depending on PAW_PHASE.
 
 use std::io::Read as _;
 
@@ -14,10 +14,10 @@ const TEST: (&str, &str) = (
 const CODE: (&str, &str) = ("src/shout.sh", "#!/bin/sh\necho \"hello, ${1:-world}\" | tr a-z A-Z\n");
 
 pub(super) fn run(context: &Context) -> Result<(), PawError> {
-    let mut told = String::new();
+    let mut prompt = String::new();
     std::io::stdin()
-        .read_to_string(&mut told)
-        .map_err(|error| PawError::internal(format!("cannot read what to do: {error}")))?;
+        .read_to_string(&mut prompt)
+        .map_err(|error| PawError::internal(format!("cannot read the prompt: {error}")))?;
     let red = std::env::var_os("PAW_PHASE").is_some_and(|phase| phase == "RED");
     let (file, text) = if red { TEST } else { CODE };
     files::write_atomic(&context.cwd.join(file), text.as_bytes(), Access::Usual)?;

@@ -1,4 +1,4 @@
-//! What the scripted agent tells through hooks, as an AI CLI would, and what it is answered.
+//! The hooks of the scripted agent, like those of an AI CLI.
 
 use paw_core::PawError;
 use paw_host::process::Command;
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 
-/// Tells that something happens.
-pub(super) fn tell(event: &str, context: &Context) -> Result<(), PawError> {
+/// Reports an event.
+pub(super) fn report(event: &str, context: &Context) -> Result<(), PawError> {
     run(&json!({"hook_event_name": event}), context).map(drop)
 }
 
-/// Asks whether a command may be run. No answer means that a person has to say so.
+/// Asks whether a command may run. Without an answer, the user has to decide.
 pub(super) fn may_run(command: &str, context: &Context) -> Result<bool, PawError> {
     let input = json!({"command": command});
     let record = json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": input});
@@ -19,7 +19,7 @@ pub(super) fn may_run(command: &str, context: &Context) -> Result<bool, PawError
     Ok(answer["hookSpecificOutput"]["decision"]["behavior"] == "allow")
 }
 
-/// Runs the very hook that is put into the worktrees of other CLIs.
+/// Runs the same hook that git paw installs for other CLIs.
 fn run(record: &Value, context: &Context) -> Result<Vec<u8>, PawError> {
     let program = paw_host::process::own_program()?;
     let mut record = record.clone();

@@ -1,4 +1,4 @@
-//! The input of the scripted agent: a line that takes typed and pasted text.
+//! The input line of the scripted agent, for typed and pasted text.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crossterm::style::Print;
 use crossterm::{execute, terminal};
 use paw_core::PawError;
 
-/// One prompt, or nothing when Ctrl+C or Ctrl+D ends the conversation.
+/// Reads one prompt. `None` after Ctrl+C or Ctrl+D.
 pub(super) fn read_prompt() -> Result<Option<String>, PawError> {
     let failed = |error: io::Error| PawError::internal(format!("cannot read the terminal: {error}"));
     let raw = Raw::enter().map_err(failed)?;
@@ -37,7 +37,7 @@ pub(super) fn read_prompt() -> Result<Option<String>, PawError> {
     Ok(Some(text))
 }
 
-/// The terminal hands over every key, and pastes as a whole, until this is dropped.
+/// Raw mode with bracketed paste, until it is dropped.
 struct Raw;
 
 impl Raw {

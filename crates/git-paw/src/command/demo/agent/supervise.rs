@@ -46,7 +46,12 @@ pub(super) fn run(pace_ms: u64, context: &Context) -> Result<(), PawError> {
 }
 
 /// Runs the gates. If they fail, asks the agent to read its inbox. Returns whether they passed.
-fn verify(agent: &AgentId, members: &[MergeMember], pace_ms: u64, context: &Context) -> Result<bool, PawError> {
+fn verify(
+    agent: &AgentId,
+    members: &[MergeMember],
+    pace_ms: u64,
+    context: &Context,
+) -> Result<bool, PawError> {
     let Some(member) = members.iter().find(|member| member.agent == *agent) else { return Ok(false) };
     say(Style::Bold, &format!("git paw verify {}", member.branch), pace_ms, context)?;
     if paw(&["verify", member.branch.as_str()], context)? {

@@ -1,4 +1,4 @@
-//! The work of the scripted agent: say what it is going to touch, touch it, listen, give way, commit, mend.
+//! The work of the scripted agent: announce files, change them, resolve a conflict, commit, fix failures.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -17,10 +17,10 @@ use crate::context::Context;
 use crate::output::Style;
 
 const README: &str = "README.md";
-/// No warning takes this long, on any machine.
+/// Longer than any warning takes, on any machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A line, with a mark, at the pace of whoever watches.
+/// Prints a line with a mark, after the configured delay.
 pub(super) fn say(mark: Style, line: &str, pace_ms: u64, context: &Context) -> Result<(), PawError> {
     thread::sleep(Duration::from_millis(pace_ms));
     context.output.say(&format!("{} {line}", context.output.paint(mark, "●")))
@@ -30,7 +30,7 @@ pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(),
     let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
     let git = Git::at(&context.cwd);
     let client = context.broker_client()?;
-    hooks::tell("UserPromptSubmit", context)?;
+    hooks::report("UserPromptSubmit", context)?;
     let file = task.file();
     say(Style::Bold, format!("task: {file}"))?;
     let intent = IntentMessage::new(client.agent().clone(), vec![IntentFile::whole(file)], "the demo");
@@ -39,9 +39,9 @@ pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(),
         if hooks::may_run(command, context)? {
             say(Style::Success, format!("approved: {command}"))?;
         } else {
-            say(Style::Warning, format!("held back, a person has to say yes: {command}"))?;
+            say(Style::Warning, format!("held back, needs the user's approval: {command}"))?;
         }
-        hooks::tell("UserPromptSubmit", context)?;
+        hooks::report("UserPromptSubmit", context)?;
     }
     say(Style::Dim, format!("writing {file}"))?;
     write(task, false, context)?;
@@ -53,12 +53,12 @@ pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(),
         let warning = wait_for(&client, |text| text.contains(README))?;
         let Some(warning) = warning else {
             return Err(PawError::SessionError(
-                "two agents changed one line and nobody was warned".to_owned(),
+                "two agents changed the same line, but no warning arrived".to_owned(),
             ));
         };
         say(Style::Warning, format!("warned: {warning}"))?;
         if task == DemoTask::Farewell {
-            say(Style::Dim, format!("leaving {README} to the other"))?;
+            say(Style::Dim, format!("leaving {README} to the other agent"))?;
             git.run(["checkout", "--quiet", "--", README])?;
             let greeting = AgentId::slug(&DemoTask::Greeting.branch()?);
             let blocked = BlockedMessage::new(client.agent().clone(), "the words of the greeting", greeting);
@@ -71,21 +71,21 @@ pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(),
     };
     client.publish(&working.into(), clock::now())?;
     let commit = commit(&git, &format!("Add {file}"))?;
-    hooks::tell("Stop", context)?;
+    hooks::report("Stop", context)?;
     say(Style::Success, format!("done: {commit}"))
 }
 
-/// Reads what its gates have to say, and does something about it.
+/// Reads the gate failures and fixes them.
 pub(super) fn fix(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(), PawError> {
     let say = |mark: Style, line: String| say(mark, &line, pace_ms, context);
-    hooks::tell("UserPromptSubmit", context)?;
+    hooks::report("UserPromptSubmit", context)?;
     let client = context.broker_client()?;
     let errors = wait_for(&client, |text| text.contains("[testing]"))?.unwrap_or_default();
     let first = errors.lines().next().unwrap_or("nothing");
-    say(Style::Warning, format!("to mend: {first}"))?;
+    say(Style::Warning, format!("to fix: {first}"))?;
     write(task, true, context)?;
-    let commit = commit(&Git::at(&context.cwd), &format!("Mend {}", task.file()))?;
-    hooks::tell("Stop", context)?;
+    let commit = commit(&Git::at(&context.cwd), &format!("Fix {}", task.file()))?;
+    hooks::report("Stop", context)?;
     say(Style::Success, format!("done: {commit}"))
 }
 
@@ -101,14 +101,14 @@ fn commit(git: &Git, message: &str) -> Result<String, PawError> {
     Ok(git.line(["log", "-1", "--format=%h %s"])?)
 }
 
-/// Feedback that says something, once it is there.
-fn wait_for(client: &BrokerClient, says: impl Fn(&str) -> bool) -> Result<Option<String>, PawError> {
+/// Waits for feedback whose text matches.
+fn wait_for(client: &BrokerClient, matches: impl Fn(&str) -> bool) -> Result<Option<String>, PawError> {
     let watch = Stopwatch::start();
     let mut found = None;
     client.follow(0, |inbox| {
         found = found.take().or_else(|| {
             inbox.messages.iter().find_map(|stored| match &stored.message {
-                Message::Feedback(feedback) => Some(feedback.errors.join(" ")).filter(|text| says(text)),
+                Message::Feedback(feedback) => Some(feedback.errors.join(" ")).filter(|text| matches(text)),
                 _ => None,
             })
         });

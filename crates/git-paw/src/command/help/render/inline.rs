@@ -1,8 +1,8 @@
-//! What stands inside of a line: code, stress, links.
+//! Markup inside a line: code, emphasis, links.
 
 use super::Page;
 
-/// Code is set off by colour or keeps its ticks; of a link only its words stay, unless it leads out of the guide.
+/// Code is bold, or keeps its backticks without colour. A link keeps its text, and its target if it leaves the guide.
 pub(super) fn inline(text: &str, page: Page) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -16,7 +16,7 @@ pub(super) fn inline(text: &str, page: Page) -> String {
     shown + rest
 }
 
-/// What begins here, as it is shown, and what comes after it.
+/// Renders the markup at the start of `from`. Returns it and the rest.
 fn take(from: &str, page: Page) -> (String, &str) {
     let between = |open: &str, close: &str| from.strip_prefix(open).and_then(|inner| inner.split_once(close));
     if let Some((code, after)) = between("`", "`") {
@@ -46,7 +46,7 @@ pub(super) fn bold(text: &str, page: Page) -> String {
     if page.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// How wide a text is, without what only sets it off.
+/// The width of a text without its escape codes.
 pub(super) fn columns(text: &str) -> usize {
     let mut hidden = false;
     let mut columns = 0;

@@ -34,7 +34,7 @@ fn cells(row: &str) -> Vec<String> {
     inner.split('|').map(|cell| cell.trim().replace(BAR, "|")).collect()
 }
 
-/// As wide as the widest cell; where that is too much, the widest ones narrower, down to their longest word.
+/// Each column is as wide as its widest cell. If the table is too wide, the widest columns shrink down to their longest word.
 fn widths(rows: &[Vec<String>], page: usize) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or_default();
     let column = |column: usize| rows.iter().filter_map(move |row| row.get(column));

@@ -4,9 +4,9 @@ const PLAIN: Page = Page { width: 40, colour: false };
 
 #[test]
 fn a_chapter_reads_as_plain_text() {
-    let markdown = "# A title\n\n<!-- run:\nhidden\n-->\nSome *words* with `code` and a [link](x.md), long enough to be\nset anew.\n\n\
+    let markdown = "# A title\n\n<!-- run:\nhidden\n-->\nSome *words* with `code` and a [link](x.md), long enough to be\nset again.\n\n\
                     - one item that is long enough to be broken\n- two\n\n1. first\n\n## Below\n\n```console\n$ git paw status\n```\n";
-    let expected = "A title\n=======\n\nSome words with `code` and a link, long\nenough to be set anew.\n\n\
+    let expected = "A title\n=======\n\nSome words with `code` and a link, long\nenough to be set again.\n\n\
                     - one item that is long enough to be\n  broken\n- two\n\n1. first\n\nBelow\n-----\n\n    $ git paw status\n";
     assert_eq!(render(markdown, PLAIN), expected);
 }
@@ -20,7 +20,7 @@ fn columns_of_a_table_fit_the_page() {
 }
 
 #[test]
-fn colour_takes_no_room() {
+fn render_does_not_count_colour_codes_as_width() {
     let coloured = render("one two three `four` five six seven eig\n", Page { colour: true, ..PLAIN });
     assert_eq!(coloured, "one two three \x1b[1mfour\x1b[0m five six seven eig\n");
 }
@@ -31,7 +31,7 @@ fn links_that_leave_the_guide_show_where_to() {
 }
 
 #[test]
-fn marks_that_are_none_stay() {
+fn render_keeps_unmatched_markup() {
     assert_eq!(render("a * b ` c [d] \\*e\n", PLAIN), "a * b ` c [d] *e\n");
 }
 

@@ -1,4 +1,4 @@
-//! A task done test-first, step by step. The names and parameters are those other programs know.
+//! Tools for doing a task test-first. Other programs know these names and parameters.
 
 use std::num::NonZeroU32;
 
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::arguments;
-use super::super::sets::ToolSet::Autopilot;
 use super::super::tool::{Effect, Tool};
-use super::Nothing;
+use super::super::tool_sets::ToolSet::Autopilot;
+use super::NoArguments;
 use crate::approval::Consent;
-use crate::command::autopilot::guide::{self, Commit, Start};
+use crate::command::autopilot::guide::{self, CommitOptions, StartOptions};
 use crate::context::Context;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -22,58 +22,58 @@ pub(super) fn tools() -> Vec<Tool> {
             Autopilot,
             "autopilot_start",
             Effect::Changes,
-            "Begin a task test-first: runs the tests as they are, makes the task's branch and answers the first work unit.",
+            "Start a task test-first: runs the existing tests, creates the task's branch and returns the first work unit.",
             start,
         ),
         Tool::new(
             Autopilot,
             "autopilot_next",
             Effect::Reads,
-            "The next work unit: phase (RED, GREEN, COMMIT), subtask, action and context.",
-            |_: Nothing, context| guide::next(context),
+            "Return the next work unit: phase (RED, GREEN, COMMIT), subtask, action and context.",
+            |_: NoArguments, context| guide::next(context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_complete_phase",
             Effect::Changes,
-            "Say that the tests (RED) or the code (GREEN) are written. The tests are run here and decide: `accepted`, else \
-             `objections` say what is missing and the phase stays.",
+            "Report that the tests (RED) or the code (GREEN) are written. git paw runs the tests. If `accepted` is false, \
+             `objections` lists what is missing and the phase does not change.",
             |args: Complete, context| complete(args.test_results.as_ref(), context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_commit",
             Effect::Changes,
-            "Commit what was proven, with the subtask's status in the same commit. Do not commit by other means.",
+            "Commit the proven changes, with the subtask's status in the same commit. Do not commit in any other way.",
             commit,
         ),
         Tool::new(
             Autopilot,
             "autopilot_status",
             Effect::Reads,
-            "Where the run stands: phase, subtask, progress; active is false when there is none.",
-            |_: Nothing, context| guide::status(context),
+            "Return the status of the run: phase, subtask, progress. `active` is false if there is none.",
+            |_: NoArguments, context| guide::status(context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_resume",
             Effect::Changes,
-            "Go on with a run that was paused or interrupted, if branch, last commit and task are what they were.",
-            |_: Nothing, context| guide::resume(Consent::Ask, context),
+            "Resume a paused or interrupted run. Branch, last commit and task must be unchanged.",
+            |_: NoArguments, context| guide::resume(Consent::Ask, context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_finalize",
             Effect::Changes,
-            "Finish the run after the last subtask: the whole suite once more, and the text of a pull request. Nothing is pushed.",
-            |_: Nothing, context| guide::finalize(Consent::Ask, context),
+            "Finish the run after the last subtask: runs the full test suite and writes the pull request text. Pushes nothing.",
+            |_: NoArguments, context| guide::finalize(Consent::Ask, context),
         ),
         Tool::new(
             Autopilot,
             "autopilot_abort",
             Effect::Changes,
-            "Give the run up. Branch, commits and files stay.",
-            |_: Nothing, context| guide::abort(context),
+            "Abandon the run. Branch, commits and files are kept.",
+            |_: NoArguments, context| guide::abort(context),
         ),
     ]
 }
@@ -84,22 +84,22 @@ struct Begin {
     /// The task, such as 42; not a subtask
     #[serde(deserialize_with = "arguments::id")]
     task_id: String,
-    /// After this many attempts at a phase the run pauses (default 3)
+    /// Attempts per phase before the run pauses (default 3)
     max_attempts: Option<NonZeroU32>,
-    /// Give up a run that is not finished
+    /// Abandon an unfinished run
     #[serde(default)]
     force: bool,
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
 fn start(args: Begin, context: &Context) -> Result<Value, PawError> {
-    let wanted = Start {
+    let wanted = StartOptions {
         task: Some(args.task_id),
         tag: args.tag,
         max_attempts: args.max_attempts.map(NonZeroU32::get),
         relax: if args.force { vec![Relaxation::Run] } else { Vec::new() },
-        ..Start::default()
+        ..StartOptions::default()
     };
     guide::start(&wanted, Consent::Ask, context)
 }
@@ -107,20 +107,20 @@ fn start(args: Begin, context: &Context) -> Result<Value, PawError> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Complete {
-    /// What you have seen yourself. It proves nothing and may be left out: the tests are run here
+    /// Your own test results. Optional: git paw runs the tests itself
     test_results: Option<TestResults>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TestResults {
-    /// How many there are
+    /// Number of tests
     total: u64,
-    /// How many passed
+    /// Passed tests
     passed: u64,
-    /// How many failed
+    /// Failed tests
     failed: u64,
-    /// How many were skipped
+    /// Skipped tests
     #[serde(default)]
     skipped: u64,
 }
@@ -131,7 +131,7 @@ fn complete(reported: Option<&TestResults>, context: &Context) -> Result<Value, 
         let reported = json!({"total": total, "passed": passed, "failed": failed, "skipped": skipped});
         if reported != answer["testResults"] {
             answer["note"] =
-                json!("what you reported differs from what we have seen; only the latter counts");
+                json!("your reported results differ from those of git paw's test run, which counts");
             answer["reported"] = reported;
         }
     }
@@ -141,13 +141,13 @@ fn complete(reported: Option<&TestResults>, context: &Context) -> Result<Value, 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct CommitProven {
-    /// The files you expect in the commit; refused if others were changed too
+    /// The files you expect in the commit; fails if other files changed, too
     #[serde(default)]
     files: Vec<String>,
-    /// Your own message; the trailers are added
+    /// Commit message; git paw adds the trailers
     custom_message: Option<String>,
 }
 
 fn commit(args: CommitProven, context: &Context) -> Result<Value, PawError> {
-    guide::commit(&Commit { message: args.custom_message, files: args.files }, context)
+    guide::commit(&CommitOptions { message: args.custom_message, files: args.files }, context)
 }

@@ -1,4 +1,4 @@
-//! Talking to the other agents, and seeing what they are about to do.
+//! Messages between agents, their plans and conflicts.
 
 use paw_core::PawError;
 use paw_host::clock;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::super::tool::{Effect, Tool};
 use super::super::tool_sets::ToolSet::Coordination;
-use super::Nothing;
+use super::NoArguments;
 use crate::command::inbox::{self, InboxArgs};
 use crate::command::say::{self, MessageArgs};
 use crate::context::Context;
 
 /// Clients give up on a call after a minute.
 const LONGEST_WAIT: u64 = 50;
-/// MessageArgs a model can take in at once.
+/// How many messages a model can handle at once.
 const DEFAULT_PAGE: u64 = 50;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -27,16 +27,16 @@ pub(super) fn tools() -> Vec<Tool> {
             Coordination,
             "say",
             Effect::Adds,
-            "Send a message. status: what you do. intent: files you are about to change. artifact: something others can \
-             use. blocked: you wait for `to`. question: to the supervisor. answer, feedback: to the agent `to`.",
+            "Send a message. status: what you are doing. intent: files you are about to change. artifact: something others can \
+             use. blocked: you are waiting for `to`. question: to the supervisor. answer, feedback: to the agent `to`.",
             say,
         ),
         Tool::new(
             Coordination,
             "inbox",
             Effect::Reads,
-            "The messages for you, oldest first; `more` says that there are further ones. Reading removes nothing: pass \
-             `last_seq` of the answer as `since` next time.",
+            "Return your messages, oldest first. Reading does not remove them: pass `last_seq` of the answer as `since` \
+             next time. `more` is true if there are further messages.",
             |args: ReadInbox, context| {
                 let limit = usize::try_from(args.limit.unwrap_or(DEFAULT_PAGE)).unwrap_or(usize::MAX).max(1);
                 inbox::page(&args.into(), limit, context)
@@ -46,15 +46,15 @@ pub(super) fn tools() -> Vec<Tool> {
             Coordination,
             "intents",
             Effect::Reads,
-            "Which files the agents of the session have announced to change, as long as that holds.",
-            |_: Nothing, context| intents(context),
+            "List the files that agents have announced to change, while the announcements are valid.",
+            |_: NoArguments, context| intents(context),
         ),
         Tool::new(
             Coordination,
             "conflicts",
             Effect::Reads,
-            "Who is in whose way now: file, lines, both agents, and whether git can merge it.",
-            |_: Nothing, context| {
+            "List the current conflicts: file, lines, both agents, and whether git can merge the changes.",
+            |_: NoArguments, context| {
                 let view = view(context)?;
                 Ok(json!({"conflicts": view.conflicts.iter().map(conflict).collect::<Vec<_>>()}))
             },
@@ -63,8 +63,8 @@ pub(super) fn tools() -> Vec<Tool> {
             Coordination,
             "agents",
             Effect::Reads,
-            "The agents of the session: branch, CLI, state, changed files and last words of each.",
-            |_: Nothing, context| {
+            "List the agents of the session with branch, CLI, state, changed files and last message.",
+            |_: NoArguments, context| {
                 let view = view(context)?;
                 Ok(json!({"agents": view.listed().map(agent).collect::<Vec<_>>()}))
             },
@@ -87,9 +87,9 @@ enum MessageKind {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Say {
-    /// MessageArgs kind of message it is
+    /// The type of the message
     r#type: MessageKind,
-    /// The message itself; for intent what you plan, for blocked what you need
+    /// The text; for intent what you plan, for blocked what you need
     text: Option<String>,
     /// status, artifact: one word, such as working or done
     status: Option<String>,
@@ -101,9 +101,9 @@ struct Say {
     /// artifact: names that others can use now
     #[serde(default)]
     exports: Vec<String>,
-    /// answer: what it answers
+    /// answer: the question that it answers
     re: Option<String>,
-    /// intent: how long it holds, in seconds (default 3600)
+    /// intent: how long it is valid, in seconds (default 3600)
     seconds: Option<u64>,
 }
 
@@ -111,14 +111,14 @@ fn say(args: Say, context: &Context) -> Result<Value, PawError> {
     say::answer(&message_args(args)?, context)
 }
 
-/// The message that is meant. A field it needs and does not have is named.
+/// Builds the message. The error names a missing field.
 fn message_args(args: Say) -> Result<MessageArgs, PawError> {
     let Say { r#type: kind, text, status, to, files, exports, re, seconds } = args;
     let need = |name: &str, value: Option<String>| {
         let word = format!("{kind:?}").to_lowercase();
         value.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
             PawError::ConfigError(format!("a message of type {word} needs `{name}`"))
-                .hint(format!("call it again with `{name}`"))
+                .hint(format!("call say again with `{name}`"))
         })
     };
     Ok(match kind {
@@ -145,13 +145,13 @@ fn message_args(args: Say) -> Result<MessageArgs, PawError> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadInbox {
-    /// Only what came after this number (default 0: everything)
+    /// Return only messages after this number (default 0: all)
     #[serde(default)]
     since: u64,
-    /// Wait up to this many seconds for something to come, at most 50
+    /// Wait up to this many seconds for a message, at most 50
     #[serde(default)]
     wait: u64,
-    /// At most this many messages (default 50)
+    /// Return at most this many messages (default 50)
     limit: Option<u64>,
 }
 
@@ -161,7 +161,7 @@ impl From<ReadInbox> for InboxArgs {
     }
 }
 
-/// The running session, or the last one, as its receipt and its messages tell it.
+/// The running or last session, from its receipt and its messages.
 fn view(context: &Context) -> Result<SessionView, PawError> {
     let repo = context.require_repo()?;
     let mut view = SessionView::new(0);
@@ -173,7 +173,7 @@ fn view(context: &Context) -> Result<SessionView, PawError> {
     Ok(view)
 }
 
-/// The newest plan of every agent, as long as it holds.
+/// The newest valid plan of every agent.
 fn intents(context: &Context) -> Result<Value, PawError> {
     let (view, now) = (view(context)?, clock::now());
     let plans = view.agents.iter().filter_map(|agent| Some((&agent.id, agent.plan.as_ref()?)));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_what_it_needs_names_it() {
+    fn say_names_a_missing_field() {
         for (message, name) in [
             (json!({"type": "status", "text": "x"}), "status"),
             (json!({"type": "blocked", "text": "x"}), "to"),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_vouches_for_work_by_saying_so() {
+    fn say_cannot_mark_work_as_verified() {
         assert!(serde_json::from_value::<Say>(json!({"type": "verified", "to": "a"})).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Gates: which there are, and a branch proven by them.
+//! Lists the gates, and verifies a branch.
 
 use paw_core::PawError;
 use paw_host::config;
@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::sets::ToolSet::Gates;
 use super::super::tool::{Effect, Tool};
-use super::Nothing;
+use super::super::tool_sets::ToolSet::Gates;
+use super::NoArguments;
 use crate::approval;
 use crate::command::verify::{self, VerifyArgs};
 use crate::context::Context;
@@ -23,15 +23,15 @@ pub(super) fn tools() -> Vec<Tool> {
             Gates,
             "gate_list",
             Effect::Reads,
-            "The gates a branch has to pass here, and whether the user has approved their commands.",
-            |_: Nothing, context| list(context),
+            "List the gates that a branch must pass, and whether the user has approved their commands.",
+            |_: NoArguments, context| list(context),
         ),
         Tool::new(
             Gates,
             "gate_verify",
             Effect::Changes,
-            "Prove a branch: run the gates on a clean checkout of its tip and tell the session. `verdict` is verified only if \
-             all of them passed on that commit. Can take minutes.",
+            "Verify a branch: run the gates on a clean checkout of its tip and report the result to the session. `verdict` is \
+             verified only if all gates passed on that commit. Can take minutes.",
             prove,
         ),
     ]
@@ -53,9 +53,9 @@ fn list(context: &Context) -> Result<Value, PawError> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Prove {
-    /// The branch to prove
+    /// The branch to verify
     branch: String,
-    /// Only these gates: fmt, lint, build, test, doc, doc-tool, spec, security
+    /// Run only these gates: fmt, lint, build, test, doc, doc-tool, spec, security
     #[serde(default)]
     gates: Vec<String>,
 }
@@ -63,8 +63,9 @@ struct Prove {
 fn prove(args: Prove, context: &Context) -> Result<Value, PawError> {
     if let Some(unknown) = args.gates.iter().find(|name| Gate::find(name).is_none()) {
         let known = Gate::ALL.map(Gate::as_str).join(", ");
-        return Err(PawError::ConfigError(format!("there is no gate '{unknown}'"))
-            .hint(format!("the gates are {known}")));
+        return Err(
+            PawError::ConfigError(format!("unknown gate '{unknown}'")).hint(format!("gates: {known}"))
+        );
     }
     let Prove { branch, gates } = args;
     verify::answer(&VerifyArgs { branch, gates, trust: false, timeout: LIMIT, json: true }, context)

@@ -1,4 +1,4 @@
-//! The tools, a file per set. Each calls what the command of the same name calls.
+//! The tools, one file per set. Each calls the code of the command of the same name.
 
 mod autopilot;
 mod coordination;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::tool::Tool;
 
-/// Every tool there is, in the order they are listed.
+/// All tools, in the order of the list.
 pub(super) fn all() -> Vec<Tool> {
     [
         autopilot::tools(),
@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Tool> {
     .collect()
 }
 
-/// For tools that take nothing.
+/// For tools without arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}

@@ -1,8 +1,8 @@
 //! The session of a repository.
 
-use super::super::sets::ToolSet::Session;
 use super::super::tool::{Effect, Tool};
-use super::Nothing;
+use super::super::tool_sets::ToolSet::Session;
+use super::NoArguments;
 use crate::command::status;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -10,7 +10,7 @@ pub(super) fn tools() -> Vec<Tool> {
         Session,
         "session_status",
         Effect::Reads,
-        "The session of this repository: whether it runs, its broker, its supervisor, and every agent with its worktree.",
-        |_: Nothing, context| status::answer(context),
+        "Return the session of this repository: its status, broker, supervisor, and every agent with its worktree.",
+        |_: NoArguments, context| status::answer(context),
     )]
 }

@@ -1,13 +1,13 @@
 //! Lists and shows specs.
 
 use paw_core::PawError;
-use paw_session::specs::{self, SpecScan, SpecEntry};
+use paw_session::specs::{self, SpecEntry, SpecScan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::tool_sets::ToolSet::Specs;
 use super::super::tool::{Effect, Tool};
+use super::super::tool_sets::ToolSet::Specs;
 use super::NoArguments;
 use crate::context::Context;
 

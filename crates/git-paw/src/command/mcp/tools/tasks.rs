@@ -1,4 +1,4 @@
-//! Tasks: list, show, choose, change and add.
+//! Lists, shows, chooses, changes and adds tasks.
 
 use paw_core::PawError;
 use schemars::JsonSchema;
@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::arguments;
-use super::super::sets::ToolSet::Tasks;
 use super::super::tool::{Effect, Tool};
-use crate::command::tasks::{CommonArgs, add, list, next, set_status, show};
+use super::super::tool_sets::ToolSet::Tasks;
+use crate::command::tasks::{TaskArgs, add, list, next, set_status, show};
 use crate::context::Context;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -17,7 +17,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Tasks,
             "tasks_list",
             Effect::Reads,
-            "List the tasks and subtasks of a tag, and what is wrong with the file.",
+            "List the tasks and subtasks of a tag, and the problems in the file.",
             |args: ListTasks, context| list::answer(&args.into(), context),
         ),
         Tool::new(
@@ -33,21 +33,21 @@ pub(super) fn tools() -> Vec<Tool> {
             Tasks,
             "tasks_next",
             Effect::Reads,
-            "Which task or subtask to do next; null when nothing is ready.",
+            "Return the next task or subtask to do; null if nothing is ready.",
             |args: OfTag, context| next::answer(&next::NextArgs { common: common(args.tag) }, context),
         ),
         Tool::new(
             Tasks,
             "tasks_set_status",
             Effect::Changes,
-            "Give a task or subtask a status. Its task or its subtasks move along; `changed` lists all of them.",
+            "Set the status of a task or subtask. Its parent or its subtasks change, too; `changed` lists all of them.",
             set_status,
         ),
         Tool::new(
             Tasks,
             "tasks_add",
             Effect::Adds,
-            "Add a task, or a subtask where `parent` is given. Answers its id.",
+            "Add a task, or with `parent` a subtask. Returns its id.",
             |args: NewTask, context| add::answer(&args.into(), context),
         ),
     ]
@@ -56,16 +56,16 @@ pub(super) fn tools() -> Vec<Tool> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfTag {
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListTasks {
-    /// Only those with this status: pending, in-progress, done, review, blocked, deferred or cancelled
+    /// List only tasks with this status: pending, in-progress, done, review, blocked, deferred or cancelled
     status: Option<String>,
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
@@ -75,7 +75,7 @@ struct OneTask {
     /// 42 is a task, 42.1 its first subtask
     #[serde(deserialize_with = "arguments::id")]
     id: String,
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
@@ -87,35 +87,35 @@ struct SetStatus {
     id: String,
     /// pending, in-progress, done, review, blocked, deferred or cancelled
     status: String,
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct NewTask {
-    /// What is to be done, in a line
+    /// The title, one line
     title: String,
-    /// What it is about
+    /// A short description
     description: Option<String>,
-    /// How to do it
+    /// Implementation details
     details: Option<String>,
-    /// How to prove it
+    /// How to test it
     test_strategy: Option<String>,
     /// critical, high, medium or low
     priority: Option<String>,
-    /// Ids of what has to be done before
+    /// Ids that must be done first
     #[serde(default, deserialize_with = "arguments::ids")]
     depends_on: Vec<String>,
     /// Make it a subtask of this task
     #[serde(default, deserialize_with = "arguments::optional_id")]
     parent: Option<String>,
-    /// Which list of tasks; without it, the branch's or the active one
+    /// The tag (default: the branch's own, else the active one)
     tag: Option<String>,
 }
 
-fn common(tag: Option<String>) -> CommonArgs {
-    CommonArgs { tag, json: true }
+fn common(tag: Option<String>) -> TaskArgs {
+    TaskArgs { tag, json: true }
 }
 
 fn set_status(args: SetStatus, context: &Context) -> Result<Value, PawError> {

@@ -1,4 +1,4 @@
-//! Worktrees: list, make, remove.
+//! Lists, creates and removes worktrees.
 
 use paw_core::PawError;
 use paw_worktree::Worktrees;
@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::sets::ToolSet;
 use super::super::tool::{Effect, Tool};
-use super::Nothing;
+use super::super::tool_sets::ToolSet;
+use super::NoArguments;
 use crate::command::worktree::{create, list, remove};
 use crate::context::Context;
 
@@ -18,8 +18,8 @@ pub(super) fn tools() -> Vec<Tool> {
             ToolSet::Worktrees,
             "worktree_list",
             Effect::Reads,
-            "The worktrees of this repository: name, branch, path and status of each.",
-            |_: Nothing, context| {
+            "List the worktrees of this repository with name, branch, path and status.",
+            |_: NoArguments, context| {
                 let args = list::ListArgs { all: false, json: true };
                 list::answer(&args, &open(context)?, context)
             },
@@ -28,35 +28,35 @@ pub(super) fn tools() -> Vec<Tool> {
             ToolSet::Worktrees,
             "worktree_create",
             Effect::Adds,
-            "Make a worktree for a branch, in one step or not at all. Answers its path.",
-            make,
+            "Create a worktree for a branch; if it fails, nothing is left behind. Returns its path.",
+            create_worktree,
         ),
         Tool::new(
             ToolSet::Worktrees,
             "worktree_remove",
             Effect::Changes,
-            "Remove a worktree. One with changes or running programs stays; its branch stays in any case.",
-            take_away,
+            "Remove a worktree. Fails if it has changes or running programs. The branch is always kept.",
+            remove_worktree,
         ),
     ]
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Make {
+struct CreateWorktree {
     /// The branch to check out
     branch: String,
-    /// Make the branch, at the commit that is checked out in the repository
+    /// Create the branch at the repository's current commit
     #[serde(default)]
     new: bool,
-    /// Name of the worktree; without it, the last part of the branch
+    /// Name of the worktree (default: the last part of the branch)
     name: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TakeAway {
-    /// Its id or its name
+struct RemoveWorktree {
+    /// Id or name of the worktree
     worktree: String,
 }
 
@@ -64,7 +64,7 @@ fn open(context: &Context) -> Result<Worktrees, PawError> {
     Ok(Worktrees::open(context.dirs.data_dir())?)
 }
 
-fn make(args: Make, context: &Context) -> Result<Value, PawError> {
+fn create_worktree(args: CreateWorktree, context: &Context) -> Result<Value, PawError> {
     let args = create::CreateArgs {
         branch: args.branch,
         new: args.new,
@@ -78,7 +78,7 @@ fn make(args: Make, context: &Context) -> Result<Value, PawError> {
     create::answer(&args, &open(context)?, context)
 }
 
-fn take_away(args: TakeAway, context: &Context) -> Result<Value, PawError> {
+fn remove_worktree(args: RemoveWorktree, context: &Context) -> Result<Value, PawError> {
     let args = remove::RemoveArgs {
         worktree: args.worktree,
         force: false,

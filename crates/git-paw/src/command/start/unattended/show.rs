@@ -76,11 +76,14 @@ pub(super) fn summary(summary: &UnattendedSummary, context: &Context) -> Result<
 
 fn hints(summary: &UnattendedSummary) -> Vec<String> {
     let mut hints = Vec::new();
-    let parked = summary.outcomes.iter().any(|(_, _, outcome)| matches!(outcome, AgentOutcome::Parked { .. }));
-    let open = summary.end != UnattendedEnd::SessionGone && (summary.end != UnattendedEnd::Complete || !summary.is_good());
+    let parked =
+        summary.outcomes.iter().any(|(_, _, outcome)| matches!(outcome, AgentOutcome::Parked { .. }));
+    let open = summary.end != UnattendedEnd::SessionGone
+        && (summary.end != UnattendedEnd::Complete || !summary.is_good());
     if parked {
         hints.push(
-            "hint: list the parked agents with 'git paw sweep detect-stuck'; open them with 'git paw attach'".to_owned(),
+            "hint: list the parked agents with 'git paw sweep detect-stuck'; open them with 'git paw attach'"
+                .to_owned(),
         );
     }
     if !summary.questions.is_empty() {

@@ -1,31 +1,31 @@
-//! What a spec becomes: its title, its text and its open tasks are task, details and subtasks. Pure.
+//! Converts a spec to a task: its title, its text as details, its open tasks as subtasks. Pure.
 
 use paw_core::text;
 use paw_core::{ErrorCode, PawError};
 use paw_session::specs::{SpecEntry, SpecFormat};
 
-/// Before this an agent is told of the feature, behind it of its own tasks.
+/// Separates the feature's context from the agent's own tasks in a prompt.
 const YOUR_TASK: &str = "## Your Task";
 
-/// What a spec becomes.
+/// The task of a spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct TaskDraft {
     pub(super) title: String,
     pub(super) details: String,
-    pub(super) subtasks: Vec<Item>,
+    pub(super) subtasks: Vec<SubtaskDraft>,
 }
 
-/// An open task of a spec, and the lines below it.
+/// An open task of a spec, with the lines below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct SubtaskDraft {
     pub(super) title: String,
     pub(super) details: String,
 }
 
-pub(super) fn draft(entries: &[SpecEntry]) -> Result<Draft, PawError> {
-    let nothing = || PawError::new(ErrorCode::FailedPrecondition, "the spec has nothing to do");
+pub(super) fn draft(entries: &[SpecEntry]) -> Result<TaskDraft, PawError> {
+    let nothing = || PawError::new(ErrorCode::FailedPrecondition, "the spec has no tasks");
     let first = entries.first().ok_or_else(nothing)?;
-    // What says its title, and what the whole of it is.
+    // The text with the title, and the whole text.
     let (titled, text) = match first.kind {
         SpecFormat::Speckit => {
             let context = first.prompt.rsplit_once(YOUR_TASK).map_or("", |(context, _)| context);
@@ -38,30 +38,30 @@ pub(super) fn draft(entries: &[SpecEntry]) -> Result<Draft, PawError> {
         }
         SpecFormat::Markdown | SpecFormat::Superpowers => (first.prompt.as_str(), first.prompt.as_str()),
     };
-    let lists: Vec<Listed> = entries.iter().map(listed).collect();
+    let lists: Vec<CheckedItems> = entries.iter().map(listed).collect();
     let done: usize = lists.iter().map(|list| list.done).sum();
-    let subtasks: Vec<Item> = lists.into_iter().flat_map(|list| list.open).collect();
+    let subtasks: Vec<SubtaskDraft> = lists.into_iter().flat_map(|list| list.open).collect();
     if subtasks.is_empty() && done > 0 {
         return Err(PawError::new(
             ErrorCode::FailedPrecondition,
-            format!("every task of spec '{}' is done: there is nothing to add", text::line(&first.unit)),
+            format!("every task of spec '{}' is done", text::line(&first.unit)),
         ));
     }
-    // One part of a feature is another source than the feature.
+    // A part of a feature is a different source than the whole feature.
     let part = if entries.len() > 1 || first.id == first.unit { &first.unit } else { &first.id };
     let details = format!("Spec: {} ({part})\n\n{}", first.path.display(), text.trim());
-    let title = heading(titled).unwrap_or_else(|| spoken(&first.unit));
-    Ok(Draft { title, details, subtasks })
+    let title = heading(titled).unwrap_or_else(|| title_from_name(&first.unit));
+    Ok(TaskDraft { title, details, subtasks })
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Listed {
-    open: Vec<Item>,
+struct CheckedItems {
+    open: Vec<SubtaskDraft>,
     done: usize,
 }
 
-/// The tasks of a spec. What is shown in a code block is an example.
-fn listed(entry: &SpecEntry) -> Listed {
+/// The tasks of a spec, outside code blocks.
+fn listed(entry: &SpecEntry) -> CheckedItems {
     match entry.kind {
         SpecFormat::Speckit => {
             let own = entry.prompt.rsplit_once(YOUR_TASK).map_or("", |(_, own)| own);
@@ -84,9 +84,9 @@ fn check_box(rest: &str) -> Option<(bool, &str)> {
     Some((false, rest))
 }
 
-fn boxes(text: &str, item: impl Fn(&str) -> Option<(bool, &str)>) -> Listed {
-    let mut list = Listed::default();
-    // How far the open task at hand is indented; what is further in belongs to it.
+fn boxes(text: &str, item: impl Fn(&str) -> Option<(bool, &str)>) -> CheckedItems {
+    let mut list = CheckedItems::default();
+    // The indent of the current open task; deeper lines belong to it.
     let mut at: Option<usize> = None;
     for line in plain_lines(text) {
         let bare = line.trim_start();
@@ -95,7 +95,7 @@ fn boxes(text: &str, item: impl Fn(&str) -> Option<(bool, &str)>) -> Listed {
         match bullet.and_then(|rest| item(rest.trim_start())) {
             Some((true, words)) if !unnumbered(words).is_empty() => {
                 at = Some(indent);
-                list.open.push(Item { title: unnumbered(words).to_owned(), details: String::new() });
+                list.open.push(SubtaskDraft { title: unnumbered(words).to_owned(), details: String::new() });
             }
             Some((open, _)) => {
                 at = None;
@@ -147,7 +147,7 @@ fn unnumbered(words: &str) -> &str {
     rest
 }
 
-/// The first heading of the first level that says more than that there are tasks.
+/// The first level-one heading other than "Tasks" or "Todo".
 fn heading(text: &str) -> Option<String> {
     let headings = plain_lines(text).filter_map(|line| line.strip_prefix("# "));
     let said = headings.map(|heading| {
@@ -160,7 +160,7 @@ fn heading(text: &str) -> Option<String> {
 }
 
 /// `Add two factor auth` of `add-two-factor-auth`, `Photo albums` of `001-photo-albums`.
-fn spoken(name: &str) -> String {
+fn title_from_name(name: &str) -> String {
     let bare = name.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
     let words = if bare.is_empty() { name } else { bare }.replace(['-', '_', '/'], " ");
     let mut letters = words.trim().chars();

@@ -18,12 +18,12 @@ fn entry(kind: SpecFormat, id: &str, unit: &str, prompt: &str) -> SpecEntry {
     }
 }
 
-fn titles(draft: &Draft) -> Vec<&str> {
+fn titles(draft: &TaskDraft) -> Vec<&str> {
     draft.subtasks.iter().map(|item| item.title.as_str()).collect()
 }
 
 #[test]
-fn the_open_tasks_of_an_openspec_change_become_subtasks_with_the_lines_below_them() {
+fn draft_turns_open_openspec_tasks_into_subtasks_with_details() {
     let tasks = "## 1. Backend\n- [x] 1.1 Create the table\n  - with an index\n- [ ] 1.2 Add the endpoint\n  - answers 201\n  - answers 400\n\n## 2. Frontend\n* [ ] 2.1 [docs](x) Show the code\n```\n- [ ] an example\n```\n\n## Spec: auth\n\n# Auth\nIt MUST ask twice.";
     let draft = draft(&[entry(SpecFormat::Openspec, "add-2fa", "add-2fa", tasks)]).unwrap();
     assert_eq!(titles(&draft), ["Add the endpoint", "[docs](x) Show the code"]);
@@ -33,7 +33,7 @@ fn the_open_tasks_of_an_openspec_change_become_subtasks_with_the_lines_below_the
 }
 
 #[test]
-fn a_spec_without_a_heading_of_its_own_is_called_by_its_name() {
+fn draft_takes_the_title_from_the_name_without_a_heading() {
     for (unit, title) in
         [("add-two-factor-auth", "Add two factor auth"), ("001-photo-albums", "Photo albums"), ("42", "42")]
     {
@@ -43,7 +43,7 @@ fn a_spec_without_a_heading_of_its_own_is_called_by_its_name() {
 }
 
 #[test]
-fn the_parts_of_a_feature_are_one_task_in_their_order() {
+fn draft_combines_the_parts_of_a_feature_in_order() {
     let context = "## Feature Context\n\n# Feature Specification: Photo albums\n\n---\n\n";
     let part = |id: &str, tasks: &str| {
         let prompt = format!(
@@ -63,14 +63,14 @@ fn the_parts_of_a_feature_are_one_task_in_their_order() {
 }
 
 #[test]
-fn a_spec_whose_tasks_are_all_done_adds_nothing() {
+fn draft_refuses_a_spec_whose_tasks_are_all_done() {
     let error = draft(&[entry(SpecFormat::Openspec, "x", "x", "- [x] 1.1 a\n- [X] 1.2 b")]).unwrap_err();
     assert!(error.to_string().contains("every task of spec 'x' is done"), "{error}");
 }
 
 proptest! {
     #[test]
-    fn any_text_becomes_a_draft_with_titles_that_say_something(text in "(- \\[[ xX]\\] |[0-9]\\.|T[0-9]|\\[P\\]|# |```|[a-z \n\u{e9}]){0,60}") {
+    fn draft_of_any_text_has_non_empty_titles(text in "(- \\[[ xX]\\] |[0-9]\\.|T[0-9]|\\[P\\]|# |```|[a-z \n\u{e9}]){0,60}") {
         for kind in [SpecFormat::Openspec, SpecFormat::Markdown, SpecFormat::Speckit] {
             if let Ok(draft) = draft(&[entry(kind, "some-spec", "some-spec", &text)]) {
                 prop_assert!(!draft.title.trim().is_empty());

@@ -17,9 +17,9 @@ pub(super) enum ToolSet {
     Gates,
 }
 
-/// What can be asked for.
+/// A value of `--tools`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum ToolSetChoice {
     Only(ToolSet),
     All,
 }
@@ -47,8 +47,8 @@ impl ToolSet {
     }
 }
 
-impl Choice {
-    const EVERY: [Self; 8] = [
+impl ToolSetChoice {
+    const VARIANTS: [Self; 8] = [
         Self::Only(ToolSet::Autopilot),
         Self::Only(ToolSet::Tasks),
         Self::Only(ToolSet::Coordination),
@@ -58,14 +58,14 @@ impl Choice {
         Self::Only(ToolSet::Gates),
         Self::All,
     ];
-    /// Every tool costs the agent's attention; these are the ones it needs all the time.
-    pub(super) const USUAL: [Self; 3] =
+    /// Every tool costs context, so only the sets that agents need all the time are offered by default.
+    pub(super) const DEFAULT: [Self; 3] =
         [Self::Only(ToolSet::Autopilot), Self::Only(ToolSet::Tasks), Self::Only(ToolSet::Coordination)];
 }
 
-impl ValueEnum for Choice {
+impl ValueEnum for ToolSetChoice {
     fn value_variants<'a>() -> &'a [Self] {
-        &Self::EVERY
+        &Self::VARIANTS
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -76,13 +76,14 @@ impl ValueEnum for Choice {
     }
 }
 
-/// The sets that were asked for, each once.
-pub(super) fn chosen(choices: &[Choice]) -> Vec<ToolSet> {
-    let is_asked = |set: &ToolSet| choices.contains(&Choice::All) || choices.contains(&Choice::Only(*set));
+/// The chosen sets, each once.
+pub(super) fn chosen(choices: &[ToolSetChoice]) -> Vec<ToolSet> {
+    let is_asked =
+        |set: &ToolSet| choices.contains(&ToolSetChoice::All) || choices.contains(&ToolSetChoice::Only(*set));
     ToolSet::ALL.into_iter().filter(is_asked).collect()
 }
 
-/// The tools of these sets, without those that change something where only reading is allowed.
+/// The tools of these sets; with `read_only`, only those that change nothing.
 pub(super) fn offered(tools: Vec<Tool>, sets: &[ToolSet], read_only: bool) -> Vec<Tool> {
     tools.into_iter().filter(|tool| sets.contains(&tool.set) && !(read_only && tool.changes())).collect()
 }
@@ -97,20 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_is_named_twice_is_offered_once() {
-        assert_eq!(chosen(&[Choice::Only(ToolSet::Tasks), Choice::All]), ToolSet::ALL);
-        assert_eq!(chosen(&[Choice::Only(ToolSet::Gates); 2]), [ToolSet::Gates]);
+    fn a_tool_set_named_twice_is_offered_once() {
+        assert_eq!(chosen(&[ToolSetChoice::Only(ToolSet::Tasks), ToolSetChoice::All]), ToolSet::ALL);
+        assert_eq!(chosen(&[ToolSetChoice::Only(ToolSet::Gates); 2]), [ToolSet::Gates]);
     }
 
     #[test]
-    fn every_set_has_a_tool_that_only_reads() {
+    fn every_tool_set_has_a_read_only_tool() {
         for set in ToolSet::ALL {
             assert!(!names(&[set], true).is_empty(), "{}", set.as_str());
         }
     }
 
     #[test]
-    fn nothing_that_changes_something_is_offered_for_reading() {
+    fn read_only_offers_no_tool_with_side_effects() {
         let tools = offered(tools::all(), &ToolSet::ALL, true);
         assert!(tools.iter().all(|tool| !tool.changes()));
         let changing = names(&ToolSet::ALL, false).len() - tools.len();
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_has_a_name_of_its_own() {
+    fn tool_names_are_unique() {
         let mut all = names(&ToolSet::ALL, false);
         let count = all.len();
         all.sort_unstable();

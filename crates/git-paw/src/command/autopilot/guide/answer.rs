@@ -1,16 +1,15 @@
-//! What every answer says: where the run stands, what comes next, and the work behind it. The names are those other programs
-//! know.
+//! The fields of every answer: the status of the run, the next step and the work unit. Other programs know these names.
 
 use paw_autopilot::engine::pause::headline;
-use paw_autopilot::runners::{Outcome, TestRun};
-use paw_autopilot::work::{Work, next_steps};
+use paw_autopilot::runners::{TestOutcome, TestRun};
+use paw_autopilot::work::{ActiveRun, next_steps};
 use paw_core::PawError;
 use serde_json::{Map, Value, json};
 
 use crate::output::to_json;
 
-/// The answer of a verb about a run that is under way.
-pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
+/// The answer of a verb about a run in progress.
+pub(super) fn answer(work: &ActiveRun, message: &str) -> Result<Value, PawError> {
     let mut answer = json!({"message": message});
     let unit = work.next()?;
     add(&mut answer, to_json(&work.status())?);
@@ -19,8 +18,8 @@ pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
     add(
         &mut answer,
         json!({
-            "title": work.run.order.title,
-            "tag": work.run.order.tag,
+            "title": work.run.request.title,
+            "tag": work.run.request.tag,
             "action": work.action_name(),
             "nextAction": work.action_name(),
             "actionDescription": description,
@@ -35,24 +34,25 @@ pub(super) fn answer(work: &Work, message: &str) -> Result<Value, PawError> {
     Ok(answer)
 }
 
-/// Puts the fields of one object into another.
+/// Adds the fields of one object to another.
 pub(super) fn add(answer: &mut Value, more: Value) {
     if let (Some(answer), Value::Object(more)) = (answer.as_object_mut(), more) {
         answer.extend(more);
     }
 }
 
-/// What our own run of the tests has shown.
+/// The counts of our own test run.
 pub(super) fn counted(tests: &TestRun) -> Value {
     let count = |outcome| tests.report.count(outcome);
-    let (passed, failed, skipped) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Skipped));
+    let (passed, failed, skipped) =
+        (count(TestOutcome::Passed), count(TestOutcome::Failed), count(TestOutcome::Skipped));
     json!({"total": tests.report.cases.len(), "passed": passed, "failed": failed, "skipped": skipped})
 }
 
-/// A status without a run.
+/// The answer without a run.
 pub(super) fn nothing() -> Value {
     Value::Object(Map::from_iter([
         ("active".to_owned(), json!(false)),
-        ("message".to_owned(), json!("no autopilot run is under way here")),
+        ("message".to_owned(), json!("no autopilot run is in progress here")),
     ]))
 }

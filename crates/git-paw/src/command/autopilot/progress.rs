@@ -1,34 +1,34 @@
-//! A run as people see it: one line for each thing that happened.
+//! Prints the progress of a run, one line per event.
 
 use std::io::IsTerminal as _;
 
-use paw_autopilot::drive::{Audience, Question, Told};
-use paw_autopilot::engine::{Stage, StepOutcome};
-use paw_autopilot::runners::Verdict;
-use paw_autopilot::work::finish::Final;
-use paw_autopilot::work::publish::Opened;
-use paw_autopilot::work::{Phase, Work};
+use paw_autopilot::drive::{DriveEvent, DriveObserver, DriveQuestion};
+use paw_autopilot::engine::{RunStage, StepOutcome};
+use paw_autopilot::runners::TestVerdict;
+use paw_autopilot::work::finish::FinalResult;
+use paw_autopilot::work::publish::PullRequestResult;
+use paw_autopilot::work::{ActiveRun, TddPhase};
 use paw_core::PawError;
 use paw_core::text::{self, plural, plural_irregular};
 use serde_json::{Value, json};
 
-use super::words::{coverage, judged, line};
+use super::format::{coverage, judged, line};
 use super::{AutopilotArgs, paused};
 use crate::context::Context;
 use crate::output::{Output, Style};
-use crate::prompt::{Prompter as _, Question as Asked, TerminalPrompter};
+use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 
-pub(super) struct Screen {
+pub(super) struct ProgressPrinter {
     output: Output,
     confirm: bool,
     preview: bool,
-    /// What the executor says is shown too.
+    /// Whether the executor's output is shown.
     live: bool,
     resumed: bool,
     pushed_after_asking: bool,
 }
 
-impl Screen {
+impl ProgressPrinter {
     pub(super) fn new(args: &AutopilotArgs, context: &Context) -> Self {
         Self {
             output: context.output,
@@ -40,7 +40,7 @@ impl Screen {
         }
     }
 
-    /// With --json the answer is one document; what is going on is said beside it.
+    /// With --json, stdout is one document and progress goes to stderr.
     fn say(&self, line: &str) -> Result<(), PawError> {
         if self.output.wants_json() {
             self.output.note(line);
@@ -49,8 +49,8 @@ impl Screen {
         self.output.say(line)
     }
 
-    pub(super) fn begun(&self, work: &Work) -> Result<(), PawError> {
-        if matches!(work.run.stage, Stage::Paused { .. }) {
+    pub(super) fn begun(&self, work: &ActiveRun) -> Result<(), PawError> {
+        if matches!(work.run.stage, RunStage::Paused { .. }) {
             return Ok(());
         }
         if !self.resumed {
@@ -64,7 +64,7 @@ impl Screen {
             return self.say(&format!("→ Creates branch: {branch}"));
         }
         match (work.run.current(), &work.run.stage) {
-            (Some(step), Stage::Green { .. }) => {
+            (Some(step), RunStage::Green { .. }) => {
                 self.say(&format!("→ Resuming subtask {} GREEN phase", step.id))
             }
             (Some(step), _) => self.say(&format!("→ Resuming subtask {} RED phase", step.id)),
@@ -76,33 +76,33 @@ impl Screen {
         self.say(&format!("→ The executor works in {place}"))
     }
 
-    pub(super) fn ended(&self, work: &Work) -> Result<(), PawError> {
+    pub(super) fn ended(&self, work: &ActiveRun) -> Result<(), PawError> {
         if self.output.wants_json() {
             return self.output.document(&document(work));
         }
         match &work.run.stage {
-            Stage::Done { pull_request } => {
+            RunStage::Done { pull_request } => {
                 let url = pull_request.as_ref().map(|url| format!(" PR: {url}")).unwrap_or_default();
-                let mark = self.output.paint(Style::Good, "✓");
-                self.say(&format!("{mark} Task {} complete.{url}", work.run.order.task))?;
+                let mark = self.output.paint(Style::Success, "✓");
+                self.say(&format!("{mark} Task {} complete.{url}", work.run.request.task))?;
                 self.say(&format!("  Run report: {}", work.report_path()))?;
                 match &work.run.branch {
-                    Some(branch) if !work.run.order.push => self
-                        .say(&format!("  To bring it into the main branch: git paw merge --only {branch}")),
+                    Some(branch) if !work.run.request.push => self
+                        .say(&format!("  To merge it into the main branch: git paw merge --only {branch}")),
                     _ => Ok(()),
                 }
             }
-            Stage::Paused { .. } => paused::lines(work).iter().try_for_each(|line| self.say(line)),
+            RunStage::Paused { .. } => paused::lines(work).iter().try_for_each(|line| self.say(line)),
             _ => Ok(()),
         }
     }
 
-    fn finalized(&self, work: &Work, last: &Final) -> Result<(), PawError> {
+    fn finalized(&self, work: &ActiveRun, last: &FinalResult) -> Result<(), PawError> {
         let done = work.run.steps.iter().filter(|step| step.outcome != StepOutcome::Open).count();
         self.say(&format!("→ Final: all {} complete", plural(done, "subtask")))?;
-        let (good, bad) = (self.output.paint(Style::Good, "✓"), self.output.paint(Style::Bad, "✗"));
+        let (good, bad) = (self.output.paint(Style::Success, "✓"), self.output.paint(Style::Error, "✗"));
         match (&last.tests.verdict, &last.failed) {
-            (Verdict::Passed, _) => self.say(&format!("  {good} Run full test suite → all pass"))?,
+            (TestVerdict::Passed, _) => self.say(&format!("  {good} Run full test suite → all pass"))?,
             (_, None) => {
                 self.say(&format!("  {good} Run full test suite → nothing fails that passed before"))?;
             }
@@ -115,7 +115,7 @@ impl Screen {
             }
             None if last.failed.is_none() => {
                 let how = if last.coverage.is_some() {
-                    "the report has no figures"
+                    "the report has no numbers"
                 } else {
                     "no [autopilot] coverage_command"
                 };
@@ -128,19 +128,19 @@ impl Screen {
         }
         if !last.uncommitted.is_empty() {
             let files = last.uncommitted.iter().map(|path| line(path)).collect::<Vec<_>>().join(", ");
-            self.say(&format!("  not committed, because it proved nothing new: {files}"))?;
+            self.say(&format!("  not committed, not part of any proof: {files}"))?;
         }
         Ok(())
     }
 
-    fn pull_request(&self, work: &Work, opened: &Opened) -> Result<(), PawError> {
+    fn pull_request(&self, work: &ActiveRun, opened: &PullRequestResult) -> Result<(), PawError> {
         match opened {
-            Opened::Made { url } => {
+            PullRequestResult::Made { url } => {
                 let number = url.rsplit('/').next().unwrap_or_default();
                 let title = paw_autopilot::artifacts::pull_request::title(&work.run);
                 self.say(&format!("  PR: opens #{} \"{}\"", line(number), line(&title)))
             }
-            Opened::ByHand { why, commands } => {
+            PullRequestResult::ByHand { why, commands } => {
                 self.say(&format!("  PR: not opened ({}); to open it:", line(why)))?;
                 commands.iter().try_for_each(|command| self.say(&format!("    {command}")))
             }
@@ -148,39 +148,40 @@ impl Screen {
     }
 }
 
-impl Audience for Screen {
-    fn tell(&mut self, work: &Work, told: Told<'_>) -> Result<(), PawError> {
-        match told {
-            Told::Asked { phase: Phase::Red, attempt: 1 } => {
+impl DriveObserver for ProgressPrinter {
+    fn notify(&mut self, work: &ActiveRun, event: DriveEvent<'_>) -> Result<(), PawError> {
+        match event {
+            DriveEvent::AttemptStarted { phase: TddPhase::Red, attempt: 1 } => {
                 let Some(step) = work.run.current() else { return Ok(()) };
-                if let Stage::Red { passed_at_once: true, .. } = work.run.stage {
+                if let RunStage::Red { passed_at_once: true, .. } = work.run.stage {
                     return Ok(());
                 }
                 self.say(&format!("→ Subtask {}: \"{}\"", step.id, line(&step.title)))
             }
-            Told::Asked { phase, attempt } => {
+            DriveEvent::AttemptStarted { phase, attempt } => {
                 self.output.progress(&format!("  {} attempt {attempt}", phase.as_str()));
                 Ok(())
             }
-            Told::Said(words) if self.live => self.say(&format!("> {}", line(words))),
-            // A refused commit is told with the pause that follows.
-            Told::Said(_) | Told::NotCommitted(_) => Ok(()),
-            Told::Testing => {
+            DriveEvent::ExecutorOutput(words) if self.live => self.say(&format!("> {}", line(words))),
+            // The following pause reports a refused commit.
+            DriveEvent::ExecutorOutput(_) | DriveEvent::NotCommitted(_) => Ok(()),
+            DriveEvent::Testing => {
                 if std::io::stderr().is_terminal() {
                     self.output.progress(&format!("  running {}", work.tester().name()));
                 }
                 Ok(())
             }
-            Told::NotMeasured(why) => {
+            DriveEvent::NotMeasured(why) => {
                 self.say(&format!("  coverage of changed lines: not measured ({})", line(why)))
             }
-            Told::LeftRunning(number) => self.say(&format!(
-                "  {} that the executor left running: ended",
+            DriveEvent::LeftRunning(number) => self.say(&format!(
+                "  ended {} left running by the executor",
                 plural_irregular(number, "process", "processes")
             )),
-            Told::Waiting { why, seconds } => self
-                .say(&format!("  the executor cannot work now ({}); asked again in {seconds}s", line(why))),
-            Told::Judged(attempt) => {
+            DriveEvent::Waiting { why, seconds } => {
+                self.say(&format!("  the executor is not available ({}); retrying in {seconds}s", line(why)))
+            }
+            DriveEvent::Judged(attempt) => {
                 if let Some(words) = judged(work, attempt) {
                     self.say(&words)?;
                 }
@@ -190,7 +191,7 @@ impl Audience for Screen {
                 let names: Vec<String> = attempt.tests.flaky.iter().map(|name| line(name)).collect();
                 self.say(&format!("  flaky: {} (failed, then passed)", names.join(", ")))
             }
-            Told::Committed(commit) => {
+            DriveEvent::Committed(commit) => {
                 self.say(&format!("  COMMIT: \"{}\"", line(&commit.subject)))?;
                 match work.run.current() {
                     Some(next) if std::mem::take(&mut self.resumed) => {
@@ -199,33 +200,34 @@ impl Audience for Screen {
                     _ => Ok(()),
                 }
             }
-            Told::Finalized(last) => self.finalized(work, last),
-            Told::Pushed { remote } => {
+            DriveEvent::Finalized(last) => self.finalized(work, last),
+            DriveEvent::Pushed { remote } => {
                 let asked = if self.pushed_after_asking { "confirms with user → " } else { "" };
                 self.say(&format!("  PUSH: {asked}pushed to {remote}"))
             }
-            Told::NotPushed => {
+            DriveEvent::NotPushed => {
                 self.say("  PUSH: not pushed; to do it later:")?;
                 work.manual_commands(true).iter().try_for_each(|command| self.say(&format!("    {command}")))
             }
-            Told::PullRequest(opened) => self.pull_request(work, opened),
+            DriveEvent::PullRequest(opened) => self.pull_request(work, opened),
         }
     }
 
-    fn ask(&mut self, work: &Work, question: Question<'_>) -> Result<bool, PawError> {
+    fn confirm(&mut self, work: &ActiveRun, question: DriveQuestion<'_>) -> Result<bool, PawError> {
         let branch = work.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
         let text = match question {
-            Question::Commit { subject, diff } => {
+            DriveQuestion::Commit { subject, diff } => {
                 diff.lines().try_for_each(|row| self.output.say(&text::reveal(row)))?;
                 format!("Commit \"{}\"?", line(subject))
             }
-            Question::Push if self.confirm => format!("Push {branch}?"),
-            Question::PullRequest if self.confirm => {
+            DriveQuestion::Push if self.confirm => format!("Push {branch}?"),
+            DriveQuestion::PullRequest if self.confirm => {
                 format!("Open a pull request for {branch} to {}?", work.base())
             }
-            Question::Push | Question::PullRequest => return Ok(true),
+            DriveQuestion::Push | DriveQuestion::PullRequest => return Ok(true),
         };
-        let said = TerminalPrompter.confirm(&Asked { text: &text, instead: "--no-confirm" }, true)?;
+        let said =
+            TerminalPrompter.confirm(&PromptQuestion { text: &text, instead: "--no-confirm" }, true)?;
         self.pushed_after_asking = said;
         Ok(said)
     }
@@ -235,10 +237,10 @@ impl Audience for Screen {
     }
 }
 
-fn document(work: &Work) -> Value {
+fn document(work: &ActiveRun) -> Value {
     let mut document =
         json!({"manifest": work.manifest(), "status": work.status(), "report": work.report_path()});
-    if let Stage::Paused { reason, .. } = &work.run.stage {
+    if let RunStage::Paused { reason, .. } = &work.run.stage {
         document["paused"] = json!({
             "reason": reason.word(),
             "message": paw_autopilot::engine::pause::headline(&work.run),

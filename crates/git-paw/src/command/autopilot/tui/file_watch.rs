@@ -1,4 +1,4 @@
-//! Looking again when files change. Nothing is looked at while nothing happens.
+//! Reads the project again when its files change. Idle otherwise.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,42 +10,45 @@ use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
-use paw_screen::autopilot::Event;
+use paw_screen::autopilot::NavigatorEvent;
 use tokio::sync::mpsc;
 
-use super::picture::Reader;
+use super::project_reader::ProjectReader;
 
-/// Changes come in bunches; one look is enough for all of them.
+/// Changes come in bursts; one read covers a burst.
 const SETTLE: Duration = Duration::from_millis(30);
 
-/// What a change was about.
+/// What changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moved {
+enum Change {
     Files,
     Head,
 }
 
-/// Ends when nobody receives its news any more.
-pub(super) struct Following {
+/// The thread ends when its receiver is dropped.
+pub(super) struct FileWatch {
     _thread: thread::JoinHandle<()>,
 }
 
-impl Following {
-    pub(super) fn start(reader: Reader, news: mpsc::Sender<Event>) -> notify::Result<Self> {
-        let (moved, told) = channel();
-        let watcher = notify::recommended_watcher(move |event| on_event(event, &moved))?;
-        let mut follower = Follower { reader, watcher, places: HashMap::new() };
+impl FileWatch {
+    pub(super) fn start(
+        reader: ProjectReader,
+        updates: mpsc::Sender<NavigatorEvent>,
+    ) -> notify::Result<Self> {
+        let (sender, changes) = channel();
+        let watcher = notify::recommended_watcher(move |event| on_event(event, &sender))?;
+        let mut thread = WatchThread { reader, watcher, places: HashMap::new() };
         let spawned = thread::Builder::new()
             .name("paw-follow".to_owned())
-            .spawn(move || follower.run(&told, &news))
+            .spawn(move || thread.run(&changes, &updates))
             .map_err(notify::Error::io)?;
         Ok(Self { _thread: spawned })
     }
 }
 
-fn on_event(event: notify::Result<notify::Event>, moved: &Sender<Moved>) {
-    // An error means that something was missed.
-    let (told, head) = match event {
+fn on_event(event: notify::Result<notify::Event>, sender: &Sender<Change>) {
+    // An error means that events may have been lost.
+    let (changed, head) = match event {
         Ok(event) => {
             let head = event.paths.iter().any(|path| path.file_name().is_some_and(|name| name == "HEAD"));
             let git = event.paths.iter().all(|path| path.components().any(|part| part.as_os_str() == ".git"));
@@ -53,12 +56,12 @@ fn on_event(event: notify::Result<notify::Event>, moved: &Sender<Moved>) {
         }
         Err(_) => (true, true),
     };
-    if told {
-        let _ = moved.send(if head { Moved::Head } else { Moved::Files });
+    if changed {
+        let _ = sender.send(if head { Change::Head } else { Change::Files });
     }
 }
 
-/// Reading is no change, and a file that was written is one once it is closed: that is also how a lock is let go.
+/// Reads are not changes. Closing a written file is one, which also covers a released lock.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Create(_) | EventKind::Remove(_) => true,
@@ -68,29 +71,29 @@ fn is_change(kind: EventKind) -> bool {
     }
 }
 
-struct Follower {
-    reader: Reader,
+struct WatchThread {
+    reader: ProjectReader,
     watcher: RecommendedWatcher,
-    /// What is watched, each with the number of the directory it was.
+    /// The watched directories with their inode numbers.
     places: HashMap<PathBuf, u64>,
 }
 
-impl Follower {
-    fn run(&mut self, told: &Receiver<Moved>, news: &mpsc::Sender<Event>) {
+impl WatchThread {
+    fn run(&mut self, changes: &Receiver<Change>, updates: &mpsc::Sender<NavigatorEvent>) {
         loop {
-            let mut picture = self.reader.look();
-            // What has happened in a directory before it was watched is seen by looking again.
+            let mut view = self.reader.look();
+            // Read again to see changes from before the watch started.
             while self.watch() {
-                picture = self.reader.look();
+                view = self.reader.look();
             }
-            if news.blocking_send(Event::Picture(Box::new(picture))).is_err() {
+            if updates.blocking_send(NavigatorEvent::View(Box::new(view))).is_err() {
                 return;
             }
-            let Ok(first) = told.recv() else { return };
-            let mut head = first == Moved::Head;
+            let Ok(first) = changes.recv() else { return };
+            let mut head = first == Change::Head;
             loop {
-                match told.recv_timeout(SETTLE) {
-                    Ok(moved) => head |= moved == Moved::Head,
+                match changes.recv_timeout(SETTLE) {
+                    Ok(moved) => head |= moved == Change::Head,
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -101,7 +104,7 @@ impl Follower {
         }
     }
 
-    /// Watches what is there now. Says whether something of it is new.
+    /// Watches the existing directories. Returns whether any of them is new.
     fn watch(&mut self) -> bool {
         let mut new = false;
         let wanted = self.reader.places();
@@ -113,14 +116,14 @@ impl Follower {
             keep
         });
         for place in wanted {
-            let Ok(number) = number_of(&place) else {
+            let Ok(number) = inode(&place) else {
                 self.places.remove(&place);
                 continue;
             };
             if self.places.get(&place) == Some(&number) {
                 continue;
             }
-            // A directory that was removed and made again is another one.
+            // A directory that was removed and created again needs a new watch.
             let _ = self.watcher.unwatch(&place);
             if self.watcher.watch(&place, RecursiveMode::NonRecursive).is_ok() {
                 self.places.insert(place, number);
@@ -131,6 +134,6 @@ impl Follower {
     }
 }
 
-fn number_of(place: &Path) -> io::Result<u64> {
+fn inode(place: &Path) -> io::Result<u64> {
     Ok(place.metadata()?.ino())
 }

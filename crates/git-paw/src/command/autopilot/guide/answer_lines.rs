@@ -1,4 +1,4 @@
-//! An answer as people read it: a few lines. Pure.
+//! Formats an answer as lines of text. Pure.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ pub(super) fn lines(answer: &Value) -> Vec<String> {
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let mut lines: Vec<String> = text("message").into_iter().collect();
     let objections = list(&answer["objections"], "- ");
-    let told_already = !objections.is_empty();
+    let already_listed = !objections.is_empty();
     lines.extend(objections);
     let unit = &answer["workUnit"];
     if let (Some(phase), Some(subtask)) = (unit["phase"].as_str(), unit["subtask"].as_str()) {
         lines.push(String::new());
         lines.push(format!("{phase} {subtask}: {}", unit["action"].as_str().unwrap_or_default()));
-        lines.extend(context(&unit["context"], phase, told_already));
+        lines.extend(context(&unit["context"], phase, already_listed));
     }
     let commands = list(&answer["commands"], "  ");
     if !commands.is_empty() {
@@ -32,10 +32,10 @@ fn is_over(answer: &Value) -> bool {
     answer["active"] == false || answer["nextAction"] == "workflow_complete"
 }
 
-/// What to type when that is done.
+/// The command to type next.
 fn then(answer: &Value) -> Option<&'static str> {
     if answer["paused"].is_string() {
-        return Some("when it is mended: git paw autopilot resume");
+        return Some("after the fix: git paw autopilot resume");
     }
     match answer["nextAction"].as_str()? {
         "generate_test" | "implement_code" => Some("then: git paw autopilot complete"),
@@ -45,7 +45,7 @@ fn then(answer: &Value) -> Option<&'static str> {
     }
 }
 
-fn context(context: &Value, phase: &str, told_already: bool) -> Vec<String> {
+fn context(context: &Value, phase: &str, already_listed: bool) -> Vec<String> {
     let texts: &[(&str, &str)] = match phase {
         "COMMIT" => &[("message", "Message: ")],
         _ => &[
@@ -60,18 +60,18 @@ fn context(context: &Value, phase: &str, told_already: bool) -> Vec<String> {
         "COMMIT" => &[],
         _ => &[
             ("acceptanceCriteria", "  Acceptance criteria:"),
-            ("failingTests", "  Tests that have to pass:"),
-            ("objections", "  What was wrong with the last attempt:"),
+            ("failingTests", "  Tests that must pass:"),
+            ("objections", "  Problems of the last attempt:"),
         ],
     };
     let mut lines = Vec::new();
     for (name, title) in texts {
-        let told = context[name].as_str().filter(|text| !text.trim().is_empty());
-        lines.extend(told.map(|text| format!("  {title}{text}")));
+        let text = context[name].as_str().filter(|text| !text.trim().is_empty());
+        lines.extend(text.map(|text| format!("  {title}{text}")));
     }
     for (name, title) in lists {
         let items = list(&context[name], "  - ");
-        if items.is_empty() || (told_already && *name == "objections") {
+        if items.is_empty() || (already_listed && *name == "objections") {
             continue;
         }
         lines.push((*title).to_owned());
@@ -89,11 +89,11 @@ fn list(items: &Value, mark: &str) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::view::nothing;
+    use super::super::answer::nothing;
     use super::*;
 
     #[test]
-    fn people_see_the_unit_its_context_and_what_comes_next() {
+    fn lines_show_the_work_unit_its_context_and_the_next_step() {
         let answer = json!({"message": "RED is not proven", "objections": ["no test failed"], "nextSteps": "Write one.",
             "workUnit": {"phase": "RED", "subtask": "1.1", "action": "Generate failing tests for x",
                 "context": {"description": "a", "testCommand": "npm test", "acceptanceCriteria": ["it works"],
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_missing_is_made_up() {
-        assert_eq!(lines(&nothing()), ["no autopilot run is under way here"]);
+    fn lines_omit_missing_fields() {
+        assert_eq!(lines(&nothing()), ["no autopilot run is in progress here"]);
         assert!(lines(&json!({"workUnit": null})).is_empty());
     }
 }

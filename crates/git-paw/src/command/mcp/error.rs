@@ -1,19 +1,19 @@
-//! Why a call was not answered, as a model can act on it.
+//! Errors of a call, in a form that a model can act on.
 
 use paw_core::{ErrorCode, PawError};
 use serde_json::Value;
 
-pub(super) fn of_arguments(message: String, hint: String) -> PawError {
+pub(super) fn invalid_arguments(message: String, hint: String) -> PawError {
     PawError::new(ErrorCode::InvalidArgument, message).hint(hint)
 }
 
-/// Something of ours broke; the server keeps running.
-pub(super) fn of_bug(tool: &str) -> PawError {
-    PawError::internal(format!("{tool} stopped in the middle of its work"))
-        .hint("look at what it has done so far before calling it again; this is a bug of git paw")
+/// The error of a call that panicked; the server keeps running.
+pub(super) fn bug(tool: &str) -> PawError {
+    PawError::internal(format!("{tool} failed because of a bug in git paw"))
+        .hint("check what it has already done before you call it again")
 }
 
-/// What `--json` prints, and all hints as one text where there are some.
+/// The document that `--json` prints, plus all hints as one string.
 pub(super) fn document(error: &PawError) -> Value {
     let report = error.report();
     let mut document = report.document();
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_the_hints_as_a_list_and_as_one_text() {
+    fn an_error_has_its_hints_as_a_list_and_as_one_string() {
         let error = PawError::ConfigError("no gate".into()).hint("configure one").hint("or two");
         assert_eq!(
             document(&error).to_string(),
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_without_hints_has_no_hint() {
+    fn an_error_without_hints_has_no_hint_field() {
         let refusal = document(&PawError::UserCancelled);
         assert_eq!((&refusal["error"]["code"], refusal["error"].get("hint")), (&"CANCELLED".into(), None));
     }

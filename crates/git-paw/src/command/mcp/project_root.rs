@@ -1,4 +1,4 @@
-//! Which directory a call is about. Pure.
+//! Resolves the directory of a call. Pure.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use paw_core::PawError;
 use serde_json::Value;
 
-use super::refusal;
+use super::error;
 
-/// The name other programs know it by.
+/// The parameter name that other programs use.
 pub(super) const PARAMETER: &str = "projectRoot";
-pub(super) const DESCRIPTION: &str = "Repository or worktree; without it, the one this server was started in";
+pub(super) const DESCRIPTION: &str =
+    "Repository or worktree (default: the one in which the server was started)";
 
-/// The directory that was named, as a path or as a `file:` address; else the server's own.
+/// The named directory, as a path or a `file:` URL, else the server's own.
 pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, PawError> {
     match named {
         None | Some(Value::Null) => Ok(own.to_owned()),
@@ -21,16 +22,16 @@ pub(super) fn resolve(named: Option<Value>, own: &Path) -> Result<PathBuf, PawEr
         Some(Value::String(text)) => {
             let path = own.join(path_of(&text));
             let usable = !path.as_os_str().as_encoded_bytes().contains(&0);
-            usable.then_some(path).ok_or_else(|| refuse("it holds a zero byte"))
+            usable.then_some(path).ok_or_else(|| invalid("it contains a zero byte"))
         }
-        Some(_) => Err(refuse("it is not a text")),
+        Some(_) => Err(invalid("it is not a string")),
     }
 }
 
-pub(super) fn refuse(why: &str) -> PawError {
-    refusal::of_arguments(
-        format!("{PARAMETER} cannot be used: {why}"),
-        "give an absolute path, or leave it out".into(),
+pub(super) fn invalid(why: &str) -> PawError {
+    error::invalid_arguments(
+        format!("invalid {PARAMETER}: {why}"),
+        "give an absolute path, or omit it".into(),
     )
 }
 
@@ -40,7 +41,7 @@ fn path_of(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(decoded(rest.as_bytes())))
 }
 
-/// `%20` is a space. What is no such pair is left as it is.
+/// Decodes `%20` to a space. Anything else stays unchanged.
 fn decoded(bytes: &[u8]) -> Vec<u8> {
     let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_addresses_mean_the_same_directory() {
+    fn project_root_accepts_paths_and_urls() {
         for text in ["/a b", "file:///a%20b", "file:/a b", "file://localhost/a%20b"] {
             assert_eq!(resolved(json!(text)), Path::new("/a b"), "{text}");
         }
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_named_is_the_servers_own_directory() {
+    fn project_root_defaults_to_the_servers_directory() {
         assert_eq!(resolve(None, Path::new("/own")).unwrap(), Path::new("/own"));
         for nothing in [json!(null), json!(""), json!("  ")] {
             assert_eq!(resolved(nothing), Path::new("/own"));
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn project_root_refuses_what_is_not_a_path() {
         for wrong in [json!(7), json!(["/a"]), json!("/a\0b"), json!("file:///a%00b")] {
             assert_eq!(
                 resolve(Some(wrong), Path::new("/own")).unwrap_err().code().as_str(),
@@ -98,13 +99,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_decoded_address_is_the_path_it_was_made_of(path in proptest::collection::vec(1_u8.., 0..40)) {
+        fn decoding_a_url_returns_its_path(path in proptest::collection::vec(1_u8.., 0..40)) {
             let encoded = path.iter().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"));
             prop_assert_eq!(decoded(encoded.as_bytes()), path);
         }
 
         #[test]
-        fn no_text_makes_it_stop(text in any::<String>()) {
+        fn project_root_never_panics_on_any_text(text in any::<String>()) {
             let _ = resolve(Some(json!(text)), Path::new("/own"));
         }
     }

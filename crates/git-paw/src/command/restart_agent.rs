@@ -1,72 +1,72 @@
-//! What an agent's pane runs when its CLI could not take up its conversation: the agent begins anew and is told once more
-//! what it is there for.
+//! The command of an agent's pane after its CLI failed to resume its conversation: starts a new conversation with the
+//! agent's first prompt.
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use paw_agent::hooks::Tracker;
-use paw_agent::hooks::notes::Notes;
+use paw_agent::hooks::notes::HookNotes;
 use paw_core::{AgentId, PawError, Receipt};
 use paw_host::clock;
-use paw_host::process::become_shell_line;
+use paw_host::process::exec_shell_line;
 use paw_session::lifecycle::Session;
-use paw_session::lifecycle::window::Seen;
+use paw_session::lifecycle::window::TmuxWindow;
 use paw_session::{delivery, panes};
 
 use crate::context::Context;
 
 #[derive(Debug, Args)]
-pub(crate) struct AnewArgs {
+pub(crate) struct RestartAgentArgs {
     agent: AgentId,
 }
 
-pub(crate) fn run(args: &AnewArgs, context: &Context) -> Result<(), PawError> {
+pub(crate) fn run(args: &RestartAgentArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     let id = &args.agent;
     let line = find_line(&session.receipt, id)
-        .ok_or_else(|| PawError::SessionError(format!("the session has no agent '{id}'")))?;
-    let told = Notes::of(&session.repo.common_dir).tracker(id).unwrap_or_default();
-    if has_gone_on(&told, &session.receipt, id) || lived_long(&session)? {
-        // What it was at is still there; beginning anew would leave that behind.
-        return Err(PawError::SessionError(format!("{id} was resumed, and its CLI has ended with an error"))
-            .hint(format!("to begin a new conversation: {line}")));
+        .ok_or_else(|| PawError::SessionError(format!("no agent '{id}' in this session")))?;
+    let tracker = HookNotes::of(&session.repo.common_dir).tracker(id).unwrap_or_default();
+    if has_resumed(&tracker, &session.receipt, id) || ran_long(&session)? {
+        // The conversation still exists; a new one would lose it.
+        return Err(PawError::SessionError(format!("{id} was resumed, but its CLI exited with an error"))
+            .hint(format!("to start a new conversation: {line}")));
     }
-    context.output.note(&format!("there is no conversation to take up: {id} begins anew"));
+    context.output.note(&format!("no conversation to resume: {id} starts a new one"));
     let lock = session.receipts.lock()?;
     let begun = session.receipts.update(&session.receipt.session_name, &lock, |receipt| {
-        begin(receipt, id);
+        reset(receipt, id);
         receipt.clone()
     })?;
     drop(lock);
     let program = paw_host::process::own_program()?;
     if let Some(deliver) =
-        begun.and_then(|receipt| delivery::in_background(&receipt, &session.receipts, &program))
+        begun.and_then(|receipt| delivery::background_command(&receipt, &session.receipts, &program))
     {
         session.tmux.run(&deliver)?;
     }
-    let error = become_shell_line(&format!("exec {line}"));
-    Err(PawError::internal(format!("cannot start {id} again: {error}")))
+    let error = exec_shell_line(&format!("exec {line}"));
+    Err(PawError::internal(format!("cannot restart {id}: {error}")))
 }
 
-/// A CLI that finds no conversation ends at once. What ends later has worked, even if no hook has told of it.
-const AT_ONCE: SignedDuration = SignedDuration::from_mins(1);
+/// A CLI that finds no conversation exits within this time. One that exits later has worked, even without hook events.
+const QUICK_EXIT: SignedDuration = SignedDuration::from_mins(1);
 
-fn lived_long(session: &Session) -> Result<bool, PawError> {
-    let seen = Seen::look(&session.tmux, &session.receipt)?;
+fn ran_long(session: &Session) -> Result<bool, PawError> {
+    let seen = TmuxWindow::find(&session.tmux, &session.receipt)?;
     Ok(is_old(seen.and_then(|seen| seen.created), clock::now()))
 }
 
 fn is_old(created: Option<Timestamp>, now: Timestamp) -> bool {
-    created.is_some_and(|created| now.duration_since(created) > AT_ONCE)
+    created.is_some_and(|created| now.duration_since(created) > QUICK_EXIT)
 }
 
-/// Whether the CLI did take the conversation up, and something else has ended it since.
-fn has_gone_on(told: &Tracker, receipt: &Receipt, id: &AgentId) -> bool {
+/// Whether the CLI resumed its conversation before it exited.
+fn has_resumed(tracker: &Tracker, receipt: &Receipt, id: &AgentId) -> bool {
     let at = receipt.agent_ids().iter().position(|one| one == id);
     let wanted = at.and_then(|at| receipt.worktrees[at].conversation.as_deref());
-    told.has_begun() || (wanted.is_some() && told.conversation() == wanted)
+    tracker.has_begun() || (wanted.is_some() && tracker.conversation() == wanted)
 }
 
-/// The line that starts an agent's CLI, or the supervisor's.
+/// The command line of an agent's or the supervisor's CLI.
 fn find_line(receipt: &Receipt, id: &AgentId) -> Option<String> {
     if let Some(supervisor) = receipt.supervisor.as_ref().filter(|_| id.as_str() == AgentId::SUPERVISOR) {
         let recorded = Some(supervisor.command.as_str()).filter(|line| !line.is_empty());
@@ -77,8 +77,8 @@ fn find_line(receipt: &Receipt, id: &AgentId) -> Option<String> {
     Some(panes::recorded_line(&agent.cli, agent.command.as_deref()))
 }
 
-/// It is to be told its first words again, and the conversation that is gone is not looked for a second time.
-fn begin(receipt: &mut Receipt, id: &AgentId) {
+/// Queues the agent's first prompt again and forgets the missing conversation.
+fn reset(receipt: &mut Receipt, id: &AgentId) {
     if let Some(supervisor) = receipt.supervisor.as_mut().filter(|_| id.as_str() == AgentId::SUPERVISOR) {
         supervisor.conversation = None;
         supervisor.boot_prompt_problem = None;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_long_after_its_start_has_worked() {
+    fn a_cli_that_exits_late_counts_as_resumed() {
         let now = Timestamp::from_second(1_000).unwrap();
         let at = |second| Timestamp::from_second(second).ok();
         assert!(is_old(at(900), now));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_one_that_begins_anew_is_told_again() {
+    fn restart_queues_the_first_prompt_of_only_that_agent() {
         let name = SessionName::new("paw-app").unwrap();
         let mut receipt = Receipt::new(name, "/app".into(), "app", Timestamp::UNIX_EPOCH);
         let supervisor =
@@ -121,7 +121,7 @@ mod tests {
             receipt.worktrees.push(agent);
         }
         let id = AgentId::new("feat-b").unwrap();
-        begin(&mut receipt, &id);
+        reset(&mut receipt, &id);
         assert!(!delivery::is_pending(&Receipt {
             worktrees: receipt.worktrees[..1].to_vec(),
             ..receipt.clone()
@@ -130,6 +130,6 @@ mod tests {
         assert_eq!((agent.pending_boot_prompt.as_deref(), &agent.conversation), (Some("begin"), &None));
         assert_eq!(find_line(&receipt, &id).as_deref(), Some("'my cli'"));
         assert_eq!(find_line(&receipt, &AgentId::supervisor()).as_deref(), Some("claude --x"));
-        assert_eq!(find_line(&receipt, &AgentId::new("nobody").unwrap()), None);
+        assert_eq!(find_line(&receipt, &AgentId::new("unknown").unwrap()), None);
     }
 }

@@ -1,22 +1,22 @@
-//! A transport that waits for the first request. The SDK gives up on a client that begins with anything else.
+//! A transport that skips messages before the first request. The SDK rejects a client that starts with anything else.
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 
 #[derive(Debug)]
-pub(super) struct Patient<T> {
+pub(super) struct LenientTransport<T> {
     inner: T,
     begun: bool,
 }
 
-impl<T> Patient<T> {
+impl<T> LenientTransport<T> {
     pub(super) fn new(inner: T) -> Self {
         Self { inner, begun: false }
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for LenientTransport<T> {
     type Error = T::Error;
 
     fn send(

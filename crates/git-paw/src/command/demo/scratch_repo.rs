@@ -1,9 +1,9 @@
-//! Where the demo plays: a repository, a configuration and a tmux server that nobody else uses.
+//! The scratch repository of the demo, with its own configuration and tmux server.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use paw_broker::Stored;
+use paw_broker::StoredMessage;
 use paw_broker::log::{self, PageLimit};
 use paw_core::paths::ConfigDir;
 use paw_core::paths::PawDir;
@@ -15,16 +15,16 @@ use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::tmux::{Tmux, TmuxCommand};
 use serde_json::Value;
 
-use super::agent::Task;
+use super::agent::DemoTask;
 
-/// What the agents' CLI is called.
+/// The name of the agents' CLI.
 pub(super) const CLI: &str = "scripted";
 const README: &str = "# A program that greets\n\nRun it and be greeted.\n";
-/// What proves a branch: every program speaks to whom it was told to.
+/// The gate: every program must greet its argument.
 const CHECK: &str = "#!/bin/sh
 for program in src/*.sh; do
     test -e \"$program\" || continue
-    sh \"$program\" Ada | grep -qi Ada || { echo \"FAILED: $program does not speak to Ada\"; exit 1; }
+    sh \"$program\" Ada | grep -qi Ada || { echo \"FAILED: $program does not greet Ada\"; exit 1; }
 done
 for test in tests/*.sh; do
     test -e \"$test\" || continue
@@ -50,23 +50,22 @@ const TASKS: &str = r#"{
 }
 "#;
 
-pub(super) struct Scene {
+pub(super) struct ScratchRepo {
     dir: PathBuf,
     program: PathBuf,
     socket: String,
 }
 
-impl Scene {
-    /// A repository with a commit, and a configuration that knows one CLI and one gate. `watched`: somebody looks on, so the agents
-    /// take their time.
+impl ScratchRepo {
+    /// Creates a repository with a commit, and a configuration with one CLI and one gate. `watched` slows the agents down.
     pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
         let program = paw_host::process::own_program()?;
         let socket = dir.file_name().unwrap_or(OsStr::new("git-paw-demo")).to_string_lossy().into_owned();
-        let scene = Self { dir: dir.to_path_buf(), program, socket };
-        files::write_atomic(&scene.root().join("README.md"), README.as_bytes(), Access::Usual)?;
-        files::write_atomic(&TaskmasterDir::of(&scene.root()).tasks(), TASKS.as_bytes(), Access::Usual)?;
-        files::write_atomic(&scene.root().join("check.sh"), CHECK.as_bytes(), Access::Executable)?;
-        let git = scene.git();
+        let scratch = Self { dir: dir.to_path_buf(), program, socket };
+        files::write_atomic(&scratch.root().join("README.md"), README.as_bytes(), Access::Usual)?;
+        files::write_atomic(&TaskmasterDir::of(&scratch.root()).tasks(), TASKS.as_bytes(), Access::Usual)?;
+        files::write_atomic(&scratch.root().join("check.sh"), CHECK.as_bytes(), Access::Executable)?;
+        let git = scratch.git();
         git.require_minimum()?;
         git.run(["init", "--quiet", "--initial-branch=main"])?;
         for (key, value) in [("user.name", "git paw demo"), ("user.email", "demo@git-paw.invalid")] {
@@ -78,16 +77,16 @@ impl Scene {
         let agent = dir.join(CLI);
         let script = format!(
             "#!/bin/sh\nexec {} __demo-agent --pace-ms {pace} \"$@\"\n",
-            shell_quote(scene.program.as_os_str())
+            shell_quote(scratch.program.as_os_str())
         );
         files::write_atomic(&agent, script.as_bytes(), Access::Executable)?;
-        // A string of JSON is a string of TOML.
+        // A JSON string is also a TOML string.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let config = format!(
             "[logging]\nenabled = true\n\n[supervisor]\ncli = \"{CLI}\"\ntest_command = \"sh check.sh\"\n\n\
              [tmux]\nsocket = {}\n\n[clis.{CLI}]\ncommand = {}\n\n\
              [autopilot.executors.{CLI}]\ncommand = [{}, \"--executor\"]\n",
-            quoted(&scene.socket),
+            quoted(&scratch.socket),
             quoted(&agent.to_string_lossy()),
             quoted(&agent.to_string_lossy())
         );
@@ -96,7 +95,7 @@ impl Scene {
             config.as_bytes(),
             Access::Usual,
         )?;
-        Ok(scene)
+        Ok(scratch)
     }
 
     pub(super) fn root(&self) -> PathBuf {
@@ -107,21 +106,21 @@ impl Scene {
         Git::at(self.root())
     }
 
-    /// A command of ours, typed in the scratch repository.
+    /// A git paw command in the scratch repository.
     fn paw(&self, args: &[&str]) -> Command {
         Command::new(&self.program)
             .args(args)
             .dir(self.root())
             .env("XDG_CONFIG_HOME", self.dir.join("config"))
             .env("XDG_DATA_HOME", self.dir.join("data"))
-            // Whoever runs the demo may sit in tmux, or be an agent.
+            // The demo may run inside tmux, or in an agent's pane.
             .env_remove("TMUX")
             .env_remove("GIT_PAW_AGENT_ID")
             .env_remove("GIT_PAW_BROKER_TOKEN")
             .env_remove("GIT_PAW_BROKER_URL")
     }
 
-    /// What a command of ours prints. Failing is the end of the demo.
+    /// Runs a git paw command and returns its output. A failure ends the demo.
     pub(super) fn run(&self, args: &[&str]) -> Result<String, PawError> {
         let output = self.paw(args).capture()?;
         if output.exit.success() {
@@ -131,14 +130,14 @@ impl Scene {
         Err(PawError::SessionError(format!("git paw {} {}: {}", args.join(" "), output.exit, said.trim())))
     }
 
-    /// What a command with `--json` answers.
+    /// Runs a git paw command with `--json` and returns the document.
     pub(super) fn json(&self, args: &[&str]) -> Result<Value, PawError> {
         serde_json::from_str(&self.run(args)?).map_err(|error| {
-            PawError::internal(format!("git paw {} printed no JSON: {error}", args.join(" ")))
+            PawError::internal(format!("git paw {} did not print JSON: {error}", args.join(" ")))
         })
     }
 
-    /// Takes whoever sits at the terminal into the session, until they detach.
+    /// Attaches the terminal to the session until the user detaches.
     pub(super) fn attach(&self) -> Result<(), PawError> {
         match self.paw(&["attach"]).inherit()? {
             Exit::Code(0) => Ok(()),
@@ -150,7 +149,7 @@ impl Scene {
         format!("tmux -L {} attach", self.socket)
     }
 
-    /// Processes of the panes, which live on when nothing disturbs them.
+    /// The processes of the panes, except the dashboard.
     pub(super) fn pane_processes(&self) -> Result<Vec<String>, PawError> {
         let list = TmuxCommand::new("list-panes").args(["-a", "-F", "#{@paw_agent} #{pane_pid}"]);
         let panes = Tmux::on_socket(Some(self.socket.clone())).run(&list)?;
@@ -160,16 +159,16 @@ impl Scene {
         Ok(panes)
     }
 
-    /// Everything that was said in the session so far.
-    pub(super) fn messages(&self) -> Result<Vec<Stored>, PawError> {
+    /// All messages of the session.
+    pub(super) fn messages(&self) -> Result<Vec<StoredMessage>, PawError> {
         let log = PawDir::of(&self.root().join(".git")).log();
         let log = log::open(&log)?;
         let Some(session) = log.current_session()? else { return Ok(Vec::new()) };
         let entries = log.history(&session, 0, PageLimit::DEFAULT)?;
-        Ok(entries.iter().filter_map(|entry| entry.stored(&session)).collect())
+        Ok(entries.iter().filter_map(|entry| entry.parse(&session)).collect())
     }
 
-    /// Ends what is left of it.
+    /// Stops the tmux server.
     pub(super) fn end(&self) {
         let tmux = Tmux::on_socket(Some(self.socket.clone()));
         let _ = tmux.run(&TmuxCommand::new("kill-server"));
@@ -177,6 +176,6 @@ impl Scene {
 }
 
 /// The agent that works on a task.
-pub(super) fn agent(task: Task) -> Result<AgentId, PawError> {
+pub(super) fn agent(task: DemoTask) -> Result<AgentId, PawError> {
     Ok(AgentId::slug(&task.branch()?))
 }
